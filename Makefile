@@ -1,0 +1,63 @@
+# The commands of a checkout. Nothing but Python 3.11+ and make is needed; what else is wanted goes into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.stamp
+UV_COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
+BENCH ?=
+export PYTHONSAFEPATH := 1
+
+.PHONY: help setup demo test quick lint format crds bench lock control-plane clean
+
+help: ## say what there is
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+setup: $(STAMP) ## make .venv from the hashed locks
+
+$(STAMP): pyproject.toml requirements-bootstrap.lock requirements-dev.lock
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Treadle needs Python 3.11 or newer, this is " + sys.version)'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-bootstrap.lock
+	$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements-bootstrap.lock requirements-dev.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	touch $(STAMP)
+
+demo: setup ## the embedded API server, a cluster of pretended nodes and a page to watch it
+	$(BIN)/treadle demo
+
+lint: setup ## style, types, import contracts, generated files
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/codespell
+	$(BIN)/treadle crds --check
+
+format: setup ## apply the formatter
+	$(BIN)/ruff check --fix --quiet . || true
+	$(BIN)/ruff format .
+
+quick: setup ## the tiers that need no control plane
+	$(BIN)/python -m pytest -m "not cluster"
+
+test: setup lint ## every test; the cluster tier where there is a Go toolchain
+	$(BIN)/python -m pytest -q -m "not cluster" -n 2
+	$(BIN)/python tests/cluster/control_plane.py build-if-possible
+	$(BIN)/python -m pytest -q -m cluster
+
+control-plane: setup ## build etcd, kube-apiserver and friends into the cache
+	$(BIN)/python tests/cluster/control_plane.py build
+
+bench: setup ## one JSON line for each benchmark; BENCH=cluster for one
+	$(BIN)/python tests/bench/run.py $(BENCH)
+
+crds: setup ## write crds/ from the models
+	$(BIN)/treadle crds --write
+
+lock: setup ## compile the locks again
+	$(UV_COMPILE) -o requirements-bootstrap.lock requirements-bootstrap.in
+	$(UV_COMPILE) -o requirements.lock pyproject.toml
+	$(UV_COMPILE) --group dev -o requirements-dev.lock -c requirements.lock pyproject.toml requirements-build.in
+
+clean: ## remove what setup made
+	rm -rf $(VENV)
