@@ -1,0 +1,113 @@
+"""Everything that can happen to the core. Events are facts and levels: a later one about the same thing overwrites."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from treadle.core.model import ApplicationSpec, NodeSpec, PodSpec, QueueSpec, SchedulerSpec
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSeen:
+    """A node exists and looks like this."""
+
+    node: NodeSpec
+
+
+@dataclass(frozen=True, slots=True)
+class NodeGone:
+    """A node was removed; pods bound to it are still counted until they are gone themselves."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class PodSeen:
+    """A pod exists and looks like this."""
+
+    pod: PodSpec
+
+
+@dataclass(frozen=True, slots=True)
+class PodGone:
+    """A pod was deleted, or finished and left the watch."""
+
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSeen:
+    """A queue was defined or changed."""
+
+    queue: QueueSpec
+
+
+@dataclass(frozen=True, slots=True)
+class QueueGone:
+    """A queue's definition was deleted."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationSeen:
+    """An Application object was made or changed."""
+
+    application: ApplicationSpec
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationGone:
+    """An Application object was deleted; its pods go on as an implicit application."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerSeen:
+    """The settings of this scheduler changed."""
+
+    scheduler: SchedulerSpec
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceSeen:
+    """A namespace names a queue for its pods (empty: it names none)."""
+
+    name: str
+    queue: str
+
+
+@dataclass(frozen=True, slots=True)
+class BindDone:
+    """The API server accepted a binding; the watch will confirm it."""
+
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class BindFailed:
+    """A binding is known not to hold.
+
+    ``refused``: the server will not take it as the pod is now (gone, gated, being deleted, bound elsewhere): the watch tells
+    the rest and the pod is not tried again before it. ``transient``: it may work later (a full or absent server).
+    """
+
+    uid: str
+    kind: Literal["refused", "transient"]
+    message: str
+
+
+Event = (
+    NodeSeen
+    | NodeGone
+    | PodSeen
+    | PodGone
+    | QueueSeen
+    | QueueGone
+    | ApplicationSeen
+    | ApplicationGone
+    | SchedulerSeen
+    | NamespaceSeen
+    | BindDone
+    | BindFailed
+)

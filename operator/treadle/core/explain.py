@@ -1,0 +1,98 @@
+"""Why a pod waits, in words: the reason it was parked with, completed with numbers when somebody asks.
+
+There is no second opinion here. A parked ask was parked by the cycle; this page only spells out what blocked it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from treadle.core.cycle import NO_NODE
+from treadle.core.nodes.filters import host_ports, static_refusal
+from treadle.core.nodes.filters.resources import shortages
+from treadle.core.pods import PodState
+
+if TYPE_CHECKING:
+    from treadle.core.nodes.shapes import Shape
+    from treadle.core.state import State
+    from treadle.core.tree.application import Ask
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The state of one pod: ``reason`` is CamelCase, ``ahead`` how many waiting pods of its queue are served before it."""
+
+    pod: str
+    state: str
+    reason: str
+    message: str
+    queue: str = ""
+    application: str = ""
+    node: str = ""
+    ahead: int = 0
+
+
+def explain(state: State, uid: str) -> Explanation | None:
+    """Explain one pod by its uid; None if it is not known."""
+    record = state.pods.get(uid)
+    if record is None:
+        return None
+    spec = record.spec
+    name = f"{spec.namespace}/{spec.name}"
+    application = record.application
+    queue = application.queue.path if application is not None and application.queue is not None else ""
+    identity = application.id if application is not None else ""
+    if record.state in {PodState.ASSUMED, PodState.BOUND}:
+        node = state.nodes.names[record.node]
+        words = "is bound" if record.state is PodState.BOUND else "is being bound"
+        return Explanation(name, record.state.value, "Placed", f"the pod {words} to node {node}", queue, identity, node)
+    if record.ask is not None and record.state is PodState.WAITING:
+        reason, message = waiting(state, record.ask)
+        return Explanation(name, record.state.value, reason, message, queue, identity, ahead=ahead(record.ask))
+    if record.state is PodState.DELAYED:
+        return Explanation(name, record.state.value, "BindFailed", f"a bind failed {record.failures} times and is tried again", queue, identity)
+    reason, message = ("SchedulingGated", "the pod has scheduling gates") if spec.gated else ("NotPlaced", "the pod is being deleted or its bind was refused")
+    return Explanation(name, record.state.value, reason, message, queue, identity)
+
+
+def waiting(state: State, ask: Ask) -> tuple[str, str]:
+    """Return (reason, message) of an ask that waits."""
+    if ask.wait is None:
+        return "WaitingForTurn", f"{ahead(ask)} pods of queue {ask.application.queue.path if ask.application.queue else '-'} are ahead"
+    if ask.wait.reason == NO_NODE:
+        return NO_NODE, no_node(state, ask.shape)
+    return ask.wait.reason, ask.wait.message
+
+
+def ahead(ask: Ask) -> int:
+    """Return how many waiting pods of the same queue are served before this ask's, by the present order."""
+    application = ask.application
+    count = sum(len(other.pods) for other in application.asks.values() if other.rank < ask.rank)
+    queue = application.queue
+    if queue is None or application.key is None:
+        return count
+    mine = application.key
+    return count + sum(other.pending for other in queue.applications.values() if other is not application and other.key is not None and other.key < mine)
+
+
+def no_node(state: State, shape: Shape) -> str:
+    """Return kube-scheduler's sentence: how many nodes there are, and how many are out for which reason."""
+    nodes, names = state.nodes, state.types.names
+    reasons: Counter[str] = Counter()
+    known = 0
+    mask = nodes.mask(shape.constraints)
+    for row, spec in enumerate(nodes.specs):
+        if spec is None:
+            continue
+        known += 1
+        if not mask[row]:
+            reasons[static_refusal(spec, shape.constraints)] += 1
+            continue
+        short = shortages(nodes.free[row], shape.demand, names)
+        reasons.update(short)
+        if not short and not host_ports.free(shape.constraints.host_ports, nodes.ports[row]):
+            reasons[host_ports.REASON] += 1
+    parts = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0])))
+    return f"0/{known} nodes are available" + (f": {parts}." if parts else ".")

@@ -1,0 +1,139 @@
+"""The policies fifo, fair and drf: who among siblings is served first.
+
+Each turns a sibling (a queue or an application) into a key; the smallest key is served first. The order of the criteria is
+that of Hadoop's ``FifoPolicy``, ``FairSharePolicy`` and ``DominantResourceFairnessPolicy``. The last criterion is the name, so
+two siblings never tie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from treadle.core.errors import InvalidSpec
+from treadle.core.resources import MEMORY, PODS, Vector
+
+Key = tuple[object, ...]
+INFINITE = float("inf")
+
+
+class Schedulable(Protocol):
+    """What a policy may look at; both queues and applications have it. ``minimum`` is None where there is none."""
+
+    name: str
+    start: float
+    priority: int
+    weight: float
+    usage: Vector
+    demand: Vector
+    minimum: Vector | None
+
+
+@dataclass(slots=True)
+class Cluster:
+    """What can be shared: totals, and for drf the types that count (not pods, and nothing the cluster has none of)."""
+
+    total: Vector
+    counted: tuple[int, ...] = field(default=())
+    per: list[float] = field(default_factory=list)
+
+    @staticmethod
+    def of(total: Sequence[int]) -> Cluster:
+        """Describe a cluster by its totals, one for each resource type."""
+        counted = tuple(position for position, value in enumerate(total) if value > 0 and position != PODS)
+        return Cluster(list(total), counted, [1.0 / value if value > 0 else 0.0 for value in total])
+
+
+class Policy(Protocol):
+    """How the children of a queue share. ``children`` names the policies that a child queue may have; None: no child queues."""
+
+    name: str
+    children: frozenset[str] | None
+
+    def key(self, of: Schedulable, cluster: Cluster) -> Key:
+        """Return the rank of a sibling; the smallest is served first."""
+        ...
+
+    def counts(self, cluster: Cluster) -> tuple[int, ...]:
+        """Return the resource types whose shares this policy distributes."""
+        ...
+
+
+def _over(value: float, weight: float) -> float:
+    return value / weight if weight > 0 else (INFINITE if value > 0 else 0.0)
+
+
+class Fifo:
+    """First come, first served: higher priority, then the earlier start. For the applications of a leaf only."""
+
+    name = "fifo"
+    children: frozenset[str] | None = None
+
+    def key(self, of: Schedulable, cluster: Cluster) -> Key:  # noqa: ARG002 - one protocol for all policies
+        """Return ``(-priority, start, name)``."""
+        return (-of.priority, of.start, of.name)
+
+    def counts(self, cluster: Cluster) -> tuple[int, ...]:
+        """Return every type: the first application has the whole share of its queue."""
+        return cluster.counted
+
+
+class Fair:
+    """Fair sharing of memory: those below their minimum share first, then the least usage for its weight."""
+
+    name = "fair"
+    children: frozenset[str] | None = frozenset({"fair", "fifo"})
+
+    def key(self, of: Schedulable, cluster: Cluster) -> Key:  # noqa: ARG002 - one protocol for all policies
+        """Return ``(no demand, not needy, usage over minimum, weightless, usage over weight, start, name)``."""
+        usage, weight = of.usage[MEMORY], of.weight
+        needy = 1
+        ratio = 0.0
+        if of.minimum is not None:
+            minimum = min(of.minimum[MEMORY], of.demand[MEMORY])
+            if usage < minimum:
+                needy = 0
+                ratio = usage / max(minimum, 1)
+        return (needy, ratio, weight <= 0, usage / weight if weight > 0 else usage, of.start, of.name)
+
+    def counts(self, cluster: Cluster) -> tuple[int, ...]:  # noqa: ARG002 - one protocol for all policies
+        """Return memory alone."""
+        return (MEMORY,)
+
+
+class Drf:
+    """Dominant resource fairness: the largest fraction of any one resource, for its weight, decides."""
+
+    name = "drf"
+    children: frozenset[str] | None = frozenset({"fair", "drf", "fifo"})
+
+    def key(self, of: Schedulable, cluster: Cluster) -> Key:
+        """Return ``(not needy, shares over weight or over minimum by dominance, start, name)``."""
+        usage, per, weight = of.usage, cluster.per, of.weight
+        minimum = of.minimum
+        if minimum is None:
+            shares = [usage[position] * per[position] for position in cluster.counted]
+            shares.sort(reverse=True)
+            if weight == 1.0:
+                return (1, shares, of.start, of.name)
+            return (1, [_over(share, weight) for share in shares], of.start, of.name)
+        rows = sorted(((usage[position] * per[position], -position) for position in cluster.counted), reverse=True)
+        if rows and usage[-rows[0][1]] < minimum[-rows[0][1]]:
+            return (0, [_over(usage[-position], minimum[-position]) for _, position in rows], of.start, of.name)
+        return (1, [_over(share, weight) for share, _ in rows], of.start, of.name)
+
+    def counts(self, cluster: Cluster) -> tuple[int, ...]:
+        """Return every type that the cluster has, but pods."""
+        return cluster.counted
+
+
+POLICIES: dict[str, Policy] = {policy.name: policy for policy in (Fifo(), Fair(), Drf())}
+
+
+def policy_named(name: str) -> Policy:
+    """Return a policy by name. Raises ``InvalidSpec`` with the known names."""
+    policy = POLICIES.get(name)
+    if policy is None:
+        raise InvalidSpec(f"schedulingPolicy: {name!r} is not known; allowed are {', '.join(sorted(POLICIES))}")
+    return policy

@@ -1,0 +1,90 @@
+"""What must hold after every step: sums agree up the tree, no node is over its allocatable, the order misses nobody."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from treadle.core.pods import PodState
+
+if TYPE_CHECKING:
+    from treadle.core.state import State
+    from treadle.core.tree.queue import Queue
+
+
+def broken(state: State) -> list[str]:
+    """Return every contradiction found in the state, as sentences."""
+    return [*_nodes(state), *_applications(state), *_tree(state), *_counts(state)]
+
+
+def _nodes(state: State) -> list[str]:
+    problems = []
+    nodes = state.nodes
+    width = len(state.types)
+    held: dict[int, list[int]] = defaultdict(lambda: [0] * width)
+    for record in state.pods.values():
+        if record.state in {PodState.ASSUMED, PodState.BOUND}:
+            for position, value in record.shape.demand:
+                held[record.node][position] += value
+    for row, name in enumerate(nodes.names):
+        expected = [have - used for have, used in zip(nodes.allocatable[row], held[row], strict=True)]
+        if expected != nodes.free[row]:
+            problems.append(f"node {name}: {nodes.free[row]} is free, the pods leave {expected}")
+        if row not in nodes.overdrawn and any(value < 0 for value in expected):
+            problems.append(f"node {name} is over its allocatable: {expected} left")
+    return problems
+
+
+def _applications(state: State) -> list[str]:
+    problems = []
+    for application in state.applications.values():
+        used = [0] * len(state.types)
+        for record in application.pods.values():
+            if record.state in {PodState.ASSUMED, PodState.BOUND}:
+                for position, value in record.shape.demand:
+                    used[position] += value
+        if used != application.usage:
+            problems.append(f"application {application.id}: usage {application.usage}, its pods hold {used}")
+        active = [ask for ask in application.asks.values() if ask.active]
+        if len(active) != application.active:
+            problems.append(f"application {application.id}: {application.active} active asks counted, {len(active)} found")
+        for ask in application.asks.values():
+            if not ask.pods:
+                problems.append(f"application {application.id} keeps an empty ask")
+            if not ask.active and ask.wait is None:
+                problems.append(f"application {application.id}: an ask of {len(ask.pods)} pods neither competes nor says why not")
+            if ask.active and not ask.queued:
+                problems.append(f"application {application.id}: an active ask is missing from its order")
+    return problems
+
+
+def _tree(state: State) -> list[str]:
+    problems = []
+    for queue in state.tree.queues.values():
+        children = [*queue.children.values(), *queue.applications.values()]
+        total = [sum(values) for values in zip(*(child.usage for child in children), strict=True)] or [0] * len(state.types)
+        if total != queue.usage:
+            problems.append(f"queue {queue.path}: usage {queue.usage}, its children sum to {total}")
+        problems += _order(queue)
+    return problems
+
+
+def _order(queue: Queue) -> list[str]:
+    children = [*queue.children.values(), *queue.applications.values()]
+    active = [child for child in children if child.active]
+    problems = []
+    if len(active) != queue.active:
+        problems.append(f"queue {queue.path}: {queue.active} active children counted, {len(active)} found")
+    current = {id(child) for key, child in queue.heap if child.key is key}
+    problems += [f"queue {queue.path}: {child.name} is active and missing from the order" for child in active if id(child) not in current]
+    return problems
+
+
+def _counts(state: State) -> list[str]:
+    states = [record.state for record in state.pods.values()]
+    counted = {
+        "waiting": (state.waiting, states.count(PodState.WAITING) + states.count(PodState.DELAYED)),
+        "assumed": (state.assumed, states.count(PodState.ASSUMED)),
+        "bound": (state.bound, states.count(PodState.BOUND)),
+    }
+    return [f"{name}: {have} counted, {found} found" for name, (have, found) in counted.items() if have != found]

@@ -1,0 +1,309 @@
+"""The life of a pod inside the core: seen, waiting, assumed, bound, gone, and what is counted at each step.
+
+Level-triggered: a pod as it is now is compared with what is counted for it, the old contribution is taken away and the new one
+added. A pod that the API binds elsewhere than we assumed is simply counted where it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.core.model import PodSpec
+from treadle.core.order import activate, arm_report, deactivate, forget_blockers, park
+from treadle.core.pods import PodRecord, PodState
+from treadle.core.tree.application import Application, Ask, Wait
+
+if TYPE_CHECKING:
+    from treadle.core.resources import Demand
+    from treadle.core.state import State
+    from treadle.core.tree.queue import Queue
+
+
+def see(state: State, spec: PodSpec) -> None:
+    """Take over a pod as the API has it."""
+    record = state.pods.get(spec.uid)
+    if spec.finished:
+        if record is not None:
+            gone(state, spec.uid)
+        return
+    if record is None:
+        if not spec.node and spec.scheduler not in state.scheduler.names:
+            return
+        record = state.pods[spec.uid] = PodRecord(spec, state.shapes.of(spec.demand, spec.constraints))
+        state.widen()
+    elif record.state is PodState.ASSUMED and not spec.node and not spec.deleting:
+        record.spec = spec  # the bind is under way: what was decided stays counted until its outcome is known
+        return
+    elif record.spec == spec and record.state is not PodState.IDLE:
+        return
+    elif _confirms(record, spec):
+        record.state = PodState.BOUND
+        record.spec = spec
+        state.assumed -= 1
+        state.bound += 1
+        return
+    else:
+        withdraw(state, record)
+        record.spec = spec
+        record.shape = state.shapes.of(spec.demand, spec.constraints)
+        state.widen()
+    record.cause = state.cause
+    _contribute(state, record)
+
+
+def _confirms(record: PodRecord, spec: PodSpec) -> bool:
+    old = record.spec
+    return (
+        record.state is PodState.ASSUMED
+        and bool(spec.node)
+        and spec.node == record.assumed_node
+        and spec.demand == old.demand
+        and spec.application == old.application
+        and spec.queue == old.queue
+        and spec.priority == old.priority
+        and spec.constraints.host_ports == old.constraints.host_ports
+    )
+
+
+def gone(state: State, uid: str) -> None:
+    """Forget a pod and return what was counted for it."""
+    record = state.pods.pop(uid, None)
+    if record is not None:
+        withdraw(state, record)
+        state.tell(uid, "gone")
+
+
+def _contribute(state: State, record: PodRecord) -> None:
+    """Count a pod as its description says. Its record contributes nothing at present."""
+    spec = record.spec
+    if spec.node:
+        row = state.nodes.ensure(spec.node)
+        record.node = row
+        state.nodes.count(row, spec.uid, record.shape.demand, spec.constraints.host_ports)
+        record.state = PodState.BOUND
+        state.bound += 1
+        if spec.scheduler in state.scheduler.names:
+            _join(state, record)
+            assert record.application is not None
+            charge(state, record.application, record.shape.demand)
+            record.application.allocated += 1
+        else:
+            _count_foreign(state, record.shape.demand, 1)
+        return
+    record.state = PodState.IDLE
+    if spec.gated or spec.deleting or spec.scheduler not in state.scheduler.names:
+        return
+    _join(state, record)
+    enqueue(state, record)
+
+
+def withdraw(state: State, record: PodRecord) -> None:
+    """Take away everything that is counted for a pod; the record is IDLE afterwards and belongs to nothing."""
+    application = record.application
+    if record.state in {PodState.ASSUMED, PodState.BOUND}:
+        state.nodes.give(record.node, record.spec.uid, record.spec.constraints.host_ports)
+        record.node = -1
+        if record.state is PodState.ASSUMED:
+            state.assumed -= 1
+        else:
+            state.bound -= 1
+        if application is not None:
+            discharge(state, application, record.shape.demand)
+            application.allocated -= 1
+        else:
+            _count_foreign(state, record.shape.demand, -1)
+    elif record.state in {PodState.WAITING, PodState.DELAYED}:
+        state.waiting -= 1
+        _leave_ask(record)
+    record.state = PodState.IDLE
+    record.ask = None
+    record.application = None
+    if application is not None:
+        application.pods.pop(record.spec.uid, None)
+        _drop_if_empty(state, application)
+
+
+def enqueue(state: State, record: PodRecord) -> None:
+    """Let a pod wait in the ask of its kind; the ask competes if nothing is known to block it."""
+    application, spec = record.application, record.spec
+    assert application is not None
+    key = (record.shape.id, spec.priority, spec.role == "master")
+    ask = application.asks.get(key)
+    if ask is None:
+        ask = application.asks[key] = Ask(application, record.shape, key, state.number())
+        ask.waiting_since = state.now
+    record.ask = ask
+    record.state = PodState.WAITING
+    ask.pods[spec.uid] = record
+    state.waiting += 1
+    block = refusal(record) or application.wait
+    if block is not None:
+        park(state, ask, block)
+    elif ask.wait is None:
+        activate(state, ask)
+    else:
+        arm_report(state, ask)
+
+
+def refusal(record: PodRecord) -> Wait | None:
+    """Return why a pod cannot be placed whatever the cluster looks like, or None."""
+    if record.spec.problem:
+        return Wait("InvalidPod", record.spec.uid, record.spec.problem)
+    unsupported = record.shape.constraints.unsupported
+    if unsupported:
+        return Wait("UnsupportedConstraint", record.spec.uid, f"not supported: {', '.join(unsupported)}; the pod is not placed against its own rule")
+    return None
+
+
+def _leave_ask(record: PodRecord) -> None:
+    ask = record.ask
+    if ask is None:
+        return  # a delayed pod is in no ask
+    ask.pods.pop(record.spec.uid, None)
+    if not ask.pods:
+        _close(ask)
+
+
+def _close(ask: Ask) -> None:
+    deactivate(ask)
+    forget_blockers(ask)
+    ask.wait = None
+    del ask.application.asks[ask.key]
+
+
+def assume(state: State, record: PodRecord, row: int) -> None:
+    """Count a waiting pod on a node, ahead of the API's answer. Its ask is left by the caller, who also re-keys."""
+    demand = record.shape.demand
+    application = record.application
+    assert application is not None
+    state.nodes.take(row, record.spec.uid, demand, record.shape.constraints.host_ports)
+    record.node = row
+    record.state = PodState.ASSUMED
+    usage = application.usage
+    for position, value in demand:
+        usage[position] += value
+    for queue in application.chain:
+        usage = queue.usage
+        for position, value in demand:
+            usage[position] += value
+    application.allocated += 1
+    state.waiting -= 1
+    state.assumed += 1
+
+
+def forget(state: State, record: PodRecord) -> None:
+    """Take back an assumption; the pod is IDLE but stays with its application."""
+    application = record.application
+    assert application is not None
+    state.nodes.give(record.node, record.spec.uid, record.spec.constraints.host_ports)
+    record.node = -1
+    record.state = PodState.IDLE
+    record.ask = None
+    state.assumed -= 1
+    discharge(state, application, record.shape.demand)
+    application.allocated -= 1
+
+
+def charge(state: State, application: Application, demand: Demand) -> None:
+    """Add a demand to the usage of an application and its queues."""
+    for holder in (application, *application.chain):
+        for position, value in demand:
+            holder.usage[position] += value
+    state.dirty[application] = None
+
+
+def discharge(state: State, application: Application, demand: Demand) -> None:
+    """Return a demand; what waits for one of the queues' maxima is looked at again."""
+    for holder in (application, *application.chain):
+        for position, value in demand:
+            holder.usage[position] -= value
+    for queue in application.chain:
+        if queue.blocked:
+            state.relieved[queue] = None
+    state.dirty[application] = None
+
+
+def _count_foreign(state: State, demand: Demand, sign: int) -> None:
+    for position, value in demand:
+        state.nodes.foreign[position] += sign * value
+    state.cluster_changed = True
+
+
+def _join(state: State, record: PodRecord) -> None:
+    """Make a pod a member of its application, which is made if this is its first."""
+    spec = record.spec
+    application = state.applications.get(spec.application)
+    if application is None:
+        application = Application(spec.application, spec.created or state.now, len(state.types))
+        state.applications[spec.application] = application
+        explicit = state.explicit.get(spec.application)
+        if explicit is not None:
+            application.explicit = True
+            application.requested, application.priority = explicit.queue, explicit.priority
+        application.wanted, application.user = spec.queue, spec.user
+        application.pods[spec.uid] = record
+        if spec.node:
+            application.allocated = 1  # a running application is let into a stopped queue
+        house(state, application, spec.namespace)
+        application.allocated = 0
+    elif not application.wanted and spec.queue:
+        application.wanted = spec.queue
+        house(state, application, spec.namespace)
+    application.pods[spec.uid] = record
+    record.application = application
+
+
+def house(state: State, application: Application, namespace: str) -> None:
+    """Put an application into the queue that it belongs to now, with its usage and its asks, or note why there is none."""
+    place = state.tree.place(application, state.namespaces.get(namespace, ""))
+    queue = None if isinstance(place, Wait) else place
+    wait = place if isinstance(place, Wait) else None
+    if queue is not None and queue is application.queue:
+        return
+    for ask in application.asks.values():
+        deactivate(ask)
+        forget_blockers(ask)
+        ask.wait = None
+    _move(state, application, queue)
+    application.wait = wait
+    if wait is None:
+        state.homeless.pop(application, None)
+    else:
+        state.homeless[application] = None
+    for ask in application.asks.values():
+        block = wait or (refusal(next(iter(ask.pods.values()))) if ask.pods else None)
+        if block is not None:
+            park(state, ask, block)
+        else:
+            activate(state, ask)
+
+
+def _move(state: State, application: Application, queue: Queue | None) -> None:
+    for holder in application.chain:
+        for position, value in enumerate(application.usage):
+            holder.usage[position] -= value
+        if holder.blocked:
+            state.relieved[holder] = None
+    left = application.queue
+    if left is not None:
+        left.applications.pop(application.id, None)
+        state.tree.drained(left)
+    if queue is not None:
+        application.queue, application.chain = queue, queue.chain
+        queue.applications[application.id] = application
+        for holder in application.chain:
+            for position, value in enumerate(application.usage):
+                holder.usage[position] += value
+        state.tell(application.id, "in queue", queue.path)
+    else:
+        application.queue, application.chain = None, ()
+        state.tell(application.id, "has no queue")
+    state.dirty[application] = None
+
+
+def _drop_if_empty(state: State, application: Application) -> None:
+    if not application.pods:
+        _move(state, application, None)
+        state.applications.pop(application.id, None)
+        state.homeless.pop(application, None)
+        state.dirty.pop(application, None)

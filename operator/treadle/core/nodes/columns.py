@@ -1,0 +1,198 @@
+"""The nodes: plain rows for one decision at a time, numpy columns for all nodes at once.
+
+A row is read and written by single decisions, where Python's lists are several times faster than numpy's scalars; the columns
+``free[type, node]`` serve the evaluation of a shape over every node and are brought up to date from the rows that changed.
+A row outlives its node while pods are bound to it: the API server binds to nodes that we do not know (yet, or any more).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.core.model import HostPort, NodeSpec
+from treadle.core.nodes.filters import static_refusal
+from treadle.core.resources import CPU, MEMORY, Demand, ResourceTypes, Vector, extend
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from treadle.core.model import Constraints
+
+
+class Nodes:
+    """All known nodes. A node is a row number; ``version[row]`` changes whenever anything about the row does.
+
+    ``overdrawn`` are rows that hold more than they have, by what others bound or by a node that shrank: never by our decision.
+    ``improved`` is a log of rows that may admit more than before (freed, added, edited); ``edited`` of rows whose description
+    changed. Readers keep a position in them and look at what came since.
+    """
+
+    def __init__(self, types: ResourceTypes) -> None:
+        self._types = types
+        self.row: dict[str, int] = {}
+        self.names: list[str] = []
+        self.specs: list[NodeSpec | None] = []
+        self.allocatable: list[Vector] = []
+        self.free: list[Vector] = []
+        self.per_memory: list[float] = []
+        self.per_cpu: list[float] = []
+        self.version: list[int] = []
+        self.pods: list[dict[str, Demand]] = []
+        self.ports: list[tuple[HostPort, ...]] = []
+        self.improved: list[int] = []
+        self.edited: list[int] = []
+        self.overdrawn: set[int] = set()
+        self.total: Vector = [0] * len(types)
+        self.foreign: Vector = [0] * len(types)
+        self._columns: NDArray[np.int64] = np.zeros((len(types), 0), dtype=np.int64)
+        self._stale: set[int] = set()
+        self._per: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+        self._masks: dict[Constraints, tuple[NDArray[np.bool_], int]] = {}
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def known(self) -> int:
+        """Return how many nodes exist (rows of vanished nodes are not counted)."""
+        return sum(spec is not None for spec in self.specs)
+
+    def ensure(self, name: str) -> int:
+        """Return the row of a node, an empty one for a name never seen: nothing fits there until it is described."""
+        row = self.row.get(name)
+        if row is None:
+            row = self.row[name] = len(self.names)
+            width = len(self._types)
+            self.names.append(name)
+            self.specs.append(None)
+            self.allocatable.append([0] * width)
+            self.free.append([0] * width)
+            self.per_memory.append(0.0)
+            self.per_cpu.append(0.0)
+            self.version.append(0)
+            self.pods.append({})
+            self.ports.append(())
+        return row
+
+    def see(self, spec: NodeSpec) -> bool:
+        """Take over a node's description; returns whether anything that matters changed."""
+        row = self.ensure(spec.name)
+        old = self.specs[row]
+        if old == spec:
+            return False
+        self._describe(row, spec, self._types.vector(spec.allocatable))
+        return True
+
+    def gone(self, name: str) -> bool:
+        """Forget a node's description; what is still bound to it stays counted on the row."""
+        row = self.row.get(name)
+        if row is None or self.specs[row] is None:
+            return False
+        self._describe(row, None, [0] * len(self._types))
+        return True
+
+    def _describe(self, row: int, spec: NodeSpec | None, allocatable: Vector) -> None:
+        self.widen()
+        old, free = self.allocatable[row], self.free[row]
+        for position, value in enumerate(allocatable):
+            change = value - old[position]
+            free[position] += change
+            self.total[position] += change
+        self.specs[row] = spec
+        self.allocatable[row] = allocatable
+        self.per_memory[row] = 1.0 / allocatable[MEMORY] if allocatable[MEMORY] else 0.0
+        self.per_cpu[row] = 1.0 / allocatable[CPU] if allocatable[CPU] else 0.0
+        self._per = None
+        self.edited.append(row)
+        self._note_overdraft(row)
+        self._changed(row)
+        self.improved.append(row)
+
+    def widen(self) -> None:
+        """Lengthen every vector after a new resource type appeared."""
+        width = len(self._types)
+        if len(self.total) < width:
+            for vector in (self.total, self.foreign, *self.free, *self.allocatable):
+                extend(vector, width)
+
+    def _changed(self, row: int) -> None:
+        self.version[row] += 1
+        self._stale.add(row)
+
+    def _note_overdraft(self, row: int) -> None:
+        if min(self.free[row]) < 0:
+            self.overdrawn.add(row)
+        else:
+            self.overdrawn.discard(row)
+
+    def count(self, row: int, uid: str, demand: Demand, ports: tuple[HostPort, ...] = ()) -> None:
+        """Count a pod that is on the row by somebody's decision, whether it fits or not."""
+        self.take(row, uid, demand, ports)
+        self._note_overdraft(row)
+
+    def take(self, row: int, uid: str, demand: Demand, ports: tuple[HostPort, ...] = ()) -> None:
+        """Count a pod on a row where it fits."""
+        free = self.free[row]
+        for position, value in demand:
+            free[position] -= value
+        self.pods[row][uid] = demand
+        if ports:
+            self.ports[row] += ports
+        self.version[row] += 1
+        self._stale.add(row)
+
+    def give(self, row: int, uid: str, ports: tuple[HostPort, ...] = ()) -> None:
+        """Return what was counted for a pod on a row."""
+        free = self.free[row]
+        for position, value in self.pods[row].pop(uid):
+            free[position] += value
+        if ports:
+            left = list(self.ports[row])
+            for port in ports:
+                left.remove(port)
+            self.ports[row] = tuple(left)
+        if self.overdrawn:
+            self._note_overdraft(row)
+        self._changed(row)
+        self.improved.append(row)
+
+    def columns(self) -> NDArray[np.int64]:
+        """Return ``free[type, node]``; the array is ours, to be read at once."""
+        width, count = len(self._types), len(self.names)
+        if self._columns.shape[0] != width or self._columns.shape[1] < count or len(self._stale) * 4 > count:
+            self._columns = np.array(self.free, dtype=np.int64).reshape(count, width).T.copy()
+        else:
+            for row in self._stale:
+                self._columns[:, row] = self.free[row]
+        self._stale.clear()
+        return self._columns
+
+    def per(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return 1 / allocatable memory and cpu of every node, 0 where there is none."""
+        if self._per is None or len(self._per[0]) != len(self.names):
+            self._per = (np.array(self.per_memory), np.array(self.per_cpu))
+        return self._per
+
+    def admits(self, row: int, constraints: Constraints) -> bool:
+        """Whether a node's description admits pods with these constraints."""
+        spec = self.specs[row]
+        return spec is not None and not static_refusal(spec, constraints)
+
+    def mask(self, constraints: Constraints) -> NDArray[np.bool_]:
+        """Return which nodes' descriptions admit pods with these constraints; only nodes edited since are looked at again."""
+        count, end = len(self.names), len(self.edited)
+        mask, position = self._masks.get(constraints, (np.zeros(0, dtype=np.bool_), 0))
+        if len(mask) < count:
+            mask = np.concatenate([mask, np.zeros(count - len(mask), dtype=np.bool_)])
+        if position < end:
+            for row in set(self.edited[position:end]):
+                mask[row] = self.admits(row, constraints)
+        self._masks[constraints] = (mask, end)
+        return mask
+
+    def compact(self, constraints: set[Constraints]) -> None:
+        """Forget the logs and the masks that nobody uses; every position kept by a reader is void after this."""
+        self.improved.clear()
+        self.edited = [row for row, spec in enumerate(self.specs) if spec is not None]
+        self._masks = {key: (mask, len(self.edited)) for key, (mask, end) in self._masks.items() if key in constraints and end >= 0}

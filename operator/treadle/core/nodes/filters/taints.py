@@ -1,0 +1,38 @@
+"""An untolerated NoSchedule or NoExecute taint keeps a pod away (plugin TaintToleration). PreferNoSchedule only scores."""
+
+from collections.abc import Iterable
+
+from treadle.core.model import Constraints, NodeSpec, Taint, Toleration
+
+
+def tolerates(toleration: Toleration, taint: Taint) -> bool:
+    """Whether one toleration covers one taint (``ToleratesTaint`` of the Kubernetes API; Lt and Gt compare integers)."""
+    if toleration.effect and toleration.effect != taint.effect:
+        return False
+    if toleration.key and toleration.key != taint.key:
+        return False
+    match toleration.operator or "Equal":
+        case "Exists":
+            return True
+        case "Equal":
+            return bool(toleration.key) and toleration.value == taint.value
+        case "Lt" | "Gt" as operator:
+            try:
+                value, bound = int(taint.value), int(toleration.value)
+            except ValueError:
+                return False
+            return value < bound if operator == "Lt" else value > bound
+    return False
+
+
+def tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
+    """Whether any toleration covers the taint."""
+    return any(tolerates(toleration, taint) for toleration in tolerations)
+
+
+def refuses(node: NodeSpec, constraints: Constraints) -> str:
+    """Return why the node refuses a pod with these constraints, or an empty text."""
+    for taint in node.taints:
+        if taint.effect != "PreferNoSchedule" and not tolerated(taint, constraints.tolerations):
+            return f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
+    return ""

@@ -1,0 +1,58 @@
+"""Shapes: what the nodes can tell apart about pods. All pods with the same demand and constraints share one evaluation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.core.model import Constraints
+from treadle.core.resources import CPU, MEMORY, Demand, ResourceTypes
+
+if TYPE_CHECKING:
+    from treadle.core.nodes.candidates import Candidates
+    from treadle.core.tree.application import Ask
+
+
+class Shape:
+    """An interned pair of demand and constraints. ``parked`` are the asks that no node can take at present."""
+
+    __slots__ = ("candidates", "constraints", "cpu", "demand", "id", "memory", "named", "parked")
+
+    def __init__(self, identity: int, named: tuple[tuple[str, int], ...], demand: Demand, constraints: Constraints) -> None:
+        self.id = identity
+        self.named = named
+        self.demand = demand
+        self.constraints = constraints
+        amounts = dict(demand)
+        self.memory = amounts.get(MEMORY, 0)
+        self.cpu = amounts.get(CPU, 0)
+        self.candidates: Candidates | None = None
+        self.parked: dict[Ask, None] = {}
+
+
+class Shapes:
+    """The shapes in use, by what they are."""
+
+    def __init__(self, types: ResourceTypes) -> None:
+        self._types = types
+        self._known: dict[tuple[tuple[tuple[str, int], ...], Constraints], Shape] = {}
+        self._next = 0
+
+    def of(self, named: tuple[tuple[str, int], ...], constraints: Constraints) -> Shape:
+        """Return the one shape for a demand (named amounts) and constraints."""
+        key = (named, constraints)
+        shape = self._known.get(key)
+        if shape is None:
+            shape = self._known[key] = Shape(self._next, named, self._types.demand(named), constraints)
+            self._next += 1
+        return shape
+
+    def prune(self, used: set[int]) -> None:
+        """Forget the shapes whose ids are not in ``used``."""
+        self._known = {key: shape for key, shape in self._known.items() if shape.id in used}
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def parked(self) -> list[Shape]:
+        """Return the shapes that have parked asks."""
+        return [shape for shape in self._known.values() if shape.parked]

@@ -1,0 +1,114 @@
+"""The order of what waits: heaps in every queue, re-keyed only along the chain that a change touched.
+
+A queue's heap holds an entry for each child that has something to place. ``active`` counts them: asks in an application,
+applications in a leaf, queues in a parent, so that becoming active or idle is passed up only as far as it matters.
+"""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from treadle.core.state import State
+    from treadle.core.tree.application import Application, Ask, Wait
+    from treadle.core.tree.queue import Queue
+
+
+def activate(state: State, ask: Ask) -> None:
+    """Make an ask with pods compete, unless its application has no queue."""
+    application = ask.application
+    if ask.active or not ask.pods or application.queue is None:
+        return
+    ask.active = True
+    ask.wait = None
+    application.enqueue(ask)
+    child: Application | Queue = application
+    parent: Queue | None = application.queue
+    child.active += 1
+    while parent is not None and child.active == 1:
+        child.key = parent.policy.key(child, state.cluster)
+        heappush(parent.heap, (child.key, child))
+        parent.active += 1
+        child, parent = parent, parent.parent
+
+
+def deactivate(ask: Ask) -> None:
+    """Take an ask out of the competition; entries in heaps become invalid and are dropped when they surface."""
+    if not ask.active:
+        return
+    ask.active = False
+    child: Application | Queue = ask.application
+    parent: Queue | None = ask.application.queue
+    child.active -= 1
+    while parent is not None and child.active == 0:
+        child.key = None
+        parent.active -= 1
+        child, parent = parent, parent.parent
+
+
+def park(state: State, ask: Ask, wait: Wait) -> None:
+    """Take an ask out until what blocks it changes; the reason is what users read."""
+    deactivate(ask)
+    if ask.wait is None or ask.wait.reason != wait.reason:
+        state.tell(ask.application.id, "waits", wait.reason)
+    ask.wait = wait
+    arm_report(state, ask)
+
+
+def arm_report(state: State, ask: Ask) -> None:
+    """See to it that the owners of an ask's pods are told why it waits, if it still does in a while."""
+    if not ask.report_armed:
+        ask.report_armed = True
+        state.wake_at(state.now + state.settings.report_after, ask)
+
+
+def unpark(state: State, ask: Ask) -> None:
+    """Forget what blocked an ask and let it compete."""
+    forget_blockers(ask)
+    activate(state, ask)
+
+
+def forget_blockers(ask: Ask) -> None:
+    """Take an ask off the lists of what blocks it."""
+    ask.shape.parked.pop(ask, None)
+    for queue in ask.application.chain:
+        queue.blocked.pop(ask, None)
+
+
+def rekey(state: State, application: Application) -> None:
+    """Give an application and its queues new keys after its usage changed."""
+    child: Application | Queue = application
+    parent = application.queue
+    while parent is not None and child.active:
+        child.key = parent.policy.key(child, state.cluster)
+        heappush(parent.heap, (child.key, child))
+        if len(parent.heap) > 64 and len(parent.heap) > 4 * parent.active:
+            _rebuild(state, parent)
+        child, parent = parent, parent.parent
+
+
+def rekey_all(state: State) -> None:
+    """Give every competitor a new key after the cluster, weights or policies changed."""
+    for queue in state.tree.queues.values():
+        _rebuild(state, queue)
+
+
+def _rebuild(state: State, queue: Queue) -> None:
+    heap: list[tuple[tuple[object, ...], Queue | Application]] = []
+    for child in (*queue.children.values(), *queue.applications.values()):
+        if child.active:
+            child.key = queue.policy.key(child, state.cluster)
+            heap.append((child.key, child))
+    heapify(heap)
+    queue.heap = heap
+
+
+def first(queue: Queue) -> Queue | Application:
+    """Return the child that is served first; the caller knows that one is active. Stale entries on top are dropped."""
+    heap = queue.heap
+    key, child = heap[0]
+    while child.key is not key:
+        heappop(heap)
+        key, child = heap[0]
+    return child

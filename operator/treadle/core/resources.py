@@ -1,0 +1,114 @@
+"""Amounts of resources: integers inside, Kubernetes quantities at the edges.
+
+cpu is counted in milli-units and everything else in base units (bytes, devices, pods), always rounded up, as the
+apimachinery ``Quantity`` does for requests. A vector is a list with one integer per resource type; the position of a type
+is given by ``ResourceTypes``. Memory comes first and cpu second, as in YARN's ``ResourceUtils``, since YARN breaks ties in that order.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+import re
+
+from treadle.core.errors import InvalidSpec
+
+MEMORY, CPU, PODS = 0, 1, 2
+UNBOUNDED = (1 << 62) - 1
+"""The maximum where none is set: larger than any cluster, and safe to add to in 64 bits."""
+
+Vector = list[int]
+Demand = tuple[tuple[int, int], ...]
+"""A sparse vector: (position, amount) pairs with positive amounts, ordered by position."""
+
+_QUANTITY = re.compile(r"^([+-]?)(\d+(?:\.\d*)?|\.\d+)(?:([KMGTPE]i)|([numkMGTPE])|[eE]([+-]?\d+))?$")
+_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_ALLOWED = 'a quantity such as "2", "500m", "1.5Gi" or "1e3"'
+
+
+@lru_cache(maxsize=65536)
+def parse_quantity(text: str | int | float) -> int:
+    """Return a Kubernetes quantity in thousandths, rounded up. Raises ``InvalidSpec`` for anything that is not a quantity."""
+    if isinstance(text, int):
+        return text * 1000
+    match = _QUANTITY.match(str(text))
+    if match is None or len(str(text)) > 64:
+        raise InvalidSpec(f"{str(text)[:64]!r} is not {_ALLOWED}")
+    sign, digits, binary, decimal, exponent = match.groups()
+    whole, _, fraction = digits.partition(".")
+    value = int((whole + fraction) or "0")
+    power = 3 - len(fraction)
+    if binary:
+        value <<= _BINARY[binary]
+    elif decimal:
+        power += _DECIMAL[decimal]
+    elif exponent:
+        if abs(int(exponent)) > 64:
+            raise InvalidSpec(f"{text!r} is out of range: the exponent is at most 64")
+        power += int(exponent)
+    value = value * 10**power if power >= 0 else -(-value // 10**-power)
+    return -value if sign == "-" else value
+
+
+@lru_cache(maxsize=65536)
+def amount(resource: str, text: str | int | float) -> int:
+    """Return ``text`` in the unit that ``resource`` is counted in: milli-units for cpu, base units otherwise, rounded up."""
+    milli = parse_quantity(text)
+    value = milli if resource == "cpu" else -(-milli // 1000)
+    if not -UNBOUNDED <= value <= UNBOUNDED:
+        raise InvalidSpec(f"{resource}: {text!r} is out of range: at most {UNBOUNDED}")
+    return value
+
+
+def format_amount(resource: str, value: int) -> str:
+    """Return ``value`` as a quantity that people read: ``1500m`` or ``2`` for cpu, the largest exact binary suffix for bytes."""
+    if resource == "cpu":
+        return f"{value}m" if value % 1000 else str(value // 1000)
+    if resource in {"memory", "ephemeral-storage", "storage"} or resource.startswith("hugepages-"):
+        for suffix, shift in reversed(_BINARY.items()):
+            if value and value % (1 << shift) == 0:
+                return f"{value >> shift}{suffix}"
+    return str(value)
+
+
+class ResourceTypes:
+    """The resource types seen so far and their positions in vectors. Types are added, never removed."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = ["memory", "cpu", "pods"]
+        self.index: dict[str, int] = {name: position for position, name in enumerate(self.names)}
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def position(self, name: str) -> int:
+        """Return the position of a type, adding it when it is new."""
+        position = self.index.get(name)
+        if position is None:
+            position = self.index[name] = len(self.names)
+            self.names.append(name)
+        return position
+
+    def demand(self, amounts: Iterable[tuple[str, int]]) -> Demand:
+        """Return the sparse vector of named amounts; amounts of zero are left out, since a zero demand fits anywhere."""
+        return tuple(sorted((self.position(name), value) for name, value in amounts if value > 0))
+
+    def vector(self, amounts: Mapping[str, int], default: int = 0) -> Vector:
+        """Return the dense vector of named amounts, ``default`` where a type is not named."""
+        for name in amounts:
+            self.position(name)
+        return [amounts.get(name, default) for name in self.names]
+
+    def named(self, vector: Iterable[int]) -> dict[str, int]:
+        """Return the types of a vector that are not zero, by name."""
+        return {name: value for name, value in zip(self.names, vector, strict=False) if value}
+
+    def quantities(self, vector: Iterable[int]) -> dict[str, str]:
+        """Return the types of a vector that are not zero as quantities that people read."""
+        return {name: format_amount(name, value) for name, value in self.named(vector).items()}
+
+
+def extend(vector: Vector, length: int, fill: int = 0) -> Vector:
+    """Lengthen a vector in place to ``length`` types; called where a new type may have appeared since it was made."""
+    if len(vector) < length:
+        vector.extend([fill] * (length - len(vector)))
+    return vector

@@ -1,0 +1,201 @@
+"""The door of the core: ``handle`` takes events, ``plan`` returns effects. There is no other way to change the state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.core import lifecycle
+from treadle.core.cycle import cycle
+from treadle.core.errors import InvariantBroken
+from treadle.core.events import (
+    ApplicationGone,
+    ApplicationSeen,
+    BindDone,
+    BindFailed,
+    Event,
+    NamespaceSeen,
+    NodeGone,
+    NodeSeen,
+    PodGone,
+    PodSeen,
+    QueueGone,
+    QueueSeen,
+    SchedulerSeen,
+)
+from treadle.core.explain import Explanation, explain
+from treadle.core.invariants import broken
+from treadle.core.offer import offer
+from treadle.core.pods import PodState
+from treadle.core.reports import due
+from treadle.core.state import Settings, State
+from treadle.core.update import apply_limits, follow_cluster, refresh_shares
+
+if TYPE_CHECKING:
+    from treadle.core.effects import Effect
+
+COMPACT_AFTER = 1_000_000
+
+
+class Core:
+    """The scheduler without a socket or a clock.
+
+    ``now`` is in seconds of any clock that does not go back. With ``validate`` every step ends with a check of all invariants,
+    which raises ``InvariantBroken``; meant for tests, it costs a pass over the state.
+    """
+
+    def __init__(self, settings: Settings | None = None, *, validate: bool = False) -> None:
+        self.state = State(settings=settings or Settings())
+        self.validate = validate
+
+    def handle(self, event: Event, now: float) -> None:
+        """Take over what happened. What has to be done about it is found by the next ``plan``."""
+        state = self.state
+        state.cause += 1
+        state.now = now
+        match event:
+            case PodSeen(pod):
+                if state.tree.unsettled:
+                    self._settle()
+                lifecycle.see(state, pod)
+            case PodGone(uid):
+                lifecycle.gone(state, uid)
+            case BindDone(uid):
+                record = state.pods.get(uid)
+                if record is not None:
+                    record.failures = 0
+            case BindFailed():
+                self._bind_failed(event)
+            case NodeSeen(node):
+                if state.nodes.see(node):
+                    state.widen()
+                    state.cluster_changed = True
+            case NodeGone(name):
+                state.cluster_changed |= state.nodes.gone(name)
+            case QueueSeen(queue):
+                state.tree.define(queue)
+            case QueueGone(path):
+                state.tree.undefine(path)
+            case ApplicationSeen(application):
+                state.explicit[application.id] = application
+                self._application_changed(application.id, application.queue, application.priority, explicit=True)
+            case ApplicationGone(identity):
+                state.explicit.pop(identity, None)
+                self._application_changed(identity, "", 0, explicit=False)
+            case NamespaceSeen(name, queue):
+                if state.namespaces.get(name, "") != queue:
+                    state.namespaces[name] = queue
+                    self._house([a for a in state.applications.values() if a.id.partition("/")[0] == name])
+            case SchedulerSeen(scheduler):
+                names = state.scheduler.names
+                state.scheduler = scheduler
+                if scheduler.names != names:
+                    self._names_changed()
+        if self.validate:
+            self.check()
+
+    def plan(self, now: float, budget: int = 1_000_000) -> list[Effect]:
+        """Return what to do now: at most ``budget`` binds, and what waiting pods' owners are to be told."""
+        state = self.state
+        state.now = now
+        if state.tree.unsettled:
+            self._settle()
+        follow_cluster(state)
+        effects = due(state)
+        effects += cycle(state, budget)
+        if len(state.nodes.improved) > COMPACT_AFTER:
+            self._compact()
+        if self.validate:
+            self.check()
+        return effects
+
+    def offer(self, node: str, now: float, budget: int = 1_000_000) -> list[Effect]:
+        """Return the binds that YARN's heartbeat of one node would give: the tree is walked for this node alone."""
+        state = self.state
+        state.now = now
+        if state.tree.unsettled:
+            self._settle()
+        follow_cluster(state)
+        effects: list[Effect] = list(offer(state, node, budget))
+        if self.validate:
+            self.check()
+        return effects
+
+    def next_timer(self) -> float | None:
+        """Return when ``plan`` has something to do even if nothing happens, or None."""
+        state = self.state
+        times = [state.timers[0][0]] if state.timers else []
+        if state.cluster_changed:
+            times.append(state.updated + state.settings.update_interval)
+        return min(times, default=None)
+
+    def explain(self, uid: str) -> Explanation | None:
+        """Say why a pod waits or where it is."""
+        return explain(self.state, uid)
+
+    def refresh_shares(self) -> None:
+        """Bring ``demand``, ``fair_share`` and ``steady_share`` of all queues up to date before they are read."""
+        if self.state.tree.unsettled:
+            self._settle()
+        refresh_shares(self.state)
+
+    def check(self) -> None:
+        """Raise ``InvariantBroken`` with the story if the state contradicts itself."""
+        problems = broken(self.state)
+        if problems:
+            raise InvariantBroken(problems, self.state.story.newest())
+
+    def _settle(self) -> None:
+        state = self.state
+        while state.tree.settle():
+            apply_limits(state)
+            self._house(list(state.applications.values()))
+
+    def _house(self, applications: list[lifecycle.Application]) -> None:
+        for application in applications:
+            if application.pods:
+                lifecycle.house(self.state, application, application.id.partition("/")[0])
+
+    def _application_changed(self, identity: str, queue: str, priority: int, *, explicit: bool) -> None:
+        application = self.state.applications.get(identity)
+        if application is None:
+            return
+        application.explicit = explicit
+        application.requested = queue
+        application.priority = priority
+        self.state.dirty[application] = None
+        if self.state.tree.unsettled:
+            self._settle()
+        self._house([application])
+
+    def _names_changed(self) -> None:
+        """Look at every known pod again: it may be ours now, or no longer."""
+        state = self.state
+        for record in list(state.pods.values()):
+            spec = record.spec
+            if record.state is not PodState.ASSUMED and spec.scheduler not in {"", "default-scheduler"}:
+                lifecycle.gone(state, spec.uid)
+                lifecycle.see(state, spec)
+
+    def _bind_failed(self, event: BindFailed) -> None:
+        state = self.state
+        record = state.pods.get(event.uid)
+        if record is None or record.state is not PodState.ASSUMED:
+            return
+        lifecycle.forget(state, record)
+        state.tell(event.uid, f"bind {event.kind}", event.message[:200])
+        if event.kind == "refused":
+            return
+        record.failures += 1
+        record.state = PodState.DELAYED
+        state.waiting += 1
+        settings = state.settings
+        state.wake_at(state.now + min(settings.retry_most, settings.retry_first * 2 ** min(record.failures - 1, 16)), record)
+
+    def _compact(self) -> None:
+        """Drop logs and shapes that nobody needs; every shape is ranked afresh at its next pick."""
+        state = self.state
+        used = {record.shape.id for record in state.pods.values()}
+        state.shapes.prune(used)
+        for shape in {record.shape.id: record.shape for record in state.pods.values()}.values():
+            shape.candidates = None
+        state.nodes.compact({record.shape.constraints for record in state.pods.values()})

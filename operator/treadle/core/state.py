@@ -1,0 +1,109 @@
+"""Everything the core knows at one moment. Written by ``Core`` alone, read between its steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from heapq import heappush
+
+from treadle.core.fair.policies import Cluster
+from treadle.core.model import ApplicationSpec, SchedulerSpec
+from treadle.core.nodes.columns import Nodes
+from treadle.core.nodes.scores import SCORES, Score
+from treadle.core.nodes.shapes import Shapes
+from treadle.core.pods import PodRecord
+from treadle.core.resources import ResourceTypes, extend
+from treadle.core.story import Step, Story
+from treadle.core.tree.application import Application, Ask
+from treadle.core.tree.queue import Queue
+from treadle.core.tree.tree import QueueTree
+
+Timer = tuple[float, int, "PodRecord | Ask"]
+
+
+@dataclass(slots=True)
+class Settings:
+    """Times of the core, in seconds."""
+
+    report_after: float = 3.0
+    """How long a pod waits before its owner is told why: a burst that is placed at once writes nothing."""
+    report_again: float = 30.0
+    """How long a reported reason stands before another one may overwrite it."""
+    refresh_after: float = 300.0
+    """How long a message stands before a newer one with the same reason overwrites it."""
+    retry_first: float = 1.0
+    """The wait after a first transient bind failure; it doubles with each."""
+    retry_most: float = 60.0
+    update_interval: float = 0.5
+    """How often totals, limits and shares follow the cluster (FairScheduler's update-interval)."""
+
+
+@dataclass(slots=True)
+class State:
+    """The state of the core. ``pods`` is by uid, ``applications`` by id, ``dirty`` are applications whose usage fell."""
+
+    settings: Settings = field(default_factory=Settings)
+    scheduler: SchedulerSpec = field(default_factory=SchedulerSpec)
+    types: ResourceTypes = field(default_factory=ResourceTypes)
+    nodes: Nodes = field(init=False)
+    shapes: Shapes = field(init=False)
+    tree: QueueTree = field(init=False)
+    pods: dict[str, PodRecord] = field(default_factory=dict)
+    applications: dict[str, Application] = field(default_factory=dict)
+    explicit: dict[str, ApplicationSpec] = field(default_factory=dict)
+    namespaces: dict[str, str] = field(default_factory=dict)
+    cluster: Cluster = field(init=False)
+    dirty: dict[Application, None] = field(default_factory=dict)
+    relieved: dict[Queue, None] = field(default_factory=dict)
+    homeless: dict[Application, None] = field(default_factory=dict)
+    timers: list[Timer] = field(default_factory=list)
+    story: Story = field(default_factory=Story)
+    cause: int = 0
+    now: float = 0.0
+    updated: float = float("-inf")
+    cluster_changed: bool = True
+    rekey: bool = True
+    waiting: int = 0
+    assumed: int = 0
+    bound: int = 0
+    decisions: int = 0
+    _sequence: int = 0
+
+    def __post_init__(self) -> None:
+        """Make the parts that share the resource types."""
+        self.nodes = Nodes(self.types)
+        self.shapes = Shapes(self.types)
+        self.tree = QueueTree(self.types)
+        self.cluster = Cluster.of(self.nodes.total)
+
+    @property
+    def score(self) -> Score:
+        """The score that the settings ask for."""
+        return SCORES[self.scheduler.scoring]
+
+    def tell(self, subject: str, what: str, detail: str = "") -> None:
+        """Add a step to the story, caused by the event being handled."""
+        self.story.steps.append(Step(self.cause, self.now, subject, what, detail))
+
+    def number(self) -> int:
+        """Return the next number of a sequence, for orders of arrival."""
+        self._sequence += 1
+        return self._sequence
+
+    def wake_at(self, when: float, what: PodRecord | Ask) -> None:
+        """Look at a pod or an ask again at a time."""
+        heappush(self.timers, (when, self.number(), what))
+
+    def widen(self) -> None:
+        """Lengthen all vectors after a new resource type appeared."""
+        width = len(self.types)
+        if len(self.tree.root.usage) == width and len(self.nodes.total) == width:
+            return
+        self.nodes.widen()
+        for queue in self.tree.queues.values():
+            for vector in (queue.usage, queue.demand, queue.fair_share, queue.steady_share):
+                extend(vector, width)
+        for application in self.applications.values():
+            for vector in (application.usage, application.demand, application.fair_share):
+                extend(vector, width)
+        self.cluster_changed = True
+        self.updated = float("-inf")

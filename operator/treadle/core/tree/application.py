@@ -1,0 +1,129 @@
+"""Applications and their asks: what waits, grouped by shape, and what they hold."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, NamedTuple
+
+from treadle.core.resources import Vector
+
+if TYPE_CHECKING:
+    from treadle.core.nodes.shapes import Shape
+    from treadle.core.pods import PodRecord
+    from treadle.core.tree.queue import Queue
+
+
+class Wait(NamedTuple):
+    """Why an ask is parked: a CamelCase reason, what blocks it (a queue's path, a shape) and what users are told."""
+
+    reason: str
+    blocker: str
+    message: str
+
+
+class Ask:
+    """Pods of one application that are alike in demand, constraints, priority and role: YARN's ResourceRequest with a count.
+
+    ``key`` is (shape's id, pod priority, whether master) and unique in the application. ``rank`` orders the asks of an application: higher pod priority first, then the master, then first come first served.
+    """
+
+    __slots__ = ("active", "application", "key", "pods", "queued", "rank", "report_armed", "shape", "wait", "waiting_since")
+
+    def __init__(self, application: Application, shape: Shape, key: tuple[int, int, bool], number: int) -> None:
+        self.application = application
+        self.shape = shape
+        self.key = key
+        self.rank = (-key[1], not key[2], number)
+        self.pods: dict[str, PodRecord] = {}
+        self.active = False
+        self.queued = False
+        self.wait: Wait | None = None
+        self.waiting_since = 0.0
+        self.report_armed = False
+
+    def __lt__(self, other: Ask) -> bool:
+        return self.rank < other.rank
+
+
+class Application:
+    """A set of pods that share as one: explicit (an Application object), or implied by the pods' labels or owner.
+
+    ``queue`` is None while it has no queue to be in; ``wait`` then says why. ``chain`` is the queues from the leaf to the root.
+    """
+
+    __slots__ = (
+        "active",
+        "allocated",
+        "asks",
+        "chain",
+        "demand",
+        "explicit",
+        "fair_share",
+        "id",
+        "key",
+        "minimum",
+        "name",
+        "order",
+        "pods",
+        "priority",
+        "queue",
+        "requested",
+        "start",
+        "usage",
+        "user",
+        "wait",
+        "wanted",
+        "weight",
+    )
+
+    def __init__(self, identity: str, start: float, width: int) -> None:
+        self.id = self.name = identity
+        self.start = start
+        self.explicit = False
+        self.wanted = ""
+        self.requested = ""
+        self.user = ""
+        self.priority = 0
+        self.weight = 1.0
+        self.minimum: Vector | None = None
+        self.queue: Queue | None = None
+        self.chain: tuple[Queue, ...] = ()
+        self.usage: Vector = [0] * width
+        self.demand: Vector = [0] * width
+        self.fair_share: Vector = [0] * width
+        self.allocated = 0
+        self.asks: dict[tuple[int, int, bool], Ask] = {}
+        self.order: list[Ask] = []
+        self.pods: dict[str, PodRecord] = {}
+        self.key: tuple[object, ...] | None = None
+        self.active = 0
+        self.wait: Wait | None = None
+
+    def enqueue(self, ask: Ask) -> None:
+        """Put an ask into the application's own order, once."""
+        if not ask.queued:
+            ask.queued = True
+            heappush(self.order, ask)
+
+    def next_ask(self) -> Ask:
+        """Return the first active ask; the caller knows that there is one."""
+        order = self.order
+        while not order[0].active:
+            heappop(order).queued = False
+        return order[0]
+
+    @property
+    def pending(self) -> int:
+        """How many pods wait."""
+        return sum(len(ask.pods) for ask in self.asks.values())
+
+    def pending_demand(self, width: int) -> Vector:
+        """Return the sum of the demands of the waiting pods."""
+        total = [0] * width
+        for ask in self.asks.values():
+            for position, value in ask.shape.demand:
+                total[position] += value * len(ask.pods)
+        return total
+
+    def __repr__(self) -> str:
+        return f"Application({self.id})"

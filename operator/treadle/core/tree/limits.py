@@ -1,0 +1,38 @@
+"""Minimum and maximum of queues, resolved against the cluster, and the check at every placement.
+
+The maximum in force is never below the minimum (``effMax`` of FairScheduler), and each ancestor's own maximum holds as well.
+"""
+
+from treadle.core.model import Limit
+from treadle.core.resources import UNBOUNDED, Demand, ResourceTypes, Vector
+from treadle.core.tree.queue import Queue
+
+
+def resolve(queue: Queue, total: Vector, types: ResourceTypes) -> None:
+    """Turn the limits of a definition into vectors for a cluster of ``total``."""
+    queue.minimum = _vector(queue.spec.minimum, total, types, 0) if queue.spec.minimum else None
+    maximum = _vector(queue.spec.maximum, total, types, UNBOUNDED)
+    if queue.minimum is not None:
+        maximum = [max(pair) for pair in zip(maximum, queue.minimum, strict=True)]
+    queue.maximum = maximum
+    queue.limited = any(value < UNBOUNDED for value in maximum)
+
+
+def _vector(limits: dict[str, Limit], total: Vector, types: ResourceTypes, default: int) -> Vector:
+    vector = [default] * len(types)
+    for name, limit in limits.items():
+        position = types.index.get(name)
+        if position is not None:
+            vector[position] = limit.resolve(total[position])
+    return vector
+
+
+def exceeded(chain: tuple[Queue, ...], demand: Demand) -> tuple[Queue, int] | None:
+    """Return the first queue up the chain whose maximum a placement would break and the resource type, or None."""
+    for queue in chain:
+        if queue.limited:
+            usage, maximum = queue.usage, queue.maximum
+            for position, value in demand:
+                if usage[position] + value > maximum[position]:
+                    return queue, position
+    return None

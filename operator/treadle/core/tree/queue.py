@@ -1,0 +1,111 @@
+"""A queue in force: its place in the tree, its limits, its usage and the order of what waits below it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.core.model import QueueSpec
+from treadle.core.resources import UNBOUNDED, Vector
+
+if TYPE_CHECKING:
+    from treadle.core.fair.policies import Policy
+    from treadle.core.tree.application import Application, Ask
+
+HeapEntry = tuple["tuple[object, ...]", "Queue | Application"]
+
+
+class Queue:
+    """A node of the queue tree.
+
+    ``usage`` is the sum of what is allocated below. ``heap`` orders the children (queues, or a leaf's applications) that have
+    something to place; an entry is valid while its key is the child's own ``key``, and others are thrown away when they surface.
+    ``active`` counts such children, so that an idle or blocked subtree costs nothing.
+    """
+
+    __slots__ = (
+        "active",
+        "applications",
+        "blocked",
+        "children",
+        "defined",
+        "demand",
+        "fair_share",
+        "heap",
+        "key",
+        "limited",
+        "maximum",
+        "minimum",
+        "name",
+        "parent",
+        "path",
+        "policy",
+        "priority",
+        "spec",
+        "start",
+        "steady_share",
+        "usage",
+        "weight",
+    )
+
+    def __init__(self, spec: QueueSpec, parent: Queue | None, policy: Policy, width: int) -> None:
+        self.path = self.name = spec.path
+        self.parent = parent
+        self.children: dict[str, Queue] = {}
+        self.applications: dict[str, Application] = {}
+        self.usage: Vector = [0] * width
+        self.demand: Vector = [0] * width
+        self.fair_share: Vector = [0] * width
+        self.steady_share: Vector = [0] * width
+        self.minimum: Vector | None = None
+        self.maximum: Vector = [UNBOUNDED] * width
+        self.limited = False
+        self.heap: list[HeapEntry] = []
+        self.key: tuple[object, ...] | None = None
+        self.active = 0
+        self.blocked: dict[Ask, None] = {}
+        self.defined = True
+        self.start = 0.0
+        self.priority = 0
+        self.redefine(spec, policy)
+
+    def redefine(self, spec: QueueSpec, policy: Policy) -> None:
+        """Take over an edited definition; limits are resolved against the cluster by ``limits.resolve``."""
+        self.spec = spec
+        self.weight = spec.weight
+        self.policy = policy
+
+    @property
+    def leaf(self) -> bool:
+        """Whether applications may live here; the root never holds any."""
+        return not self.children and self.parent is not None
+
+    @property
+    def chain(self) -> tuple[Queue, ...]:
+        """This queue and its ancestors, the root last."""
+        chain = []
+        queue: Queue | None = self
+        while queue is not None:
+            chain.append(queue)
+            queue = queue.parent
+        return tuple(chain)
+
+    @property
+    def state(self) -> str:
+        """Running, Draining (stopped or deleted while applications are left) or Stopped; a queue is never above its ancestors."""
+        if all(queue.spec.running and queue.defined for queue in self.chain):
+            return "Running"
+        return "Draining" if self.occupied() else "Stopped"
+
+    def occupied(self) -> bool:
+        """Whether any application is left in this queue or below."""
+        return bool(self.applications) or any(child.occupied() for child in self.children.values())
+
+    def walk(self) -> list[Queue]:
+        """Return this queue and all below it, parents before children."""
+        found = [self]
+        for queue in found:
+            found.extend(queue.children.values())
+        return found
+
+    def __repr__(self) -> str:
+        return f"Queue({self.path})"
