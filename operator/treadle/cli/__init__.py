@@ -1,1 +1,22 @@
-"""Treadle."""
+"""The command ``treadle``.
+
+A command's module is imported when the command is run, and its line of help stands here, so that ``treadle --help`` does not
+load what the scheduler needs.
+"""
+
+from cyclopts import App
+
+from treadle import __version__
+
+app = App(
+    name="treadle",
+    version=__version__,
+    help="A batch scheduler for Kubernetes with YARN's queues, shares and explanations.",
+)
+
+app.command("treadle.cli.crds:crds", name="crds", help="Print, write or check the CustomResourceDefinitions.")
+
+
+def main() -> None:
+    """Run the command line; the exit status is 0, 1 for a command's own failure, or 2 for a usage error."""
+    app()

@@ -1,0 +1,52 @@
+"""Which fields this version acts on; the others are accepted, kept and shown in the condition ``NotActedOn``.
+
+One table, so that a capability that is built is one line here. Paths are those of the object, without list indices.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from treadle.api.objects import Object
+
+ACTED_ON: Final[dict[str, frozenset[str]]] = {
+    "Scheduler": frozenset({"spec.aliases", "spec.discipline", "spec.nodes.scoring"}),
+    "Queue": frozenset(
+        {
+            "spec.state",
+            "spec.fair.weight",
+            "spec.fair.minResources",
+            "spec.fair.maxResources",
+            "spec.fair.schedulingPolicy",
+        }
+    ),
+    "Application": frozenset({"spec.queue", "spec.priority"}),
+    "Reservation": frozenset(),
+}
+# Values that are not acted on, of fields that otherwise are.
+NOT_YET: Final[dict[str, dict[str, frozenset[str]]]] = {"Scheduler": {"spec.discipline": frozenset({"Capacity"})}}
+
+
+def not_acted_on(model: Object) -> list[str]:
+    """The fields that are set in an object but not acted on, by path and in the order of the schema."""
+    acted, not_yet = ACTED_ON[model.kind], NOT_YET.get(model.kind, {})
+    found = []
+    for path, value in _set_fields(model.spec, "spec"):
+        if path not in acted:
+            found.append(path)
+        elif isinstance(value, str) and value in not_yet.get(path, ()):
+            found.append(f"{path}: {value}")
+    return found
+
+
+def _set_fields(model: BaseModel, prefix: str) -> Iterator[tuple[str, Any]]:
+    for name, field in type(model).model_fields.items():
+        value = getattr(model, name)
+        if name not in model.model_fields_set or value is None:
+            continue
+        path = f"{prefix}.{field.alias or name}"
+        if isinstance(value, BaseModel):
+            yield from _set_fields(value, path)
+        elif value not in ({}, []):
+            yield path, value

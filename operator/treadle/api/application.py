@@ -1,0 +1,119 @@
+"""The Application: pods that are one piece of work to their user, counted and ordered together.
+
+Pods join it by the label ``treadle.dev/application`` in its namespace; pods without one get an implicit application, which has
+no object. Phases use the words of YARN's ``RMAppState``.
+"""
+
+from typing import Annotated, Final, Literal, Self
+
+from pydantic import ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from treadle.api import cel
+from treadle.api.common import (
+    NAME_LIMIT,
+    Amounts,
+    Conditions,
+    Demand,
+    DnsLabel,
+    Generation,
+    Metadata,
+    Model,
+    QueuePath,
+    StatusModel,
+    name_rules,
+    unique,
+)
+
+_PRIORITY_LIMIT: Final = 1_000_000_000
+
+Phase = Literal["New", "Submitted", "Accepted", "Running", "Finished", "Failed", "Killed"]
+
+
+class Gang(Model):
+    """Pods of an application that start together or not at all; they name it by the label ``treadle.dev/gang``."""
+
+    name: DnsLabel
+    min_member: Annotated[int, Field(ge=1, le=100_000, json_schema_extra={"format": "int32"})] = Field(
+        description="Pods that must be placeable before any is bound."
+    )
+    demand: Demand | None = Field(default=None, description="What each member asks, for planning before the pods exist.")
+
+
+class ApplicationSpec(Model):
+    """What a user asks of an application."""
+
+    queue: QueuePath | None = Field(default=None, description="A leaf queue's path; placement rules decide otherwise.")
+    priority: Annotated[int, Field(ge=-_PRIORITY_LIMIT, le=_PRIORITY_LIMIT, json_schema_extra={"format": "int32"})] | None = (
+        Field(default=None, description="Higher goes first among the applications of the queue.")
+    )
+    user: Annotated[str, Field(min_length=1, max_length=256)] | None = Field(
+        default=None, description="Whom the application counts for; its pods' user otherwise."
+    )
+    gangs: Annotated[list[Gang], Field(max_length=64)] | None = Field(
+        default=None, json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]}
+    )
+    placement_constraints: Annotated[list[Annotated[str, Field(min_length=1, max_length=1024)]], Field(max_length=16)] | None = (
+        Field(
+            default=None,
+            description="Constraints in YARN's language, such as notin,node,hbase; all must hold.",
+            json_schema_extra={"x-kubernetes-list-type": "atomic"},
+        )
+    )
+    reservation: DnsLabel | None = Field(default=None, description="A Reservation of this namespace to run inside.")
+
+    @model_validator(mode="after")
+    def _gangs_have_their_own_names(self) -> Self:
+        unique(self.gangs, "gangs")
+        return self
+
+
+class Waiting(StatusModel):
+    """Why the application's next pod waits."""
+
+    reason: Annotated[str, Field(max_length=128)]
+    message: Annotated[str, Field(max_length=1024)]
+    ahead: Annotated[list[Annotated[str, Field(max_length=253)]], Field(max_length=16)] | None = Field(
+        default=None, description="Who is served before it.", json_schema_extra={"x-kubernetes-list-type": "atomic"}
+    )
+
+
+class ApplicationPods(StatusModel):
+    """How many pods of the application are in which state."""
+
+    running: Annotated[int, Field(ge=0)] = 0
+    pending: Annotated[int, Field(ge=0)] = 0
+    finished: Annotated[int, Field(ge=0)] = 0
+
+
+class ApplicationStatus(StatusModel):
+    """What Treadle last saw of the application."""
+
+    observed_generation: Generation | None = None
+    phase: Phase | None = None
+    queue: Annotated[str, Field(max_length=NAME_LIMIT)] | None = Field(default=None, description="The queue it was placed in.")
+    user: Annotated[str, Field(max_length=256)] | None = None
+    pods: ApplicationPods | None = None
+    used: Amounts | None = None
+    pending: Amounts | None = None
+    waiting: Waiting | None = None
+    conditions: Conditions | None = None
+
+
+class Application(Model):
+    """Pods that are one piece of work to their user; they join it by the label treadle.dev/application."""
+
+    model_config = ConfigDict(json_schema_extra={cel.RULES: name_rules("an application")})
+
+    api_version: Literal["treadle.dev/v1alpha1"] = "treadle.dev/v1alpha1"
+    kind: Literal["Application"] = "Application"
+    metadata: Metadata
+    spec: ApplicationSpec = Field(default_factory=ApplicationSpec, json_schema_extra={"default": {}})
+    status: ApplicationStatus | None = None
+
+    @model_validator(mode="after")
+    def _name_fits_a_label(self) -> Self:
+        if len(self.metadata.name) > NAME_LIMIT:
+            message = "the name of an application may have at most 63 characters (pods name it in a label)"
+            raise PydanticCustomError("name", message, {"field": "metadata.name"})
+        return self

@@ -1,0 +1,236 @@
+"""What the models of all kinds share: the base class, bounded text, quantities, metadata and conditions.
+
+Field names are camelCase in objects and snake_case in Python. Unknown fields are refused. Everything is bounded, since the
+API server has to know the cost of a CEL rule beforehand. Models are frozen: a changed object is a new object.
+"""
+
+import copy
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, Strict
+from pydantic.alias_generators import to_camel
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from treadle.api import cel, quantities
+
+NAME_LIMIT: Final = 63
+MAX_RESOURCES: Final = 16
+MAX_CONDITIONS: Final = 16
+MAX_MESSAGE: Final = 1024
+_LEVELS: Final = 8
+
+QUEUE_PATH: Final = r"root(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+_DNS_LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_RESOURCE_NAME: Final = re.compile(r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+
+
+class Model(BaseModel):
+    """The base of every part of a spec: camelCase outside, closed, frozen."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        validate_by_name=True,
+        validate_by_alias=True,
+        serialize_by_alias=True,
+        extra="forbid",
+        frozen=True,
+    )
+
+
+class StatusModel(Model):
+    """The base of every part of a status: open, since a later version of ours may have written more."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class Metadata(BaseModel):
+    """The part of an object's metadata that Treadle reads; the API server owns its schema."""
+
+    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, extra="ignore", frozen=True)
+
+    name: str
+    namespace: str | None = None
+    uid: str | None = None
+    resource_version: str | None = None
+    generation: int = 0
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """A check of text, to be put in ``Annotated[str, ...]``: the same rule for our own reading and for the API server.
+
+    ``check`` raises ``ValueError`` with what is allowed; ``schema`` is the structural schema that says it on the server. With
+    ``integers`` an integer is read as its text, where Kubernetes means int-or-string.
+    """
+
+    check: Callable[[str], None]
+    schema: dict[str, Any]
+    limit: int
+    integers: bool = False
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Length first, so that no check reads an absurdly long text."""
+        schema: CoreSchema = core_schema.no_info_after_validator_function(
+            self._run, core_schema.str_schema(max_length=self.limit)
+        )
+        return core_schema.no_info_before_validator_function(_text, schema) if self.integers else schema
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """What the generator of the CRDs sees."""
+        return copy.deepcopy(self.schema)
+
+    def _run(self, text: str) -> str:
+        self.check(text)
+        return text
+
+
+def _text(value: object) -> object:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, float):
+        raise ValueError("a number with a point must stand in quotes")  # noqa: TRY004 - pydantic reports a ValueError
+    return str(value) if isinstance(value, int) else value
+
+
+def int_or_string(check: Callable[[str], None], rules: list[cel.Rule], limit: int = 32) -> Checked:
+    """An int-or-string under rules."""
+    schema = {"x-kubernetes-int-or-string": True, "anyOf": [{"type": "integer"}, {"type": "string"}], "maxLength": limit}
+    return Checked(check, {**schema, cel.RULES: rules} if rules else schema, limit, integers=True)
+
+
+def patterned(pattern: str, words: str, limit: int) -> Checked:
+    """Text of a form that both sides explain in words rather than by the pattern."""
+    compiled = re.compile(pattern)
+
+    def check(text: str) -> None:
+        if compiled.fullmatch(text) is None:
+            raise ValueError(words)
+
+    rule = cel.rule(f"self.matches('^({cel.escaped(pattern)})$')", words)
+    return Checked(check, {"type": "string", "maxLength": limit, cel.RULES: [rule]}, limit)
+
+
+def _within(lowest: int, highest: int | None, extra: int | None = None) -> Checked:
+    def check(text: str) -> None:
+        value = quantities.decimal(text)
+        if value == extra:
+            return
+        if value < lowest and highest is None:
+            raise ValueError(quantities.NEGATIVE_TEXT)
+        if value < lowest or (highest is not None and value > highest):
+            raise ValueError(f"must be between {lowest} and {highest}" + (f", or {extra}" if extra is not None else ""))
+
+    return int_or_string(check, cel.decimal_rules(lowest, highest, extra))
+
+
+Int = Annotated[int, Strict(), Field(ge=-(2**31), le=2**31 - 1, json_schema_extra={"format": "int32"})]
+Count = Annotated[int, Strict(), Field(ge=0, le=2**31 - 1, json_schema_extra={"format": "int32"})]
+Positive = Annotated[int, Strict(), Field(ge=1, le=2**31 - 1, json_schema_extra={"format": "int32"})]
+Generation = Annotated[int, Field(ge=0, json_schema_extra={"format": "int64"})]
+Bool = Annotated[bool, Strict()]
+
+
+def _time(text: str) -> None:
+    try:
+        read = datetime.fromisoformat(text)
+    except ValueError:
+        read = None
+    if read is None or read.tzinfo is None or "T" not in text.upper():
+        raise ValueError("must be a time with its zone, such as 2026-12-01T01:00:00Z")
+
+
+Time = Annotated[str, Checked(_time, {"type": "string", "format": "date-time", "maxLength": 40}, 40)]
+
+Quantity = Annotated[str, int_or_string(quantities.check_amount, cel.quantity_rules(percent=False))]
+QuantityOrPercent = Annotated[str, int_or_string(quantities.check_amount_or_percent, cel.quantity_rules(percent=True))]
+ReportedQuantity = Annotated[str, int_or_string(lambda _: None, [], 64)]
+
+
+def _resource_names(entries: dict[str, str]) -> dict[str, str]:
+    for name, text in entries.items():
+        if _RESOURCE_NAME.fullmatch(name) is None:
+            raise ValueError(f"{name[:64]!r} is not a resource name such as cpu, memory or nvidia.com/gpu")
+        if name == "cpu" and not quantities.is_percent(text) and quantities.amount(text) * 1000 > 2**63 - 1:
+            raise ValueError(f"cpu {text!r} must not be over 9223372036854775 cores")
+    return entries
+
+
+Demand = Annotated[dict[str, Quantity], Field(max_length=MAX_RESOURCES), AfterValidator(_resource_names)]
+Limits = Annotated[dict[str, QuantityOrPercent], Field(max_length=MAX_RESOURCES), AfterValidator(_resource_names)]
+Amounts = Annotated[dict[str, ReportedQuantity], Field(max_length=64)]
+
+Weight = Annotated[str, _within(0, None)]
+Ratio = Annotated[str, _within(0, 1)]
+RatioOrOff = Annotated[str, _within(0, 1, -1)]
+Factor = Annotated[str, _within(0, 1_000_000, -1)]
+
+Duration = Annotated[str, patterned("([0-9]{1,9}(h|m|s))+", "must be a duration such as 30s, 15m or 1h30m", 32)]
+QueuePath = Annotated[str, patterned(QUEUE_PATH, 'must be a queue\'s path: "root" or "root.…" in lower case', NAME_LIMIT)]
+DnsLabel = Annotated[str, patterned(_DNS_LABEL, "must be a lower-case name of letters, digits and hyphens", NAME_LIMIT)]
+SchedulerName = Annotated[
+    str,
+    patterned(
+        rf"{_DNS_LABEL}(\.{_DNS_LABEL})*", "must be a scheduler's name: lower-case letters, digits, hyphens and points", 253
+    ),
+]
+LabelKey = Annotated[
+    str,
+    patterned(
+        r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?",
+        "must be a label's key such as treadle.dev/partition",
+        253,
+    ),
+]
+
+Policy = Literal["fifo", "fair", "drf"]
+
+
+class Condition(StatusModel):
+    """A condition as ``metav1.Condition`` has it; see ``conditions`` for the types and reasons."""
+
+    type: Annotated[str, Field(max_length=64)]
+    status: Literal["True", "False", "Unknown"]
+    reason: Annotated[str, Field(max_length=128)]
+    message: Annotated[str, Field(max_length=MAX_MESSAGE)]
+    observed_generation: Generation | None = None
+    last_transition_time: Time
+
+
+Conditions = Annotated[
+    list[Condition],
+    Field(
+        max_length=MAX_CONDITIONS,
+        json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
+    ),
+]
+
+
+def queue_path_problem(path: str) -> str | None:
+    """Why a name is not a queue's path, or None."""
+    if len(path.encode()) > NAME_LIMIT:
+        return f"a queue path may have at most {NAME_LIMIT} characters (pods name it in a label)"
+    if re.fullmatch(QUEUE_PATH, path) is None:
+        return f'a queue is named by its path: "root" or "root.…", not "{path}"'
+    if path.count(".") >= _LEVELS:
+        return f"a queue path may have at most {_LEVELS} levels"
+    return None
+
+
+def name_rules(what: str) -> Any:
+    """The rule that an object's name fits a label's value, checked when it is made."""
+    words = f"the name of {what} may have at most {NAME_LIMIT} characters (pods name it in a label)"
+    return [cel.rule(f"oldSelf.hasValue() || self.metadata.name.size() <= {NAME_LIMIT}", words, create_only=True)]
+
+
+def unique(items: Any, field: str) -> None:
+    """Refuse two items of one name, as the API server does for a list that is a map."""
+    names = [item.name for item in items or ()]
+    for name in names:
+        if names.count(name) > 1:
+            raise PydanticCustomError("unique", "{field} has {name} more than once", {"field": field, "name": name})

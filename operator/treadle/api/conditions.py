@@ -1,0 +1,78 @@
+"""Conditions: what Treadle says of an object, in the form of ``metav1.Condition``.
+
+Types and reasons are constants, so that a reader can rely on them and a test can find them. A condition changes its
+``lastTransitionTime`` only when its status changes, and its message is cut to what the schema takes.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
+
+from treadle.api.common import MAX_CONDITIONS, MAX_MESSAGE
+
+READY: Final = "Ready"
+"""True when the object is in force as written (or as far as ``NotActedOn`` allows)."""
+ACCEPTED: Final = "Accepted"
+"""False when the object cannot be acted on; the last good version, if any, stays in force."""
+NOT_ACTED_ON: Final = "NotActedOn"
+"""True when the object sets fields that this version accepts but does not act on; the message names them."""
+
+IN_FORCE: Final = "InForce"
+"""The object is acted on as it is written."""
+VALID: Final = "Valid"
+"""Nothing is wrong with the object."""
+INVALID: Final = "Invalid"
+"""A field has a value that is not allowed; the message names field, value and what is allowed."""
+LAST_GOOD_IN_FORCE: Final = "LastGoodInForce"
+"""The present version is invalid, an earlier one is still acted on."""
+NO_PARENT: Final = "NoParent"
+"""The queue's parent does not exist, so the queue is not in the tree yet."""
+PARENT_HAS_PODS: Final = "ParentHasPods"
+"""The parent holds applications itself, so it is a leaf and cannot have children yet."""
+PARENT_POLICY: Final = "ParentPolicy"
+"""The policy does not go with the parent's, as in YARN: drf cannot stand under fair, nor anything under fifo."""
+BEING_DELETED: Final = "BeingDeleted"
+"""The queue was deleted while in use; it drains and then goes."""
+NAME_TAKEN: Final = "NameTaken"
+"""An older Scheduler already serves one of the names."""
+QUEUE_NOT_FOUND: Final = "QueueNotFound"
+"""The application's queue does not exist and there is no default queue."""
+QUEUE_IS_PARENT: Final = "QueueIsParent"
+"""The application names a queue that has children; applications live in leaves."""
+QUEUE_STOPPED: Final = "QueueStopped"
+"""The application's queue, or one above it, takes no new application."""
+FIELDS_NOT_ACTED_ON: Final = "FieldsNotActedOn"
+"""The reason of ``NotActedOn`` when true."""
+ALL_ACTED_ON: Final = "AllActedOn"
+"""The reason of ``NotActedOn`` when false."""
+
+Status = Literal["True", "False", "Unknown"]
+
+
+def condition(kind: str, status: Status | bool, reason: str, message: str = "", generation: int | None = None) -> dict[str, Any]:
+    """A condition without its time; ``generation`` is the object's generation that it speaks of."""
+    made: dict[str, Any] = {"type": kind, "status": str(status), "reason": reason, "message": _cut(message)}
+    if generation is not None:
+        made["observedGeneration"] = generation
+    return made
+
+
+def merge_condition(previous: Sequence[Mapping[str, Any]], new: Mapping[str, Any], now: str) -> list[dict[str, Any]]:
+    """The conditions after one of them was set at ``now`` (RFC 3339).
+
+    The order stays, a new type comes last, and the time is kept while the status is the same. Nothing given is changed. At
+    most 16 remain, which is what the schema takes: the oldest other types go first.
+    """
+    old = next((entry for entry in previous if entry.get("type") == new["type"]), None)
+    same = old is not None and old.get("status") == new["status"] and old.get("lastTransitionTime")
+    merged = {
+        **new,
+        "message": _cut(str(new.get("message", ""))),
+        "lastTransitionTime": old["lastTransitionTime"] if old and same else now,
+    }
+    if old is not None:
+        return [merged if entry is old else dict(entry) for entry in previous]
+    return [*(dict(entry) for entry in list(previous)[-(MAX_CONDITIONS - 1) :]), merged]
+
+
+def _cut(message: str) -> str:
+    return message if len(message) <= MAX_MESSAGE else message[: MAX_MESSAGE - 1] + "…"

@@ -1,0 +1,220 @@
+"""The CustomResourceDefinitions, generated from the models: one source for what we read and what the API server accepts.
+
+Pydantic's JSON schema becomes Kubernetes' structural schema (``apiextensions.k8s.io/v1``): references are put in place, optional
+types lose their null, titles go. What JSON schema cannot say (CEL rules, list types, int-or-string) stands in the models as
+``json_schema_extra``. The files in ``crds/`` and the chart's copies are checked in and compared with this in CI.
+"""
+
+import copy
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from treadle.api.labels import GROUP, VERSION
+from treadle.api.objects import KINDS, NAMESPACED, PLURALS
+
+Schema = dict[str, Any]
+
+_SHORT_NAMES: Final = {"Scheduler": "tsched", "Queue": "tq", "Application": "tapp", "Reservation": "tres"}
+_SELECTABLE: Final = {
+    "Scheduler": [".spec.discipline"],
+    "Queue": [".spec.state", ".status.state"],
+    "Application": [".spec.queue", ".status.queue", ".status.phase"],
+    "Reservation": [".spec.queue", ".status.phase"],
+}
+_READY: Final = '.status.conditions[?(@.type=="Ready")].status'
+_AGE: Final = ("Age", "date", ".metadata.creationTimestamp", 0)
+# name, type, path, priority (1 is shown by -o wide only)
+_COLUMNS: Final[dict[str, list[tuple[str, str, str, int]]]] = {
+    "Scheduler": [
+        ("Discipline", "string", ".spec.discipline", 0),
+        ("Scoring", "string", ".spec.nodes.scoring", 0),
+        ("Nodes", "integer", ".status.nodes", 0),
+        ("Queues", "integer", ".status.queues", 0),
+        ("Ready", "string", _READY, 0),
+        _AGE,
+    ],
+    "Queue": [
+        ("State", "string", ".status.state", 0),
+        ("Weight", "string", ".spec.fair.weight", 0),
+        ("Policy", "string", ".spec.fair.schedulingPolicy", 1),
+        ("Fair CPU", "string", ".status.fairShare.cpu", 0),
+        ("Used CPU", "string", ".status.used.cpu", 0),
+        ("Used Memory", "string", ".status.used.memory", 0),
+        ("Used GPU", "string", r".status.used.nvidia\.com/gpu", 1),
+        ("Pending CPU", "string", ".status.pending.cpu", 0),
+        ("Pending Memory", "string", ".status.pending.memory", 1),
+        ("Running", "integer", ".status.applications.running", 0),
+        ("Waiting", "integer", ".status.applications.pending", 0),
+        ("Ready", "string", _READY, 0),
+        _AGE,
+    ],
+    "Application": [
+        ("Queue", "string", ".status.queue", 0),
+        ("Phase", "string", ".status.phase", 0),
+        ("Running", "integer", ".status.pods.running", 0),
+        ("Pending", "integer", ".status.pods.pending", 0),
+        ("User", "string", ".status.user", 1),
+        ("Waiting", "string", ".status.waiting.reason", 0),
+        ("Message", "string", ".status.waiting.message", 1),
+        _AGE,
+    ],
+    "Reservation": [
+        ("Queue", "string", ".spec.queue", 0),
+        ("Phase", "string", ".status.phase", 0),
+        ("Arrival", "date", ".spec.arrival", 1),
+        ("Deadline", "date", ".spec.deadline", 1),
+        ("Start", "date", ".status.allocations[0].start", 0),
+        _AGE,
+    ],
+}
+_HEADER: Final = "# Made by `treadle crds --write` from operator/treadle/api: change the models, not this file.\n"
+_KEEP: Final = {"helm.sh/resource-policy": "keep"}
+
+
+def crd(kind: str) -> Schema:
+    """The CustomResourceDefinition of one of our kinds."""
+    plural = PLURALS[kind]
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{GROUP}"},
+        "spec": {
+            "group": GROUP,
+            "scope": "Namespaced" if kind in NAMESPACED else "Cluster",
+            "names": {
+                "kind": kind,
+                "listKind": f"{kind}List",
+                "plural": plural,
+                "singular": kind.lower(),
+                "shortNames": [_SHORT_NAMES[kind]],
+                "categories": ["treadle"],
+            },
+            "versions": [
+                {
+                    "name": VERSION,
+                    "served": True,
+                    "storage": True,
+                    "subresources": {"status": {}},
+                    "selectableFields": [{"jsonPath": path} for path in _SELECTABLE[kind]],
+                    "additionalPrinterColumns": [_column(*column) for column in _COLUMNS[kind]],
+                    "schema": {"openAPIV3Schema": schema(kind)},
+                }
+            ],
+        },
+    }
+
+
+def _column(name: str, kind: str, path: str, priority: int) -> Schema:
+    column: Schema = {"name": name, "type": kind, "jsonPath": path}
+    return {**column, "priority": priority} if priority else column
+
+
+def schema(kind: str) -> Schema:
+    """The structural schema of one of our kinds."""
+    raw = KINDS[kind].model_json_schema(by_alias=True)
+    made = structural(raw, raw.get("$defs", {}))
+    properties = made["properties"]
+    # The API server owns these three and lets a schema say nothing else of them.
+    properties["apiVersion"] = {"type": "string"}
+    properties["kind"] = {"type": "string"}
+    properties["metadata"] = {"type": "object"}
+    made["required"] = [name for name in made.get("required", ()) if name not in {"apiVersion", "kind", "metadata"}]
+    if not made["required"]:
+        del made["required"]
+    return made
+
+
+def structural(node: Schema, definitions: dict[str, Schema]) -> Schema:
+    """A JSON schema of pydantic's as a structural schema.
+
+    Raises ``TypeError`` for what has no structural form, such as a union of an object and a string.
+    """
+    node = {key: value for key, value in node.items() if key not in {"title", "$defs"}}
+    if "$ref" in node:
+        target = definitions[node.pop("$ref").rpartition("/")[2]]
+        return structural({**target, **node}, definitions)
+    if "anyOf" in node and not node.get("x-kubernetes-int-or-string"):
+        return structural(_without_null(node), definitions)
+    if node.get("default", ...) is None:
+        del node["default"]
+    if "const" in node:
+        node["enum"] = [node.pop("const")]
+    for bound, name in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+        if bound in node:
+            node[name], node[bound] = node[bound], True
+    if "description" in node:
+        node["description"] = _plain(node["description"])
+    return _with_children(node, definitions)
+
+
+def _without_null(node: Schema) -> Schema:
+    options = [option for option in node.pop("anyOf") if option.get("type") != "null"]
+    if len(options) != 1:
+        raise TypeError(f"a union of {len(options)} types has no structural schema: {options}")
+    return {**options[0], **node}
+
+
+def _with_children(node: Schema, definitions: dict[str, Schema]) -> Schema:
+    if "properties" in node:
+        node["properties"] = {name: structural(child, definitions) for name, child in node["properties"].items()}
+    if "items" in node:
+        node["items"] = structural(node["items"], definitions)
+    if isinstance(node.get("additionalProperties"), dict):
+        node["additionalProperties"] = structural(node["additionalProperties"], definitions)
+    else:
+        node.pop("additionalProperties", None)
+    return node
+
+
+def _plain(text: str) -> str:
+    """A docstring's first paragraph in one line and without markup, as ``kubectl explain`` shows it."""
+    return " ".join(text.split("\n\n", maxsplit=1)[0].replace("``", "").split())
+
+
+class _Dumper(yaml.SafeDumper):
+    """No anchors, and lists set in below their key."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+        return True
+
+
+def document(definition: Schema) -> str:
+    """A definition as the text of its file."""
+    return _HEADER + yaml.dump(definition, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=140)
+
+
+def files(root: Path) -> Iterator[tuple[Path, str]]:
+    """The files made from the models, below a checkout's root: ``crds/`` and the chart's copies, which Helm is told to keep."""
+    for kind in KINDS:
+        made = crd(kind)
+        name = f"{GROUP}_{PLURALS[kind]}.yaml"
+        yield root / "crds" / name, document(made)
+        kept = copy.deepcopy(made)
+        kept["metadata"]["annotations"] = dict(_KEEP)
+        yield root / "charts" / "treadle" / "files" / "crds" / name, document(kept)
+
+
+def write(root: Path) -> list[Path]:
+    """Write the files that differ; the answer names them."""
+    changed = []
+    for path, text in _differing(root):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        changed.append(path)
+    return changed
+
+
+def stale(root: Path) -> list[Path]:
+    """The files that are missing, differ from the models, or belong to no kind any more."""
+    expected = {path for path, _ in files(root)}
+    folders = {path.parent for path in expected}
+    found = {path for folder in folders if folder.is_dir() for path in folder.glob("*.yaml")}
+    return sorted({path for path, _ in _differing(root)} | (found - expected))
+
+
+def _differing(root: Path) -> list[tuple[Path, str]]:
+    same: Callable[[Path, str], bool] = lambda path, text: path.is_file() and path.read_text(encoding="utf-8") == text  # noqa: E731
+    return [(path, text) for path, text in files(root) if not same(path, text)]

@@ -1,0 +1,148 @@
+"""What a pod's labels and annotations say of its queue, application, role and user.
+
+Pods reach Treadle from Spark, Flink, Ray, Argo, JobSet, YuniKorn, Kueue, Volcano and KAI as well, each with names of its own;
+they are understood in a fixed order, our own names first (the order is YuniKorn's where YuniKorn has one: ``utils.go`` of its
+k8shim). The functions are pure, take plain dictionaries or None, and are called for every pod event, so they do a handful of
+look-ups and nothing else. An empty value counts as absent.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Final, Literal, TypeAlias
+
+GROUP: Final = "treadle.dev"
+VERSION: Final = "v1alpha1"
+API_VERSION: Final = f"{GROUP}/{VERSION}"
+SCHEDULER_NAME: Final = "treadle"
+
+QUEUE: Final = f"{GROUP}/queue"
+APPLICATION: Final = f"{GROUP}/application"
+GANG: Final = f"{GROUP}/gang"
+ROLE: Final = f"{GROUP}/role"
+EXECUTION_TYPE: Final = f"{GROUP}/execution-type"
+ALLOCATION_TAGS: Final = f"{GROUP}/allocation-tags"
+PLACEMENT_CONSTRAINTS: Final = f"{GROUP}/placement-constraints"
+USER: Final = f"{GROUP}/user"
+GROUPS: Final = f"{GROUP}/groups"
+PARTITION: Final = f"{GROUP}/partition"
+
+YUNIKORN_QUEUE: Final = "yunikorn.apache.org/queue"
+YUNIKORN_APPLICATION: Final = "yunikorn.apache.org/app-id"
+YUNIKORN_USER: Final = "yunikorn.apache.org/user.info"
+YUNIKORN_ONE_POD_SUFFIX: Final = "-uniqueautogen"
+PLAIN_QUEUE: Final = "queue"
+KUEUE_QUEUE: Final = "kueue.x-k8s.io/queue-name"
+VOLCANO_QUEUE: Final = "scheduling.volcano.sh/queue-name"
+VOLCANO_QUEUE_SHORT: Final = "volcano.sh/queue-name"
+KAI_QUEUE: Final = "kai.scheduler/queue"
+
+PLAIN_APPLICATION: Final = "applicationId"
+SPARK_APPLICATION: Final = "spark-app-selector"
+SPARK_ROLE: Final = "spark-role"
+FLINK_COMPONENT: Final = "component"
+RAY_NODE_TYPE: Final = "ray.io/node-type"
+
+# Labels that carry the name of the object which made the pod, with the word that goes before the name.
+_MAKERS: Final = (
+    ("jobset.sigs.k8s.io/jobset-name", "jobset/"),
+    ("ray.io/cluster", "raycluster/"),
+    ("workflows.argoproj.io/workflow", "workflow/"),
+    ("batch.kubernetes.io/job-name", "job/"),
+    ("job-name", "job/"),
+)
+
+Strings: TypeAlias = Mapping[str, str] | None
+Role: TypeAlias = Literal["master", "worker", ""]
+
+_SPARK_ROLES: Final[dict[str, Role]] = {"driver": "master", "executor": "worker"}
+_FLINK_ROLES: Final[dict[str, Role]] = {"jobmanager": "master", "taskmanager": "worker"}
+_RAY_ROLES: Final[dict[str, Role]] = {"head": "master", "worker": "worker"}
+_NONE: Final[Mapping[str, str]] = {}
+
+
+def queue_of(labels: Strings, annotations: Strings) -> str | None:
+    """The queue that a pod names, as written there (a path, or another tool's short name), or None if it names none."""
+    labels = labels or _NONE
+    annotations = annotations or _NONE
+    return (
+        labels.get(QUEUE)
+        or annotations.get(QUEUE)
+        or labels.get(YUNIKORN_QUEUE)
+        or annotations.get(YUNIKORN_QUEUE)
+        or labels.get(PLAIN_QUEUE)
+        or labels.get(KUEUE_QUEUE)
+        or annotations.get(VOLCANO_QUEUE)
+        or labels.get(VOLCANO_QUEUE)
+        or labels.get(VOLCANO_QUEUE_SHORT)
+        or annotations.get(VOLCANO_QUEUE_SHORT)
+        or labels.get(KAI_QUEUE)
+        or None
+    )
+
+
+def application_of(labels: Strings, annotations: Strings, owner: tuple[str, str] | None, pod_name: str) -> str:
+    """The application a pod belongs to, unique within its namespace.
+
+    ``owner`` is the kind and name of the controlling owner. A name that somebody chose is returned as it is; one that is
+    taken from the object behind the pod is ``kind/name`` with a lower-case kind; a pod with nothing is ``pod/NAME``.
+    YuniKorn's generated ids that end in ``-uniqueautogen`` mean one application for each pod.
+    """
+    if labels or annotations:
+        labels = labels or _NONE
+        annotations = annotations or _NONE
+        chosen = (
+            labels.get(APPLICATION)
+            or annotations.get(APPLICATION)
+            or labels.get(YUNIKORN_APPLICATION)
+            or annotations.get(YUNIKORN_APPLICATION)
+            or labels.get(PLAIN_APPLICATION)
+            or labels.get(SPARK_APPLICATION)
+        )
+        if chosen:
+            return f"pod/{pod_name}" if chosen.endswith(YUNIKORN_ONE_POD_SUFFIX) else chosen
+        for label, prefix in _MAKERS:
+            if name := labels.get(label):
+                return prefix + name
+    if owner is not None:
+        return f"{owner[0].lower()}/{owner[1]}"
+    return f"pod/{pod_name}"
+
+
+def role_of(labels: Strings, annotations: Strings) -> Role:
+    """``master`` for the pod that YARN calls the application master (a driver, a job manager, a head), ``worker`` for its others."""
+    own = (labels or _NONE).get(ROLE) or (annotations or _NONE).get(ROLE)
+    if own:
+        return "master" if own == "master" else "worker" if own == "worker" else ""
+    if not labels:
+        return ""
+    return (
+        _SPARK_ROLES.get(labels.get(SPARK_ROLE, ""))
+        or _FLINK_ROLES.get(labels.get(FLINK_COMPONENT, ""))
+        or _RAY_ROLES.get(labels.get(RAY_NODE_TYPE, ""), "")
+    )
+
+
+def user_of(annotations: Strings, namespace: str) -> tuple[str, tuple[str, ...]]:
+    """The user a pod was submitted by and the user's groups, in their order; without a record the namespace stands for the user.
+
+    Ours are ``treadle.dev/user`` and ``treadle.dev/groups`` (parted by commas); YuniKorn's is one JSON document. A document
+    that does not parse counts as absent.
+    """
+    if not annotations:
+        return namespace, ()
+    if user := annotations.get(USER):
+        return user, tuple(group for part in annotations.get(GROUPS, "").split(",") if (group := part.strip()))
+    if document := annotations.get(YUNIKORN_USER):
+        return _yunikorn_user(document) or (namespace, ())
+    return namespace, ()
+
+
+def _yunikorn_user(document: str) -> tuple[str, tuple[str, ...]] | None:
+    try:
+        info = json.loads(document)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(info, dict) or not isinstance(info.get("user"), str) or not info["user"]:
+        return None
+    groups = info.get("groups")
+    return info["user"], tuple(group for group in groups if isinstance(group, str)) if isinstance(groups, list) else ()

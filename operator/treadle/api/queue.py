@@ -1,0 +1,238 @@
+"""The Queue: a node of the tree in which the cluster is shared.
+
+Its name is its path (``root.dev.eng``), so the parent is in the name, RBAC can name it, and a pod can name it in a label. The
+settings of both YARN disciplines stand side by side under the names YARN gave them, in camelCase: ``fair`` from the allocation
+file of the FairScheduler, ``capacity`` from the CapacityScheduler's settings.
+"""
+
+import re
+from typing import Annotated, Final, Literal, Self
+
+from pydantic import ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from treadle.api import cel, quantities
+from treadle.api.common import (
+    Amounts,
+    Bool,
+    Checked,
+    Conditions,
+    Count,
+    Demand,
+    DnsLabel,
+    Duration,
+    Factor,
+    Generation,
+    Int,
+    Limits,
+    Metadata,
+    Model,
+    Policy,
+    Ratio,
+    RatioOrOff,
+    StatusModel,
+    Weight,
+    queue_path_problem,
+)
+
+_CAPACITY_TEXT: Final = 'must be a percentage ("60%"), a weight ("3w") or quantities ("[cpu=10,memory=40Gi]")'
+_ENTRY: Final = r"[-A-Za-z0-9_./]+=[0-9A-Za-z.%]+"
+_CAPACITY: Final = rf"[0-9]{{1,9}}(\.[0-9]{{1,6}})?(%|w)|\[{_ENTRY}(,{_ENTRY})*\]"
+
+
+def _capacity(text: str) -> None:
+    if re.fullmatch(_CAPACITY, text) is None:
+        raise ValueError(_CAPACITY_TEXT)
+    vector = text.startswith("[")
+    for entry in text[1:-1].split(",") if vector else (text,):
+        value = entry.partition("=")[2] if vector else entry
+        if value.endswith("w"):
+            quantities.decimal(value[:-1])
+        else:
+            quantities.check_amount_or_percent(value)
+
+
+Capacity = Annotated[
+    str,
+    Checked(
+        _capacity,
+        {
+            "type": "string",
+            "maxLength": 512,
+            cel.RULES: [
+                cel.rule(f"self.matches('^({cel.escaped(_CAPACITY)})$')", _CAPACITY_TEXT),
+                cel.rule(
+                    "!self.matches('^[0-9]{1,9}([.][0-9]{1,6})?%$') || double(self.replace('%', '')) <= 100.0",
+                    quantities.PERCENT_TEXT,
+                ),
+            ],
+        },
+        512,
+    ),
+]
+
+
+class QueueFair(Model):
+    """How the FairScheduler's rules see this queue (``AllocationFileParser``); used when the discipline is Fair.
+
+    ``schedulingPolicy`` is ``drf`` unless said otherwise. YARN's own default is ``fair``, which shares memory alone; on
+    Kubernetes cpu and devices run out just as often, so the default here weighs every resource.
+    """
+
+    model_config = ConfigDict(json_schema_extra={cel.RULES: [cel.minimum_under_maximum("minResources", "maxResources")]})
+
+    weight: Weight = Field(default="1", description="Share relative to the siblings; 0 gives the minimum only.")
+    min_resources: Limits | None = Field(default=None, description="What the queue gets before its siblings share the rest.")
+    max_resources: Limits | None = Field(
+        default=None, description="What the queue may hold at most: quantities, or percentages of the cluster."
+    )
+    max_child_resources: Limits | None = Field(default=None, description="Maximum of a child queue that no object declares.")
+    max_container_allocation: Demand | None = Field(default=None, description="What one pod may ask at most.")
+    max_am_share: RatioOrOff | None = Field(
+        default=None, alias="maxAMShare", description="Part of the fair share that master pods may hold; -1 is no limit."
+    )
+    scheduling_policy: Policy = Field(
+        default="drf", description="How the children, or the applications of a leaf, share: fifo, fair (memory) or drf."
+    )
+    min_share_preemption_timeout: Duration | None = Field(default=None, description="Time under the minimum before preemption.")
+    fair_share_preemption_timeout: Duration | None = Field(default=None, description="Time under the share before preemption.")
+    fair_share_preemption_threshold: Ratio | None = Field(default=None, description="Part of the share that counts as starved.")
+    allow_preemption_from: Bool | None = Field(default=None, description="Whether others may preempt from this queue.")
+
+    @model_validator(mode="after")
+    def _minimum_under_maximum(self) -> Self:
+        maximum = self.max_resources or {}
+        for name, low in (self.min_resources or {}).items():
+            if name in maximum and quantities.over(low, maximum[name]):
+                raise PydanticCustomError(
+                    "over",
+                    "minResources must not be over maxResources: {resource} {low} is over {high}",
+                    {"field": "minResources", "resource": name, "low": low, "high": maximum[name]},
+                )
+        return self
+
+
+class PartitionCapacity(Model):
+    """A queue's share of one node partition (``accessible-node-labels.LABEL.*``)."""
+
+    guaranteed: Capacity | None = Field(default=None, description="What the queue can count on in this partition.")
+    maximum: Capacity | None = Field(default=None, description="What it may hold there at most.")
+
+
+class QueueCapacity(Model):
+    """How the CapacityScheduler's rules see this queue (``CapacitySchedulerConfiguration``); used when the discipline is Capacity.
+
+    Quantities are written as YARN writes them, in one string: ``[cpu=10,memory=40Gi]``, also mixed: ``[memory=50%,cpu=2w]``.
+    """
+
+    guaranteed: Capacity | None = Field(default=None, description="Percentage of the parent, weight, or quantities.")
+    maximum: Capacity | None = Field(default=None, description="Percentage of the parent, or quantities.")
+    user_limit_factor: Factor | None = Field(
+        default=None, description="Multiple of the guarantee that one user may hold; -1 is no limit."
+    )
+    minimum_user_limit_percent: Annotated[int, Field(ge=0, le=100)] | None = Field(
+        default=None, description="Part of the queue that a user is assured of while others ask too."
+    )
+    maximum_applications: Count | None = Field(default=None, description="Applications that may run or wait.")
+    maximum_am_resource_percent: Ratio | None = Field(
+        default=None, alias="maximumAMResourcePercent", description="Part of the queue that master pods may hold, 0 to 1."
+    )
+    priority: Int | None = Field(default=None, description="Priority among the siblings.")
+    default_application_priority: Int | None = Field(default=None, description="Priority of an application that names none.")
+    ordering_policy: Literal["fifo", "fair", "fifo-with-partitions", "utilization", "priority-utilization"] | None = Field(
+        default=None, description="Order of a leaf's applications, or of a parent's children."
+    )
+    disable_preemption: Bool | None = Field(default=None, description="Whether others may not preempt from this queue.")
+    accessible_partitions: Annotated[list[DnsLabel], Field(max_length=64)] | None = Field(
+        default=None, description="Partitions the queue may use.", json_schema_extra={"x-kubernetes-list-type": "set"}
+    )
+    partitions: Annotated[dict[str, PartitionCapacity], Field(max_length=16)] | None = Field(
+        default=None, description="Shares of further node partitions, by name."
+    )
+
+
+class QueueSpec(Model):
+    """What an administrator asks of a queue."""
+
+    state: Literal["Running", "Stopped"] = Field(default="Running", description="A stopped queue takes no new application.")
+    max_running_applications: Count | None = Field(default=None, description="Applications that may run at once.")
+    fair: QueueFair = Field(default_factory=QueueFair, json_schema_extra={"default": {}})
+    capacity: QueueCapacity | None = None
+
+
+class QueueApplications(StatusModel):
+    """How many applications a queue has, its descendants' included."""
+
+    running: Annotated[int, Field(ge=0)] = 0
+    pending: Annotated[int, Field(ge=0)] = 0
+
+
+class QueueStatus(StatusModel):
+    """What Treadle last saw of the queue; quantities are sums over the subtree."""
+
+    observed_generation: Generation | None = None
+    state: Literal["Running", "Draining", "Stopped"] | None = None
+    fair_share: Amounts | None = Field(default=None, description="What the queue may count on now, given who asks.")
+    steady_fair_share: Amounts | None = Field(default=None, description="What it could count on if every queue asked.")
+    guaranteed: Amounts | None = None
+    used: Amounts | None = None
+    pending: Amounts | None = None
+    reserved: Amounts | None = None
+    applications: QueueApplications | None = None
+    conditions: Conditions | None = None
+
+
+class Queue(Model):
+    """A node of the tree in which the cluster is shared; its name is its path, such as root.dev.eng."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            cel.RULES: [
+                {
+                    "rule": "oldSelf.hasValue() || self.metadata.name == 'root' || self.metadata.name.startsWith('root.')",
+                    "optionalOldSelf": True,
+                    "messageExpression": '\'a queue is named by its path: "root" or "root.…", not "\' + self.metadata.name + \'"\'',
+                },
+                cel.rule(
+                    "oldSelf.hasValue() || self.metadata.name.size() <= 63",
+                    "a queue path may have at most 63 characters (pods name it in a label)",
+                    create_only=True,
+                ),
+                cel.rule(
+                    "oldSelf.hasValue() || self.metadata.name.split('.').size() <= 8",
+                    "a queue path may have at most 8 levels",
+                    create_only=True,
+                ),
+                cel.rule(
+                    "(oldSelf.hasValue() && oldSelf.value().spec == self.spec) || "
+                    "!(self.metadata.name == 'root' && self.spec.state == 'Stopped')",
+                    "the root queue cannot be stopped",
+                    field_path=".spec.state",
+                    create_only=True,
+                ),
+            ]
+        }
+    )
+    api_version: Literal["treadle.dev/v1alpha1"] = "treadle.dev/v1alpha1"
+    kind: Literal["Queue"] = "Queue"
+    metadata: Metadata
+    spec: QueueSpec = Field(default_factory=QueueSpec, json_schema_extra={"default": {}})
+    status: QueueStatus | None = None
+
+    @property
+    def path(self) -> str:
+        """The queue's path in the tree: the object's name."""
+        return self.metadata.name
+
+    @property
+    def parent(self) -> str | None:
+        """The parent's path, None for the root."""
+        return self.path.rpartition(".")[0] or None
+
+    @model_validator(mode="after")
+    def _named_by_path(self) -> Self:
+        if problem := queue_path_problem(self.metadata.name):
+            raise PydanticCustomError("name", "{problem}", {"field": "metadata.name", "problem": problem})
+        if self.metadata.name == "root" and self.spec.state == "Stopped":
+            raise PydanticCustomError("root", "the root queue cannot be stopped", {"field": "spec.state"})
+        return self

@@ -1,0 +1,112 @@
+"""The Reservation: capacity promised for a time to come (YARN-1051, ``ReservationDefinition``).
+
+Accepted by the API and shown as not yet acted on until the planner is built.
+"""
+
+from datetime import datetime
+from typing import Annotated, Final, Literal, Self
+
+from pydantic import ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from treadle.api import cel
+from treadle.api.common import (
+    Amounts,
+    Conditions,
+    Count,
+    Demand,
+    Duration,
+    Generation,
+    Metadata,
+    Model,
+    QueuePath,
+    StatusModel,
+    Time,
+)
+
+_MULTIPLE: Final = "count must be a multiple of concurrency"
+
+
+class ReservationRequest(Model):
+    """Containers of one size for one duration (``ReservationRequest``); they come in gangs of ``concurrency``."""
+
+    model_config = ConfigDict(
+        json_schema_extra={cel.RULES: [cel.rule("self.count % self.concurrency == 0", _MULTIPLE, field_path=".count")]}
+    )
+
+    demand: Demand = Field(min_length=1, description="What one of them asks.")
+    count: Annotated[int, Field(ge=1, le=1_000_000, json_schema_extra={"format": "int32"})]
+    concurrency: Annotated[int, Field(ge=1, le=1_000_000, json_schema_extra={"format": "int32"})] = 1
+    duration: Duration
+
+    @model_validator(mode="after")
+    def _whole_gangs(self) -> Self:
+        if self.count % self.concurrency:
+            raise PydanticCustomError("multiple", _MULTIPLE, {"field": "count"})
+        return self
+
+
+class ReservationExpression(Model):
+    """Requests and how they are put together (``ReservationRequestInterpreter``)."""
+
+    interpreter: Literal["Any", "All", "Order", "OrderNoGap"] = "All"
+    requests: Annotated[list[ReservationRequest], Field(min_length=1, max_length=64)] = Field(
+        json_schema_extra={"x-kubernetes-list-type": "atomic"}
+    )
+
+
+class ReservationSpec(Model):
+    """What is to be reserved, and between when."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            cel.RULES: [cel.rule("self.arrival < self.deadline", "arrival must be before deadline", field_path=".arrival")]
+        }
+    )
+
+    queue: QueuePath
+    arrival: Time
+    deadline: Time
+    recurrence: Annotated[str, Field(min_length=1, max_length=128)] | None = Field(
+        default=None, description="A cron expression, or a period such as 24h."
+    )
+    time_zone: Annotated[str, Field(min_length=1, max_length=64)] | None = Field(
+        default=None, description="Time zone of the cron expression, such as Europe/Berlin; UTC otherwise."
+    )
+    priority: Count | None = Field(default=None, description="Smaller is more important, as in YARN.")
+    expression: ReservationExpression
+
+    @model_validator(mode="after")
+    def _arrival_before_deadline(self) -> Self:
+        if datetime.fromisoformat(self.arrival) >= datetime.fromisoformat(self.deadline):
+            raise PydanticCustomError("order", "arrival must be before deadline", {"field": "arrival"})
+        return self
+
+
+class ReservedInterval(StatusModel):
+    """What is promised between two times."""
+
+    start: Time
+    end: Time
+    demand: Amounts
+
+
+class ReservationStatus(StatusModel):
+    """What Treadle has promised."""
+
+    observed_generation: Generation | None = None
+    phase: Literal["Pending", "Accepted", "Active", "Completed", "Rejected"] | None = None
+    allocations: Annotated[list[ReservedInterval], Field(max_length=256)] | None = Field(
+        default=None, json_schema_extra={"x-kubernetes-list-type": "atomic"}
+    )
+    conditions: Conditions | None = None
+
+
+class Reservation(Model):
+    """Capacity of a queue promised for a time to come."""
+
+    api_version: Literal["treadle.dev/v1alpha1"] = "treadle.dev/v1alpha1"
+    kind: Literal["Reservation"] = "Reservation"
+    metadata: Metadata
+    spec: ReservationSpec
+    status: ReservationStatus | None = None

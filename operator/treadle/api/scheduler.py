@@ -1,0 +1,168 @@
+"""The Scheduler: the name pods ask for, and the settings of the whole cluster.
+
+Its name is a ``schedulerName``. The cluster-wide settings of both disciplines keep YARN's names in camelCase
+(``FairSchedulerConfiguration``, ``CapacitySchedulerConfiguration``). No setting that is not yet acted on has a default in the
+schema, so that an object shows what its author wrote.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from treadle.api.common import (
+    Bool,
+    Conditions,
+    Count,
+    DnsLabel,
+    Duration,
+    Generation,
+    Int,
+    LabelKey,
+    Limits,
+    Metadata,
+    Model,
+    Policy,
+    QueuePath,
+    Ratio,
+    RatioOrOff,
+    StatusModel,
+)
+from treadle.api.common import SchedulerName as Name
+
+
+class SchedulerFair(Model):
+    """Cluster-wide FairScheduler settings, and the defaults that its allocation file gives to queues."""
+
+    preemption: Bool | None = None
+    preemption_cluster_utilization_threshold: Ratio | None = None
+    wait_time_before_kill: Duration | None = None
+    wait_time_before_next_starvation_check: Duration | None = None
+    am_preemption: Bool | None = None
+    size_based_weight: Bool | None = None
+    reservable_nodes: Ratio | None = None
+    locality_threshold_node: RatioOrOff | None = None
+    locality_threshold_rack: RatioOrOff | None = None
+    user_max_apps_default: Count | None = None
+    queue_max_apps_default: Count | None = None
+    queue_max_resources_default: Limits | None = None
+    queue_max_am_share_default: RatioOrOff | None = Field(default=None, alias="queueMaxAMShareDefault")
+    default_queue_scheduling_policy: Policy | None = None
+    default_min_share_preemption_timeout: Duration | None = None
+    default_fair_share_preemption_timeout: Duration | None = None
+    default_fair_share_preemption_threshold: Ratio | None = None
+
+
+class CapacityPreemption(Model):
+    """``ProportionalCapacityPreemptionPolicy``: what may be taken back, and how fast."""
+
+    enabled: Bool | None = None
+    observe_only: Bool | None = None
+    monitoring_interval: Duration | None = None
+    max_wait_before_kill: Duration | None = None
+    total_preemption_per_round: Ratio | None = None
+    max_ignored_over_capacity: Ratio | None = None
+    natural_termination_factor: Ratio | None = None
+
+
+class SchedulerCapacity(Model):
+    """Cluster-wide CapacityScheduler settings."""
+
+    maximum_applications: Count | None = None
+    maximum_am_resource_percent: Ratio | None = Field(default=None, alias="maximumAMResourcePercent")
+    max_parallel_apps: Count | None = None
+    user_max_parallel_apps: Count | None = None
+    node_locality_delay: Int | None = None
+    rack_locality_additional_delay: Int | None = None
+    preemption: CapacityPreemption | None = None
+
+
+RuleName = Literal[
+    "user", "primaryGroup", "secondaryGroup", "nestedUserQueue", "specified", "namespace", "applicationName", "default", "reject"
+]
+
+
+class ParentRule(Model):
+    """The rule that gives the queue below which another rule places."""
+
+    rule: RuleName
+    create: Bool | None = None
+    queue: QueuePath | None = None
+
+
+class PlacementRule(Model):
+    """One rule of ``queuePlacementPolicy``; the first that yields a queue decides."""
+
+    rule: RuleName
+    create: Bool | None = Field(default=None, description="Whether a queue that no object declares may be made.")
+    queue: QueuePath | None = Field(default=None, description="The queue of the rule default.")
+    parent: ParentRule | None = None
+
+
+class Partition(Model):
+    """A set of nodes shared separately; YARN's node label."""
+
+    name: DnsLabel
+    exclusive: Bool = Field(default=True, description="Whether its idle nodes are kept from asks that do not name it.")
+
+
+class SchedulerNodes(Model):
+    """How nodes are grouped and chosen."""
+
+    partition_label: LabelKey | None = Field(default=None, description="The node label that names a node's partition.")
+    partitions: Annotated[list[Partition], Field(max_length=64)] | None = Field(
+        default=None, json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]}
+    )
+    scoring: Literal["Pack", "Spread"] = Field(
+        default="Pack", description="Pack fills nodes one after another, Spread keeps them evenly used."
+    )
+
+
+class Opportunistic(Model):
+    """Settings of opportunistic pods; none exists yet."""
+
+
+class SchedulerSpec(Model):
+    """What an administrator asks of the scheduler."""
+
+    aliases: Annotated[list[Name], Field(max_length=16)] | None = Field(
+        default=None,
+        description="Further schedulerNames to serve, for operators with a closed list.",
+        json_schema_extra={"x-kubernetes-list-type": "set"},
+    )
+    discipline: Literal["Fair", "Capacity"] = Field(default="Fair", description="Whose rules share the tree.")
+    fair: SchedulerFair | None = None
+    capacity: SchedulerCapacity | None = None
+    placement_rules: Annotated[list[PlacementRule], Field(max_length=32)] | None = Field(
+        default=None, json_schema_extra={"x-kubernetes-list-type": "atomic"}
+    )
+    nodes: SchedulerNodes = Field(default_factory=SchedulerNodes, json_schema_extra={"default": {}})
+    opportunistic: Opportunistic | None = None
+
+
+class SchedulerStatus(StatusModel):
+    """What Treadle last saw of the cluster."""
+
+    observed_generation: Generation | None = None
+    scheduler_names: Annotated[list[Annotated[str, Field(max_length=253)]], Field(max_length=32)] | None = Field(
+        default=None,
+        description="The names served, without those that another Scheduler has.",
+        json_schema_extra={"x-kubernetes-list-type": "atomic"},
+    )
+    nodes: Annotated[int, Field(ge=0)] | None = None
+    queues: Annotated[int, Field(ge=0)] | None = None
+    conditions: Conditions | None = None
+
+
+class Scheduler(Model):
+    """The scheduler of a cluster; its name is the schedulerName that pods ask for."""
+
+    api_version: Literal["treadle.dev/v1alpha1"] = "treadle.dev/v1alpha1"
+    kind: Literal["Scheduler"] = "Scheduler"
+    metadata: Metadata
+    spec: SchedulerSpec = Field(default_factory=SchedulerSpec, json_schema_extra={"default": {}})
+    status: SchedulerStatus | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The schedulerNames this object asks to serve, its own first."""
+        return (self.metadata.name, *(alias for alias in self.spec.aliases or () if alias != self.metadata.name))
