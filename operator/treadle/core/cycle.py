@@ -9,15 +9,16 @@ from __future__ import annotations
 from heapq import heappop, heapreplace
 from typing import TYPE_CHECKING
 
-from treadle.core.effects import Bind, Effect
+from treadle.core.effects import Bind, Effect, new_bind
 from treadle.core.lifecycle import assume
 from treadle.core.nodes.candidates import pick
-from treadle.core.order import first, forget_blockers, park, rekey, unpark
+from treadle.core.order import park, rekey, unpark
 from treadle.core.resources import format_amount
 from treadle.core.tree.application import Application, Ask, Wait
 from treadle.core.tree.limits import exceeded
 
 if TYPE_CHECKING:
+    from treadle.core.pods import PodRecord
     from treadle.core.state import State
     from treadle.core.tree.queue import Queue
 
@@ -50,13 +51,17 @@ def cycle(state: State, budget: int) -> list[Effect]:
     root, nodes, score = state.tree.root, state.nodes, state.score
     while budget > 0 and root.active:
         holder: Queue = root
-        child = first(root)
-        while not isinstance(child, Application):
+        while True:
+            heap = holder.heap
+            key, child = heap[0]
+            while child.key is not key:
+                heappop(heap)
+                key, child = heap[0]
+            if isinstance(child, Application):
+                break
             holder = child
-            child = first(holder)
         ask = child.next_ask()
-        full = exceeded(child.chain, ask.shape.demand)
-        if full is not None:
+        if child.limiting and (full := exceeded(child.limiting, ask.shape.demand)) is not None:
             _park_at_maximum(state, ask, *full)
             continue
         row = pick(nodes, ask.shape, score)
@@ -64,47 +69,26 @@ def cycle(state: State, budget: int) -> list[Effect]:
             ask.shape.parked[ask] = None
             park(state, ask, Wait(NO_NODE, "", ""))
             continue
-        effects.append(place(state, ask, row))
+        effects.append(bind(state, assume(state, ask, row)))
         budget -= 1
         _advance(state, child, holder)
     return effects
 
 
-def place(state: State, ask: Ask, row: int) -> Bind:
-    """Assume the first pod of an ask on a node and say so."""
-    application = ask.application
-    uid = next(iter(ask.pods))
-    record = ask.pods.pop(uid)
-    record.cause = state.cause
-    record.ask = None
-    record.assumed_node = node = state.nodes.names[row]
-    assume(state, record, row)
-    state.decisions += 1
-    state.tell(uid, "assumed", node)
-    queue = application.queue
-    assert queue is not None
-    if not ask.pods:
-        _finish(ask)
-    spec = record.spec
-    return Bind(uid, spec.namespace, spec.name, node, application.id, queue.path, state.cause)
-
-
-def _finish(ask: Ask) -> None:
-    """Retire an ask whose pods are all placed; the competitors above are re-keyed by the caller."""
-    ask.active = False
-    ask.application.active -= 1
-    forget_blockers(ask)
-    del ask.application.asks[ask.key]
+def bind(state: State, record: PodRecord) -> Bind:
+    """Return the effect that makes an assumption true."""
+    spec, application = record.spec, record.application
+    assert application is not None
+    return new_bind((spec.uid, spec.namespace, spec.name, state.nodes.names[record.node], application.id, application.chain[0].path, record.cause))
 
 
 def _advance(state: State, application: Application, leaf: Queue) -> None:
     """Re-key the chosen chain: its entries are on top of their heaps, so each is replaced in place."""
     child: Application | Queue = application
     parent: Queue | None = leaf
-    cluster = state.cluster
     while parent is not None:
         if child.active:
-            key = child.key = parent.policy.key(child, cluster)
+            key = child.key = parent.rank(child)
             heapreplace(parent.heap, (key, child))
         else:
             heappop(parent.heap)

@@ -1,5 +1,6 @@
 """Everything that the core wants done. An effect carries the id of the event that caused it."""
 
+from functools import partial
 from typing import NamedTuple
 
 
@@ -13,6 +14,10 @@ class Bind(NamedTuple):
     application: str
     queue: str
     cause: int
+
+
+new_bind = partial(tuple.__new__, Bind)
+"""``Bind`` from a tuple of its fields in order, at half the cost of calling it: one is made for every placement."""
 
 
 class ReportWaiting(NamedTuple):

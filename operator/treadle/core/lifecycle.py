@@ -36,7 +36,7 @@ def see(state: State, spec: PodSpec) -> None:
         return
     elif record.spec == spec and record.state is not PodState.IDLE:
         return
-    elif _confirms(record, spec):
+    elif _confirms(state, record, spec):
         record.state = PodState.BOUND
         record.spec = spec
         state.assumed -= 1
@@ -51,12 +51,12 @@ def see(state: State, spec: PodSpec) -> None:
     _contribute(state, record)
 
 
-def _confirms(record: PodRecord, spec: PodSpec) -> bool:
+def _confirms(state: State, record: PodRecord, spec: PodSpec) -> bool:
     old = record.spec
     return (
         record.state is PodState.ASSUMED
         and bool(spec.node)
-        and spec.node == record.assumed_node
+        and record.node == state.nodes.row.get(spec.node)
         and spec.demand == old.demand
         and spec.application == old.application
         and spec.queue == old.queue
@@ -171,24 +171,47 @@ def _close(ask: Ask) -> None:
     del ask.application.asks[ask.key]
 
 
-def assume(state: State, record: PodRecord, row: int) -> None:
-    """Count a waiting pod on a node, ahead of the API's answer. Its ask is left by the caller, who also re-keys."""
-    demand = record.shape.demand
-    application = record.application
-    assert application is not None
-    state.nodes.take(row, record.spec.uid, demand, record.shape.constraints.host_ports)
+def assume(state: State, ask: Ask, row: int) -> PodRecord:
+    """Count the first pod of an ask on a node, ahead of the API's answer; the caller re-keys the order.
+
+    This is the hottest function of all: it writes what ``Nodes.take`` would in place, without the calls.
+    """
+    uid, record = ask.pods.popitem(last=False)
+    application, shape, nodes = ask.application, ask.shape, state.nodes
+    demand = shape.demand
+    free = nodes.free[row]
+    for position, value in demand:
+        free[position] -= value
+    nodes.pods[row][uid] = demand
+    nodes.version[row] += 1
+    nodes.stale.add(row)
+    if shape.ports:
+        nodes.ports[row] += shape.ports
+    if len(demand) == 3:  # memory, cpu and the pod slot: nearly every pod
+        (one, first), (two, second), (three, third) = demand
+        for usage in application.ledgers:
+            usage[one] += first
+            usage[two] += second
+            usage[three] += third
+    else:
+        for usage in application.ledgers:
+            for position, value in demand:
+                usage[position] += value
+    application.allocated += 1
+    if not ask.pods:
+        ask.active = False
+        application.active -= 1
+        forget_blockers(ask)
+        del application.asks[ask.key]
+    record.ask = None
     record.node = row
     record.state = PodState.ASSUMED
-    usage = application.usage
-    for position, value in demand:
-        usage[position] += value
-    for queue in application.chain:
-        usage = queue.usage
-        for position, value in demand:
-            usage[position] += value
-    application.allocated += 1
+    record.cause = state.cause
     state.waiting -= 1
     state.assumed += 1
+    state.decisions += 1
+    state.story.add((state.cause, state.now, uid, "assumed", nodes.names[row]))
+    return record
 
 
 def forget(state: State, record: PodRecord) -> None:
@@ -206,17 +229,17 @@ def forget(state: State, record: PodRecord) -> None:
 
 def charge(state: State, application: Application, demand: Demand) -> None:
     """Add a demand to the usage of an application and its queues."""
-    for holder in (application, *application.chain):
+    for usage in application.ledgers:
         for position, value in demand:
-            holder.usage[position] += value
+            usage[position] += value
     state.dirty[application] = None
 
 
 def discharge(state: State, application: Application, demand: Demand) -> None:
     """Return a demand; what waits for one of the queues' maxima is looked at again."""
-    for holder in (application, *application.chain):
+    for usage in application.ledgers:
         for position, value in demand:
-            holder.usage[position] -= value
+            usage[position] -= value
     for queue in application.chain:
         if queue.blocked:
             state.relieved[queue] = None
@@ -290,6 +313,8 @@ def _move(state: State, application: Application, queue: Queue | None) -> None:
         state.tree.drained(left)
     if queue is not None:
         application.queue, application.chain = queue, queue.chain
+        application.ledgers = (application.usage, *(holder.usage for holder in queue.chain))
+        application.limiting = tuple(holder for holder in queue.chain if holder.limited)
         queue.applications[application.id] = application
         for holder in application.chain:
             for position, value in enumerate(application.usage):
@@ -297,6 +322,8 @@ def _move(state: State, application: Application, queue: Queue | None) -> None:
         state.tell(application.id, "in queue", queue.path)
     else:
         application.queue, application.chain = None, ()
+        application.ledgers = (application.usage,)
+        application.limiting = ()
         state.tell(application.id, "has no queue")
     state.dirty[application] = None
 

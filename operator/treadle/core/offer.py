@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.cycle import place, wake
+from treadle.core.cycle import bind, wake
+from treadle.core.lifecycle import assume
 from treadle.core.nodes.filters import host_ports
 from treadle.core.nodes.filters.resources import fits
 from treadle.core.order import rekey, unpark
@@ -35,15 +36,15 @@ def offer(state: State, node: str, budget: int) -> Iterator[Bind]:
             return
         unpark(state, ask)
         application = ask.application
-        bind = place(state, ask, row)
+        record = assume(state, ask, row)
         _settle_counts(application)
         rekey(state, application)
         budget -= 1
-        yield bind
+        yield bind(state, record)
 
 
 def _settle_counts(application: Application) -> None:
-    """Pass up the tree that an application has nothing more to place; ``place`` only counts within the application."""
+    """Pass up the tree that an application has nothing more to place; ``assume`` only counts within the application."""
     child: Application | Queue = application
     parent = application.queue
     while parent is not None and child.active == 0 and child.key is not None:
@@ -53,12 +54,11 @@ def _settle_counts(application: Application) -> None:
 
 
 def _walk(state: State, queue: Queue, row: int) -> Ask | None:
-    policy, cluster = queue.policy, state.cluster
-    for child in sorted(queue.children.values(), key=lambda child: policy.key(child, cluster)):
+    for child in sorted(queue.children.values(), key=queue.rank):
         found = _walk(state, child, row)
         if found is not None:
             return found
-    for application in sorted(queue.applications.values(), key=lambda application: policy.key(application, cluster)):
+    for application in sorted(queue.applications.values(), key=queue.rank):
         for ask in sorted(application.asks.values()):
             if _admits(state, ask, row) and exceeded(application.chain, ask.shape.demand) is None:
                 return ask

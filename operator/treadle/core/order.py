@@ -27,7 +27,7 @@ def activate(state: State, ask: Ask) -> None:
     parent: Queue | None = application.queue
     child.active += 1
     while parent is not None and child.active == 1:
-        child.key = parent.policy.key(child, state.cluster)
+        child.key = parent.rank(child)
         heappush(parent.heap, (child.key, child))
         parent.active += 1
         child, parent = parent, parent.parent
@@ -81,7 +81,7 @@ def rekey(state: State, application: Application) -> None:
     child: Application | Queue = application
     parent = application.queue
     while parent is not None and child.active:
-        child.key = parent.policy.key(child, state.cluster)
+        child.key = parent.rank(child)
         heappush(parent.heap, (child.key, child))
         if len(parent.heap) > 64 and len(parent.heap) > 4 * parent.active:
             _rebuild(state, parent)
@@ -98,17 +98,8 @@ def _rebuild(state: State, queue: Queue) -> None:
     heap: list[tuple[tuple[object, ...], Queue | Application]] = []
     for child in (*queue.children.values(), *queue.applications.values()):
         if child.active:
-            child.key = queue.policy.key(child, state.cluster)
+            child.key = queue.rank(child)
             heap.append((child.key, child))
     heapify(heap)
     queue.heap = heap
 
-
-def first(queue: Queue) -> Queue | Application:
-    """Return the child that is served first; the caller knows that one is active. Stale entries on top are dropped."""
-    heap = queue.heap
-    key, child = heap[0]
-    while child.key is not key:
-        heappop(heap)
-        key, child = heap[0]
-    return child

@@ -30,7 +30,7 @@ class PodState(Enum):
 class PodRecord:
     """A pod as last seen, and what is counted for it: ``shape`` at ``node`` (a row of the node columns, -1 for none)."""
 
-    __slots__ = ("application", "ask", "assumed_node", "cause", "failures", "node", "reported_at", "reported_message", "reported_reason", "shape", "spec", "state")
+    __slots__ = ("application", "ask", "cause", "failures", "node", "reported_at", "reported_message", "reported_reason", "shape", "spec", "state")
 
     def __init__(self, spec: PodSpec, shape: Shape) -> None:
         self.spec = spec
@@ -39,7 +39,6 @@ class PodRecord:
         self.application: Application | None = None
         self.ask: Ask | None = None
         self.node = -1
-        self.assumed_node = ""
         self.cause = 0
         self.failures = 0
         self.reported_reason, self.reported_message = spec.reported

@@ -12,7 +12,7 @@ from treadle.core.nodes.scores import SCORES, Score
 from treadle.core.nodes.shapes import Shapes
 from treadle.core.pods import PodRecord
 from treadle.core.resources import ResourceTypes, extend
-from treadle.core.story import Step, Story
+from treadle.core.story import Story
 from treadle.core.tree.application import Application, Ask
 from treadle.core.tree.queue import Queue
 from treadle.core.tree.tree import QueueTree
@@ -82,7 +82,7 @@ class State:
 
     def tell(self, subject: str, what: str, detail: str = "") -> None:
         """Add a step to the story, caused by the event being handled."""
-        self.story.steps.append(Step(self.cause, self.now, subject, what, detail))
+        self.story.add((self.cause, self.now, subject, what, detail))
 
     def number(self) -> int:
         """Return the next number of a sequence, for orders of arrival."""

@@ -21,7 +21,14 @@ class Story:
     """A bounded history of steps, oldest forgotten first."""
 
     def __init__(self, length: int = 20_000) -> None:
-        self.steps: deque[Step] = deque(maxlen=length)
+        self._steps: deque[tuple[int, float, str, str, str]] = deque(maxlen=length)
+        self.add = self._steps.append
+        """Add a step, as a plain tuple in the order of ``Step``'s fields: this is called for every placement."""
+
+    @property
+    def steps(self) -> list[Step]:
+        """All remembered steps, oldest first."""
+        return [Step(*step) for step in self._steps]
 
     def of(self, subject: str) -> list[Step]:
         """Return the remembered steps about one subject, oldest first."""
@@ -29,4 +36,4 @@ class Story:
 
     def newest(self, count: int = 20) -> list[str]:
         """Return the newest steps as lines for an error's message."""
-        return [f"#{s.cause} at {s.at:.3f} {s.subject}: {s.what} {s.detail}".rstrip() for s in list(self.steps)[-count:]]
+        return [f"#{s.cause} at {s.at:.3f} {s.subject}: {s.what} {s.detail}".rstrip() for s in self.steps[-count:]]

@@ -30,8 +30,11 @@ def apply_limits(state: State) -> None:
     """Resolve every queue's limits, look again at what they blocked, and order everything anew."""
     for queue in state.tree.queues.values():
         limits.resolve(queue, state.cluster.total, state.types)
+        queue.rank = queue.policy.ranker(state.cluster)
         if queue.blocked:
             state.relieved[queue] = None
+    for application in state.applications.values():
+        application.limiting = tuple(queue for queue in application.chain if queue.limited)
     rekey_all(state)
 
 

@@ -7,7 +7,7 @@ two siblings never tie.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -42,7 +42,12 @@ class Cluster:
     def of(total: Sequence[int]) -> Cluster:
         """Describe a cluster by its totals, one for each resource type."""
         counted = tuple(position for position, value in enumerate(total) if value > 0 and position != PODS)
-        return Cluster(list(total), counted, [1.0 / value if value > 0 else 0.0 for value in total])
+        per = [1.0 / value if value > 0 else 0.0 for value in total]
+        return Cluster(list(total), counted, per)
+
+
+Ranker = Callable[[Schedulable], Key]
+"""Gives a sibling its key. The smallest key is served first."""
 
 
 class Policy(Protocol):
@@ -51,8 +56,8 @@ class Policy(Protocol):
     name: str
     children: frozenset[str] | None
 
-    def key(self, of: Schedulable, cluster: Cluster) -> Key:
-        """Return the rank of a sibling; the smallest is served first."""
+    def ranker(self, cluster: Cluster) -> Ranker:
+        """Return the function that gives siblings their keys while the cluster is this one."""
         ...
 
     def counts(self, cluster: Cluster) -> tuple[int, ...]:
@@ -70,9 +75,9 @@ class Fifo:
     name = "fifo"
     children: frozenset[str] | None = None
 
-    def key(self, of: Schedulable, cluster: Cluster) -> Key:  # noqa: ARG002 - one protocol for all policies
-        """Return ``(-priority, start, name)``."""
-        return (-of.priority, of.start, of.name)
+    def ranker(self, cluster: Cluster) -> Ranker:  # noqa: ARG002 - one protocol for all policies
+        """Return a function that gives ``(-priority, start, name)``."""
+        return lambda of: (-of.priority, of.start, of.name)
 
     def counts(self, cluster: Cluster) -> tuple[int, ...]:
         """Return every type: the first application has the whole share of its queue."""
@@ -85,16 +90,18 @@ class Fair:
     name = "fair"
     children: frozenset[str] | None = frozenset({"fair", "fifo"})
 
-    def key(self, of: Schedulable, cluster: Cluster) -> Key:  # noqa: ARG002 - one protocol for all policies
-        """Return ``(no demand, not needy, usage over minimum, weightless, usage over weight, start, name)``."""
+    def ranker(self, cluster: Cluster) -> Ranker:  # noqa: ARG002 - one protocol for all policies
+        """Return a function that gives ``(not needy, usage over minimum, weightless, usage over weight, start, name)``."""
+        return self._key
+
+    @staticmethod
+    def _key(of: Schedulable) -> Key:
         usage, weight = of.usage[MEMORY], of.weight
-        needy = 1
-        ratio = 0.0
+        needy, ratio = 1, 0.0
         if of.minimum is not None:
-            minimum = min(of.minimum[MEMORY], of.demand[MEMORY])
+            minimum = of.minimum[MEMORY]
             if usage < minimum:
-                needy = 0
-                ratio = usage / max(minimum, 1)
+                needy, ratio = 0, usage / max(minimum, 1)
         return (needy, ratio, weight <= 0, usage / weight if weight > 0 else usage, of.start, of.name)
 
     def counts(self, cluster: Cluster) -> tuple[int, ...]:  # noqa: ARG002 - one protocol for all policies
@@ -108,20 +115,32 @@ class Drf:
     name = "drf"
     children: frozenset[str] | None = frozenset({"fair", "drf", "fifo"})
 
-    def key(self, of: Schedulable, cluster: Cluster) -> Key:
-        """Return ``(not needy, shares over weight or over minimum by dominance, start, name)``."""
-        usage, per, weight = of.usage, cluster.per, of.weight
-        minimum = of.minimum
-        if minimum is None:
-            shares = [usage[position] * per[position] for position in cluster.counted]
-            shares.sort(reverse=True)
-            if weight == 1.0:
-                return (1, shares, of.start, of.name)
-            return (1, [_over(share, weight) for share in shares], of.start, of.name)
-        rows = sorted(((usage[position] * per[position], -position) for position in cluster.counted), reverse=True)
-        if rows and usage[-rows[0][1]] < minimum[-rows[0][1]]:
-            return (0, [_over(usage[-position], minimum[-position]) for _, position in rows], of.start, of.name)
-        return (1, [_over(share, weight) for share, _ in rows], of.start, of.name)
+    def ranker(self, cluster: Cluster) -> Ranker:
+        """Return a function that gives ``(not needy, shares over weight or over minimum by dominance, start, name)``."""
+        counted, per = cluster.counted, cluster.per
+
+        def general(of: Schedulable) -> Key:
+            usage, weight, minimum = of.usage, of.weight, of.minimum
+            rows = sorted(((usage[position] * per[position], -position) for position in counted), reverse=True)
+            if minimum is not None and rows and usage[-rows[0][1]] < minimum[-rows[0][1]]:
+                return (0, *(_over(usage[-position], minimum[-position]) for _, position in rows), of.start, of.name)
+            return (1, *(_over(share, weight) for share, _ in rows), of.start, of.name)
+
+        if len(counted) != 2:
+            return general
+        one, other = counted
+        per_one, per_other = per[one], per[other]
+
+        def of_two(of: Schedulable) -> Key:
+            """The same for a cluster of two types, by far the commonest, without making lists."""
+            weight = of.weight
+            if weight <= 0 or of.minimum is not None:
+                return general(of)
+            usage = of.usage
+            high, low = usage[one] * per_one / weight, usage[other] * per_other / weight
+            return (1, high, low, of.start, of.name) if high >= low else (1, low, high, of.start, of.name)
+
+        return of_two
 
     def counts(self, cluster: Cluster) -> tuple[int, ...]:
         """Return every type that the cluster has, but pods."""

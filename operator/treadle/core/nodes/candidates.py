@@ -26,15 +26,19 @@ Entry = tuple[float, int, int]
 
 
 class Candidates:
-    """One shape's order of nodes; ``seen`` is the position in the log of improved nodes up to which it is current."""
+    """One shape's order of nodes; ``seen`` is the position in the log of improved nodes up to which it is current.
 
-    __slots__ = ("cursor", "order", "score", "seen", "side")
+    ``edits`` is how long the log of edited nodes was when the order was made: while it has not grown, no description need be read.
+    """
+
+    __slots__ = ("cursor", "edits", "order", "score", "seen", "side")
 
     def __init__(self, score: Score) -> None:
         self.order: list[Entry] = []
         self.cursor = 0
         self.side: list[Entry] = []
         self.seen = 0
+        self.edits = 0
         self.score = score
 
 
@@ -50,7 +54,8 @@ def pick(nodes: Nodes, shape: Shape, score: Score) -> int:
         else:
             _absorb(nodes, shape, found)
     order, side, demand, free, version = found.order, found.side, shape.demand, nodes.free, nodes.version
-    ports = shape.constraints.host_ports
+    ports = shape.ports
+    edited = found.edits != len(nodes.edited)
     while True:
         cursor = found.cursor
         if side and (cursor >= len(order) or side[0] < order[cursor]):
@@ -67,12 +72,13 @@ def pick(nodes: Nodes, shape: Shape, score: Score) -> int:
                 usable = False
                 break
         if usable and then != version[row]:
-            current = _entry(nodes, shape, score, row) if nodes.admits(row, shape.constraints) else None
-            if current is None:
+            if edited and not nodes.admits(row, shape.constraints):
                 usable = False
-            elif current[0] > entry[0]:
-                heappush(side, current)
-                usable = False
+            else:
+                current = score(room[0], room[1], shape.memory, shape.cpu, nodes.per_memory[row], nodes.per_cpu[row])
+                if current > entry[0]:
+                    heappush(side, (current, row, version[row]))
+                    usable = False
         if usable and ports and not host_ports.free(ports, nodes.ports[row]):
             usable = False
         if usable:
@@ -100,6 +106,7 @@ def _rank(nodes: Nodes, shape: Shape, found: Candidates) -> None:
     found.cursor = 0
     found.side = []
     found.seen = len(nodes.improved)
+    found.edits = len(nodes.edited)
 
 
 def _absorb(nodes: Nodes, shape: Shape, found: Candidates) -> None:

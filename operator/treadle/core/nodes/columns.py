@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Nodes:
     """All known nodes. A node is a row number; ``version[row]`` changes whenever anything about the row does.
 
-    ``overdrawn`` are rows that hold more than they have, by what others bound or by a node that shrank: never by our decision.
+    ``stale`` are rows that changed since the columns were made. ``overdrawn`` are rows that hold more than they have, by what others bound or by a node that shrank: never by our decision.
     ``improved`` is a log of rows that may admit more than before (freed, added, edited); ``edited`` of rows whose description
     changed. Readers keep a position in them and look at what came since.
     """
@@ -47,7 +47,7 @@ class Nodes:
         self.total: Vector = [0] * len(types)
         self.foreign: Vector = [0] * len(types)
         self._columns: NDArray[np.int64] = np.zeros((len(types), 0), dtype=np.int64)
-        self._stale: set[int] = set()
+        self.stale: set[int] = set()
         self._per: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
         self._masks: dict[Constraints, tuple[NDArray[np.bool_], int]] = {}
 
@@ -118,7 +118,7 @@ class Nodes:
 
     def _changed(self, row: int) -> None:
         self.version[row] += 1
-        self._stale.add(row)
+        self.stale.add(row)
 
     def _note_overdraft(self, row: int) -> None:
         if min(self.free[row]) < 0:
@@ -140,7 +140,7 @@ class Nodes:
         if ports:
             self.ports[row] += ports
         self.version[row] += 1
-        self._stale.add(row)
+        self.stale.add(row)
 
     def give(self, row: int, uid: str, ports: tuple[HostPort, ...] = ()) -> None:
         """Return what was counted for a pod on a row."""
@@ -160,12 +160,12 @@ class Nodes:
     def columns(self) -> NDArray[np.int64]:
         """Return ``free[type, node]``; the array is ours, to be read at once."""
         width, count = len(self._types), len(self.names)
-        if self._columns.shape[0] != width or self._columns.shape[1] < count or len(self._stale) * 4 > count:
+        if self._columns.shape[0] != width or self._columns.shape[1] < count or len(self.stale) * 4 > count:
             self._columns = np.array(self.free, dtype=np.int64).reshape(count, width).T.copy()
         else:
-            for row in self._stale:
+            for row in self.stale:
                 self._columns[:, row] = self.free[row]
-        self._stale.clear()
+        self.stale.clear()
         return self._columns
 
     def per(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 class Shape:
     """An interned pair of demand and constraints. ``parked`` are the asks that no node can take at present."""
 
-    __slots__ = ("candidates", "constraints", "cpu", "demand", "id", "memory", "named", "parked")
+    __slots__ = ("candidates", "constraints", "cpu", "demand", "id", "memory", "named", "parked", "ports")
 
     def __init__(self, identity: int, named: tuple[tuple[str, int], ...], demand: Demand, constraints: Constraints) -> None:
         self.id = identity
         self.named = named
         self.demand = demand
         self.constraints = constraints
+        self.ports = constraints.host_ports
         amounts = dict(demand)
         self.memory = amounts.get(MEMORY, 0)
         self.cpu = amounts.get(CPU, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -34,7 +35,7 @@ class Ask:
         self.shape = shape
         self.key = key
         self.rank = (-key[1], not key[2], number)
-        self.pods: dict[str, PodRecord] = {}
+        self.pods: OrderedDict[str, PodRecord] = OrderedDict()
         self.active = False
         self.queued = False
         self.wait: Wait | None = None
@@ -49,6 +50,8 @@ class Application:
     """A set of pods that share as one: explicit (an Application object), or implied by the pods' labels or owner.
 
     ``queue`` is None while it has no queue to be in; ``wait`` then says why. ``chain`` is the queues from the leaf to the root.
+    ``ledgers`` are the usage vectors of the application and its chain: what a placement is added to,
+    ``limiting`` those of the chain that have a maximum.
     """
 
     __slots__ = (
@@ -61,6 +64,8 @@ class Application:
         "fair_share",
         "id",
         "key",
+        "ledgers",
+        "limiting",
         "minimum",
         "name",
         "order",
@@ -89,6 +94,8 @@ class Application:
         self.queue: Queue | None = None
         self.chain: tuple[Queue, ...] = ()
         self.usage: Vector = [0] * width
+        self.ledgers: tuple[Vector, ...] = (self.usage,)
+        self.limiting: tuple[Queue, ...] = ()
         self.demand: Vector = [0] * width
         self.fair_share: Vector = [0] * width
         self.allocated = 0

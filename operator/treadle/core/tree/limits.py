@@ -30,9 +30,8 @@ def _vector(limits: dict[str, Limit], total: Vector, types: ResourceTypes, defau
 def exceeded(chain: tuple[Queue, ...], demand: Demand) -> tuple[Queue, int] | None:
     """Return the first queue up the chain whose maximum a placement would break and the resource type, or None."""
     for queue in chain:
-        if queue.limited:
-            usage, maximum = queue.usage, queue.maximum
-            for position, value in demand:
-                if usage[position] + value > maximum[position]:
-                    return queue, position
+        usage, maximum = queue.usage, queue.maximum
+        for position, value in demand:
+            if usage[position] + value > maximum[position]:
+                return queue, position
     return None

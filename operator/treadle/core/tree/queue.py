@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treadle.core.fair.policies import Cluster, Policy, Ranker
 from treadle.core.model import QueueSpec
 from treadle.core.resources import UNBOUNDED, Vector
 
 if TYPE_CHECKING:
-    from treadle.core.fair.policies import Policy
     from treadle.core.tree.application import Application, Ask
 
 HeapEntry = tuple["tuple[object, ...]", "Queue | Application"]
@@ -19,6 +19,7 @@ class Queue:
 
     ``usage`` is the sum of what is allocated below. ``heap`` orders the children (queues, or a leaf's applications) that have
     something to place; an entry is valid while its key is the child's own ``key``, and others are thrown away when they surface.
+    ``rank`` gives children their keys, by the policy and for the present cluster.
     ``active`` counts such children, so that an idle or blocked subtree costs nothing.
     """
 
@@ -40,6 +41,7 @@ class Queue:
         "path",
         "policy",
         "priority",
+        "rank",
         "spec",
         "start",
         "steady_share",
@@ -73,6 +75,7 @@ class Queue:
         self.spec = spec
         self.weight = spec.weight
         self.policy = policy
+        self.rank: Ranker = policy.ranker(Cluster.of([]))
 
     @property
     def leaf(self) -> bool:
