@@ -156,8 +156,8 @@ def _resource_names(entries: dict[str, str]) -> dict[str, str]:
     for name, text in entries.items():
         if _RESOURCE_NAME.fullmatch(name) is None:
             raise ValueError(f"{name[:64]!r} is not a resource name such as cpu, memory or nvidia.com/gpu")
-        if name == "cpu" and not quantities.is_percent(text) and quantities.amount(text) * 1000 > 2**63 - 1:
-            raise ValueError(f"cpu {text!r} must not be over 9223372036854775 cores")
+        if not quantities.is_percent(text):
+            quantities.check_range(name, text)
     return entries
 
 

@@ -70,6 +70,9 @@ _COLUMNS: Final[dict[str, list[tuple[str, str, str, int]]]] = {
         _AGE,
     ],
 }
+# The order of a schema's keys: what a reader looks for first, and the long ones last.
+_FIRST: Final = ("description", "type", "format", "default", "enum", "required")
+_LAST: Final = ("x-kubernetes-validations", "items", "additionalProperties", "properties")
 _HEADER: Final = "# Made by `treadle crds --write` from operator/treadle/api: change the models, not this file.\n"
 _KEEP: Final = {"helm.sh/resource-policy": "keep"}
 
@@ -147,7 +150,9 @@ def structural(node: Schema, definitions: dict[str, Schema]) -> Schema:
             node[name], node[bound] = node[bound], True
     if "description" in node:
         node["description"] = _plain(node["description"])
-    return _with_children(node, definitions)
+    node = _with_children(node, definitions)
+    order = [*(key for key in _FIRST if key in node), *sorted(key for key in node if key not in _FIRST and key not in _LAST)]
+    return {key: node[key] for key in (*order, *(key for key in _LAST if key in node))}
 
 
 def _without_null(node: Schema) -> Schema:

@@ -1,40 +1,33 @@
-"""Exact reading of Kubernetes quantities, percentages and decimals, for checks only.
+"""Checks of quantities, percentages and decimals.
 
-The grammar is apimachinery's (``resource.ParseQuantity``): a decimal with a binary suffix, a decimal suffix or an exponent.
-Values are fractions, so comparing ``10`` with ``9500m`` or ``1Gi`` with ``1G`` never rounds. Errors are ``ValueError`` with a
-sentence that says what is allowed; the caller adds the field and the value.
+A quantity is read by the core, so that what passes here is what it can count with; percentages and decimals are exact fractions.
+Errors are ``ValueError`` with a sentence that says what is allowed; the caller adds the field and the value.
 """
 
 import re
 from fractions import Fraction
 from typing import Final
 
-_NUMBER: Final = r"([0-9]{1,32}(?:\.[0-9]{0,32})?|\.[0-9]{1,32})"
-_QUANTITY: Final = re.compile(rf"([+-]?){_NUMBER}(?:([KMGTPE]i|[numkMGTPE]?)|[eE]([+-]?[0-9]{{1,2}}))", re.ASCII)
+from treadle.core.errors import InvalidSpec
+from treadle.core.resources import UNBOUNDED, parse_quantity
+from treadle.core.resources import amount as core_amount
+
 _PERCENT: Final = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,6})?%", re.ASCII)
 _DECIMAL: Final = re.compile(r"-?[0-9]{1,9}(?:\.[0-9]{1,6})?", re.ASCII)
-_SUFFIX: Final = {
-    **{suffix: Fraction(1024) ** power for power, suffix in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), start=1)},
-    **{suffix: Fraction(10) ** power for suffix, power in (("n", -9), ("u", -6), ("m", -3), ("", 0), ("k", 3), ("M", 6))},
-    **{suffix: Fraction(10) ** power for suffix, power in (("G", 9), ("T", 12), ("P", 15), ("E", 18))},
-}
-_LARGEST: Final = Fraction(2**63 - 1)
-
 QUANTITY_TEXT: Final = "must be a quantity such as 500m, 4 or 16Gi"
 QUANTITY_OR_PERCENT_TEXT: Final = "must be a quantity such as 500m, 4 or 16Gi, or a percentage such as 60%"
 NEGATIVE_TEXT: Final = "must not be negative"
 PERCENT_TEXT: Final = "a percentage must not be over 100%"
 
 
-def amount(text: str) -> Fraction:
-    """A quantity in base units (cores, bytes, pieces)."""
-    found = _QUANTITY.fullmatch(text)
-    if found is None:
+def thousandths(text: str) -> int:
+    """A quantity in thousandths of its base unit, rounded up, as the core reads it."""
+    if text != text.strip() or not text.isascii():
         raise ValueError(QUANTITY_TEXT)
-    sign, number, suffix, exponent = found.groups()
-    value = Fraction(number if number[-1] != "." else number + "0")
-    value *= Fraction(10) ** int(exponent) if exponent else _SUFFIX[suffix or ""]
-    return -value if sign == "-" else value
+    try:
+        return parse_quantity(text)
+    except InvalidSpec:
+        raise ValueError(QUANTITY_TEXT) from None
 
 
 def is_percent(text: str) -> bool:
@@ -57,12 +50,19 @@ def decimal(text: str) -> Fraction:
 
 
 def check_amount(text: str) -> None:
-    """Refuse what is not a quantity, is negative, or does not fit 63 bits in base units."""
-    value = amount(text)
-    if value < 0:
+    """Refuse what is not a quantity or is negative."""
+    if thousandths(text) < 0:
         raise ValueError(NEGATIVE_TEXT)
-    if value > _LARGEST:
-        raise ValueError("must not be over 9223372036854775807 base units")
+
+
+def check_range(resource: str, text: str) -> None:
+    """Refuse more of a resource than the core can count."""
+    try:
+        core_amount(resource, text)
+    except InvalidSpec:
+        raise ValueError(
+            f"{resource} {text!r} is over what can be counted: at most {UNBOUNDED}{'m' if resource == 'cpu' else ''}"
+        ) from None
 
 
 def check_amount_or_percent(text: str) -> None:
@@ -83,5 +83,6 @@ def over(minimum: str, maximum: str) -> bool:
     """Whether a minimum is over a maximum; a percentage and a quantity cannot be compared without a cluster, so they are not."""
     if is_percent(minimum) != is_percent(maximum):
         return False
-    read = percent if is_percent(minimum) else amount
-    return read(minimum) > read(maximum)
+    if is_percent(minimum):
+        return percent(minimum) > percent(maximum)
+    return thousandths(minimum) > thousandths(maximum)
