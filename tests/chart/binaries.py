@@ -34,9 +34,12 @@ def program(name: str) -> Path:
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         # A name of its own, then a rename: whoever sees the final name sees a whole program.
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{name}.", delete=False) as unfinished:
-            with _layer() as layer, layer.open(PROGRAMS[name]) as source:
-                shutil.copyfileobj(source, unfinished)
+        with (
+            _layer() as layer,
+            layer.open(PROGRAMS[name]) as source,
+            tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{name}.", delete=False) as unfinished,
+        ):
+            shutil.copyfileobj(source, unfinished)
         made = Path(unfinished.name)
         made.chmod(made.stat().st_mode | stat.S_IRWXU | stat.S_IXGRP | stat.S_IXOTH | stat.S_IRGRP | stat.S_IROTH)
         made.rename(path)

@@ -117,9 +117,8 @@ def _alternatives(model: type[BaseModel], detail: ErrorDetails) -> str:
         return ""
     names = sorted(field.alias or name for name, field in found.model_fields.items())
     alike = difflib.get_close_matches(str(detail["loc"][-1]), names, n=1)
-    return (f", did you mean {alike[0]}?" if alike else "") + (
-        f" Allowed: {', '.join(names)}" if names else " No field is allowed here"
-    )
+    meant = f", did you mean {alike[0]}?" if alike else "."
+    return f"{meant} Allowed: {', '.join(names)}" if names else ": none is allowed here"
 
 
 def _step(annotation: Any, part: int | str) -> Any:

@@ -1,0 +1,39 @@
+"""Quantities, percentages and decimals: what is allowed and how two are compared."""
+
+import pytest
+
+from treadle.api import quantities
+
+
+@pytest.mark.parametrize("text", ["0", "4", "500m", "1.5", "16Gi", "1e3", "1E", "5.", ".5", "+2", "1n", "100M"])
+def test_kubernetes_quantities_are_accepted(text):
+    quantities.check_amount(text)
+
+
+@pytest.mark.parametrize("text", ["", " 1", "1\n", "x", "1 Gi", "1gi", "1.2.3", "0x10", "१", "1K", "--1", "1e", "NaN", "inf"])
+def test_anything_else_is_refused_with_an_example(text):
+    with pytest.raises(ValueError, match="must be a quantity such as"):
+        quantities.check_amount(text)
+
+
+def test_a_negative_quantity_is_refused():
+    with pytest.raises(ValueError, match="must not be negative"):
+        quantities.check_amount("-1m")
+
+
+@pytest.mark.parametrize(
+    ("minimum", "maximum", "over"),
+    [
+        ("10", "9500m", True),
+        ("10", "10000m", False),
+        ("1Gi", "1G", True),
+        ("1G", "1Gi", False),
+        ("0.1", "100m", False),
+        ("70%", "60.5%", True),
+        ("60.5%", "60.5%", False),
+        ("100%", "1", False),
+        ("1000", "1%", False),
+    ],
+)
+def test_a_minimum_is_compared_exactly_with_a_maximum_of_its_kind(minimum, maximum, over):
+    assert quantities.over(minimum, maximum) is over
