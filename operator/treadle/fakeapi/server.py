@@ -1,0 +1,284 @@
+"""The embedded API server: the HTTP of the Kubernetes API over ``Objects``, on loopback, without TLS or accounts."""
+
+import asyncio
+import base64
+import json
+from bisect import bisect_right
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+from aiohttp import web
+
+from treadle.api import crds as ours
+from treadle.api.objects import KINDS, InvalidObject, parse
+from treadle.fakeapi import discovery
+from treadle.fakeapi.errors import ApiError, Json, bad_request, invalid
+from treadle.fakeapi.objects import Objects
+from treadle.fakeapi.patch import APPLY
+from treadle.fakeapi.resources import Resource
+from treadle.fakeapi.selectors import Test, selecting
+from treadle.fakeapi.store import encode
+from treadle.fakeapi.table import table
+
+Target = tuple[Resource, str | None, str, str]
+"""(kind, namespace, name, subresource) of a path; name and subresource may be empty."""
+
+
+class FakeApi(Objects):
+    """An API server in this process that serves our kinds and what they need. Options are those of ``Objects``.
+
+    `before` is awaited with the method and the path of each request: a test may wait in it or raise ApiError. `bookmark_seconds` is the
+    time after which a silent watch gets a bookmark.
+    """
+
+    def __init__(self, *, bookmark_seconds: float = 30.0, **options: Any) -> None:
+        options.setdefault("crds", [ours.crd(kind) for kind in KINDS])
+        options.setdefault("validate", _problems)
+        super().__init__(**options)
+        self.url = ""
+        self.bookmark_seconds = bookmark_seconds
+        self.before: Callable[[str, str], Awaitable[None]] | None = None
+        self._runner: web.ServerRunner | None = None
+        self._cuts = 0
+
+    async def start(self, host: str = "127.0.0.1", port: int = 0) -> str:
+        """Listen, on any free port by default, and return the URL. After a stop it may be started again with all that it holds."""
+        self._runner = web.ServerRunner(
+            web.Server(self._handle, handler_cancellation=True, access_log=None), shutdown_timeout=1.0
+        )
+        await self._runner.setup()
+        await web.TCPSite(self._runner, host, port).start()
+        self.url = f"http://{host}:{self._runner.addresses[0][1]}"
+        return self.url
+
+    async def stop(self) -> None:
+        """End all watches and close the port; the objects stay."""
+        self.cut_watches()
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
+
+    def cut_watches(self) -> None:
+        """End every watch cleanly, as the real server does in a burst."""
+        self._cuts += 1
+        for collection in self.store.collections.values():
+            for waker in collection.wakers:
+                waker.set()
+
+    def write_kubeconfig(self, path: Path) -> Path:
+        """Write a kubeconfig for this server and return its path."""
+        name = "treadle-demo"
+        context = {"cluster": name, "user": name, "namespace": "default"}
+        named: Json = {"clusters": {"cluster": {"server": self.url}}, "users": {"user": {}}, "contexts": {"context": context}}
+        lists = {key: [{"name": name} | value] for key, value in named.items()}
+        path.write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "Config", "current-context": name} | lists))
+        return path
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        try:
+            if self.before is not None:
+                await self.before(request.method, request.path)
+            path = request.path.strip("/").split("/")
+            found = discovery.answer(list(self.resources.values()), path)
+            if isinstance(found, str):
+                return web.Response(
+                    body=found.encode(), content_type="text/plain" if found else request.headers.get("Accept", "").split(",")[0]
+                )
+            if found is not None:
+                return _json(found)
+            return await self._answer(request, self._target(path))
+        except ApiError as error:
+            headers = {"Retry-After": str(error.retry_after)} if error.retry_after else None
+            return web.json_response(error.status(), status=error.code, headers=headers)
+
+    def _target(self, path: list[str]) -> Target:
+        group, rest = ("", path[2:]) if path[0] == "api" else ("." + "".join(path[1:2]), path[3:])
+        namespace = None
+        if len(rest) > 2 and rest[0] == "namespaces" and rest[2] != "status":
+            namespace, rest = rest[1], rest[2:]
+        resource = self.resources.get(rest[0] + group) if rest else None
+        if (
+            resource is None
+            or resource.api_version not in "/".join(path)
+            or len(rest) > 3
+            or (rest[2:] and rest[2] not in resource.subresources)
+        ):
+            raise ApiError(404, "NotFound", "the server could not find the requested resource")
+        name, part = [*rest[1:], "", ""][:2]
+        return resource, namespace, name, part
+
+    async def _answer(self, request: web.BaseRequest, target: Target) -> web.StreamResponse:
+        resource, namespace, name, part = target
+        query = request.query if request.query_string else {}
+        dry = "dryRun" in query
+        match request.method, bool(name):
+            case "GET", True:
+                entry = self.entry(resource, name, namespace)
+                return self._shown(request, resource, [entry.obj]) or web.Response(
+                    body=entry.raw, content_type="application/json"
+                )
+            case "GET", False:
+                test = selecting(resource, namespace, query.get("labelSelector", ""), query.get("fieldSelector", ""))
+                watch = query.get("watch") in {"1", "true"}
+                return await self._watch(request, resource, test) if watch else self._listed(request, resource, test)
+            case "DELETE", True:
+                options = await _body(request) or {}
+                options |= {"gracePeriodSeconds": int(query["gracePeriodSeconds"])} if "gracePeriodSeconds" in query else {}
+                obj, gone = self.delete(resource, name, namespace, options | ({"dryRun": ["All"]} if dry else {}))
+                details = {"name": name, "group": resource.group, "kind": resource.plural, "uid": obj["metadata"]["uid"]}
+                return _json(_success(details) if gone and resource.name != "pods" else obj)
+            case "POST", False:
+                return _json(self.create(resource, await _body(request), namespace, dry_run=dry), 201)
+            case "POST", True if part == "binding":
+                self.bind(name, await _body(request), namespace or "default", dry_run=dry)
+                return _json(_success(code=201), 201)
+            case "POST", True if part == "eviction":
+                self.evict(name, await _body(request), namespace or "default")
+                return _json(_success(code=201), 201)
+            case "PUT", True:
+                body = await _body(request)
+                metadata = {"name": name, **({"namespace": namespace} if namespace else {})} | (body.get("metadata") or {})
+                if metadata["name"] != name:
+                    raise bad_request(f"the name of the object ({metadata['name']}) does not match the name on the URL ({name})")
+                return _json(self.update(resource, {**body, "metadata": metadata}, part, dry_run=dry))
+            case "PATCH", True:
+                patch, kind = await _body(request), request.content_type
+                missing = kind == APPLY and (namespace or "", name) not in self.store.collections[resource.storage].entries
+                made = self.patch(resource, name, patch, namespace, subresource=part, content_type=kind, dry_run=dry)
+                return _json(made, 201 if missing else 200)
+        raise ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+
+    def _shown(
+        self, request: web.BaseRequest, resource: Resource, objects: list[Json], metadata: Json | None = None
+    ) -> web.Response | None:
+        """The objects as a table, where the client asks for one."""
+        if "as=Table" not in request.headers.get("Accept", ""):
+            return None
+        return _json(table(resource, objects, self.clock(), metadata or {}, whole=request.query.get("includeObject") == "Object"))
+
+    def _listed(self, request: web.BaseRequest, resource: Resource, test: Test | None) -> web.Response:
+        entries, query = self.store.collections[resource.storage].entries, request.query
+        keys, version, limit = sorted(entries), self.store.version, int(query.get("limit") or 0)
+        if query.get("continue"):
+            # The version of the first page: a watch from it tells what changed between the pages.
+            version, *last = json.loads(base64.urlsafe_b64decode(query["continue"]))
+            self.store.collections[resource.storage].since(version)
+            keys = keys[bisect_right(keys, tuple(last)) :]
+        chosen = [key for key in keys if test is None or test(entries[key].obj)]
+        metadata: Json = {"resourceVersion": str(version)}
+        if limit and len(chosen) > limit:
+            token = base64.urlsafe_b64encode(encode([version, *chosen[limit - 1]])).decode()
+            metadata |= {"continue": token} | ({"remainingItemCount": len(chosen) - limit} if test is None else {})
+            chosen = chosen[:limit]
+        shown = self._shown(request, resource, [entries[key].obj for key in chosen], metadata)
+        if shown is not None:
+            return shown
+        head = encode({"kind": f"{resource.kind}List", "apiVersion": resource.api_version, "metadata": metadata})
+        body = head[:-1] + b',"items":[' + b",".join(entries[key].raw for key in chosen) + b"]}"
+        return web.Response(body=body, content_type="application/json")
+
+    async def _watch(self, request: web.BaseRequest, resource: Resource, test: Test | None) -> web.StreamResponse:
+        query, collection, cuts = request.query, self.store.collections[resource.storage], self._cuts
+        streaming, bookmarks = query.get("sendInitialEvents") == "true", query.get("allowWatchBookmarks") == "true"
+        if streaming and query.get("resourceVersionMatch") != "NotOlderThan":
+            text = "resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+            raise invalid("ListOptions", "", text)
+        as_table = "as=Table" in request.headers.get("Accept", "")
+
+        def line(kind: str, raw: bytes, obj: Json) -> bytes:
+            return b'{"type":"%s","object":%s}\n' % (
+                kind.encode(),
+                encode(table(resource, [obj], self.clock(), {})) if as_table else raw,
+            )
+
+        version = int(query.get("resourceVersion") or 0)
+        lines = []
+        if streaming or not version:
+            version = self.store.version
+            chosen = (collection.entries[key] for key in sorted(collection.entries))
+            lines = [line("ADDED", entry.raw, entry.obj) for entry in chosen if test is None or test(entry.obj)]
+            lines += [_bookmark(resource, version, {"k8s.io/initial-events-end": "true"})] if streaming and bookmarks else []
+        response = web.StreamResponse(headers={"Content-Type": "application/json"})
+        await response.prepare(request)
+        clock, waker = asyncio.get_running_loop().time, asyncio.Event()
+        deadline = clock() + float(query.get("timeoutSeconds") or 1800)
+        collection.wakers.add(waker)
+        try:
+            while True:
+                waker.clear()
+                events = collection.since(version)
+                seen = filter(None, (event.seen_through(test) for event in events))
+                lines += [line(kind, entry.raw, entry.obj) for kind, entry in seen]
+                version = events[-1].version if events else version
+                if lines:
+                    await response.write(b"".join(lines))
+                    lines = []
+                    continue  # something may have come while this was written
+                left = deadline - clock()
+                if cuts != self._cuts or left <= 0:
+                    break
+                try:
+                    async with asyncio.timeout(min(left, self.bookmark_seconds)):
+                        await waker.wait()
+                except TimeoutError:
+                    if bookmarks and version <= self.store.version:
+                        version = self.store.version
+                        lines = [_bookmark(resource, version)]
+        except ApiError as error:  # too old, or fallen behind the ring
+            await response.write(b'{"type":"ERROR","object":%s}\n' % encode(error.status()))
+        except ConnectionResetError:
+            return response
+        finally:
+            collection.wakers.discard(waker)
+        await response.write_eof()
+        return response
+
+
+def _json(body: Json, status: int = 200) -> web.Response:
+    return web.Response(body=encode(body), status=status, content_type="application/json")
+
+
+def _success(details: Json | None = None, code: int = 200) -> Json:
+    body: Json = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": code}
+    return body | ({"details": details} if details else {})
+
+
+async def _body(request: web.BaseRequest) -> Any:
+    raw = await request.read()
+    if "protobuf" in request.content_type:
+        raise ApiError(
+            415, "UnsupportedMediaType", "the embedded API server reads JSON only: use a manifest, with apply -f or create -f"
+        )
+    try:
+        return msgspec.json.decode(raw) if raw else {}
+    except msgspec.DecodeError as error:
+        if request.content_type != APPLY:
+            raise bad_request(f"the body is not JSON: {error}") from error
+        return yaml.safe_load(raw)
+
+
+def _bookmark(resource: Resource, version: int, annotations: Json | None = None) -> bytes:
+    """Built-in kinds come as typed skeletons, whose lists are null."""
+    metadata: Json = {"resourceVersion": str(version)} | ({"annotations": annotations} if annotations else {})
+    skeleton: Json = {"spec": {"containers": None}, "status": {}} if resource.name == "pods" else {}
+    return (
+        encode(
+            {
+                "type": "BOOKMARK",
+                "object": {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata} | skeleton,
+            }
+        )
+        + b"\n"
+    )
+
+
+def _problems(kind: str, obj: Json) -> list[str]:
+    if kind in KINDS:
+        try:
+            parse(kind, obj)
+        except InvalidObject as error:
+            return error.problems
+    return []
