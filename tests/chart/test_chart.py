@@ -1,0 +1,245 @@
+"""What the chart renders, checked without a cluster by Helm itself."""
+
+import json
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+import yaml
+
+from chart.binaries import program
+
+ROOT = Path(__file__).resolve().parents[2]
+CHART = ROOT / "charts" / "treadle"
+EVERYTHING = (
+    "--set=networkPolicy.enabled=true,podMonitor.enabled=true,scheduler.create=true",
+    "--api-versions=monitoring.coreos.com/v1/PodMonitor",
+    "--api-versions=treadle.dev/v1alpha1/Scheduler",
+)
+
+
+def helm(*arguments):
+    return subprocess.run([str(program("helm")), *arguments], capture_output=True, text=True, check=False, timeout=120)
+
+
+def template(*arguments):
+    return helm("template", "treadle", str(CHART), "--namespace=treadle-system", *arguments)
+
+
+@cache
+def rendered(*arguments):
+    answer = template(*arguments)
+    assert answer.returncode == 0, answer.stderr
+    return [document for document in yaml.safe_load_all(answer.stdout) if document]
+
+
+def of_kind(kind, *arguments):
+    return [document for document in rendered(*arguments) if document["kind"] == kind]
+
+
+def deployment(*arguments):
+    (found,) = of_kind("Deployment", *arguments)
+    return found["spec"]
+
+
+@pytest.mark.parametrize(
+    "settings", ["replicaCount=2", "networkPolicy.enabled=true,podMonitor.enabled=true", "replicaCount=1,crds.install=false"]
+)
+def test_helm_finds_no_fault(settings):
+    answer = helm("lint", "--strict", str(CHART), f"--set={settings}")
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+
+
+def test_every_rendered_object_has_a_kind_a_name_and_our_labels():
+    for document in rendered(*EVERYTHING):
+        assert document["apiVersion"]
+        assert document["metadata"]["name"]
+        if document["kind"] != "CustomResourceDefinition":
+            assert document["metadata"]["labels"]["app.kubernetes.io/name"] == "treadle"
+
+
+def test_no_two_rendered_objects_are_the_same_one():
+    keys = [
+        (document["kind"], document["metadata"].get("namespace"), document["metadata"]["name"])
+        for document in rendered(*EVERYTHING)
+    ]
+    assert len(set(keys)) == len(keys)
+
+
+def test_two_copies_elect_a_leader_and_are_probed():
+    spec = deployment()
+    (container,) = spec["template"]["spec"]["containers"]
+    assert spec["replicas"] == 2
+    assert container["args"] == ["run", "--leader-elect"]
+    assert container["livenessProbe"]["httpGet"] == {"path": "/healthz", "port": "http"}
+    assert container["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "http"}
+    assert container["ports"] == [{"name": "http", "containerPort": 8080, "protocol": "TCP"}]
+
+
+def test_the_pods_run_with_no_privilege_and_are_placed_by_another_scheduler():
+    pod = deployment()["template"]["spec"]
+    (container,) = pod["containers"]
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert pod["schedulerName"] == "default-scheduler"
+    assert pod["priorityClassName"] == "system-cluster-critical"
+    assert "resources" in container
+
+
+def test_two_copies_that_both_decide_are_refused():
+    answer = template("--set=leaderElection.enabled=false")
+    assert answer.returncode != 0
+    assert "two copies that both decide would break the queues' limits" in answer.stderr
+    (container,) = deployment("--set=leaderElection.enabled=false,replicaCount=1")["template"]["spec"]["containers"]
+    assert container["args"] == ["run"]
+
+
+def test_the_rights_are_exactly_those_that_are_used():
+    rules = {
+        (group, resource): set(rule["verbs"])
+        for role in [*of_kind("ClusterRole"), *of_kind("Role")]
+        if role["metadata"]["name"] in {"treadle-scheduler", "treadle-controllers", "treadle-leader"}
+        for rule in role["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+    }
+    ours = ("schedulers", "queues", "applications", "reservations")
+    look = {"list", "watch"}
+    assert rules == {
+        ("", "pods"): {"get", "list", "watch"},
+        ("", "nodes"): look,
+        ("", "namespaces"): look,
+        ("scheduling.k8s.io", "priorityclasses"): look,
+        ("", "pods/binding"): {"create"},
+        ("", "pods/status"): {"patch"},
+        ("events.k8s.io", "events"): {"create", "patch"},
+        ("apiextensions.k8s.io", "customresourcedefinitions"): look,
+        ("coordination.k8s.io", "leases"): {"get", "create", "update"},
+        **{("treadle.dev", kind): look for kind in ours},
+        **{("treadle.dev", f"{kind}/status"): {"patch"} for kind in ours},
+    }
+
+
+def test_leases_are_written_in_the_namespace_of_the_release_only():
+    for role in of_kind("ClusterRole"):
+        assert all("leases" not in rule["resources"] for rule in role["rules"])
+    assert [role["metadata"]["namespace"] for role in of_kind("Role")] == ["treadle-system"]
+
+
+def test_no_right_is_a_wildcard():
+    for role in [*of_kind("ClusterRole"), *of_kind("Role")]:
+        for rule in role["rules"]:
+            assert "*" not in (*rule["apiGroups"], *rule["resources"], *rule["verbs"])
+            assert "secrets" not in rule["resources"]
+
+
+def test_every_binding_binds_a_role_of_the_chart_to_the_service_account():
+    roles = {(role["kind"], role["metadata"]["name"]) for kind in ("ClusterRole", "Role") for role in of_kind(kind)}
+    for binding in [*of_kind("ClusterRoleBinding"), *of_kind("RoleBinding")]:
+        assert (binding["roleRef"]["kind"], binding["roleRef"]["name"]) in roles
+        assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "treadle", "namespace": "treadle-system"}]
+
+
+def test_users_see_everything_and_edit_what_is_in_their_namespaces():
+    roles = {role["metadata"]["name"]: role for role in of_kind("ClusterRole")}
+    edit = roles["treadle-edit"]
+    assert edit["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-edit"] == "true"
+    assert edit["rules"][0]["resources"] == ["applications", "reservations"]
+    assert not any("aggregate-to" in label for label in roles["treadle-queue-admin"]["metadata"]["labels"])
+    assert "treadle-view" not in {role["metadata"]["name"] for role in of_kind("ClusterRole", "--set=rbac.aggregate=false")}
+
+
+def test_the_custom_resource_definitions_are_those_of_the_models_and_stay():
+    kept = {document["metadata"]["name"]: document for document in of_kind("CustomResourceDefinition")}
+    for path in (ROOT / "crds").glob("*.yaml"):
+        definition = yaml.safe_load(path.read_text())
+        found = kept.pop(definition["metadata"]["name"])
+        assert found["metadata"].pop("annotations") == {"helm.sh/resource-policy": "keep"}
+        assert found == definition
+    assert kept == {}
+    assert of_kind("CustomResourceDefinition", "--set=crds.install=false") == []
+
+
+def test_what_is_optional_is_left_out_or_made_by_its_value():
+    kinds = {document["kind"] for document in rendered()}
+    assert not kinds & {"NetworkPolicy", "PodMonitor", "Scheduler"}
+    assert {"PodDisruptionBudget", "FlowSchema", "PriorityLevelConfiguration"} <= kinds
+    assert {"NetworkPolicy", "PodMonitor", "Scheduler"} <= {document["kind"] for document in rendered(*EVERYTHING)}
+    bare = (
+        "--set=flowControl.enabled=false,podDisruptionBudget.enabled=false,serviceAccount.create=false,rbac.create=false,rbac.aggregate=false",
+    )
+    assert {document["kind"] for document in rendered(*bare)} == {"CustomResourceDefinition", "Deployment", "Service"}
+
+
+def test_a_pod_monitor_needs_its_kind_in_the_cluster():
+    assert of_kind("PodMonitor", "--set=podMonitor.enabled=true") == []
+
+
+def test_a_scheduler_object_before_its_kind_is_refused_with_the_way_out():
+    answer = template("--set=scheduler.create=true")
+    assert answer.returncode != 0
+    assert "install once without it, then upgrade with it" in answer.stderr
+
+
+def test_one_copy_needs_no_disruption_budget():
+    assert of_kind("PodDisruptionBudget", "--set=replicaCount=1") == []
+
+
+def test_a_digest_wins_over_a_tag():
+    digest = "sha256:" + "a" * 64
+    (container,) = deployment(f"--set=image.tag=x,image.digest={digest}")["template"]["spec"]["containers"]
+    assert container["image"] == f"treadle@{digest}"
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("replicas=2", "additional properties 'replicas' not allowed"),
+        ("image.name=x", "additional properties 'name' not allowed"),
+        ("replicaCount=many", "/replicaCount"),
+        ("image.pullPolicy=Sometimes", "/image/pullPolicy"),
+        ("service.port=70000", "/service/port"),
+        ("image.digest=latest", "/image/digest"),
+    ],
+)
+def test_an_unknown_or_wrong_value_is_refused_by_name(setting, said):
+    answer = template(f"--set={setting}")
+    assert answer.returncode != 0
+    assert said in answer.stderr
+
+
+def test_every_value_is_in_the_schema_and_in_the_readme():
+    values = yaml.safe_load((CHART / "values.yaml").read_text())
+    schema = json.loads((CHART / "values.schema.json").read_text())
+    readme = (CHART / "README.md").read_text()
+    check_covered(values, schema)
+    assert [name for name in values if f"`{name}" not in readme] == []
+
+
+def check_covered(values, schema):
+    assert schema.get("additionalProperties") is False
+    for name, value in values.items():
+        assert name in schema["properties"]
+        below = schema["properties"][name]
+        if isinstance(value, dict) and below.get("properties"):
+            check_covered(value, below)
+
+
+def test_the_versions_of_chart_and_package_are_one():
+    import treadle
+
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    assert chart["appVersion"] == treadle.__version__
+
+
+def test_the_notes_name_three_commands_to_try():
+    answer = helm("install", "treadle", str(CHART), "--namespace=treadle-system", "--dry-run=client")
+    assert answer.returncode == 0, answer.stderr
+    notes = answer.stdout.partition("NOTES:")[2]
+    assert sum(line.strip().startswith("kubectl ") for line in notes.splitlines()) == 3

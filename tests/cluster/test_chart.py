@@ -1,0 +1,95 @@
+"""The chart on a real API server: everything it renders is accepted, and a release can be installed, upgraded and removed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from chart.binaries import program
+
+CHART = Path(__file__).resolve().parents[2] / "charts" / "treadle"
+SPACE = "treadle-system"
+GROUP = "/apis/treadle.dev/v1alpha1"
+
+
+@pytest.fixture
+def cluster(fresh_control_plane):
+    """A control plane of its own: the release's objects and the CRDs are the cluster's, and Helm wants to be their owner."""
+    plane = fresh_control_plane()
+    plane.create_namespace(SPACE)
+    return plane
+
+
+def run(cluster, name, *arguments, folder, stdin=None):
+    # Helm keeps caches and plugins in its home: not in the home of whoever runs the tests.
+    environment = {
+        **os.environ,
+        "HOME": str(folder),
+        "HELM_CACHE_HOME": str(folder),
+        "HELM_CONFIG_HOME": str(folder),
+        "HELM_DATA_HOME": str(folder),
+    }
+    command = [str(program(name)), "--kubeconfig", str(cluster.kubeconfig), "--namespace", SPACE, *arguments]
+    answer = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=180, env=environment)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    return answer
+
+
+def test_everything_rendered_passes_a_server_side_dry_run(cluster, tmp_path):
+    cluster.apply_crds()
+    sets = "--set=networkPolicy.enabled=true,scheduler.create=true,crds.install=false"
+    rendered = run(
+        cluster, "helm", "template", "treadle", str(CHART), sets, "--api-versions=treadle.dev/v1alpha1/Scheduler", folder=tmp_path
+    )
+    arguments = ("apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-")
+    said = run(cluster, "kubectl", *arguments, folder=tmp_path, stdin=rendered.stdout).stdout
+    assert "deployment.apps/treadle serverside-applied" in said
+    assert "scheduler.treadle.dev/treadle serverside-applied" in said
+
+
+def test_a_release_is_installed_upgraded_and_removed_and_leaves_our_objects(cluster, tmp_path):
+    run(cluster, "helm", "install", "treadle", str(CHART), folder=tmp_path)
+    assert cluster.api("GET", f"/apis/apps/v1/namespaces/{SPACE}/deployments/treadle")[0] == 200
+    queue = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Queue", "metadata": {"name": "root.kept"}}
+    run(cluster, "kubectl", "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s", folder=tmp_path)
+    assert cluster.api("POST", f"{GROUP}/queues", queue)[0] == 201
+
+    run(
+        cluster,
+        "helm",
+        "upgrade",
+        "treadle",
+        str(CHART),
+        "--set=scheduler.create=true,scheduler.spec.nodes.scoring=Spread",
+        folder=tmp_path,
+    )
+    assert cluster.api("GET", f"{GROUP}/schedulers/treadle")[1]["spec"]["nodes"] == {"scoring": "Spread"}
+
+    run(cluster, "helm", "uninstall", "treadle", folder=tmp_path)
+    assert cluster.api("GET", f"/apis/apps/v1/namespaces/{SPACE}/deployments/treadle")[0] == 404
+    assert cluster.api("GET", f"{GROUP}/queues/root.kept")[0] == 200
+
+
+def test_the_service_account_may_do_what_it_needs_and_nothing_else(cluster, tmp_path):
+    run(cluster, "helm", "install", "treadle", str(CHART), folder=tmp_path)
+
+    def may(verb, group, resource, subresource="", namespace="elsewhere"):
+        attributes = {"verb": verb, "group": group, "resource": resource, "subresource": subresource, "namespace": namespace}
+        user = f"system:serviceaccount:{SPACE}:treadle"
+        body = {"spec": {"user": user, "groups": ["system:serviceaccounts"], "resourceAttributes": attributes}}
+        return cluster.api("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", body)[1]["status"]["allowed"]
+
+    assert may("create", "", "pods", "binding")
+    assert may("patch", "", "pods", "status")
+    assert may("watch", "treadle.dev", "queues")
+    assert may("patch", "treadle.dev", "queues", "status")
+    assert may("create", "events.k8s.io", "events")
+    assert may("update", "coordination.k8s.io", "leases", namespace=SPACE)
+    assert not may("update", "coordination.k8s.io", "leases")
+    assert not may("get", "", "secrets")
+    assert not may("delete", "", "pods")
+    assert not may("patch", "", "pods")
+    assert not may("update", "treadle.dev", "queues")
