@@ -17,6 +17,9 @@ app = App(
 app.command("treadle.cli.crds:crds", name="crds", help="Print, write or check the CustomResourceDefinitions.")
 
 
+app.command("treadle.cli.run:run", name="run", help="Schedule the pods of a cluster.")
+
+
 def main() -> None:
     """Run the command line; the exit status is 0, 1 for a command's own failure, or 2 for a usage error."""
     app()

@@ -79,7 +79,17 @@ def bind(state: State, record: PodRecord) -> Bind:
     """Return the effect that makes an assumption true."""
     spec, application = record.spec, record.application
     assert application is not None
-    return new_bind((spec.uid, spec.namespace, spec.name, state.nodes.names[record.node], application.id, application.chain[0].path, record.cause))
+    return new_bind(
+        (
+            spec.uid,
+            spec.namespace,
+            spec.name,
+            state.nodes.names[record.node],
+            application.id,
+            application.chain[0].path,
+            record.cause,
+        )
+    )
 
 
 def _advance(state: State, application: Application, leaf: Queue) -> None:
@@ -102,6 +112,8 @@ def _park_at_maximum(state: State, ask: Ask, queue: Queue, position: int) -> Non
     name = state.types.names[position]
     used, most = format_amount(name, queue.usage[position]), format_amount(name, queue.maximum[position])
     wanted = format_amount(name, dict(ask.shape.demand)[position])
-    park(state, ask, Wait(AT_MAXIMUM, queue.path, f"queue {queue.path} is at its maximum: {name} {used} used of {most}, {wanted} wanted"))
-
-
+    park(
+        state,
+        ask,
+        Wait(AT_MAXIMUM, queue.path, f"queue {queue.path} is at its maximum: {name} {used} used of {most}, {wanted} wanted"),
+    )

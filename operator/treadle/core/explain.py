@@ -52,15 +52,24 @@ def explain(state: State, uid: str) -> Explanation | None:
         reason, message = waiting(state, record.ask)
         return Explanation(name, record.state.value, reason, message, queue, identity, ahead=ahead(record.ask))
     if record.state is PodState.DELAYED:
-        return Explanation(name, record.state.value, "BindFailed", f"a bind failed {record.failures} times and is tried again", queue, identity)
-    reason, message = ("SchedulingGated", "the pod has scheduling gates") if spec.gated else ("NotPlaced", "the pod is being deleted or its bind was refused")
+        return Explanation(
+            name, record.state.value, "BindFailed", f"a bind failed {record.failures} times and is tried again", queue, identity
+        )
+    reason, message = (
+        ("SchedulingGated", "the pod has scheduling gates")
+        if spec.gated
+        else ("NotPlaced", "the pod is being deleted or its bind was refused")
+    )
     return Explanation(name, record.state.value, reason, message, queue, identity)
 
 
 def waiting(state: State, ask: Ask) -> tuple[str, str]:
     """Return (reason, message) of an ask that waits."""
     if ask.wait is None:
-        return "WaitingForTurn", f"{ahead(ask)} pods of queue {ask.application.queue.path if ask.application.queue else '-'} are ahead"
+        return (
+            "WaitingForTurn",
+            f"{ahead(ask)} pods of queue {ask.application.queue.path if ask.application.queue else '-'} are ahead",
+        )
     if ask.wait.reason == NO_NODE:
         return NO_NODE, no_node(state, ask.shape)
     return ask.wait.reason, ask.wait.message
@@ -74,7 +83,11 @@ def ahead(ask: Ask) -> int:
     if queue is None or application.key is None:
         return count
     mine = application.key
-    return count + sum(other.pending for other in queue.applications.values() if other is not application and other.key is not None and other.key < mine)
+    return count + sum(
+        other.pending
+        for other in queue.applications.values()
+        if other is not application and other.key is not None and other.key < mine
+    )
 
 
 def no_node(state: State, shape: Shape) -> str:

@@ -76,7 +76,9 @@ def _order(queue: Queue) -> list[str]:
     if len(active) != queue.active:
         problems.append(f"queue {queue.path}: {queue.active} active children counted, {len(active)} found")
     current = {id(child) for key, child in queue.heap if child.key is key}
-    problems += [f"queue {queue.path}: {child.name} is active and missing from the order" for child in active if id(child) not in current]
+    problems += [
+        f"queue {queue.path}: {child.name} is active and missing from the order" for child in active if id(child) not in current
+    ]
     return problems
 
 

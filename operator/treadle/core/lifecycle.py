@@ -151,7 +151,11 @@ def refusal(record: PodRecord) -> Wait | None:
         return Wait("InvalidPod", record.spec.uid, record.spec.problem)
     unsupported = record.shape.constraints.unsupported
     if unsupported:
-        return Wait("UnsupportedConstraint", record.spec.uid, f"not supported: {', '.join(unsupported)}; the pod is not placed against its own rule")
+        return Wait(
+            "UnsupportedConstraint",
+            record.spec.uid,
+            f"not supported: {', '.join(unsupported)}; the pod is not placed against its own rule",
+        )
     return None
 
 

@@ -75,5 +75,3 @@ def _admits(state: State, ask: Ask, row: int) -> bool:
         and nodes.admits(row, shape.constraints)
         and host_ports.free(shape.constraints.host_ports, nodes.ports[row])
     )
-
-

@@ -6,7 +6,7 @@ applications in a leaf, queues in a parent, so that becoming active or idle is p
 
 from __future__ import annotations
 
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappush
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -102,4 +102,3 @@ def _rebuild(state: State, queue: Queue) -> None:
             heap.append((child.key, child))
     heapify(heap)
     queue.heap = heap
-

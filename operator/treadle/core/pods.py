@@ -30,7 +30,19 @@ class PodState(Enum):
 class PodRecord:
     """A pod as last seen, and what is counted for it: ``shape`` at ``node`` (a row of the node columns, -1 for none)."""
 
-    __slots__ = ("application", "ask", "cause", "failures", "node", "reported_at", "reported_message", "reported_reason", "shape", "spec", "state")
+    __slots__ = (
+        "application",
+        "ask",
+        "cause",
+        "failures",
+        "node",
+        "reported_at",
+        "reported_message",
+        "reported_reason",
+        "shape",
+        "spec",
+        "state",
+    )
 
     def __init__(self, spec: PodSpec, shape: Shape) -> None:
         self.spec = spec

@@ -5,9 +5,9 @@ apimachinery ``Quantity`` does for requests. A vector is a list with one integer
 is given by ``ResourceTypes``. Memory comes first and cpu second, as in YARN's ``ResourceUtils``, since YARN breaks ties in that order.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-import re
 
 from treadle.core.errors import InvalidSpec
 
@@ -26,7 +26,7 @@ _ALLOWED = 'a quantity such as "2", "500m", "1.5Gi" or "1e3"'
 
 
 @lru_cache(maxsize=65536)
-def parse_quantity(text: str | int | float) -> int:
+def parse_quantity(text: str | float) -> int:
     """Return a Kubernetes quantity in thousandths, rounded up. Raises ``InvalidSpec`` for anything that is not a quantity."""
     if isinstance(text, int):
         return text * 1000
@@ -50,7 +50,7 @@ def parse_quantity(text: str | int | float) -> int:
 
 
 @lru_cache(maxsize=65536)
-def amount(resource: str, text: str | int | float) -> int:
+def amount(resource: str, text: str | float) -> int:
     """Return ``text`` in the unit that ``resource`` is counted in: milli-units for cpu, base units otherwise, rounded up."""
     milli = parse_quantity(text)
     value = milli if resource == "cpu" else -(-milli // 1000)

@@ -22,7 +22,9 @@ HALVINGS = 25
 """``ComputeFairShares.COMPUTE_FAIR_SHARES_ITERATIONS``."""
 
 
-def fair_shares(total: int, weights: Sequence[float], minima: Sequence[int], maxima: Sequence[int], active: Sequence[bool] | None = None) -> list[int]:
+def fair_shares(
+    total: int, weights: Sequence[float], minima: Sequence[int], maxima: Sequence[int], active: Sequence[bool] | None = None
+) -> list[int]:
     """Return the shares of one group of siblings for one resource type, in its unit."""
     count = len(weights)
     shares = grouped_shares(

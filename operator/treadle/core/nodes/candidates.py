@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.core.nodes.filters import host_ports
-from treadle.core.nodes.filters.resources import fitting, fits
+from treadle.core.nodes.filters.resources import fits, fitting
 
 if TYPE_CHECKING:
     from treadle.core.nodes.columns import Nodes
@@ -102,7 +102,9 @@ def _rank(nodes: Nodes, shape: Shape, found: Candidates) -> None:
     scores = found.score(columns[0, rows], columns[1, rows], shape.memory, shape.cpu, per_memory[rows], per_cpu[rows])
     by_score = np.argsort(scores, kind="stable")
     version = nodes.version
-    found.order = [(value, row, version[row]) for value, row in zip(scores[by_score].tolist(), rows[by_score].tolist(), strict=True)]
+    found.order = [
+        (value, row, version[row]) for value, row in zip(scores[by_score].tolist(), rows[by_score].tolist(), strict=True)
+    ]
     found.cursor = 0
     found.side = []
     found.seen = len(nodes.improved)

@@ -195,4 +195,6 @@ class Nodes:
         """Forget the logs and the masks that nobody uses; every position kept by a reader is void after this."""
         self.improved.clear()
         self.edited = [row for row, spec in enumerate(self.specs) if spec is not None]
-        self._masks = {key: (mask, len(self.edited)) for key, (mask, end) in self._masks.items() if key in constraints and end >= 0}
+        self._masks = {
+            key: (mask, len(self.edited)) for key, (mask, end) in self._masks.items() if key in constraints and end >= 0
+        }

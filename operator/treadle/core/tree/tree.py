@@ -81,7 +81,9 @@ class QueueTree:
         policy = policy_named(spec.policy)
         parent = self.queues.get(spec.parent)
         if has_children and policy.children is None:
-            raise InvalidSpec(f"schedulingPolicy: {spec.policy!r} is for leaf queues, and {spec.path} has child queues; allowed are drf, fair")
+            raise InvalidSpec(
+                f"schedulingPolicy: {spec.policy!r} is for leaf queues, and {spec.path} has child queues; allowed are drf, fair"
+            )
         for resource, limit in spec.minimum.items():
             most = spec.maximum.get(resource)
             if most is not None and most.percent is None and limit.percent is None and limit.value > most.value:
@@ -90,18 +92,28 @@ class QueueTree:
             if parent is None:
                 raise InvalidSpec(f"the parent queue {spec.parent} does not exist")
             if parent.applications:
-                raise InvalidSpec(f"the parent queue {spec.parent} is a leaf with {len(parent.applications)} applications; it can become a parent when they have left")
+                raise InvalidSpec(
+                    f"the parent queue {spec.parent} is a leaf with {len(parent.applications)} applications; it can become a parent when they have left"
+                )
             if parent.policy.children is None or spec.policy not in parent.policy.children:
                 allowed = ", ".join(sorted(parent.policy.children or ())) or "none"
-                raise InvalidSpec(f"schedulingPolicy: {spec.policy!r} is not allowed under {parent.path}, whose policy is {parent.policy.name}; allowed are {allowed}")
+                raise InvalidSpec(
+                    f"schedulingPolicy: {spec.policy!r} is not allowed under {parent.path}, whose policy is {parent.policy.name}; allowed are {allowed}"
+                )
         queue = self.queues.get(spec.path)
         if queue is None:
             queue = self.queues[spec.path] = Queue(spec, parent, policy, len(self._types))
             assert parent is not None
             parent.children[spec.path] = queue
         else:
-            if any(policy.children is None or child.policy.name not in policy.children for child in queue.children.values() if child.path in self.defined and self.defined[child.path].policy == child.policy.name):
-                raise InvalidSpec(f"schedulingPolicy: {spec.policy!r} does not allow the policies of the child queues of {spec.path}")
+            if any(
+                policy.children is None or child.policy.name not in policy.children
+                for child in queue.children.values()
+                if child.path in self.defined and self.defined[child.path].policy == child.policy.name
+            ):
+                raise InvalidSpec(
+                    f"schedulingPolicy: {spec.policy!r} does not allow the policies of the child queues of {spec.path}"
+                )
             queue.redefine(spec, policy)
         queue.defined = True
 
@@ -112,14 +124,21 @@ class QueueTree:
         if queue.applications or queue.children:
             queue.defined = False
             held = f"{len(queue.applications)} applications" if queue.applications else f"{len(queue.children)} child queues"
-            self.problems[queue.path] = Problem("Draining", f"{queue.path} was deleted while it has {held}; it takes no new applications and goes when they have left")
+            self.problems[queue.path] = Problem(
+                "Draining",
+                f"{queue.path} was deleted while it has {held}; it takes no new applications and goes when they have left",
+            )
         else:
             del queue.parent.children[queue.path]
             del self.queues[queue.path]
 
     def drained(self, queue: Queue) -> None:
         """Take note that an application left; a tree that waits for a queue to empty is settled again."""
-        if not queue.defined or queue.path in self.problems or any(self.problems and path.startswith(queue.path + ".") for path in self.problems):
+        if (
+            not queue.defined
+            or queue.path in self.problems
+            or any(self.problems and path.startswith(queue.path + ".") for path in self.problems)
+        ):
             self.unsettled = True
 
     def place(self, application: Application, namespace_queue: str) -> Queue | Wait:
@@ -132,7 +151,9 @@ class QueueTree:
         path = wanted if not wanted or wanted == ROOT or wanted.startswith(ROOT + ".") else f"{ROOT}.{wanted}"
         queue = self.queues.get(path) if path else None
         if queue is not None and (queue.children or queue.parent is None):
-            return Wait("QueueIsParent", path, f"queue {path} has child queues or is the root; applications live in leaf queues only")
+            return Wait(
+                "QueueIsParent", path, f"queue {path} has child queues or is the root; applications live in leaf queues only"
+            )
         here = queue is not None and application.queue is queue
         if queue is not None and (queue.defined or here):
             return self._open(queue, application)

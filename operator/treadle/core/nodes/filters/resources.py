@@ -10,7 +10,9 @@ def fits(free: Vector, demand: Demand) -> bool:
     return all(free[position] >= value for position, value in demand)
 
 
-def fitting(free: "np.ndarray[tuple[int, int], np.dtype[np.int64]]", demand: Demand) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+def fitting(
+    free: "np.ndarray[tuple[int, int], np.dtype[np.int64]]", demand: Demand
+) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
     """Return for the columns ``free[type, node]`` which nodes cover a demand."""
     mask = np.ones(free.shape[1], dtype=np.bool_)
     for position, value in demand:
@@ -20,4 +22,8 @@ def fitting(free: "np.ndarray[tuple[int, int], np.dtype[np.int64]]", demand: Dem
 
 def shortages(free: Vector, demand: Demand, names: list[str]) -> list[str]:
     """Return in kube-scheduler's words what a node is short of."""
-    return ["Too many pods" if position == PODS else f"Insufficient {names[position]}" for position, value in demand if free[position] < value]
+    return [
+        "Too many pods" if position == PODS else f"Insufficient {names[position]}"
+        for position, value in demand
+        if free[position] < value
+    ]

@@ -1,0 +1,73 @@
+"""``treadle run``: serve a cluster."""
+
+import asyncio
+import logging
+import signal
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import uvloop
+from cyclopts import Parameter
+
+from treadle.kube import auth
+from treadle.kube.errors import CredentialsError
+from treadle.runtime.service import Options, running
+
+
+def run(
+    *,
+    kubeconfig: Path | None = None,
+    context: str | None = None,
+    name: str = "treadle",
+    listen: str = "0.0.0.0:8080",
+    leader_elect: bool = False,
+    namespace: str = "",
+    binds_in_flight: int = 64,
+    log_level: Annotated[str, Parameter(help="debug, info, warning or error.")] = "info",
+) -> None:
+    """Schedule pods of a cluster until SIGTERM; what is in flight then is finished first.
+
+    Without options it uses the service account of its pod, or the usual kubeconfig outside of one. It applies nothing to the
+    cluster: install the CustomResourceDefinitions first (`kubectl apply -f crds/`).
+
+    Parameters
+    ----------
+    kubeconfig:
+        A kubeconfig file.
+    context:
+        The context in it; the current one if absent.
+    name:
+        The Scheduler object to serve, and the schedulerName that pods ask for.
+    listen:
+        Where to serve /healthz, /readyz and /metrics, as host:port; empty for nowhere.
+    leader_elect:
+        Hold a Lease while scheduling, so that several replicas can run.
+    namespace:
+        The namespace of that Lease; our own if absent.
+    binds_in_flight:
+        How many binds may be under way at the most.
+    """
+    level = getattr(logging, log_level.upper(), None)
+    if not isinstance(level, int):
+        print(f"--log-level: {log_level!r} is not known; allowed are debug, info, warning, error", file=sys.stderr)
+        raise SystemExit(2)
+    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    logging.getLogger("kopf").setLevel(max(level, logging.WARNING))
+    try:
+        access = auth.load(str(kubeconfig) if kubeconfig else None, context)
+    except CredentialsError as error:
+        print(f"treadle: {error}", file=sys.stderr)
+        raise SystemExit(1) from None
+    options = Options(name=name, listen=listen, leader_elect=leader_elect, namespace=namespace, binds_in_flight=binds_in_flight)
+    uvloop.run(_serve(access, options))
+
+
+async def _serve(access: auth.Access, options: Options) -> None:
+    ending = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, ending.set)
+    async with running(access, options):
+        await ending.wait()
+        logging.getLogger(__name__).info("ending: no further decisions, finishing what is in flight")

@@ -1,0 +1,164 @@
+"""What users have written, as last seen: each object's last good version, what is wrong with the present one, and its status.
+
+Level-triggered and idempotent: kopf's events and our own periodic lists go in by the same door. A list also yields deletions,
+which kopf does not report after a reconnect.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from treadle.api import acted, objects
+from treadle.controllers import translate
+from treadle.core.errors import InvalidSpec
+from treadle.core.events import ApplicationGone, ApplicationSeen, Event, QueueGone, QueueSeen, SchedulerSeen
+from treadle.core.model import SchedulerSpec
+
+log = logging.getLogger(__name__)
+
+Key = tuple[str, str, str]
+"""``(kind, namespace, name)``; the namespace is empty for cluster-scoped kinds."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """One object: ``model`` is the last good version in force, ``problems`` what is wrong with the present one."""
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str = ""
+    generation: int = 0
+    created: str = ""
+    version: int = -1
+    model: objects.Object | None = None
+    problems: list[str] = field(default_factory=list)
+    not_acted_on: list[str] = field(default_factory=list)
+    status: dict[str, Any] = field(default_factory=dict)
+    """The status as we last wrote or saw it."""
+    taken: dict[str, str] = field(default_factory=dict)
+    """For a Scheduler: the names that another one has a better claim to, and which one."""
+
+    @property
+    def path(self) -> str:
+        """The object's URL path."""
+        where = f"/namespaces/{self.namespace}" if self.namespace else ""
+        return f"/apis/treadle.dev/v1alpha1{where}/{objects.PLURALS[self.kind]}/{self.name}"
+
+
+class Ledger:
+    """All objects of our kinds; ``emit`` gets the events that follow from a change."""
+
+    def __init__(self, scheduler: str, emit: Callable[[Event], None]) -> None:
+        self.scheduler = scheduler
+        self.entries: dict[Key, Entry] = {}
+        self._emit = emit
+        self._serving: SchedulerSpec | None = None
+
+    def seen(self, kind: str, body: Mapping[str, Any]) -> None:
+        """Take over an object as the API has it."""
+        meta = body.get("metadata") or {}
+        key = (kind, str(meta.get("namespace") or ""), str(meta.get("name") or ""))
+        entry = self.entries.get(key)
+        version = _number(meta.get("resourceVersion"))
+        if entry is not None and entry.uid == meta.get("uid") and version < entry.version:
+            return  # older than what a list has told already
+        if entry is None or entry.uid != meta.get("uid"):
+            entry = self.entries[key] = Entry(
+                kind, key[1], key[2], uid=str(meta.get("uid") or ""), created=str(meta.get("creationTimestamp") or "")
+            )
+            entry.generation = -1
+        entry.version = version
+        status = body.get("status")
+        entry.status = dict(status) if isinstance(status, Mapping) else {}
+        generation = int(meta.get("generation") or 0)
+        if generation == entry.generation:
+            return
+        entry.generation = generation
+        self._read(entry, body)
+
+    def gone(self, kind: str, namespace: str, name: str, uid: str = "") -> None:
+        """Forget an object; ``uid``, if known, keeps a late word about a predecessor from removing its successor."""
+        entry = self.entries.get((kind, namespace, name))
+        if entry is None or (uid and entry.uid != uid):
+            return
+        del self.entries[kind, namespace, name]
+        if kind == "Queue":
+            self._emit(QueueGone(name))
+        elif kind == "Application":
+            self._emit(ApplicationGone(f"{namespace}/{name}"))
+        elif kind == "Scheduler":
+            self._settle_names()
+
+    def listed(self, kind: str, bodies: Iterable[Mapping[str, Any]]) -> None:
+        """Take over a complete list of a kind, deletions included."""
+        present = set()
+        for body in bodies:
+            meta = body.get("metadata") or {}
+            present.add((kind, str(meta.get("namespace") or ""), str(meta.get("name") or "")))
+            self.seen(kind, body)
+        for key in [key for key in self.entries if key[0] == kind and key not in present]:
+            self.gone(*key)
+
+    def _read(self, entry: Entry, body: Mapping[str, Any]) -> None:
+        try:
+            model = objects.parse(entry.kind, body)
+            event = self._event(model)
+        except objects.InvalidObject as error:
+            entry.problems = error.problems
+            log.info("%s", error)
+            return
+        except InvalidSpec as error:
+            entry.problems = [str(error)]
+            return
+        entry.model = model
+        entry.problems = []
+        entry.not_acted_on = acted.not_acted_on(model)
+        if event is not None:
+            self._emit(event)
+        if entry.kind == "Scheduler":
+            self._settle_names()
+
+    @staticmethod
+    def _event(model: objects.Object) -> Event | None:
+        match model.kind:
+            case "Queue":
+                return QueueSeen(translate.queue(model))
+            case "Application":
+                return ApplicationSeen(translate.application(model))
+        return None
+
+    def _settle_names(self) -> None:
+        """Give every name to one Scheduler: to the one that is called so, else to the oldest that asks for it as an alias."""
+        owners: dict[str, Entry] = {}
+        schedulers = sorted(
+            (entry for key, entry in self.entries.items() if key[0] == "Scheduler"), key=lambda entry: (entry.created, entry.name)
+        )
+        for entry in schedulers:
+            entry.taken = {}
+            owners[entry.name] = entry
+        owned: dict[str, list[str]] = {}
+        for entry in schedulers:
+            for alias in (entry.model.spec.aliases or []) if entry.model is not None and entry.model.kind == "Scheduler" else []:
+                owner = owners.setdefault(alias, entry)
+                if owner is entry:
+                    owned.setdefault(entry.name, []).append(alias)
+                else:
+                    entry.taken[alias] = owner.name
+        mine = owners.get(self.scheduler)
+        if mine is not None and mine.name == self.scheduler and mine.model is not None and mine.model.kind == "Scheduler":
+            spec = translate.scheduler(mine.model, tuple(owned.get(mine.name, ())))
+        else:
+            spec = SchedulerSpec(self.scheduler)
+        if spec != self._serving:
+            self._serving = spec
+            self._emit(SchedulerSeen(spec))
+
+
+def _number(version: object) -> int:
+    """Return a resourceVersion as the integer it may be compared as (KEP-5504), 0 where it is none."""
+    try:
+        return int(str(version))
+    except ValueError:
+        return 0

@@ -1,0 +1,131 @@
+"""kopf, in a thread and a loop of its own, watching our four kinds and handing on what it sees.
+
+In a thread, since kopf takes over signals and, at its end, cancels every task of the loop it runs in. Only ``on.event`` handlers and
+storages that store nothing: no finalizer, no annotation, no patch of kopf's own. After a reconnect kopf reports no deletions,
+so the runtime lists the kinds itself from time to time.
+"""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import kopf
+
+from treadle.api.labels import GROUP, VERSION
+from treadle.api.objects import PLURALS
+from treadle.kube.auth import Access
+
+log = logging.getLogger(__name__)
+
+Deliver = Callable[[str, str | None, Mapping[str, Any]], None]
+"""``(kind, event type or None, object)``; called in kopf's thread."""
+
+
+class _NoDiffBase(kopf.DiffBaseStorage):
+    def fetch(self, **_: Any) -> None:
+        return None
+
+    def build(self, **_: Any) -> Any:
+        return {}
+
+    def store(self, **_: Any) -> None:
+        return None
+
+
+class _NoProgress(kopf.ProgressStorage):
+    def fetch(self, **_: Any) -> None:
+        return None
+
+    def store(self, **_: Any) -> None:
+        return None
+
+    def purge(self, **_: Any) -> None:
+        return None
+
+    def touch(self, **_: Any) -> None:
+        return None
+
+    def clear(self, *, essence: Any, **_: Any) -> Any:
+        return essence
+
+
+class Operator:
+    """The kopf part; ``start`` returns at once and ``stop`` waits for the thread."""
+
+    def __init__(self, access: Access, deliver: Deliver) -> None:
+        self._access = access
+        self._deliver = deliver
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="controllers", daemon=True)
+
+    def start(self) -> None:
+        """Begin to watch."""
+        self._thread.start()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the thread runs."""
+        return self._thread.is_alive()
+
+    def stop(self, timeout: float = 10.0) -> None:
+        """End the thread."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout)
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(
+                kopf.operator(
+                    registry=self._registry(),
+                    settings=_settings(),
+                    standalone=True,
+                    clusterwide=True,
+                    stop_flag=self._stop,
+                )
+            )
+        except Exception:
+            log.exception("the controllers ended")
+
+    def _registry(self) -> kopf.OperatorRegistry:
+        registry = kopf.OperatorRegistry()
+        kopf.on.login(registry=registry)(self._login)
+        for kind, plural in PLURALS.items():
+            kopf.on.event(GROUP, VERSION, plural, registry=registry, id=f"see-{kind.lower()}")(self._handler(kind))
+        return registry
+
+    def _handler(self, kind: str) -> Callable[..., None]:
+        def see(type: str | None, body: kopf.Body, **_: Any) -> None:  # noqa: A002 - kopf names its arguments
+            self._deliver(kind, type, dict(body))
+
+        return see
+
+    def _login(self, **_: Any) -> kopf.ConnectionInfo:
+        access = self._access
+        header = access.headers().get("Authorization", "")
+        scheme, _, token = header.partition(" ")
+        certificate, key = access.client_cert or (None, None)
+        return kopf.ConnectionInfo(
+            server=access.server,
+            ca_path=access.ca_file,
+            insecure=access.insecure or None,
+            scheme=scheme or None,
+            token=token or None,
+            certificate_path=certificate,
+            private_key_path=key,
+            default_namespace=access.namespace,
+        )
+
+
+def _settings() -> kopf.OperatorSettings:
+    settings = kopf.OperatorSettings()
+    settings.posting.enabled = False
+    settings.scanning.disabled = True
+    settings.networking.error_backoffs = [0.2, 0.5, 1, 2, 3]
+    settings.networking.connect_timeout = 10
+    settings.queueing.idle_timeout = 1.0
+    settings.persistence.diffbase_storage = _NoDiffBase()
+    settings.persistence.progress_storage = _NoProgress()
+    return settings

@@ -1,0 +1,168 @@
+"""What an object's status should say now, and the smallest patch that makes it so.
+
+One writer, one patch an object: the conditions and the numbers go together, computed from the ledger and the core's state.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from treadle.api import conditions as c
+from treadle.controllers.ledger import Entry
+from treadle.core.explain import waiting
+from treadle.core.pods import PodState
+from treadle.core.resources import Vector
+from treadle.core.state import State
+from treadle.core.tree.application import Application
+from treadle.core.tree.queue import Queue
+
+PROBLEM_REASONS = {"InvalidSpec": c.LAST_GOOD_IN_FORCE, "Draining": c.BEING_DELETED, "NotInForce": c.INVALID}
+MAX_AHEAD = 16
+
+
+def status_of(entry: Entry, state: State, serving: str, now: str) -> dict[str, Any]:
+    """Return the whole status of an object at ``now`` (RFC 3339); conditions keep their times from the one before.
+
+    Shares and demands are read as the core last computed them.
+    """
+    status: dict[str, Any] = {"observedGeneration": entry.generation}
+    ready, reason, message = _ready(entry, state, serving)
+    match entry.kind:
+        case "Queue":
+            status.update(_queue(state.tree.queues.get(entry.name), state))
+        case "Application":
+            status.update(_application(state.applications.get(f"{entry.namespace}/{entry.name}"), state))
+        case "Scheduler":
+            status["schedulerNames"] = sorted(state.scheduler.names) if entry.name == serving else [entry.name]
+    previous = entry.status.get("conditions") or []
+    found = [
+        c.condition(c.READY, ready, reason, message, entry.generation),
+        c.condition(
+            c.NOT_ACTED_ON,
+            bool(entry.not_acted_on),
+            c.FIELDS_NOT_ACTED_ON if entry.not_acted_on else c.ALL_ACTED_ON,
+            "accepted but not acted on yet: " + ", ".join(entry.not_acted_on) if entry.not_acted_on else "",
+            entry.generation,
+        ),
+    ]
+    merged: list[dict[str, Any]] = list(previous)
+    for one in found:
+        merged = c.merge_condition(merged, one, now)
+    status["conditions"] = merged
+    return status
+
+
+def _ready(entry: Entry, state: State, serving: str) -> tuple[bool, str, str]:
+    if entry.problems:
+        kept = entry.model is not None
+        words = "; ".join(entry.problems) + ("; the last good version stays in force" if kept else "")
+        return False, c.LAST_GOOD_IN_FORCE if kept else c.INVALID, words
+    if entry.kind == "Queue":
+        problem = state.tree.problems.get(entry.name)
+        if problem is not None:
+            return (
+                False,
+                problem.reason if problem.reason not in PROBLEM_REASONS else _queue_reason(problem.reason, problem.message),
+                problem.message,
+            )
+        draining = [
+            p.message
+            for path, p in state.tree.problems.items()
+            if p.reason == "Draining" and path.rpartition(".")[0] == entry.name
+        ]
+        return True, c.IN_FORCE, "; ".join(draining)
+    if entry.kind == "Scheduler":
+        if entry.taken:
+            words = ", ".join(f"{alias} is served by Scheduler {owner}" for alias, owner in sorted(entry.taken.items()))
+            return False, c.NAME_TAKEN, f"spec.aliases: {words}; the other names are served"
+        if entry.name != serving:
+            return False, "NotServed", f"this scheduler serves {serving}; run one with --name {entry.name} for this object"
+        return True, c.IN_FORCE, ""
+    if entry.kind == "Reservation":
+        return False, "NotActedOn", "reservations are accepted and kept; no placement is planned for them yet"
+    application = state.applications.get(f"{entry.namespace}/{entry.name}")
+    if application is not None and application.wait is not None:
+        return False, application.wait.reason, application.wait.message
+    return True, c.IN_FORCE, ""
+
+
+def _queue_reason(reason: str, message: str) -> str:
+    if "parent queue" in message and "does not exist" in message:
+        return c.NO_PARENT
+    if "is a leaf with" in message:
+        return c.PARENT_HAS_PODS
+    if "is not allowed under" in message:
+        return c.PARENT_POLICY
+    return PROBLEM_REASONS[reason]
+
+
+def _queue(queue: Queue | None, state: State) -> dict[str, Any]:
+    if queue is None:
+        return {}
+    below = [application for one in queue.walk() for application in one.applications.values()]
+    running = sum(application.allocated > 0 for application in below)
+    return {
+        "state": queue.state,
+        "fairShare": _amounts(state, queue.fair_share),
+        "steadyFairShare": _amounts(state, queue.steady_share),
+        "guaranteed": _amounts(state, queue.minimum or []),
+        "used": _amounts(state, queue.usage),
+        "pending": _amounts(state, _pending(below, len(state.types))),
+        "applications": {"running": running, "pending": len(below) - running},
+    }
+
+
+def _pending(applications: list[Application], width: int) -> Vector:
+    total = [0] * width
+    for application in applications:
+        if application.asks:
+            for position, value in enumerate(application.pending_demand(width)):
+                total[position] += value
+    return total
+
+
+def _application(application: Application | None, state: State) -> dict[str, Any]:
+    if application is None:
+        return {"phase": "Accepted", "pods": {"running": 0, "pending": 0}}
+    bound = sum(record.state is PodState.BOUND for record in application.pods.values())
+    status: dict[str, Any] = {
+        "phase": "Running" if application.allocated else "Accepted",
+        "user": application.user or None,
+        "pods": {"running": bound, "pending": application.pending},
+        "used": _amounts(state, application.usage),
+        "pending": _amounts(state, application.pending_demand(len(state.types))),
+        "waiting": None,
+    }
+    if application.queue is not None:
+        status["queue"] = application.queue.path
+    ask = next(iter(sorted(application.asks.values())), None)
+    if ask is not None:
+        reason, message = waiting(state, ask)
+        status["waiting"] = {"reason": reason, "message": message[:1024], "ahead": _ahead(application)}
+    return status
+
+
+def _ahead(application: Application) -> list[str]:
+    """Return the applications of the same queue that are served before this one, in order."""
+    queue, mine = application.queue, application.key
+    if queue is None or mine is None:
+        return []
+    others = sorted((other.key, other.id) for other in queue.applications.values() if other.key is not None and other.key < mine)
+    return [identity for _, identity in others[:MAX_AHEAD]]
+
+
+def _amounts(state: State, vector: Vector) -> dict[str, str]:
+    return state.types.quantities(vector)
+
+
+def merge_patch(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON merge patch from ``old`` to ``new``; what ``new`` does not have becomes null. Empty when they agree."""
+    patch: dict[str, Any] = {key: None for key, value in old.items() if key not in new and value is not None}
+    for key, value in new.items():
+        before = old.get(key)
+        if isinstance(value, Mapping) and isinstance(before, Mapping):
+            inner = merge_patch(before, value)
+            if inner:
+                patch[key] = inner
+        elif value != before and not (value is None and key not in old):
+            patch[key] = value
+    return patch

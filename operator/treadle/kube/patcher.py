@@ -1,0 +1,111 @@
+"""Status writes: coalesced, few at a time, on connections of their own, so that they never hold up a bind.
+
+A later write about the same object replaces an earlier one that has not been sent. Without an answer, or with a 429 or a 5xx, it
+is sent again later unless a newer one has come; any other refusal is logged and dropped, since the next state is written anyway.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from treadle.kube.errors import Unreachable
+from treadle.kube.transport import MERGE, Client
+
+log = logging.getLogger(__name__)
+
+
+class Write(NamedTuple):
+    """A write: where, what, how, and who wants to know the HTTP status of a final answer."""
+
+    path: str
+    body: Mapping[str, Any]
+    content_type: str = MERGE
+    method: str = "PATCH"
+    done: Callable[[int], None] | None = None
+
+
+class Patcher:
+    """Sends writes by key; ``at_once`` are in flight at the most."""
+
+    def __init__(self, client: Client, at_once: int = 4) -> None:
+        self.client = client
+        self.sent = 0
+        self.dropped = 0
+        self._at_once = at_once
+        self._waiting: dict[str, Write] = {}
+        self._more = asyncio.Event()
+        self._busy = 0
+        self._quiet_until = 0.0
+
+    def submit(self, key: str, write: Write) -> None:
+        """Queue a write; one of the same key that has not been sent is replaced and loses its place."""
+        self._waiting.pop(key, None)
+        self._waiting[key] = write
+        self._more.set()
+
+    def discard(self, key: str) -> None:
+        """Forget a write that has become pointless."""
+        self._waiting.pop(key, None)
+
+    @property
+    def waiting(self) -> int:
+        """How many writes are queued or in flight."""
+        return len(self._waiting) + self._busy
+
+    async def run(self) -> None:
+        """Write until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for number in range(self._at_once):
+                group.create_task(self._worker(), name=f"status-{number}")
+
+    async def drain(self, seconds: float) -> bool:
+        """Wait until everything is written; returns whether it was in time."""
+        end = time.monotonic() + seconds
+        while self.waiting and time.monotonic() < end:
+            await asyncio.sleep(0.02)
+        return not self.waiting
+
+    async def _worker(self) -> None:
+        while True:
+            while not self._waiting:
+                self._more.clear()
+                await self._more.wait()
+            pause = self._quiet_until - time.monotonic()
+            if pause > 0:
+                await asyncio.sleep(pause)
+                continue
+            key = next(iter(self._waiting))
+            write = self._waiting.pop(key)
+            self._busy += 1
+            try:
+                await self._send(key, write)
+            finally:
+                self._busy -= 1
+
+    async def _send(self, key: str, write: Write) -> None:
+        try:
+            answer = await self.client.request(
+                write.method, write.path, write.body, pool="status", content_type=write.content_type
+            )
+        except Unreachable as error:
+            log.debug("%s %s: %s", write.method, write.path, error)
+            self._again(key, write, 1.0)
+            return
+        if answer.status == 429 or answer.status >= 500:
+            self._again(key, write, answer.retry_after or 1.0)
+            return
+        if answer.status >= 400:
+            self.dropped += 1
+            level = logging.DEBUG if answer.status in {404, 409} else logging.WARNING
+            log.log(level, "%s %s: %s", write.method, write.path, answer.error())
+        else:
+            self.sent += 1
+        if write.done is not None:
+            write.done(answer.status)
+
+    def _again(self, key: str, write: Write, seconds: float) -> None:
+        self._quiet_until = time.monotonic() + seconds
+        self._waiting.setdefault(key, write)
+        self._more.set()

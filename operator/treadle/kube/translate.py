@@ -1,0 +1,165 @@
+"""From wire objects to what the core is told. Nothing here raises: what cannot be understood becomes the pod's ``problem``."""
+
+from treadle.api import labels
+from treadle.core.errors import InvalidSpec
+from treadle.core.model import (
+    NO_CONSTRAINTS,
+    Constraints,
+    HostPort,
+    NodeSpec,
+    PodSpec,
+    Requirement,
+    Taint,
+    Toleration,
+)
+from treadle.core.resources import amount
+from treadle.kube import accounting, wire
+
+DAY_ONE = 0.0
+MOST_REQUIREMENTS = 1000
+_constraints: dict[tuple[wire.Toleration, ...], Constraints] = {}
+_KINDS_OF_VOLUME = ("persistent_volume_claim", "ephemeral", "gce_persistent_disk", "aws_elastic_block_store", "iscsi", "rbd")
+_VOLUME_NAMES = ("persistentVolumeClaim", "ephemeral", "gcePersistentDisk", "awsElasticBlockStore", "iscsi", "rbd")
+
+
+def node(seen: wire.Node) -> NodeSpec:
+    """Translate a node; an allocatable amount that is not a quantity counts as none."""
+    spec, status = seen.spec, seen.status
+    allocatable = {}
+    for name, text in ((status.allocatable or {}) if status is not None else {}).items():
+        try:
+            allocatable[name] = max(0, amount(name, text))
+        except InvalidSpec:
+            allocatable[name] = 0
+    taints = tuple(Taint(one.key, one.value, one.effect) for one in (spec.taints or ())) if spec is not None else ()
+    return NodeSpec(seen.metadata.name, allocatable, seen.metadata.labels or {}, taints, spec is not None and spec.unschedulable)
+
+
+def pod(seen: wire.Pod) -> PodSpec:
+    """Translate a pod."""
+    meta, spec, status = seen.metadata, seen.spec, seen.status
+    if spec is None:
+        return PodSpec(meta.uid, meta.namespace, meta.name)
+    problem = ""
+    try:
+        demand = accounting.demand(seen)
+    except InvalidSpec as error:
+        demand, problem = (accounting.SLOT,), f"resources: {error}"
+    owner = None
+    for reference in meta.owner_references or ():
+        if reference.controller:
+            owner = (reference.kind, reference.name)
+    own, notes = meta.labels, meta.annotations
+    reported = ("", "")
+    finished = False
+    if status is not None:
+        finished = status.phase in {"Succeeded", "Failed"}
+        if not spec.node_name:
+            for condition in status.conditions or ():
+                if condition.type == "PodScheduled" and condition.status == "False":
+                    reported = (condition.reason, condition.message)
+    created = meta.creation_timestamp
+    return PodSpec(
+        uid=meta.uid,
+        namespace=meta.namespace,
+        name=meta.name,
+        scheduler=spec.scheduler_name,
+        node=spec.node_name,
+        demand=demand,
+        constraints=constraints(spec, own, notes),
+        priority=spec.priority or 0,
+        application=f"{meta.namespace}/{labels.application_of(own, notes, owner, meta.name)}",
+        queue=labels.queue_of(own, notes) or "",
+        role=labels.role_of(own, notes),
+        user=labels.user_of(notes, meta.namespace)[0],
+        created=created.timestamp() if created is not None else DAY_ONE,
+        finished=finished,
+        deleting=meta.deletion_timestamp is not None,
+        gated=bool(spec.scheduling_gates),
+        problem=problem,
+        reported=reported,
+    )
+
+
+def constraints(spec: wire.PodSpec, own: dict[str, str] | None = None, notes: dict[str, str] | None = None) -> Constraints:
+    """Translate a pod's hard rules about its node; those that we do not act on are named in ``unsupported``."""
+    tolerations = tuple(spec.tolerations or ())
+    ports = _host_ports(spec)
+    unsupported = _unsupported(spec, own or {}, notes or {})
+    if (
+        not ports
+        and not unsupported
+        and not spec.node_selector
+        and (spec.affinity is None or spec.affinity.node_affinity is None)
+    ):
+        if not tolerations:
+            return NO_CONSTRAINTS
+        known = _constraints.get(tolerations)
+        if known is None:
+            if len(_constraints) > MOST_REQUIREMENTS:
+                _constraints.clear()
+            known = _constraints[tolerations] = Constraints(tolerations=_tolerations(tolerations))
+        return known
+    return Constraints(
+        selector=tuple(sorted((spec.node_selector or {}).items())),
+        affinity=_affinity(spec.affinity),
+        tolerations=_tolerations(tolerations),
+        host_ports=ports,
+        unsupported=unsupported,
+    )
+
+
+def _tolerations(seen: tuple[wire.Toleration, ...]) -> tuple[Toleration, ...]:
+    return tuple(Toleration(one.key, one.operator or "Equal", one.value, one.effect) for one in seen)
+
+
+def _affinity(seen: wire.Affinity | None) -> tuple[tuple[Requirement, ...], ...] | None:
+    required = seen.node_affinity.required if seen is not None and seen.node_affinity is not None else None
+    if required is None:
+        return None
+    return tuple(
+        (
+            *(Requirement(one.key, one.operator, tuple(one.values or ())) for one in term.match_expressions or ()),
+            *(Requirement(one.key, one.operator, tuple(one.values or ()), field=True) for one in term.match_fields or ()),
+        )
+        for term in required.node_selector_terms or ()
+    )
+
+
+def _host_ports(spec: wire.PodSpec) -> tuple[HostPort, ...]:
+    found = [
+        HostPort(port.host_ip or "0.0.0.0", port.protocol or "TCP", port.host_port)  # noqa: S104 - the API's word for every address
+        for container in (
+            *(spec.containers or ()),
+            *(one for one in spec.init_containers or () if one.restart_policy == "Always"),
+        )
+        for port in container.ports or ()
+        if port.host_port
+    ]
+    return tuple(sorted(set(found), key=lambda port: (port.port, port.protocol, port.ip))) if found else ()
+
+
+def _unsupported(spec: wire.PodSpec, own: dict[str, str], notes: dict[str, str]) -> tuple[str, ...]:
+    found = []
+    if spec.affinity is not None:
+        if spec.affinity.pod_affinity is not None and spec.affinity.pod_affinity.required:
+            found.append("spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution")
+        if spec.affinity.pod_anti_affinity is not None and spec.affinity.pod_anti_affinity.required:
+            found.append("spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution")
+    if any(one.when_unsatisfiable != "ScheduleAnyway" for one in spec.topology_spread_constraints or ()):
+        found.append("spec.topologySpreadConstraints with whenUnsatisfiable DoNotSchedule")
+    for volume in spec.volumes or ():
+        for kind, name in zip(_KINDS_OF_VOLUME, _VOLUME_NAMES, strict=True):
+            if getattr(volume, kind) is not None:
+                found.append(f"spec.volumes with {name}")
+    if spec.resource_claims:
+        found.append("spec.resourceClaims")
+    if spec.scheduling_group is not None and spec.scheduling_group.pod_group_name:
+        found.append("spec.schedulingGroup")
+    if own or notes:
+        for key in (labels.GANG, labels.PLACEMENT_CONSTRAINTS):
+            if own.get(key) or notes.get(key):
+                found.append(key)
+        if (own.get(labels.EXECUTION_TYPE) or notes.get(labels.EXECUTION_TYPE) or "guaranteed").lower() != "guaranteed":
+            found.append(labels.EXECUTION_TYPE)
+    return tuple(sorted(set(found))) if found else ()

@@ -1,0 +1,161 @@
+"""HTTP to the API server: separate connection pools, one error for "no answer", and fresh credentials on a 401.
+
+Binds, status writes, reads and watches never wait for one another's connections: asynchronous status patches that shared a
+limiter with binds once starved them in kube-scheduler.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Final, Literal, NamedTuple
+
+import aiohttp
+import msgspec
+
+from treadle.kube.auth import Access
+from treadle.kube.errors import ApiError, Unreachable
+
+Pool = Literal["watch", "bind", "status", "read"]
+POOLS: Final[dict[Pool, int]] = {"watch": 32, "bind": 128, "status": 16, "read": 16}
+"""Connections in each pool at the most."""
+
+JSON: Final = "application/json"
+MERGE: Final = "application/merge-patch+json"
+STRATEGIC: Final = "application/strategic-merge-patch+json"
+
+Body = bytes | Mapping[str, Any] | None
+
+
+class Response(NamedTuple):
+    """An answer: the HTTP status, the body, and the seconds of a Retry-After header or None."""
+
+    status: int
+    body: bytes
+    retry_after: float | None = None
+
+    def json(self) -> Any:
+        """Return the decoded body."""
+        return msgspec.json.decode(self.body)
+
+    def error(self) -> ApiError:
+        """Return the answer as an error, with the words of its Status object where there is one."""
+        try:
+            status = msgspec.json.decode(self.body)
+            return ApiError(self.status, str(status.get("reason", "")), str(status.get("message", "")))
+        except (msgspec.DecodeError, AttributeError):
+            return ApiError(self.status, "", self.body[:200].decode(errors="replace"))
+
+
+class Client:
+    """A client of one API server. Use as an asynchronous context manager."""
+
+    def __init__(self, access: Access, timeout: float = 30.0, user_agent: str = "treadle") -> None:
+        self.access = access
+        self.timeout = timeout
+        self.requests: dict[tuple[str, str, int], int] = {}
+        """Answers by (pool, method, status); status 0 is no answer."""
+        self._user_agent = user_agent
+        self._sessions: dict[Pool, aiohttp.ClientSession] = {}
+        self._renewing: asyncio.Lock = asyncio.Lock()
+
+    async def __aenter__(self) -> "Client":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close every connection."""
+        for session in self._sessions.values():
+            await session.close()
+        self._sessions.clear()
+
+    def _session(self, pool: Pool) -> aiohttp.ClientSession:
+        session = self._sessions.get(pool)
+        if session is None:
+            connector = aiohttp.TCPConnector(
+                limit=POOLS[pool], ssl=self.access.tls or True, keepalive_timeout=60, ttl_dns_cache=300
+            )
+            session = self._sessions[pool] = aiohttp.ClientSession(
+                connector=connector,
+                headers={"User-Agent": self._user_agent, "Accept": JSON},
+                auto_decompress=True,
+                read_bufsize=1 << 20,
+                timeout=aiohttp.ClientTimeout(total=None, connect=10, sock_connect=10),
+            )
+        return session
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        body: Body = None,
+        *,
+        pool: Pool = "read",
+        params: Mapping[str, str] | None = None,
+        content_type: str = JSON,
+        timeout: float | None = None,  # noqa: ASYNC109 - each request has its own limit, which aiohttp keeps
+    ) -> Response:
+        """Send one request and read the whole answer, whatever its status. Raises ``Unreachable`` where there is none."""
+        response = await self._once(method, path, body, pool, params, content_type, timeout)
+        if response.status == 401:
+            await self.renew()
+            response = await self._once(method, path, body, pool, params, content_type, timeout)
+        return response
+
+    async def _once(
+        self,
+        method: str,
+        path: str,
+        body: Body,
+        pool: Pool,
+        params: Mapping[str, str] | None,
+        content_type: str,
+        timeout: float | None,  # noqa: ASYNC109
+    ) -> Response:
+        data = body if isinstance(body, bytes | None) else msgspec.json.encode(body)
+        headers = {**self.access.headers(), "Content-Type": content_type} if data is not None else self.access.headers()
+        try:
+            async with self._session(pool).request(
+                method,
+                self.access.server + path,
+                data=data,
+                params=params,
+                headers=headers,
+                server_hostname=self.access.server_hostname,
+                timeout=aiohttp.ClientTimeout(total=timeout or self.timeout),
+            ) as answer:
+                content = await answer.read()
+                self._count(pool, method, answer.status)
+                return Response(answer.status, content, _retry_after(answer.headers.get("Retry-After")))
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            self._count(pool, method, 0)
+            raise Unreachable(f"{method} {path}: {error or type(error).__name__}") from error
+
+    def stream(
+        self, path: str, params: Mapping[str, str], read_timeout: float
+    ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        """Open a watch; the caller reads ``content.iter_any()``. ``read_timeout`` is how long it may be silent, in seconds."""
+        return self._session("watch").get(
+            self.access.server + path,
+            params=params,
+            headers={**self.access.headers(), "Accept-Encoding": "identity"},
+            server_hostname=self.access.server_hostname,
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=read_timeout),
+        )
+
+    async def renew(self) -> None:
+        """Fetch fresh credentials, in a thread; those who come meanwhile wait for the same."""
+        async with self._renewing:
+            await asyncio.to_thread(self.access.renew)
+
+    def _count(self, pool: str, method: str, status: int) -> None:
+        key = (pool, method, status)
+        self.requests[key] = self.requests.get(key, 0) + 1
+
+
+def _retry_after(text: str | None) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return None

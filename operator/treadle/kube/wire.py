@@ -1,0 +1,205 @@
+"""API objects as they come over the wire, with only the fields that we read.
+
+msgspec skips everything else without building it. Every list may be null: the bookmark that ends a streaming list is a
+skeleton whose lists are. ``gc=False`` keeps hundreds of thousands of retained objects out of the collector's sight.
+"""
+
+from datetime import datetime
+from typing import TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+Amounts = dict[str, str | int | float]
+
+
+class Wire(msgspec.Struct, gc=False, rename="camel"):
+    """The base: camelCase on the wire, unknown fields skipped."""
+
+
+class OwnerReference(Wire):
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+
+
+class Metadata(Wire):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+    creation_timestamp: datetime | None = None
+    deletion_timestamp: str | None = None
+    owner_references: list[OwnerReference] | None = None
+
+
+class Resources(Wire):
+    requests: Amounts | None = None
+    limits: Amounts | None = None
+
+
+class ContainerPort(Wire):
+    container_port: int = 0
+    host_port: int = 0
+    host_ip: str = msgspec.field(default="", name="hostIP")
+    protocol: str = "TCP"
+
+
+class Container(Wire):
+    name: str = ""
+    resources: Resources | None = None
+    ports: list[ContainerPort] | None = None
+    restart_policy: str = ""
+
+
+class Toleration(msgspec.Struct, gc=False, rename="camel", frozen=True):
+    key: str = ""
+    operator: str = "Equal"
+    value: str = ""
+    effect: str = ""
+
+
+class Expression(Wire):
+    key: str = ""
+    operator: str = ""
+    values: list[str] | None = None
+
+
+class NodeSelectorTerm(Wire):
+    match_expressions: list[Expression] | None = None
+    match_fields: list[Expression] | None = None
+
+
+class NodeSelector(Wire):
+    node_selector_terms: list[NodeSelectorTerm] | None = None
+
+
+class NodeAffinity(Wire):
+    required: NodeSelector | None = msgspec.field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
+
+
+class PodAffinity(Wire):
+    required: list[msgspec.Raw] | None = msgspec.field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
+
+
+class Affinity(Wire):
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+
+class SpreadConstraint(Wire):
+    when_unsatisfiable: str = ""
+
+
+class Volume(Wire):
+    persistent_volume_claim: msgspec.Raw | None = None
+    ephemeral: msgspec.Raw | None = None
+    gce_persistent_disk: msgspec.Raw | None = None
+    aws_elastic_block_store: msgspec.Raw | None = None
+    iscsi: msgspec.Raw | None = None
+    rbd: msgspec.Raw | None = None
+
+
+class SchedulingGate(Wire):
+    name: str = ""
+
+
+class SchedulingGroup(Wire):
+    pod_group_name: str = ""
+
+
+class PodSpec(Wire):
+    node_name: str = ""
+    scheduler_name: str = ""
+    priority: int | None = None
+    node_selector: dict[str, str] | None = None
+    affinity: Affinity | None = None
+    tolerations: list[Toleration] | None = None
+    containers: list[Container] | None = None
+    init_containers: list[Container] | None = None
+    overhead: Amounts | None = None
+    resources: Resources | None = None
+    scheduling_gates: list[SchedulingGate] | None = None
+    topology_spread_constraints: list[SpreadConstraint] | None = None
+    volumes: list[Volume] | None = None
+    resource_claims: list[msgspec.Raw] | None = None
+    scheduling_group: SchedulingGroup | None = None
+
+
+class Condition(Wire):
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+
+
+class ContainerStatus(Wire):
+    name: str = ""
+    allocated_resources: Amounts | None = None
+    resources: Resources | None = None
+
+
+class PodStatus(Wire):
+    phase: str = ""
+    conditions: list[Condition] | None = None
+    container_statuses: list[ContainerStatus] | None = None
+    init_container_statuses: list[ContainerStatus] | None = None
+
+
+class Pod(Wire):
+    metadata: Metadata = msgspec.field(default_factory=Metadata)
+    spec: PodSpec | None = None
+    status: PodStatus | None = None
+
+
+class Taint(Wire):
+    key: str = ""
+    value: str = ""
+    effect: str = ""
+
+
+class NodeSpec(Wire):
+    taints: list[Taint] | None = None
+    unschedulable: bool = False
+
+
+class NodeStatus(Wire):
+    allocatable: Amounts | None = None
+
+
+class Node(Wire):
+    metadata: Metadata = msgspec.field(default_factory=Metadata)
+    spec: NodeSpec | None = None
+    status: NodeStatus | None = None
+
+
+class Namespace(Wire):
+    metadata: Metadata = msgspec.field(default_factory=Metadata)
+
+
+class Custom(Wire):
+    """An object of one of our own kinds; ``spec`` and ``status`` stay plain, pydantic reads them."""
+
+    metadata: Metadata = msgspec.field(default_factory=Metadata)
+    kind: str = ""
+    spec: dict[str, object] | None = None
+    status: dict[str, object] | None = None
+
+
+Object = Pod | Node | Namespace | Custom
+
+
+class ListMetadata(Wire):
+    resource_version: str = ""
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class Status(Wire):
+    code: int = 0
+    reason: str = ""
+    message: str = ""

@@ -1,0 +1,138 @@
+"""The metrics page, rendered from a snapshot in a thread, so that a scrape never holds up the loop.
+
+No label names a pod, a node or an application: the number of series is bounded by queues times resources.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import Collector
+
+Amounts = Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSample:
+    """The numbers of one queue; amounts are in the core's units (cpu in milli-units)."""
+
+    path: str
+    used: Amounts
+    pending: Amounts
+    fair_share: Amounts
+    guaranteed: Amounts
+    maximum: Amounts
+    running: int
+    accepted: int
+    waiting_pods: int
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """All numbers of one moment."""
+
+    queues: list[QueueSample]
+    pods: Mapping[str, int]
+    nodes: int
+    decisions: int
+    binds: Mapping[str, int]
+    bind_seconds: float
+    binds_in_flight: int
+    bind_limit: float
+    passes: int
+    busy_seconds: float
+    backlog: int
+    requests: Mapping[tuple[str, str, int], int] = field(default_factory=dict)
+    watches: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    leader: bool = True
+    status_writes: int = 0
+    events_written: int = 0
+
+
+class _Page(Collector):
+    def __init__(self, samples: Samples) -> None:
+        self._samples = samples
+
+    def collect(self) -> Iterable[Metric]:
+        """Yield every family."""
+        samples = self._samples
+        yield from _queues(samples.queues)
+        yield _labelled(GaugeMetricFamily("treadle_pods", "Pods known, by state.", labels=["state"]), samples.pods)
+        yield GaugeMetricFamily("treadle_nodes", "Nodes known.", samples.nodes)
+        yield CounterMetricFamily("treadle_decisions", "Placements decided.", samples.decisions)
+        yield _labelled(CounterMetricFamily("treadle_binds", "Binds sent, by result.", labels=["result"]), samples.binds)
+        yield CounterMetricFamily("treadle_bind_seconds", "Time that answered binds took, summed.", samples.bind_seconds)
+        yield GaugeMetricFamily("treadle_binds_in_flight", "Binds sent and not answered.", samples.binds_in_flight)
+        yield GaugeMetricFamily(
+            "treadle_binds_in_flight_limit", "How many binds may be in flight at present.", samples.bind_limit
+        )
+        yield CounterMetricFamily("treadle_passes", "Passes of the engine that planned.", samples.passes)
+        yield CounterMetricFamily("treadle_engine_busy_seconds", "Time spent handling events and planning.", samples.busy_seconds)
+        yield GaugeMetricFamily("treadle_engine_backlog_events", "Events taken in and not yet handled.", samples.backlog)
+        requests = CounterMetricFamily(
+            "treadle_api_requests", "Requests to the API server; code 0 is no answer.", labels=["use", "method", "code"]
+        )
+        for (use, method, code), value in samples.requests.items():
+            requests.add_metric([use, method, str(code)], value)
+        yield requests
+        relists = CounterMetricFamily(
+            "treadle_watch_relists", "Lists made again because a version had expired.", labels=["resource"]
+        )
+        reopened = CounterMetricFamily(
+            "treadle_watches_opened", "Watches opened; the server ends them in bursts.", labels=["resource"]
+        )
+        for resource, (again, opened) in samples.watches.items():
+            relists.add_metric([resource], again)
+            reopened.add_metric([resource], opened)
+        yield relists
+        yield reopened
+        yield GaugeMetricFamily("treadle_leader", "1 while this instance leads.", int(samples.leader))
+        yield CounterMetricFamily("treadle_status_writes", "Status patches and events written.", samples.status_writes)
+        yield CounterMetricFamily(
+            "treadle_events_recorded", "Scheduled events written, one for an application and a while.", samples.events_written
+        )
+
+
+def _queues(queues: Iterable[QueueSample]) -> Iterable[Metric]:
+    resources = GaugeMetricFamily(
+        "treadle_queue_resource",
+        "Amounts of a queue by kind (used, pending, fair_share, guaranteed, maximum); cpu in cores, memory in bytes.",
+        labels=["queue", "resource", "kind"],
+    )
+    applications = GaugeMetricFamily(
+        "treadle_queue_applications", "Applications of a queue and below, by state.", labels=["queue", "state"]
+    )
+    waiting = GaugeMetricFamily("treadle_queue_waiting_pods", "Pods that wait in a queue and below.", labels=["queue"])
+    for queue in queues:
+        kinds = {
+            "used": queue.used,
+            "pending": queue.pending,
+            "fair_share": queue.fair_share,
+            "guaranteed": queue.guaranteed,
+            "maximum": queue.maximum,
+        }
+        for kind, amounts in kinds.items():
+            for resource, value in amounts.items():
+                resources.add_metric([queue.path, resource, kind], value / 1000 if resource == "cpu" else value)
+        applications.add_metric([queue.path, "running"], queue.running)
+        applications.add_metric([queue.path, "accepted"], queue.accepted)
+        waiting.add_metric([queue.path], queue.waiting_pods)
+    yield resources
+    yield applications
+    yield waiting
+
+
+def _labelled(family: GaugeMetricFamily | CounterMetricFamily, values: Mapping[str, float]) -> Metric:
+    for label, value in values.items():
+        family.add_metric([label], value)
+    return family
+
+
+def render(samples: Samples) -> bytes:
+    """Return the page in Prometheus' text format, the process' own numbers included."""
+    registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
+    registry.register(_Page(samples))
+    return generate_latest(registry)

@@ -1,0 +1,125 @@
+"""The one task that touches the core: events in, effects out, again and again.
+
+Everybody else puts events into the inbox and goes on. A pass drains the inbox, plans as many binds as the binder has room for and
+hands them over; deciding no further ahead keeps the order current. Events are handled in slices, so that answers of binds
+are not kept waiting by a long list.
+"""
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Callable
+
+from treadle.core import Core
+from treadle.core.effects import Bind
+from treadle.core.events import BindFailed, Event
+from treadle.kube.binder import Binder, Placement
+from treadle.kube.recorder import Recorder
+from treadle.runtime.waiting import WaitingReports
+
+log = logging.getLogger(__name__)
+
+SLICE = 256
+"""Events handled before other tasks get their turn."""
+IDLE = 1.0
+"""Seconds after which a pass is made even if nothing happens."""
+
+
+class Engine:
+    """Runs the core. ``may_plan`` says whether everything is synced and we lead; until then events are only taken in."""
+
+    def __init__(
+        self, core: Core, binder: Binder, reports: WaitingReports, recorder: Recorder, may_plan: Callable[[], bool]
+    ) -> None:
+        self.core = core
+        self.binder = binder
+        self.reports = reports
+        self.recorder = recorder
+        self.may_plan = may_plan
+        self.passes = 0
+        self.busy_seconds = 0.0
+        self.longest_pass = 0.0
+        self.events = 0
+        self.passed_at = time.monotonic()
+        self.stopping = False
+        self._inbox: deque[Event] = deque()
+        self._wake = asyncio.Event()
+
+    def put(self, event: Event) -> None:
+        """Take an event in; it is handled by the next pass. Call from the loop's thread only."""
+        self._inbox.append(event)
+        self._wake.set()
+
+    @property
+    def backlog(self) -> int:
+        """How many events wait to be handled."""
+        return len(self._inbox)
+
+    async def run(self) -> None:
+        """Pass until cancelled."""
+        while True:
+            await self._pause()
+            self._wake.clear()
+            while self._inbox:
+                self._take()
+                self._plan()
+                await asyncio.sleep(0)
+            self._plan()
+            await asyncio.sleep(0)
+
+    async def _pause(self) -> None:
+        timer = self.core.next_timer() if self._can_plan() else None
+        seconds = IDLE if timer is None else min(IDLE, max(0.0, timer - time.monotonic()))
+        try:
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
+        except TimeoutError:
+            pass
+
+    def _take(self) -> None:
+        start = time.perf_counter()
+        inbox, handle, now = self._inbox, self.core.handle, time.monotonic()
+        for _ in range(min(SLICE, len(inbox))):
+            event = inbox.popleft()
+            self.events += 1
+            try:
+                handle(event, now)
+            except Exception:
+                log.exception("an event could not be handled: %.500r", event)
+        self.busy_seconds += time.perf_counter() - start
+
+    def _plan(self) -> None:
+        self.passed_at = time.monotonic()
+        if not self._can_plan():
+            return
+        room = self.binder.room()
+        start = time.perf_counter()
+        try:
+            effects = self.core.plan(self.passed_at, room)
+        except Exception:
+            log.exception("a pass failed; the next one tries again. Story: %s", self.core.state.story.newest())
+            return
+        for effect in effects:
+            if isinstance(effect, Bind):
+                self.binder.submit(
+                    Placement(effect.uid, effect.namespace, effect.name, effect.node, effect.queue, effect.application)
+                )
+                self.recorder.scheduled(effect.namespace, effect.application, effect.queue, effect.name, effect.uid, effect.node)
+                self.reports.discard(effect.uid)
+            else:
+                self.reports.submit(effect)
+        took = time.perf_counter() - start
+        self.passes += 1
+        self.busy_seconds += took
+        self.longest_pass = max(self.longest_pass, took)
+        self.recorder.flush()
+
+    def _can_plan(self) -> bool:
+        """Whether a pass may decide: allowed, and enough room in the pipeline that it is worth one."""
+        return not self.stopping and self.may_plan() and self.binder.room() >= self.binder.limit / 2
+
+    def stand_down(self) -> None:
+        """Stop at once, because somebody else may lead: what has not been sent is taken back."""
+        for placement in self.binder.withdraw():
+            self.put(BindFailed(placement.uid, "transient", "no longer the leader"))

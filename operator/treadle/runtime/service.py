@@ -1,0 +1,235 @@
+"""Treadle as a service: everything wired together, from the first connection to a clean end."""
+
+import asyncio
+import contextlib
+import gc
+import logging
+import os
+import socket
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from treadle.controllers.ledger import Ledger
+from treadle.controllers.operator import Operator
+from treadle.core import Core
+from treadle.core.state import Settings
+from treadle.kube.auth import Access
+from treadle.kube.binder import Binder
+from treadle.kube.errors import KubeError
+from treadle.kube.lease import Lease
+from treadle.kube.patcher import Patcher
+from treadle.kube.recorder import Recorder
+from treadle.kube.transport import Client
+from treadle.metrics.exporter import render
+from treadle.runtime.engine import Engine
+from treadle.runtime.snapshot import metrics_of
+from treadle.runtime.sources import Sources, keep_listing, list_kinds, wait_for_kinds
+from treadle.runtime.statuses import Statuses
+from treadle.runtime.waiting import WaitingReports
+from treadle.web.server import Probes, serve
+
+log = logging.getLogger(__name__)
+
+STALE_AFTER = 200.0
+"""Seconds without a byte from a watch (bookmarks come every minute) after which we are not ready."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to run. ``name`` is the Scheduler that is served and the schedulerName of pods; ``listen`` is ``host:port``, empty for none."""
+
+    name: str = "treadle"
+    listen: str = "0.0.0.0:8080"
+    leader_elect: bool = False
+    namespace: str = ""
+    identity: str = ""
+    controllers: bool = True
+    status_every: float = 2.0
+    grace: float = 15.0
+    binds_in_flight: int = 64
+    settings: Settings | None = None
+    validate: bool = False
+
+
+class Service:
+    """A running Treadle. Use ``running`` to make, start and end one."""
+
+    def __init__(self, access: Access, options: Options) -> None:
+        self.options = options
+        self.access = access
+        self.client = Client(access, user_agent=f"treadle/{options.name}")
+        self.core = Core(options.settings, validate=options.validate)
+        self.patcher = Patcher(self.client)
+        self.binder = Binder(self.client, self._put, most=options.binds_in_flight)
+        identity = options.identity or f"{socket.gethostname()}-{os.getpid()}"
+        self.recorder = Recorder(self.patcher, identity)
+        self.engine = Engine(self.core, self.binder, WaitingReports(self.patcher), self.recorder, self._may_plan)
+        self.sources = Sources(self.client, self._put)
+        self.ledger = Ledger(options.name, self._put)
+        self.statuses = Statuses(self.core, self.ledger, self.patcher, options.status_every)
+        self.lease = (
+            Lease(self.client, options.namespace or access.namespace, f"treadle-{options.name}", identity)
+            if options.leader_elect
+            else None
+        )
+        self.operator: Operator | None = None
+        self.waiting_for = "starting"
+        self.url = ""
+        self._tasks: list[asyncio.Task[Any]] = []
+        self._listed = False
+        self._failed: BaseException | None = None
+
+    def _put(self, event: Any) -> None:
+        self.engine.put(event)
+
+    @property
+    def synced(self) -> bool:
+        """Whether every first list is complete and handled."""
+        return self._listed and self.sources.synced
+
+    def _may_plan(self) -> bool:
+        return self.synced and (self.lease is None or self.lease.held)
+
+    def healthy(self) -> str:
+        """Return why we should be restarted, or an empty text: a task has ended, or the engine has not turned for a while."""
+        if self._failed is not None:
+            return f"a task ended: {self._failed!r}"
+        if time.monotonic() - self.engine.passed_at > 60:
+            return "the engine has not made a pass for a minute"
+        return ""
+
+    def ready(self) -> tuple[bool, Mapping[str, Any]]:
+        """Return whether we can schedule, and the details: synced, watches alive, leader state."""
+        now = time.monotonic()
+        watches = {
+            name: {
+                "synced": reflector.synced.is_set(),
+                "secondsSinceWord": None if reflector.alive_at < 0 else round(now - reflector.alive_at, 1),
+                **({"problem": reflector.problem} if reflector.problem else {}),
+            }
+            for name, reflector in self.sources.all.items()
+        }
+        alive = all(now - reflector.alive_at < STALE_AFTER and not reflector.problem for reflector in self.sources.all.values())
+        leader = "leader" if self.lease is None or self.lease.held else f"standby, {self.lease.holder or 'nobody'} leads"
+        return self.synced and alive, {
+            "synced": self.synced,
+            "watchesAlive": alive,
+            "leader": leader,
+            "watches": watches,
+            "waitingFor": self.waiting_for,
+        }
+
+    async def start(self) -> None:
+        """Start every part; returns when the HTTP port is open. Scheduling begins when everything is synced."""
+        self._spawn(self.engine.run(), "engine")
+        self._spawn(self.binder.run(), "binder")
+        self._spawn(self.patcher.run(), "patcher")
+        if self.options.listen:
+            self.url = await self._listen()
+        self._spawn(self._begin(), "begin")
+
+    async def _begin(self) -> None:
+        for name, reflector in self.sources.all.items():
+            self._spawn(reflector.run(), f"watch-{name}")
+        await wait_for_kinds(self.client, self._note)
+        while True:
+            try:
+                await list_kinds(self.client, self.ledger)
+                break
+            except KubeError as error:
+                self._note(f"listing our kinds: {error}")
+                await asyncio.sleep(1.0)
+        self._note("the first lists of pods and nodes")
+        self._listed = True
+        if self.options.controllers:
+            loop = asyncio.get_running_loop()
+            self.operator = Operator(self.access, lambda *args: _threadsafe(loop, self._delivered, *args))
+            self.operator.start()
+        if self.lease is not None:
+            self._spawn(self.lease.run(self._led), "lease")
+        self._spawn(keep_listing(self.client, self.ledger), "lists")
+        self._spawn(self.statuses.run(self._may_plan), "statuses")
+        for reflector in self.sources.all.values():
+            await reflector.synced.wait()
+        self._note("")
+        log.info(
+            "synced: %d nodes, %d pods, %d objects of ours",
+            self.core.state.nodes.known(),
+            len(self.core.state.pods),
+            len(self.ledger.entries),
+        )
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 100)
+
+    def _note(self, what: str) -> None:
+        self.waiting_for = what
+
+    def _delivered(self, kind: str, change: str | None, body: Mapping[str, Any]) -> None:
+        if change == "DELETED":
+            meta = body.get("metadata") or {}
+            self.ledger.gone(kind, str(meta.get("namespace") or ""), str(meta.get("name") or ""), str(meta.get("uid") or ""))
+        else:
+            self.ledger.seen(kind, body)
+
+    def _led(self, leading: bool) -> None:
+        log.info("leader election: %s", "this instance leads" if leading else "this instance stands by")
+        if not leading:
+            self.engine.stand_down()
+
+    async def _listen(self) -> str:
+        host, _, port = self.options.listen.rpartition(":")
+
+        async def metrics() -> bytes:
+            samples = metrics_of(self)
+            return await asyncio.to_thread(render, samples)
+
+        self._server = serve(host, int(port), Probes(self.healthy, self.ready, metrics))
+        return await self._server.__aenter__()
+
+    def _spawn(self, coroutine: Any, name: str) -> None:
+        task = asyncio.get_running_loop().create_task(coroutine, name=name)
+        task.add_done_callback(self._ended)
+        self._tasks.append(task)
+
+    def _ended(self, task: "asyncio.Task[Any]") -> None:
+        if not task.cancelled() and task.exception() is not None:
+            self._failed = task.exception()
+            log.error("task %s ended", task.get_name(), exc_info=self._failed)
+
+    async def stop(self) -> None:
+        """End cleanly: decide nothing more, let what is in flight arrive, write what is owed, give up the lease."""
+        self.engine.stopping = True
+        if not await self.binder.drain(self.options.grace):
+            log.warning("binds were still in flight after %.0f s; their outcome is in the API", self.options.grace)
+        self.recorder.flush(now=True)
+        await self.patcher.drain(2.0)
+        if self.operator is not None:
+            await asyncio.to_thread(self.operator.stop)
+        if self.lease is not None:
+            await self.lease.release()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self.url:
+            await self._server.__aexit__(None, None, None)
+        await self.client.close()
+
+
+def _threadsafe(loop: asyncio.AbstractEventLoop, call: Any, *args: Any) -> None:
+    with contextlib.suppress(RuntimeError):  # the loop is closed: we are ending
+        loop.call_soon_threadsafe(call, *args)
+
+
+@asynccontextmanager
+async def running(access: Access, options: Options) -> AsyncIterator[Service]:
+    """Run Treadle for the time of a ``with`` block."""
+    service = Service(access, options)
+    try:
+        await service.start()
+        yield service
+    finally:
+        await service.stop()

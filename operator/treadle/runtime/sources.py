@@ -1,0 +1,110 @@
+"""What is watched, and how it becomes events: pods and nodes and namespaces by our own list and watch, our kinds by kopf and lists."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from treadle.api.labels import GROUP, VERSION, queue_of
+from treadle.api.objects import PLURALS
+from treadle.controllers.ledger import Ledger
+from treadle.core.events import Event, NamespaceSeen, NodeGone, NodeSeen, PodGone, PodSeen
+from treadle.kube import translate, wire
+from treadle.kube.errors import KubeError
+from treadle.kube.reflector import Change, Reflector
+from treadle.kube.transport import Client
+
+log = logging.getLogger(__name__)
+
+LIVE_PODS = {"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"}
+"""A finished pod leaves this watch with a deletion: it holds nothing any more."""
+LIST_EVERY = 30.0
+LIST_LIMIT = 500
+
+
+class Sources:
+    """The reflectors of the built-in kinds; ``put`` takes the events."""
+
+    def __init__(self, client: Client, put: Callable[[Event], None]) -> None:
+        self._put = put
+        self.pods: Reflector[wire.Pod] = Reflector(client, "/api/v1/pods", wire.Pod, self._pods, LIVE_PODS)
+        self.nodes: Reflector[wire.Node] = Reflector(client, "/api/v1/nodes", wire.Node, self._nodes)
+        self.namespaces: Reflector[wire.Namespace] = Reflector(client, "/api/v1/namespaces", wire.Namespace, self._namespaces)
+
+    @property
+    def all(self) -> dict[str, Reflector[Any]]:
+        """Every reflector, by resource."""
+        return {"pods": self.pods, "nodes": self.nodes, "namespaces": self.namespaces}
+
+    @property
+    def synced(self) -> bool:
+        """Whether every first list is complete."""
+        return all(reflector.synced.is_set() for reflector in self.all.values())
+
+    def _pods(self, changes: list[tuple[Change, wire.Pod]]) -> None:
+        put = self._put
+        for change, pod in changes:
+            put(PodGone(pod.metadata.uid) if change == "DELETED" else PodSeen(translate.pod(pod)))
+
+    def _nodes(self, changes: list[tuple[Change, wire.Node]]) -> None:
+        for change, node in changes:
+            self._put(NodeGone(node.metadata.name) if change == "DELETED" else NodeSeen(translate.node(node)))
+
+    def _namespaces(self, changes: list[tuple[Change, wire.Namespace]]) -> None:
+        for change, namespace in changes:
+            meta = namespace.metadata
+            queue = "" if change == "DELETED" else queue_of(meta.labels, meta.annotations) or ""
+            self._put(NamespaceSeen(meta.name, queue))
+
+
+async def wait_for_kinds(client: Client, note: Callable[[str], None]) -> None:
+    """Return when the server knows all of our kinds; ``note`` is told what is missing meanwhile."""
+    said = ""
+    while True:
+        try:
+            answer = await client.request("GET", f"/apis/{GROUP}/{VERSION}")
+            known = {entry["name"] for entry in answer.json()["resources"]} if answer.status == 200 else set()
+            missing = [plural for plural in PLURALS.values() if plural not in known]
+            problem = ""
+            if answer.status not in {200, 404}:
+                problem = f"asking for {GROUP}/{VERSION}: {answer.error()}"
+            elif missing:
+                problem = f"the CustomResourceDefinitions of {GROUP}/{VERSION} are not installed ({', '.join(missing)}): run `kubectl apply -f crds/`; waiting"
+        except KubeError as error:
+            problem = f"the API server cannot be reached: {error}"
+        if not problem:
+            note("")
+            return
+        if problem != said:
+            log.warning("%s", problem)
+            said = problem
+        note(problem)
+        await asyncio.sleep(1.0)
+
+
+async def list_kinds(client: Client, ledger: Ledger) -> None:
+    """Give the ledger a complete list of each of our kinds. Raises ``KubeError``; a list that failed changes nothing."""
+    for kind, plural in PLURALS.items():
+        found: list[dict[str, Any]] = []
+        token = ""
+        while True:
+            params = {"limit": str(LIST_LIMIT), **({"continue": token} if token else {})}
+            answer = await client.request("GET", f"/apis/{GROUP}/{VERSION}/{plural}", params=params)
+            if answer.status != 200:
+                raise answer.error()
+            page = answer.json()
+            found.extend(page.get("items") or [])
+            token = (page.get("metadata") or {}).get("continue") or ""
+            if not token:
+                break
+        ledger.listed(kind, found)
+
+
+async def keep_listing(client: Client, ledger: Ledger, every: float = LIST_EVERY) -> None:
+    """List our kinds again and again: what kopf missed, deletions above all, is found here."""
+    while True:
+        await asyncio.sleep(every)
+        try:
+            await list_kinds(client, ledger)
+        except KubeError as error:
+            log.info("listing our kinds: %s", error)

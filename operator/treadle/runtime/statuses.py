@@ -1,0 +1,56 @@
+"""Writing the status of our own kinds: all of them looked at every few seconds, only differences written."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from treadle.controllers.ledger import Entry, Ledger
+from treadle.controllers.status import merge_patch, status_of
+from treadle.core import Core
+from treadle.kube.patcher import Patcher, Write
+
+log = logging.getLogger(__name__)
+
+
+class Statuses:
+    """Compares what the status of every object should be with what it is."""
+
+    def __init__(self, core: Core, ledger: Ledger, patcher: Patcher, every: float = 2.0) -> None:
+        self._core = core
+        self._ledger = ledger
+        self._patcher = patcher
+        self._every = every
+
+    async def run(self, may_write: Callable[[], bool]) -> None:
+        """Write until cancelled, while ``may_write``."""
+        while True:
+            await asyncio.sleep(self._every)
+            if may_write():
+                try:
+                    self.write()
+                except Exception:
+                    log.exception("statuses could not be computed")
+
+    def write(self) -> int:
+        """Queue a patch for each object whose status is out of date and return how many there were."""
+        self._core.refresh_shares()
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        written = 0
+        for entry in self._ledger.entries.values():
+            status = status_of(entry, self._core.state, self._ledger.scheduler, now)
+            patch = merge_patch(entry.status, status)
+            if patch:
+                written += 1
+                self._patcher.submit(
+                    f"status/{entry.uid}", Write(f"{entry.path}/status", {"status": patch}, done=_taken(entry, status))
+                )
+        return written
+
+
+def _taken(entry: Entry, status: dict[str, object]) -> Callable[[int], None]:
+    def done(code: int) -> None:
+        if code < 300:
+            entry.status = {key: value for key, value in status.items() if value is not None}
+
+    return done

@@ -1,0 +1,61 @@
+"""The HTTP port: ``/healthz``, ``/readyz`` and ``/metrics``, and whatever routes are added for people."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from aiohttp import web
+
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Probes:
+    """What the port answers with: why we are unhealthy (empty if not), whether we are ready and the details, the metrics page."""
+
+    healthy: Callable[[], str]
+    ready: Callable[[], tuple[bool, Mapping[str, Any]]]
+    metrics: Callable[[], Awaitable[bytes]]
+
+
+def _application(probes: Probes | None, routes: Iterable[web.RouteDef]) -> web.Application:
+    async def healthz(_: web.Request) -> web.Response:
+        assert probes is not None
+        why = probes.healthy()
+        return web.Response(text=f"{why or 'ok'}\n", status=503 if why else 200)
+
+    async def readyz(_: web.Request) -> web.Response:
+        assert probes is not None
+        ready, details = probes.ready()
+        return web.Response(
+            body=msgspec.json.encode({"ready": ready, **details}), status=200 if ready else 503, content_type="application/json"
+        )
+
+    async def metrics(_: web.Request) -> web.Response:
+        assert probes is not None
+        return web.Response(body=await probes.metrics(), headers={"Content-Type": METRICS_TYPE})
+
+    application = web.Application()
+    if probes is not None:
+        application.add_routes(
+            [web.get("/healthz", healthz), web.get("/livez", healthz), web.get("/readyz", readyz), web.get("/metrics", metrics)]
+        )
+    application.add_routes(routes)
+    return application
+
+
+@asynccontextmanager
+async def serve(host: str, port: int, probes: Probes | None, routes: Iterable[web.RouteDef] = ()) -> AsyncIterator[str]:
+    """Serve for the time of a ``with`` block and yield the URL; port 0 takes a free one."""
+    runner = web.AppRunner(_application(probes, routes), access_log=None, shutdown_timeout=1.0)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, host, port)
+        await site.start()
+        where = runner.addresses[0]
+        shown = "127.0.0.1" if where[0] in {"0.0.0.0", "::"} else where[0]  # noqa: S104 - a comparison
+        yield f"http://{shown}:{where[1]}"
+    finally:
+        await runner.cleanup()
