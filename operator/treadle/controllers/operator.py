@@ -93,7 +93,8 @@ class Operator:
         registry = kopf.OperatorRegistry()
         kopf.on.login(registry=registry)(self._login)
         for kind, plural in PLURALS.items():
-            kopf.on.event(GROUP, VERSION, plural, registry=registry, id=f"see-{kind.lower()}")(self._handler(kind))
+            handler: Any = self._handler(kind)
+            kopf.on.event(GROUP, VERSION, plural, registry=registry, id=f"see-{kind.lower()}")(handler)
         return registry
 
     def _handler(self, kind: str) -> Callable[..., None]:

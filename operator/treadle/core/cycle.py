@@ -32,15 +32,15 @@ def wake(state: State) -> None:
     for queue in state.relieved:
         for ask in list(queue.blocked):
             if exceeded((queue,), ask.shape.demand) is None:
-                unpark(state, ask)
+                unpark(ask)
     state.relieved.clear()
     score = state.score
     for shape in state.shapes.parked():
         if pick(state.nodes, shape, score) >= 0:
             for ask in list(shape.parked):
-                unpark(state, ask)
+                unpark(ask)
     for application in state.dirty:
-        rekey(state, application)
+        rekey(application)
     state.dirty.clear()
 
 
@@ -71,7 +71,7 @@ def cycle(state: State, budget: int) -> list[Effect]:
             continue
         effects.append(bind(state, assume(state, ask, row)))
         budget -= 1
-        _advance(state, child, holder)
+        _advance(child, holder)
     return effects
 
 
@@ -92,7 +92,7 @@ def bind(state: State, record: PodRecord) -> Bind:
     )
 
 
-def _advance(state: State, application: Application, leaf: Queue) -> None:
+def _advance(application: Application, leaf: Queue) -> None:
     """Re-key the chosen chain: its entries are on top of their heaps, so each is replaced in place."""
     child: Application | Queue = application
     parent: Queue | None = leaf

@@ -61,7 +61,7 @@ def _applications(state: State) -> list[str]:
 def _tree(state: State) -> list[str]:
     problems = []
     for queue in state.tree.queues.values():
-        children = [*queue.children.values(), *queue.applications.values()]
+        children = queue.members()
         total = [sum(values) for values in zip(*(child.usage for child in children), strict=True)] or [0] * len(state.types)
         if total != queue.usage:
             problems.append(f"queue {queue.path}: usage {queue.usage}, its children sum to {total}")
@@ -70,7 +70,7 @@ def _tree(state: State) -> list[str]:
 
 
 def _order(queue: Queue) -> list[str]:
-    children = [*queue.children.values(), *queue.applications.values()]
+    children = queue.members()
     active = [child for child in children if child.active]
     problems = []
     if len(active) != queue.active:

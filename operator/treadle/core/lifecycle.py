@@ -140,7 +140,7 @@ def enqueue(state: State, record: PodRecord) -> None:
     if block is not None:
         park(state, ask, block)
     elif ask.wait is None:
-        activate(state, ask)
+        activate(ask)
     else:
         arm_report(state, ask)
 
@@ -302,7 +302,7 @@ def house(state: State, application: Application, namespace: str) -> None:
         if block is not None:
             park(state, ask, block)
         else:
-            activate(state, ask)
+            activate(ask)
 
 
 def _move(state: State, application: Application, queue: Queue | None) -> None:

@@ -34,11 +34,11 @@ def offer(state: State, node: str, budget: int) -> Iterator[Bind]:
         ask = _walk(state, state.tree.root, row)
         if ask is None:
             return
-        unpark(state, ask)
+        unpark(ask)
         application = ask.application
         record = assume(state, ask, row)
         _settle_counts(application)
-        rekey(state, application)
+        rekey(application)
         budget -= 1
         yield bind(state, record)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from treadle.core.tree.queue import Queue
 
 
-def activate(state: State, ask: Ask) -> None:
+def activate(ask: Ask) -> None:
     """Make an ask with pods compete, unless its application has no queue."""
     application = ask.application
     if ask.active or not ask.pods or application.queue is None:
@@ -63,10 +63,10 @@ def arm_report(state: State, ask: Ask) -> None:
         state.wake_at(state.now + state.settings.report_after, ask)
 
 
-def unpark(state: State, ask: Ask) -> None:
+def unpark(ask: Ask) -> None:
     """Forget what blocked an ask and let it compete."""
     forget_blockers(ask)
-    activate(state, ask)
+    activate(ask)
 
 
 def forget_blockers(ask: Ask) -> None:
@@ -76,7 +76,7 @@ def forget_blockers(ask: Ask) -> None:
         queue.blocked.pop(ask, None)
 
 
-def rekey(state: State, application: Application) -> None:
+def rekey(application: Application) -> None:
     """Give an application and its queues new keys after its usage changed."""
     child: Application | Queue = application
     parent = application.queue
@@ -84,19 +84,19 @@ def rekey(state: State, application: Application) -> None:
         child.key = parent.rank(child)
         heappush(parent.heap, (child.key, child))
         if len(parent.heap) > 64 and len(parent.heap) > 4 * parent.active:
-            _rebuild(state, parent)
+            _rebuild(parent)
         child, parent = parent, parent.parent
 
 
 def rekey_all(state: State) -> None:
     """Give every competitor a new key after the cluster, weights or policies changed."""
     for queue in state.tree.queues.values():
-        _rebuild(state, queue)
+        _rebuild(queue)
 
 
-def _rebuild(state: State, queue: Queue) -> None:
+def _rebuild(queue: Queue) -> None:
     heap: list[tuple[tuple[object, ...], Queue | Application]] = []
-    for child in (*queue.children.values(), *queue.applications.values()):
+    for child in queue.members():
         if child.active:
             child.key = queue.rank(child)
             heap.append((child.key, child))

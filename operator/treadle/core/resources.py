@@ -45,7 +45,8 @@ def parse_quantity(text: str | float) -> int:
         if abs(int(exponent)) > 64:
             raise InvalidSpec(f"{text!r} is out of range: the exponent is at most 64")
         power += int(exponent)
-    value = value * 10**power if power >= 0 else -(-value // 10**-power)
+    ten: int = 10 ** abs(power)
+    value = value * ten if power >= 0 else -(-value // ten)
     return -value if sign == "-" else value
 
 

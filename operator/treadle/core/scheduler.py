@@ -32,6 +32,7 @@ from treadle.core.update import apply_limits, follow_cluster, refresh_shares
 
 if TYPE_CHECKING:
     from treadle.core.effects import Effect
+    from treadle.core.tree.application import Application
 
 COMPACT_AFTER = 1_000_000
 
@@ -150,7 +151,7 @@ class Core:
             apply_limits(state)
             self._house(list(state.applications.values()))
 
-    def _house(self, applications: list[lifecycle.Application]) -> None:
+    def _house(self, applications: list[Application]) -> None:
         for application in applications:
             if application.pods:
                 lifecycle.house(self.state, application, application.id.partition("/")[0])

@@ -11,7 +11,7 @@ from treadle.core.nodes.columns import Nodes
 from treadle.core.nodes.scores import SCORES, Score
 from treadle.core.nodes.shapes import Shapes
 from treadle.core.pods import PodRecord
-from treadle.core.resources import ResourceTypes, extend
+from treadle.core.resources import UNBOUNDED, ResourceTypes, extend
 from treadle.core.story import Story
 from treadle.core.tree.application import Application, Ask
 from treadle.core.tree.queue import Queue
@@ -96,12 +96,16 @@ class State:
     def widen(self) -> None:
         """Lengthen all vectors after a new resource type appeared."""
         width = len(self.types)
-        if len(self.tree.root.usage) == width and len(self.nodes.total) == width:
+        if len(self.tree.root.usage) == width and len(self.cluster.total) == width:
             return
         self.nodes.widen()
+        extend(self.cluster.total, width)
         for queue in self.tree.queues.values():
             for vector in (queue.usage, queue.demand, queue.fair_share, queue.steady_share):
                 extend(vector, width)
+            extend(queue.maximum, width, UNBOUNDED)
+            if queue.minimum is not None:
+                extend(queue.minimum, width)
         for application in self.applications.values():
             for vector in (application.usage, application.demand, application.fair_share):
                 extend(vector, width)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from treadle.kube.errors import CredentialsError
 
@@ -81,14 +82,14 @@ def from_service_account(folder: Path = SERVICE_ACCOUNT) -> Access:
 def from_kubeconfig(path: str | None, context: str | None = None) -> Access:
     """Read a kubeconfig (the usual place if ``path`` is None). Raises ``CredentialsError``."""
     from kubernetes.client import Configuration
-    from kubernetes.config import ConfigException
-    from kubernetes.config.kube_config import KUBE_CONFIG_DEFAULT_LOCATION, list_kube_config_contexts, load_kube_config
+    from kubernetes.config import ConfigException, kube_config
 
     configuration = Configuration()
-    where = path or KUBE_CONFIG_DEFAULT_LOCATION
+    where = path or kube_config.KUBE_CONFIG_DEFAULT_LOCATION
+    read: Any = kube_config  # the module is not annotated
     try:
-        load_kube_config(config_file=path, context=context, client_configuration=configuration, persist_config=False)
-        contexts, active = list_kube_config_contexts(config_file=path)
+        read.load_kube_config(config_file=path, context=context, client_configuration=configuration, persist_config=False)
+        contexts, active = read.list_kube_config_contexts(config_file=path)
     except (ConfigException, OSError, ValueError, KeyError, TypeError) as error:
         raise CredentialsError(f"kubeconfig {where}: {error}") from error
     chosen = next((entry for entry in contexts if entry["name"] == context), active)
@@ -103,7 +104,7 @@ def from_kubeconfig(path: str | None, context: str | None = None) -> Access:
 
     def renew() -> None:
         try:
-            load_kube_config(config_file=path, context=context, client_configuration=configuration, persist_config=False)
+            read.load_kube_config(config_file=path, context=context, client_configuration=configuration, persist_config=False)
         except (ConfigException, OSError, ValueError, KeyError, TypeError) as error:
             raise CredentialsError(f"kubeconfig {where}: {error}") from error
 
@@ -115,7 +116,7 @@ def from_kubeconfig(path: str | None, context: str | None = None) -> Access:
         renew,
         str((chosen or {}).get("context", {}).get("namespace") or "default"),
         configuration.ssl_ca_cert,
-        (configuration.cert_file, configuration.key_file) if configuration.cert_file else None,
+        (configuration.cert_file, configuration.key_file) if configuration.cert_file and configuration.key_file else None,
         insecure=not configuration.verify_ssl,
     )
 

@@ -36,6 +36,8 @@ class Patcher:
         self._at_once = at_once
         self._waiting: dict[str, Write] = {}
         self._more = asyncio.Event()
+        self._done = asyncio.Event()
+        self._done.set()
         self._busy = 0
         self._quiet_until = 0.0
 
@@ -43,11 +45,17 @@ class Patcher:
         """Queue a write; one of the same key that has not been sent is replaced and loses its place."""
         self._waiting.pop(key, None)
         self._waiting[key] = write
+        self._done.clear()
         self._more.set()
 
     def discard(self, key: str) -> None:
         """Forget a write that has become pointless."""
         self._waiting.pop(key, None)
+        self._note_end()
+
+    def _note_end(self) -> None:
+        if not self.waiting:
+            self._done.set()
 
     @property
     def waiting(self) -> int:
@@ -62,10 +70,12 @@ class Patcher:
 
     async def drain(self, seconds: float) -> bool:
         """Wait until everything is written; returns whether it was in time."""
-        end = time.monotonic() + seconds
-        while self.waiting and time.monotonic() < end:
-            await asyncio.sleep(0.02)
-        return not self.waiting
+        try:
+            async with asyncio.timeout(seconds):
+                await self._done.wait()
+        except TimeoutError:
+            return False
+        return True
 
     async def _worker(self) -> None:
         while True:
@@ -83,6 +93,7 @@ class Patcher:
                 await self._send(key, write)
             finally:
                 self._busy -= 1
+                self._note_end()
 
     async def _send(self, key: str, write: Write) -> None:
         try:

@@ -66,7 +66,7 @@ class Reflector(Generic[T]):
     ) -> None:
         self.client = client
         self.path = path
-        self.kind = kind
+        self.kind: type[T] = kind
         self.synced = asyncio.Event()
         self.alive_at = float("-inf")
         self.relists = 0
@@ -75,7 +75,7 @@ class Reflector(Generic[T]):
         """True while the server does not know the resource at all (404)."""
         self.problem = ""
         """Why the last attempt failed, empty while all is well."""
-        self._sink = sink
+        self._sink: Callable[[list[tuple[Change, T]]], None] = sink
         self._params = dict(params or {})
         self._silence = silence
         self._known: dict[str, T] = {}

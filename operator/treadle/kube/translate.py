@@ -18,8 +18,15 @@ from treadle.kube import accounting, wire
 DAY_ONE = 0.0
 MOST_REQUIREMENTS = 1000
 _constraints: dict[tuple[wire.Toleration, ...], Constraints] = {}
-_KINDS_OF_VOLUME = ("persistent_volume_claim", "ephemeral", "gce_persistent_disk", "aws_elastic_block_store", "iscsi", "rbd")
-_VOLUME_NAMES = ("persistentVolumeClaim", "ephemeral", "gcePersistentDisk", "awsElasticBlockStore", "iscsi", "rbd")
+_VOLUMES = {
+    "persistent_volume_claim": "persistentVolumeClaim",
+    "ephemeral": "ephemeral",
+    "gce_persistent_disk": "gcePersistentDisk",
+    "aws_elastic_block_store": "awsElasticBlockStore",
+    "iscsi": "iscsi",
+    "rbd": "rbd",
+}
+"""Volumes that have a say in the choice of the node."""
 
 
 def node(seen: wire.Node) -> NodeSpec:
@@ -149,9 +156,7 @@ def _unsupported(spec: wire.PodSpec, own: dict[str, str], notes: dict[str, str])
     if any(one.when_unsatisfiable != "ScheduleAnyway" for one in spec.topology_spread_constraints or ()):
         found.append("spec.topologySpreadConstraints with whenUnsatisfiable DoNotSchedule")
     for volume in spec.volumes or ():
-        for kind, name in zip(_KINDS_OF_VOLUME, _VOLUME_NAMES, strict=True):
-            if getattr(volume, kind) is not None:
-                found.append(f"spec.volumes with {name}")
+        found += [f"spec.volumes with {name}" for kind, name in _VOLUMES.items() if getattr(volume, kind) is not None]
     if spec.resource_claims:
         found.append("spec.resourceClaims")
     if spec.scheduling_group is not None and spec.scheduling_group.pod_group_name:

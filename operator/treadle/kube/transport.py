@@ -7,7 +7,7 @@ limiter with binds once starved them in kube-scheduler.
 import asyncio
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, Self
 
 import aiohttp
 import msgspec
@@ -58,7 +58,7 @@ class Client:
         self._sessions: dict[Pool, aiohttp.ClientSession] = {}
         self._renewing: asyncio.Lock = asyncio.Lock()
 
-    async def __aenter__(self) -> "Client":
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -42,11 +42,12 @@ def update_demand(queue: Queue, width: int) -> None:
 def update_shares(root: Queue, cluster: Cluster) -> None:
     """Recompute the steady and the present fair share of every queue, and of every application; demands are current."""
     root.steady_share = list(cluster.total)
-    root.fair_share = [min(*pair) for pair in zip(cluster.total, root.demand, strict=True)]
+    root.fair_share = [0] * len(cluster.total)
+    for position in cluster.counted:
+        root.fair_share[position] = min(cluster.total[position], root.demand[position])
     level = [root]
     while level:
-        groups = [(queue, list(queue.children.values()) or list(queue.applications.values())) for queue in level]
-        groups = [(queue, children) for queue, children in groups if children]
+        groups = [(queue, children) for queue in level if (children := queue.members())]
         _distribute(groups, cluster, steady=False)
         below = [(queue, list(queue.children.values())) for queue in level if queue.children]
         _distribute(below, cluster, steady=True)
@@ -94,7 +95,7 @@ def _minimum(child: Child, position: int, *, steady: bool) -> int:
 
 
 def _most(child: Child, position: int, *, steady: bool) -> int:
-    most: int = getattr(child, "maximum", ())[position] if hasattr(child, "maximum") else UNBOUNDED
+    most = UNBOUNDED if child.maximum is None else child.maximum[position]
     return most if steady else min(most, child.demand[position])
 
 

@@ -66,6 +66,7 @@ class Application:
         "key",
         "ledgers",
         "limiting",
+        "maximum",
         "minimum",
         "name",
         "order",
@@ -91,6 +92,7 @@ class Application:
         self.priority = 0
         self.weight = 1.0
         self.minimum: Vector | None = None
+        self.maximum: Vector | None = None
         self.queue: Queue | None = None
         self.chain: tuple[Queue, ...] = ()
         self.usage: Vector = [0] * width

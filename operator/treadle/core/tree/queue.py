@@ -99,6 +99,10 @@ class Queue:
             return "Running"
         return "Draining" if self.occupied() else "Stopped"
 
+    def members(self) -> list[Queue | Application]:
+        """Return who shares what this queue has: its child queues, or a leaf's applications."""
+        return [*self.children.values(), *self.applications.values()]
+
     def occupied(self) -> bool:
         """Whether any application is left in this queue or below."""
         return bool(self.applications) or any(child.occupied() for child in self.children.values())

@@ -1,0 +1,5 @@
+"""``python -m treadle``."""
+
+from treadle.cli import main
+
+main()

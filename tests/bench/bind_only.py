@@ -1,0 +1,33 @@
+"""Our binder alone, with the placements given: how fast the API server takes binds. Reads placements as JSON lines from standard input."""
+
+import asyncio
+import json
+import sys
+import time
+
+import uvloop
+
+from treadle.kube import auth
+from treadle.kube.binder import Binder, Placement
+from treadle.kube.transport import Client
+
+
+async def bind_all(kubeconfig: str, placements: list[Placement]) -> dict[str, float]:
+    outcomes = []
+    async with Client(auth.load(kubeconfig)) as client:
+        binder = Binder(client, outcomes.append)
+        running = asyncio.create_task(binder.run())
+        start = time.perf_counter()
+        for placement in placements:
+            binder.submit(placement)
+        while len(outcomes) < len(placements):
+            await asyncio.sleep(0.01)
+        seconds = time.perf_counter() - start
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+    return {"bound": binder.bound, "seconds": seconds}
+
+
+if __name__ == "__main__":
+    given = [Placement(**json.loads(line)) for line in sys.stdin]
+    print(json.dumps(uvloop.run(bind_all(sys.argv[1], given))))

@@ -1,0 +1,168 @@
+"""Pods bound per second on a real API server: our binder alone, Treadle, and kube-scheduler, each on a fresh control plane.
+
+Rates are from the first bind to the last; ``treadle_seconds`` is from the start of the process, lists included. What a scheduler
+has bound is read from its own metrics, so that nobody else loads the API server.
+"""
+
+import json
+import re
+import ssl
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from cluster.control_plane import ControlPlane
+
+NODES, PODS, APPLICATIONS, QUEUES = 1_000, 10_000, 25, 5
+PYTHON = sys.executable
+HERE = Path(__file__).resolve().parent
+
+
+def pod(number: int, scheduler: str) -> dict[str, Any]:
+    application = number % APPLICATIONS
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": f"pod-{number}",
+            "namespace": "default",
+            "labels": {"treadle.dev/queue": f"root.q{application % QUEUES}", "treadle.dev/application": f"app-{application}"},
+        },
+        "spec": {
+            "schedulerName": scheduler,
+            "containers": [{"name": "main", "image": "pause", "resources": {"requests": {"cpu": "1", "memory": "2Gi"}}}],
+        },
+    }
+
+
+@contextmanager
+def prepared(scheduler: str) -> Iterator[ControlPlane]:
+    """A fresh control plane with every node, queue and waiting pod."""
+    with ControlPlane() as plane:
+        plane.apply_crds()
+        plane.create_nodes(NODES, "32", "128Gi")
+        for number in range(QUEUES):
+            body = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Queue", "metadata": {"name": f"root.q{number}"}, "spec": {"fair": {"weight": str(number + 1)}}}
+            plane.api("POST", "/apis/treadle.dev/v1alpha1/queues", body)
+        plane.create_many("/api/v1/namespaces/default/pods", [pod(number, scheduler) for number in range(PODS)])
+        yield plane
+
+
+def limit() -> dict[str, Any]:
+    with prepared("nobody") as plane:
+        _, pods = plane.api("GET", "/api/v1/pods")
+        nodes = [node["metadata"]["name"] for node in plane.api("GET", "/api/v1/nodes")[1]["items"]]
+        written = {"namespace": "default", "queue": "root.q0", "application": "default/app-0"}
+        lines = [
+            json.dumps({"uid": one["metadata"]["uid"], "name": one["metadata"]["name"], "node": nodes[number % NODES], **written})
+            for number, one in enumerate(pods["items"])
+        ]
+        done = subprocess.run([PYTHON, str(HERE / "bind_only.py"), str(plane.kubeconfig)], input="\n".join(lines), text=True, capture_output=True, check=True)
+        return json.loads(done.stdout)
+
+
+def watched(pid: int, bound: Callable[[], float], started: float, patience: float = 300.0) -> dict[str, Any]:
+    """Follow a scheduler until all is bound; the rate is from the first bind seen to the last."""
+    first: tuple[float, float] | None = None
+    count, now = 0.0, time.perf_counter()
+    moved = now
+    while count < PODS and now < moved + patience:
+        time.sleep(0.05)
+        try:
+            seen = bound()
+        except OSError:
+            seen = 0.0
+        now = time.perf_counter()
+        if seen > count:
+            count, moved = seen, now
+            first = first or (now, seen)
+    assert first is not None
+    status = Path(f"/proc/{pid}/status").read_text()
+    ticks = Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1].split()
+    return {
+        "bound": int(count),
+        "per_s": (count - first[1]) / (moved - first[0]),
+        "seconds": moved - started,
+        "peak_mib": int(re.search(r"VmHWM:\s+(\d+)", status)[1]) / 1024,
+        "cpu_s": (int(ticks[11]) + int(ticks[12])) / 100,
+    }
+
+
+def scraped(url: str, pattern: str, context: ssl.SSLContext | None = None) -> Callable[[], float]:
+    expression = re.compile(pattern, re.MULTILINE)
+
+    def read() -> float:
+        with urllib.request.urlopen(url, timeout=5, context=context) as answer:
+            text = answer.read().decode()
+        return sum(float(value) for value in expression.findall(text))
+
+    return read
+
+
+def treadle() -> dict[str, Any]:
+    with prepared("treadle") as plane:
+        port = plane_port()
+        started = time.perf_counter()
+        command = [PYTHON, "-m", "treadle", "run", "--kubeconfig", str(plane.kubeconfig), "--listen", f"127.0.0.1:{port}", "--log-level", "warning"]
+        with subprocess.Popen(command) as process:
+            found = watched(process.pid, scraped(f"http://127.0.0.1:{port}/metrics", r'^treadle_binds_total\{result="bound"\} (\S+)'), started)
+            time.sleep(6)  # the coalesced events of the last pods
+            _, events = plane.api("GET", "/apis/events.k8s.io/v1/events")
+            process.terminate()
+            process.wait(30)
+        _, pods = plane.api("GET", "/api/v1/pods")
+        found["bound"] = sum(bool(p["spec"].get("nodeName")) for p in pods["items"])
+        found["events"] = len(events["items"])
+        return found
+
+
+def kube_scheduler() -> dict[str, Any]:
+    with prepared("default-scheduler") as plane:
+        started = time.perf_counter()
+        process = plane.start_kube_scheduler(qps=10_000, burst=10_000)
+        context = ssl.create_default_context()
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        pattern = r'^scheduler_schedule_attempts_total\{.*result="scheduled".*\} (\S+)'
+        port = re.search(r"--secure-port=(\d+)", Path(f"/proc/{process.pid}/cmdline").read_text())[1]
+        return watched(process.pid, scraped(f"https://127.0.0.1:{port}/metrics", pattern, context), started)
+
+
+def plane_port() -> int:
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def measure() -> dict[str, Any]:
+    alone = limit()
+    ours = treadle()
+    theirs = kube_scheduler()
+    rate = alone["bound"] / alone["seconds"]
+    return {
+        "benchmark": "cluster",
+        "nodes": NODES,
+        "pods": PODS,
+        "applications": APPLICATIONS,
+        "queues": QUEUES,
+        "bound": ours["bound"],
+        "limit_per_s": round(rate),
+        "treadle_per_s": round(ours["per_s"]),
+        "treadle_seconds": round(ours["seconds"], 1),
+        "kube_scheduler_per_s": round(theirs["per_s"]),
+        "ratio_to_limit": round(ours["per_s"] / rate, 2),
+        "ratio_to_kube_scheduler": round(ours["per_s"] / theirs["per_s"], 2),
+        "peak_mib": round(ours["peak_mib"]),
+        "cpu_s": round(ours["cpu_s"], 1),
+        "kube_scheduler_peak_mib": round(theirs["peak_mib"]),
+        "kube_scheduler_cpu_s": round(theirs["cpu_s"], 1),
+        "scheduled_events_written": ours["events"],
+        "scheduled_events": "one an application and five seconds; kube-scheduler writes one a pod",
+    }

@@ -1,0 +1,68 @@
+"""How many placements the core decides in a second, without any I/O: many queues, applications and nodes, all asks waiting."""
+
+import gc
+import time
+from typing import Any
+
+from treadle.core import Core
+from treadle.core.events import NodeSeen, PodSeen, QueueSeen
+from treadle.core.model import NodeSpec, PodSpec, QueueSpec
+
+NODES, PARENTS, LEAVES, APPLICATIONS, ASKS = 10_000, 14, 200, 1_000, 100_000
+GIB = 1 << 30
+BUDGET = 128
+"""Placements to a pass, as the live engine asks for with its pipeline full."""
+
+
+def cluster() -> Core:
+    """A core with every node, queue and pod told and nothing decided."""
+    core = Core()
+    for number in range(NODES):
+        core.handle(NodeSeen(NodeSpec(f"node-{number}", {"cpu": 32_000, "memory": 128 * GIB, "pods": 110})), 0.0)
+    for number in range(PARENTS):
+        core.handle(QueueSeen(QueueSpec(f"root.d{number}", weight=1 + number % 3)), 0.0)
+    for number in range(LEAVES):
+        core.handle(QueueSeen(QueueSpec(f"root.d{number % PARENTS}.q{number}", weight=1 + number % 5)), 0.0)
+    for number in range(ASKS):
+        application = number // (ASKS // APPLICATIONS)
+        leaf = application % LEAVES
+        demand = (("cpu", 500 + 500 * (application % 4)), ("memory", (1 + application % 3) * GIB), ("pods", 1))
+        core.handle(
+            PodSeen(
+                PodSpec(
+                    uid=f"uid-{number}",
+                    namespace="bench",
+                    name=f"pod-{number}",
+                    scheduler="treadle",
+                    demand=demand,
+                    application=f"bench/app-{application}",
+                    queue=f"root.d{leaf % PARENTS}.q{leaf}",
+                    created=float(application),
+                )
+            ),
+            0.0,
+        )
+    return core
+
+
+def measure() -> dict[str, Any]:
+    core = cluster()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
+    decisions = 0
+    start, cpu = time.perf_counter(), time.process_time()
+    while effects := core.plan(1.0, BUDGET):
+        decisions += len(effects)
+    seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu
+    core.check()
+    gc.unfreeze()
+    return {
+        "benchmark": "core",
+        "nodes": NODES,
+        "queues": LEAVES,
+        "applications": APPLICATIONS,
+        "decisions": decisions,
+        "decisions_per_s": round(decisions / seconds),
+        "decisions_per_cpu_s": round(decisions / cpu_seconds),
+    }

@@ -1,0 +1,28 @@
+"""Benchmarks: one JSON line each, ratios taken in one run on one machine. ``run.py [NAME ...]`` runs those named, all without a name.
+
+Nothing is asserted here: the machines are shared and noisy, and a number is for people to read.
+"""
+
+import importlib
+import json
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+BENCHMARKS = ("core", "cluster")
+
+
+def main(names: list[str]) -> int:
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        print(f"unknown benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}", file=sys.stderr)
+        return 2
+    for name in names or BENCHMARKS:
+        module = importlib.import_module(f"bench.{name}")
+        print(json.dumps(module.measure()), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
