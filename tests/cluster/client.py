@@ -33,6 +33,7 @@ class ApiClient:
         self._host, self._port = parts.hostname, parts.port
         self._tls = ssl_context(ca) if parts.scheme == "https" else None
         self._local = threading.local()
+        self._opened: list[http.client.HTTPConnection] = []
 
     def request(
         self,
@@ -52,21 +53,19 @@ class ApiClient:
         kept: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
         try:
             return self._send(kept or self._connect(), method, target, data, headers)
-        except (http.client.HTTPException, ConnectionError):
-            self.close()
-            if kept is None:
+        except (http.client.HTTPException, OSError) as error:
+            self._local.connection.close()
+            self._local.connection = None
+            if kept is None or isinstance(error, TimeoutError):
                 raise
             return self._send(self._connect(), method, target, data, headers)
-        except OSError:
-            self.close()
-            raise
 
     def close(self) -> None:
-        """Close this thread's connection."""
-        connection: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
-        if connection is not None:
+        """Close the connections of all threads; a later request opens a new one."""
+        for connection in self._opened:
             connection.close()
-        self._local.connection = None
+        self._opened.clear()
+        self._local = threading.local()
 
     def create_many(self, path: str, objects: Iterable[Json], workers: int = 8) -> list[Json]:
         """POST every object to `path` over `workers` connections and return what the server stored, in the order given.
@@ -74,9 +73,11 @@ class ApiClient:
         A 429 is waited out, as the server asks; any other refusal raises RefusedError with the server's message.
         """
 
+        client = ApiClient(self.url, ca=self.ca, token=self.token, timeout=self.timeout)
+
         def create(obj: Json) -> Json:
             while True:
-                status, answer = self.request("POST", path, obj)
+                status, answer = client.request("POST", path, obj)
                 if status == http.HTTPStatus.CREATED:
                     return answer
                 if status != http.HTTPStatus.TOO_MANY_REQUESTS:
@@ -85,8 +86,11 @@ class ApiClient:
                     )
                 time.sleep(0.5)
 
-        with ThreadPoolExecutor(workers) as threads:
-            return list(threads.map(create, objects))
+        try:
+            with ThreadPoolExecutor(workers) as threads:
+                return list(threads.map(create, objects))
+        finally:
+            client.close()
 
     def _connect(self) -> http.client.HTTPConnection:
         if self._tls is not None:
@@ -95,9 +99,10 @@ class ApiClient:
             )
         else:
             connection = http.client.HTTPConnection(self._host, self._port, timeout=self.timeout)
+        self._local.connection = connection
+        self._opened.append(connection)
         connection.connect()
         connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else head and body of a POST wait for each other
-        self._local.connection = connection
         return connection
 
     @staticmethod

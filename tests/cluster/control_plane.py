@@ -230,6 +230,7 @@ class ControlPlane:
         self.arguments = list(arguments)
         self.folder = Path()
         self.url = ""
+        self.client = ApiClient("http://127.0.0.1:1")  # replaced by the first start
         self.processes: dict[str, Process] = {}
         self._ports: dict[str, int] = {}
 
@@ -254,6 +255,7 @@ class ControlPlane:
 
     def stop(self) -> None:
         """End everything at once and remove the folder; harmless when called again."""
+        self.client.close()
         for process in reversed(list(self.processes.values())):
             process.stop()
         self.processes.clear()
@@ -295,6 +297,7 @@ class ControlPlane:
             "kube-apiserver",
             lambda: self.ca.exists() and self._ready(ApiClient(self.url, ca=self.ca, token=self.token, timeout=5)),
         )
+        self.client.close()
         self.client = ApiClient(self.url, ca=self.ca, token=self.token)
         self.kubeconfig = self.kubeconfig_for("admin")
         eventually(lambda: self.api("GET", "/api/v1/namespaces/default")[0] == 200, what="namespace default")
@@ -459,7 +462,7 @@ class ControlPlane:
             "--auto-compaction-retention=1",
             "--log-level=warn",
         )
-        self._await("etcd", lambda: ApiClient(f"http://127.0.0.1:{client}", timeout=5).request("GET", "/health")[0] == 200)
+        self._await("etcd", lambda: self._ready(ApiClient(f"http://127.0.0.1:{client}", timeout=5), "/health"))
 
     def _spawn(self, name: str, *arguments: str) -> Process:
         key = name if name not in self.processes else f"{name}-{len(self.processes)}"
@@ -480,9 +483,9 @@ class ControlPlane:
             time.sleep(0.05)
 
     @staticmethod
-    def _ready(client: ApiClient) -> bool:
+    def _ready(client: ApiClient, path: str = "/readyz") -> bool:
         try:
-            return client.request("GET", "/readyz")[0] == http.HTTPStatus.OK
+            return client.request("GET", path)[0] == http.HTTPStatus.OK
         finally:
             client.close()
 

@@ -153,18 +153,20 @@ class Objects:
         pods.check_preconditions(resource.name, old, options.get("preconditions") or {})
         if options.get("dryRun"):
             return old, True
-        metadata, grace = dict(old["metadata"]), 0
-        if resource.name == "pods" and old["spec"].get("nodeName") and old["status"].get("phase") not in pods.FINISHED:
+        metadata, grace, is_pod = dict(old["metadata"]), 0, resource.name == "pods"
+        if is_pod and old["spec"].get("nodeName") and old["status"].get("phase") not in pods.FINISHED:
             asked = options.get("gracePeriodSeconds")
             grace = old["spec"]["terminationGracePeriodSeconds"] if asked is None else asked
-        if grace == 0 and not metadata.get("finalizers"):
-            if resource.name == "namespaces":
-                self._empty(name)
-            return self._remove(resource, old), True
-        if grace >= metadata.get("deletionGracePeriodSeconds", grace + 1):
-            return old, False  # it is going already, and not later than this
-        metadata |= {"deletionTimestamp": self.now(grace), "deletionGracePeriodSeconds": grace}
-        return self._put(resource, {**old, "metadata": metadata}), False
+        if (is_pod or metadata.get("finalizers")) and grace < metadata.get("deletionGracePeriodSeconds", grace + 1):
+            counted = "generation" in metadata and "deletionTimestamp" not in metadata
+            metadata |= {"deletionTimestamp": self.now(grace), "deletionGracePeriodSeconds": grace}
+            metadata |= {"generation": metadata["generation"] + 1} if counted else {}
+            old = self._put(resource, {**old, "metadata": metadata})  # a pod is marked even where it then goes at once
+        if grace or metadata.get("finalizers"):
+            return old, False
+        if resource.name == "namespaces":
+            self._empty(name)
+        return self._remove(resource, old), True
 
     def bind(self, name: str, binding: Json, namespace: str = "default", *, dry_run: bool = False) -> None:
         """POST pods/NAME/binding. Raises 400, 404, 409 and 500 ApiErrors."""

@@ -201,6 +201,7 @@ class FakeApi(Objects):
             chosen = (collection.entries[key] for key in sorted(collection.entries))
             lines = [line("ADDED", entry.raw, entry.obj) for entry in chosen if test is None or test(entry.obj)]
             lines += [_bookmark(resource, version, {"k8s.io/initial-events-end": "true"})] if streaming and bookmarks else []
+        told = version
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         await response.prepare(request)
         clock, waker = asyncio.get_running_loop().time, asyncio.Event()
@@ -215,7 +216,7 @@ class FakeApi(Objects):
                 version = events[-1].version if events else version
                 if lines:
                     await response.write(b"".join(lines))
-                    lines = []
+                    lines, told = [], version
                     continue  # something may have come while this was written
                 left = deadline - clock()
                 if cuts != self._cuts or left <= 0:
@@ -224,7 +225,7 @@ class FakeApi(Objects):
                     async with asyncio.timeout(min(left, self.bookmark_seconds)):
                         await waker.wait()
                 except TimeoutError:
-                    if bookmarks and version <= self.store.version:
+                    if bookmarks and told < self.store.version:
                         version = self.store.version
                         lines = [_bookmark(resource, version)]
         except ApiError as error:  # too old, or fallen behind the ring
