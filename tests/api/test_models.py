@@ -186,8 +186,8 @@ def test_a_mistake_is_told_with_field_value_and_what_is_allowed(obj, expected):
 
 
 def test_an_unknown_field_is_told_with_the_one_that_was_meant():
-    assert problems(queue(fair={"weigth": "1"}))[0].startswith(
-        "spec.fair.weigth: unknown field, did you mean weight? Allowed: allowPreemptionFrom, "
+    assert problems(queue(fair={"weigt": "1"}))[0].startswith(
+        "spec.fair.weigt: unknown field, did you mean weight? Allowed: allowPreemptionFrom, "
     )
 
 

@@ -71,7 +71,7 @@ def test_two_copies_elect_a_leader_and_are_probed():
     spec = deployment()
     (container,) = spec["template"]["spec"]["containers"]
     assert spec["replicas"] == 2
-    assert container["args"] == ["run", "--leader-elect"]
+    assert container["args"] == ["run", "--name=treadle", "--leader-elect"]
     assert container["livenessProbe"]["httpGet"] == {"path": "/healthz", "port": "http"}
     assert container["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "http"}
     assert container["ports"] == [{"name": "http", "containerPort": 8080, "protocol": "TCP"}]
@@ -97,7 +97,7 @@ def test_two_copies_that_both_decide_are_refused():
     assert answer.returncode != 0
     assert "two copies that both decide would break the queues' limits" in answer.stderr
     (container,) = deployment("--set=leaderElection.enabled=false,replicaCount=1")["template"]["spec"]["containers"]
-    assert container["args"] == ["run"]
+    assert container["args"] == ["run", "--name=treadle"]
 
 
 def test_the_rights_are_exactly_those_that_are_used():

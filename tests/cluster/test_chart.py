@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from chart.binaries import program
+from cluster.client import eventually
 
 CHART = Path(__file__).resolve().parents[2] / "charts" / "treadle"
 SPACE = "treadle-system"
@@ -93,3 +96,57 @@ def test_the_service_account_may_do_what_it_needs_and_nothing_else(cluster, tmp_
     assert not may("delete", "", "pods")
     assert not may("patch", "", "pods")
     assert not may("update", "treadle.dev", "queues")
+
+
+def test_the_rights_of_the_chart_are_enough_to_schedule(cluster, tmp_path):
+    """The scheduler runs as the chart's service account, with the chart's arguments, and binds a pod of a queue."""
+    run(cluster, "helm", "install", "treadle", str(CHART), folder=tmp_path)
+    cluster.apply_crds(CHART / "files" / "crds")
+    cluster.create_nodes(1)
+    queue = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Queue", "metadata": {"name": "root.dev"}}
+    assert cluster.api("POST", f"{GROUP}/queues", queue)[0] == 201
+    arguments = cluster.api("GET", f"/apis/apps/v1/namespaces/{SPACE}/deployments/treadle")[1]
+    arguments = arguments["spec"]["template"]["spec"]["containers"][0]["args"]
+    command = [
+        str(Path(sys.executable).with_name("treadle")),
+        *arguments,
+        "--kubeconfig",
+        str(as_service_account(cluster, tmp_path)),
+    ]
+    with (tmp_path / "log").open("wb") as log:
+        process = subprocess.Popen([*command, "--namespace", SPACE, "--listen", ""], stdout=log, stderr=log)
+    try:
+        pod = {
+            "metadata": {"name": "first", "labels": {"treadle.dev/queue": "root.dev"}},
+            "spec": {"schedulerName": "treadle", "containers": [{"name": "c", "image": "none"}]},
+        }
+        assert cluster.api("POST", "/api/v1/namespaces/default/pods", pod)[0] == 201
+        where = "/api/v1/namespaces/default/pods/first"
+        eventually(lambda: cluster.api("GET", where)[1]["spec"].get("nodeName"), timeout=60, what="the pod's bind")
+        ready = lambda: ready_of(cluster.api("GET", f"{GROUP}/queues/root.dev")[1])  # noqa: E731
+        eventually(ready, timeout=60, what="the queue's condition Ready")
+        events = "/apis/events.k8s.io/v1/namespaces/default/events"
+        eventually(lambda: cluster.api("GET", events)[1]["items"], timeout=60, what="an event about it")
+    finally:
+        process.terminate()
+        process.wait(60)
+    assert "forbidden" not in (tmp_path / "log").read_text().lower()
+
+
+def ready_of(queue):
+    return [
+        entry for entry in queue.get("status", {}).get("conditions", ()) if entry["type"] == "Ready" and entry["status"] == "True"
+    ]
+
+
+def as_service_account(cluster, folder):
+    """A kubeconfig with a token of the chart's service account."""
+    path = f"/api/v1/namespaces/{SPACE}/serviceaccounts/treadle/token"
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
+    status, answer = cluster.api("POST", path, body)
+    assert status == 201, answer
+    config = json.loads(cluster.kubeconfig.read_text())
+    config["users"][0]["user"] = {"token": answer["status"]["token"]}
+    made = folder / "kubeconfig"
+    made.write_text(json.dumps(config))
+    return made

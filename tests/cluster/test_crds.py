@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from chart.binaries import program
+from treadle.api.objects import InvalidObject, parse
 
 ROOT = Path(__file__).resolve().parents[2]
 GROUP = "/apis/treadle.dev/v1alpha1"
@@ -111,7 +112,7 @@ REFUSED = [
         {"capacity": {"guaranteed": "half"}},
         'must be a percentage ("60%"), a weight ("3w")',
     ),
-    ("an unknown field", "Queue", "root.x", {"fair": {"weigth": "1"}}, 'strict decoding error: unknown field "spec.fair.weigth"'),
+    ("an unknown field", "Queue", "root.x", {"fair": {"weigt": "1"}}, 'strict decoding error: unknown field "spec.fair.weigt"'),
     (
         "too many resources",
         "Queue",
@@ -154,6 +155,8 @@ def test_a_mistake_is_refused_with_a_written_message(cluster, kind, name, spec, 
     status, answer = create(cluster, kind, name, spec)
     assert status in {400, 422}, answer
     assert words in answer["message"]
+    with pytest.raises(InvalidObject):  # our own reading of the object agrees
+        parse(kind, obj(kind, name, spec))
 
 
 ACCEPTED = [
@@ -173,6 +176,7 @@ ACCEPTED = [
 def test_a_right_object_is_accepted(cluster, kind, name, spec):
     status, answer = create(cluster, kind, name, spec)
     assert status == 201, answer
+    assert parse(kind, answer).metadata.name == name
 
 
 def test_an_object_without_a_spec_gets_the_defaults(cluster):
