@@ -33,7 +33,7 @@ _MOST_PROBLEMS: Final = 20
 _SHOWN: Final = 64
 
 
-class InvalidObject(Exception):  # noqa: N818 - the blame is the object's author's, not ours
+class InvalidObject(Exception):
     """An object of ours that cannot be acted on; ``problems`` has one sentence a mistake, each with field, value and what is allowed."""
 
     def __init__(self, kind: str, name: str, problems: list[str]) -> None:
