@@ -14,14 +14,20 @@ from treadle.kube.transport import Client
 
 async def bind_all(kubeconfig: str, placements: list[Placement]) -> dict[str, float]:
     outcomes = []
+    complete = asyncio.Event()
+
+    def report(outcome: object) -> None:
+        outcomes.append(outcome)
+        if len(outcomes) == len(placements):
+            complete.set()
+
     async with Client(auth.load(kubeconfig)) as client:
-        binder = Binder(client, outcomes.append)
+        binder = Binder(client, report)
         running = asyncio.create_task(binder.run())
         start = time.perf_counter()
         for placement in placements:
             binder.submit(placement)
-        while len(outcomes) < len(placements):
-            await asyncio.sleep(0.01)
+        await complete.wait()
         seconds = time.perf_counter() - start
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)

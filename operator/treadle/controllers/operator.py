@@ -106,7 +106,7 @@ class Operator:
     def _login(self, **_: Any) -> kopf.ConnectionInfo:
         access = self._access
         header = access.headers().get("Authorization", "")
-        scheme, _, token = header.partition(" ")
+        scheme, token = (*header.split(" ", 1), "", "")[:2]
         certificate, key = access.client_cert or (None, None)
         return kopf.ConnectionInfo(
             server=access.server,

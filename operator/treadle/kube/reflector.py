@@ -17,7 +17,7 @@ import msgspec
 
 from treadle.kube.errors import ApiError, Unreachable
 from treadle.kube.transport import Client
-from treadle.kube.wire import Custom, ListMetadata, Namespace, Node, Pod, Status, Wire
+from treadle.kube.wire import Custom, ListMetadata, Metadata, Namespace, Node, Pod, Status, Wire
 
 log = logging.getLogger(__name__)
 
@@ -38,12 +38,21 @@ class _ErrorEvent(Wire):
     object: Status
 
 
-class _Page(Wire, Generic[T]):
+class _BareObject(Wire):
+    metadata: Metadata
+
+
+class _BareEvent(Wire):
+    type: str
+    object: _BareObject
+
+
+class _Page(Wire):
     metadata: ListMetadata
-    items: list[T] | None = None
+    items: list[msgspec.Raw] | None = None
 
 
-class _Expired(Exception):  # noqa: N818 - a signal inside this module
+class _Expired(Exception):
     """The version to resume from is too old: list again."""
 
 
@@ -82,7 +91,7 @@ class Reflector(Generic[T]):
         self._version = ""
         self._streaming = True
         self._event: msgspec.json.Decoder[_Event[T]] = msgspec.json.Decoder(_Event[kind])  # type: ignore[valid-type]
-        self._page: msgspec.json.Decoder[_Page[T]] = msgspec.json.Decoder(_Page[kind])  # type: ignore[valid-type]
+        self._object: msgspec.json.Decoder[T] = msgspec.json.Decoder(kind)
         self._keep: Callable[[T], T] = kind_skeleton
 
     async def run(self) -> None:
@@ -182,9 +191,13 @@ class Reflector(Generic[T]):
                 raise _Expired
             if answer.status != 200:
                 raise answer.error()
-            page = self._page.decode(answer.body)
+            page = msgspec.json.decode(answer.body, type=_Page)
             changes: list[tuple[Change, T]] = []
-            for found in page.items or ():
+            for item in page.items or ():
+                try:
+                    found = self._object.decode(item)
+                except msgspec.ValidationError as error:
+                    found = self._bare(msgspec.json.decode(item, type=_BareObject), error)
                 seen[found.metadata.uid] = self._keep(found)
                 changes.append(("ADDED", found))
             self._emit(changes)
@@ -245,13 +258,27 @@ class Reflector(Generic[T]):
             self._sink(changes)
 
     def _decode(self, line: bytes) -> "_Event[T]":
-        event = self._event.decode(line)
-        if event.type == "ERROR":
-            status = msgspec.json.decode(line, type=_ErrorEvent).object
-            if status.code == 410:
-                raise _Expired
-            raise ApiError(status.code, status.reason, status.message)
-        return event
+        """Decode one line of a watch. An ERROR carries a Status, whose ``status`` is a text: it does not fit our kinds."""
+        try:
+            event = self._event.decode(line)
+        except msgspec.ValidationError as error:
+            bare = msgspec.json.decode(line, type=_BareEvent)
+            if bare.type != "ERROR":
+                return _Event(bare.type, self._bare(bare.object, error))
+        else:
+            if event.type != "ERROR":
+                return event
+        status = msgspec.json.decode(line, type=_ErrorEvent).object
+        if status.code == 410:
+            raise _Expired
+        raise ApiError(status.code, status.reason, status.message)
+
+    def _bare(self, found: _BareObject, error: msgspec.ValidationError) -> T:
+        """Return an object that we cannot read with its metadata alone: it must not stop the others."""
+        log.warning(
+            "%s %s/%s cannot be read and counts as empty: %s", self.path, found.metadata.namespace, found.metadata.name, error
+        )
+        return self.kind(metadata=found.metadata)
 
     async def _check(self, answer: aiohttp.ClientResponse) -> None:
         if answer.status == 200:
