@@ -87,10 +87,8 @@ class Objects:
 
     def create(self, kind: str | Resource, obj: Json, namespace: str | None = None, *, dry_run: bool = False) -> Json:
         """Store a new object and return it completed. Raises 400, 404 (namespace), 409 and 422 ApiErrors."""
-        resource, metadata = (
-            self.resource(kind),
-            {key: value for key, value in (obj.get("metadata") or {}).items() if key not in _SERVERS},
-        )
+        resource = self.resource(kind)
+        metadata = {key: value for key, value in (obj.get("metadata") or {}).items() if key not in _SERVERS}
         if not metadata.get("name") and metadata.get("generateName"):
             metadata["name"] = metadata["generateName"] + "".join(self._random.choices("bcdfghjklmnpqrstvwxz2456789", k=5))
         name = metadata.get("name") or ""
@@ -105,9 +103,8 @@ class Objects:
             raise ApiError(
                 409, "AlreadyExists", f'{resource.name} "{name}" already exists', {"name": name, "kind": resource.plural}
             )
-        metadata |= {"uid": str(uuid.uuid4()), "creationTimestamp": self.now()} | (
-            {"generation": 1} if resource.generation else {}
-        )
+        metadata |= {"uid": str(uuid.uuid4()), "creationTimestamp": self.now()}
+        metadata |= {"generation": 1} if resource.generation else {}
         made = self._admitted(resource, {**obj, "apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata})
         made = self._checked(resource, made)
         return made if dry_run else self._put(resource, made)
@@ -117,9 +114,8 @@ class Objects:
         resource, metadata = self.resource(kind), obj.get("metadata") or {}
         old = self.get(resource, metadata.get("name", ""), metadata.get("namespace"))
         if not metadata.get("resourceVersion") and not resource.blind_update:
-            raise invalid(
-                resource.kind, metadata["name"], "metadata.resourceVersion: Invalid value: 0x0: must be specified for an update"
-            )
+            text = "metadata.resourceVersion: Invalid value: 0x0: must be specified for an update"
+            raise invalid(resource.kind, metadata["name"], text)
         pods.check_preconditions(resource.name, old, {key: metadata[key] for key in ("uid",) if key in metadata})
         return self._replace(resource, old, obj, subresource, dry_run=dry_run)
 
@@ -188,9 +184,8 @@ class Objects:
         if budget is not None:
             status = budget["status"] | {"disruptionsAllowed": budget["status"]["disruptionsAllowed"] - 1}
             self.update("poddisruptionbudgets", budget | {"status": status}, "status")
-        status = pods.with_condition(
-            pod["status"], "DisruptionTarget", "True", self.now(), "EvictionByEvictionAPI", "Eviction API: evicting"
-        )
+        why = ("EvictionByEvictionAPI", "Eviction API: evicting")
+        status = pods.with_condition(pod["status"], "DisruptionTarget", "True", self.now(), *why)
         self.store.put("pods", (namespace, name), pod | {"status": status})
         self.delete("pods", name, namespace, {key: value for key, value in options.items() if key != "preconditions"})
 
@@ -204,7 +199,7 @@ class Objects:
             self.resources[resource.plural] = resource
 
     def _put(self, resource: Resource, obj: Json) -> Json:
-        stored = self.store.put(resource.storage, _key(resource, obj["metadata"]["name"], obj["metadata"].get("namespace")), obj)
+        stored = self.store.put(resource.storage, _key_of(resource, obj), obj)
         if resource.kind == "CustomResourceDefinition":
             self._serve(from_crd(stored))
         entries = self.store.collections["events"].entries
@@ -214,9 +209,7 @@ class Objects:
         return stored
 
     def _remove(self, resource: Resource, last: Json) -> Json:
-        return self.store.remove(
-            resource.storage, _key(resource, last["metadata"]["name"], last["metadata"].get("namespace")), last
-        )
+        return self.store.remove(resource.storage, _key_of(resource, last), last)
 
     def _empty(self, namespace: str) -> None:
         for storage, collection in self.store.collections.items():
@@ -238,9 +231,8 @@ class Objects:
         else:
             made = {**new, "apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
             if "status" in resource.subresources:
-                made = {key: value for key, value in made.items() if key != "status"} | {
-                    key: old[key] for key in ("status",) if key in old
-                }
+                made.pop("status", None)
+                made |= {"status": old["status"]} if "status" in old else {}
             if resource.name == "pods":
                 pods.check_update(old, made)
         made = self._checked(resource, made)
@@ -261,11 +253,8 @@ class Objects:
                 both = {name: obj.get(names[0]) or obj.get(names[1]) for names in _EVENT_NAMES for name in names}
                 return {"lastTimestamp": self.now()} | obj | {key: value for key, value in both.items() if value}
             case "CustomResourceDefinition":
-                conditions = [
-                    {"type": kind, "status": "True", "lastTransitionTime": self.now()}
-                    for kind in ("NamesAccepted", "Established")
-                ]
-                return obj | {"status": {"conditions": conditions, "acceptedNames": obj["spec"]["names"]}}
+                status = pods.with_condition({"acceptedNames": obj["spec"]["names"]}, "Established", "True", self.now())
+                return obj | {"status": pods.with_condition(status, "NamesAccepted", "True", self.now())}
             case "Namespace":
                 return obj | {"status": {"phase": "Active"}}
             case "Node":  # a kubelet brings its status along
@@ -286,6 +275,10 @@ def _key(resource: Resource, name: str, namespace: str | None) -> tuple[str, str
     return (namespace or "default", name) if resource.namespaced else ("", name)
 
 
+def _key_of(resource: Resource, obj: Json) -> tuple[str, str]:
+    return _key(resource, obj["metadata"]["name"], obj["metadata"].get("namespace"))
+
+
 def _defaulted(value: Any, schema: Json) -> Any:
     """`value` with the defaults of its CRD's schema filled in, at every level."""
     if isinstance(value, list):
@@ -302,13 +295,9 @@ def _check_metadata(resource: Resource, metadata: Json) -> None:
     if not name:
         raise invalid(resource.kind, "", "metadata.name: Required value: name or generateName is required")
     if not _NAME.fullmatch(name):
-        raise invalid(
-            resource.kind, name, f"metadata.name: Invalid value: {name!r}: a lowercase RFC 1123 subdomain has a-z, 0-9, '-', '.'"
-        )
+        text = f"metadata.name: Invalid value: {name!r}: a lowercase RFC 1123 subdomain has a-z, 0-9, '-' and '.'"
+        raise invalid(resource.kind, name, text)
     for key, value in (metadata.get("labels") or {}).items():
         if not isinstance(value, str) or not _LABEL.fullmatch(value):
-            raise invalid(
-                resource.kind,
-                name,
-                f"metadata.labels: Invalid value: {value!r}: the value of {key} must be no more than 63 bytes",
-            )
+            text = f"metadata.labels: Invalid value: {value!r}: the value of {key} must be no more than 63 bytes"
+            raise invalid(resource.kind, name, text)

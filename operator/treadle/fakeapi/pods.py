@@ -6,7 +6,6 @@ Pure functions on manifests. The answers are those of pkg/registry/core/pod of K
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from treadle.core import resources
 from treadle.fakeapi.errors import ApiError, Json, conflict, invalid
 from treadle.fakeapi.selectors import selector_test
 
@@ -141,23 +140,3 @@ def charged_budget(pod: Json, budgets: Iterable[Json]) -> Json | None:
     causes = [{"reason": "DisruptionBudget", "message": f"The disruption budget {name} {why}"}]
     refusal = "Cannot evict pod as it would violate the pod's disruption budget."
     raise ApiError(429, "TooManyRequests", refusal, {"causes": causes}, retry_after=None if seen else 10)
-
-
-def requests(pod: Json) -> dict[str, int]:
-    """What a kubelet charges: the sum of what runs together, the largest init phase if that is more, and the overhead (KEP-753, KEP-2837).
-
-    cpu in milli-units, everything else in base units.
-    """
-    spec, running, peak = pod["spec"], dict[str, int](), dict[str, int]()
-    starting = [(item, item.get("restartPolicy") == "Always") for item in spec.get("initContainers") or ()]
-    for container, stays in [*starting, *((item, True) for item in spec["containers"])]:
-        for key, value in _amounts((container.get("resources") or {}).get("requests")).items():
-            peak[key] = max(peak.get(key, 0), running.get(key, 0) + value)
-            running[key] = running.get(key, 0) + (value if stays else 0)
-    total = peak | _amounts((spec.get("resources") or {}).get("requests"))
-    extra = _amounts(spec.get("overhead"))
-    return {key: total.get(key, 0) + extra.get(key, 0) for key in {*total, *extra}}
-
-
-def _amounts(quantities: Mapping[str, Any] | None) -> dict[str, int]:
-    return {key: resources.amount(key, value) for key, value in (quantities or {}).items()}

@@ -1,5 +1,6 @@
 """The table of what is served: built-in kinds as far as a scheduler meets them, and custom kinds read from their CRDs."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,78 +40,65 @@ class Resource:
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
 
-def _built_in(kind: str, group: str = "", short: str = "", *, fields: str = "", columns: str = "", **more: Any) -> Resource:
-    plural = "priorityclasses" if kind == "PriorityClass" else f"{kind.lower()}s"
-    shown = [column.split("=") for column in columns.split()]
-    more["columns"] = tuple(
-        {"name": name, "type": "string", "jsonPath": path} for name, path in (*shown, ("Age", ".metadata.creationTimestamp"))
-    )
-    more["fields"] = {name: tuple(name.split(".")) for name in ("metadata.name", "metadata.namespace", *fields.split())}
-    return Resource(plural, kind, group, short=tuple(short.split()), **{"storage": plural} | more)
-
-
+# kind | group | short names | what it has | field selectors | printer columns
+_TABLE = """
+Namespace || ns | cluster status | status.phase | Status=.status.phase
+Node || no | cluster status | spec.unschedulable |
+Pod || po | all status binding eviction resize generation | POD |
+Event || ev || EVENT | Type=.type Reason=.reason Kind=.involvedObject.kind Object=.involvedObject.name Message=.message
+Event | events.k8s.io ||| EVENT | Type=.type Reason=.reason Kind=.involvedObject.kind Object=.involvedObject.name Message=.message
+ConfigMap || cm |||
+Service || svc | status ||
+ServiceAccount || sa |||
+Lease | coordination.k8s.io || versioned || Holder=.spec.holderIdentity
+PodDisruptionBudget | policy | pdb | status generation || MinAvailable=.spec.minAvailable Allowed=.status.disruptionsAllowed
+PriorityClass | scheduling.k8s.io | pc | cluster generation || Value=.value Default=.globalDefault
+CustomResourceDefinition | apiextensions.k8s.io | crd crds | cluster status ||
+"""
 _POD = "spec.nodeName spec.schedulerName spec.restartPolicy spec.serviceAccountName status.phase status.podIP status.nominatedNodeName"
 _EVENT = "reason type reportingComponent involvedObject.kind involvedObject.namespace involvedObject.name involvedObject.uid"
-_EVENT_COLUMNS = "Type=.type Reason=.reason Kind=.involvedObject.kind Object=.involvedObject.name Message=.message"
-_BUDGET = "MinAvailable=.spec.minAvailable MaxUnavailable=.spec.maxUnavailable Allowed=.status.disruptionsAllowed"
-_PART: Json = {"subresources": ("status",)}
 
-BUILT_IN = (
-    _built_in("Namespace", short="ns", fields="status.phase", columns="Status=.status.phase", namespaced=False, **_PART),
-    _built_in("Node", short="no", fields="spec.unschedulable", namespaced=False, **_PART),
-    _built_in(
-        "Pod",
-        "",
-        "po",
-        fields=_POD,
-        generation=True,
-        subresources=("status", "binding", "eviction", "resize"),
-        categories=("all",),
-    ),
-    _built_in("Event", "", "ev", fields=_EVENT, columns=_EVENT_COLUMNS),
-    _built_in("Event", "events.k8s.io", fields=_EVENT, columns=_EVENT_COLUMNS),
-    _built_in("ConfigMap", short="cm"),
-    _built_in("Service", short="svc", **_PART),
-    _built_in("ServiceAccount", short="sa"),
-    _built_in("Lease", "coordination.k8s.io", columns="Holder=.spec.holderIdentity", blind_update=False),
-    _built_in("PodDisruptionBudget", "policy", "pdb", columns=_BUDGET, generation=True, **_PART),
-    _built_in(
-        "PriorityClass",
-        "scheduling.k8s.io",
-        "pc",
-        columns="Value=.value Default=.globalDefault",
-        namespaced=False,
-        generation=True,
-    ),
-    _built_in("CustomResourceDefinition", "apiextensions.k8s.io", "crd crds", namespaced=False, **_PART),
-)
+
+def _built_in(row: str) -> Resource:
+    kind, group, short, has, fields, columns = (cell.strip() for cell in row.split("|"))
+    plural = "priorityclasses" if kind == "PriorityClass" else f"{kind.lower()}s"
+    shown = (*(column.split("=") for column in columns.split()), ("Age", ".metadata.creationTimestamp"))
+    return Resource(
+        *(plural, kind, group),
+        namespaced="cluster" not in has,
+        short=tuple(short.split()),
+        subresources=tuple(part for part in ("status", "binding", "eviction", "resize") if part in has),
+        fields=_fields(fields.replace("POD", _POD).replace("EVENT", _EVENT).split()),
+        columns=tuple({"name": name, "type": "string", "jsonPath": path} for name, path in shown),
+        categories=("all",) if "all" in has.split() else (),
+        generation="generation" in has,
+        blind_update="versioned" not in has,
+        storage=plural,
+    )
+
+
+def _fields(dotted: Iterable[str]) -> dict[str, Path]:
+    return {name: tuple(name.split(".")) for name in ("metadata.name", "metadata.namespace", *dotted)}
 
 
 def from_crd(crd: Json) -> Resource:
     """The resource that a CustomResourceDefinition describes, at its storage version."""
     spec, names = crd["spec"], crd["spec"]["names"]
     version: Json = next(version for version in spec["versions"] if version["storage"])
-    selectable = [item["jsonPath"].lstrip(".") for item in version.get("selectableFields", ())]
-    more = {
-        "version": version["name"],
-        "namespaced": spec["scope"] == "Namespaced",
-        "generation": True,
-        "blind_update": False,
-        "custom": True,
-    }
     age = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
     return Resource(
-        names["plural"],
-        names["kind"],
-        spec["group"],
+        *(names["plural"], names["kind"], spec["group"], version["name"]),
+        namespaced=spec["scope"] == "Namespaced",
         short=tuple(names.get("shortNames", ())),
         subresources=tuple(version.get("subresources", ())),
-        fields={name: tuple(name.split(".")) for name in ("metadata.name", "metadata.namespace", *selectable)},
+        fields=_fields(item["jsonPath"].lstrip(".") for item in version.get("selectableFields", ())),
         columns=tuple(version.get("additionalPrinterColumns", (age,))),
         categories=tuple(names.get("categories", ())),
+        generation=True,
+        blind_update=False,
+        custom=True,
         schema=version.get("schema", {}).get("openAPIV3Schema", {}),
         storage=f"{names['plural']}.{spec['group']}",
-        **more,
     )
 
 
@@ -119,3 +107,6 @@ def lookup(obj: Any, path: Path) -> Any:
     for part in path:
         obj = obj.get(part) if isinstance(obj, dict) else None
     return obj
+
+
+BUILT_IN = tuple(_built_in(row) for row in _TABLE.strip().splitlines())

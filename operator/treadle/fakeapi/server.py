@@ -20,7 +20,7 @@ from treadle.fakeapi.objects import Objects
 from treadle.fakeapi.patch import APPLY
 from treadle.fakeapi.resources import Resource
 from treadle.fakeapi.selectors import Test, selecting
-from treadle.fakeapi.store import encode
+from treadle.fakeapi.store import Entry, encode
 from treadle.fakeapi.table import table
 
 Target = tuple[Resource, str | None, str, str]
@@ -90,6 +90,8 @@ class FakeApi(Objects):
             if found is not None:
                 return _json(found)
             return await self._answer(request, self._target(path))
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            return web.json_response(bad_request(f"the request cannot be understood: {error!r}").status(), status=400)
         except ApiError as error:
             headers = {"Retry-After": str(error.retry_after)} if error.retry_after else None
             return web.json_response(error.status(), status=error.code, headers=headers)
@@ -99,65 +101,67 @@ class FakeApi(Objects):
         namespace = None
         if len(rest) > 2 and rest[0] == "namespaces" and rest[2] != "status":
             namespace, rest = rest[1], rest[2:]
-        resource = self.resources.get(rest[0] + group) if rest else None
+        plural, name, part, *more = [*rest, "", "", ""]
+        resource = self.resources.get(plural + group)
         if (
             resource is None
             or resource.api_version not in "/".join(path)
-            or len(rest) > 3
-            or (rest[2:] and rest[2] not in resource.subresources)
+            or any(more)
+            or part not in {"", *resource.subresources}
         ):
             raise ApiError(404, "NotFound", "the server could not find the requested resource")
-        name, part = [*rest[1:], "", ""][:2]
         return resource, namespace, name, part
 
     async def _answer(self, request: web.BaseRequest, target: Target) -> web.StreamResponse:
         resource, namespace, name, part = target
         query = request.query if request.query_string else {}
         dry = "dryRun" in query
-        match request.method, bool(name):
-            case "GET", True:
-                entry = self.entry(resource, name, namespace)
-                return self._shown(request, resource, [entry.obj]) or web.Response(
-                    body=entry.raw, content_type="application/json"
-                )
-            case "GET", False:
+        body = await _body(request) if request.can_read_body else {}
+        match request.method, bool(name), part:
+            case "GET", True, _:
+                return self._shown(request, resource, [self.entry(resource, name, namespace)], {}, None)
+            case "GET", False, _:
                 test = selecting(resource, namespace, query.get("labelSelector", ""), query.get("fieldSelector", ""))
                 watch = query.get("watch") in {"1", "true"}
                 return await self._watch(request, resource, test) if watch else self._listed(request, resource, test)
-            case "DELETE", True:
-                options = await _body(request) or {}
-                options |= {"gracePeriodSeconds": int(query["gracePeriodSeconds"])} if "gracePeriodSeconds" in query else {}
-                obj, gone = self.delete(resource, name, namespace, options | ({"dryRun": ["All"]} if dry else {}))
+            case "DELETE", True, "":
+                body |= {key: int(query[key]) for key in ("gracePeriodSeconds",) if key in query} | (
+                    {"dryRun": True} if dry else {}
+                )
+                obj, gone = self.delete(resource, name, namespace, body)
                 details = {"name": name, "group": resource.group, "kind": resource.plural, "uid": obj["metadata"]["uid"]}
                 return _json(_success(details) if gone and resource.name != "pods" else obj)
-            case "POST", False:
-                return _json(self.create(resource, await _body(request), namespace, dry_run=dry), 201)
-            case "POST", True if part == "binding":
-                self.bind(name, await _body(request), namespace or "default", dry_run=dry)
-                return _json(_success(code=201), 201)
-            case "POST", True if part == "eviction":
-                self.evict(name, await _body(request), namespace or "default")
-                return _json(_success(code=201), 201)
-            case "PUT", True:
-                body = await _body(request)
-                metadata = {"name": name, **({"namespace": namespace} if namespace else {})} | (body.get("metadata") or {})
+            case "POST", False, _:
+                return _json(self.create(resource, body, namespace, dry_run=dry), 201)
+            case "POST", True, "binding":
+                self.bind(name, body, namespace or "default", dry_run=dry)
+                return _json(_success(), 201)
+            case "POST", True, "eviction":
+                self.evict(name, body, namespace or "default")
+                return _json(_success(), 201)
+            case "PUT", True, _:
+                metadata = {"name": name, "namespace": namespace} | (body.get("metadata") or {})
                 if metadata["name"] != name:
                     raise bad_request(f"the name of the object ({metadata['name']}) does not match the name on the URL ({name})")
                 return _json(self.update(resource, {**body, "metadata": metadata}, part, dry_run=dry))
-            case "PATCH", True:
-                patch, kind = await _body(request), request.content_type
-                missing = kind == APPLY and (namespace or "", name) not in self.store.collections[resource.storage].entries
-                made = self.patch(resource, name, patch, namespace, subresource=part, content_type=kind, dry_run=dry)
-                return _json(made, 201 if missing else 200)
+            case "PATCH", True, _:
+                made = self.patch(
+                    resource, name, body, namespace, subresource=part, content_type=request.content_type, dry_run=dry
+                )
+                return _json(made)
         raise ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
 
     def _shown(
-        self, request: web.BaseRequest, resource: Resource, objects: list[Json], metadata: Json | None = None
-    ) -> web.Response | None:
-        """The objects as a table, where the client asks for one."""
-        if "as=Table" not in request.headers.get("Accept", ""):
-            return None
-        return _json(table(resource, objects, self.clock(), metadata or {}, whole=request.query.get("includeObject") == "Object"))
+        self, request: web.BaseRequest, resource: Resource, entries: list[Entry], metadata: Json, head: Json | None
+    ) -> web.Response:
+        """One object (`head` is None) or a list of them, or a table where the client asks for one."""
+        if "as=Table" in request.headers.get("Accept", ""):
+            whole = request.query.get("includeObject") == "Object"
+            return _json(table(resource, [entry.obj for entry in entries], self.clock(), metadata, whole=whole))
+        body = b",".join(entry.raw for entry in entries)
+        if head is not None:
+            body = encode(head)[:-1] + b',"items":[' + body + b"]}"
+        return web.Response(body=body, content_type="application/json")
 
     def _listed(self, request: web.BaseRequest, resource: Resource, test: Test | None) -> web.Response:
         entries, query = self.store.collections[resource.storage].entries, request.query
@@ -173,12 +177,8 @@ class FakeApi(Objects):
             token = base64.urlsafe_b64encode(encode([version, *chosen[limit - 1]])).decode()
             metadata |= {"continue": token} | ({"remainingItemCount": len(chosen) - limit} if test is None else {})
             chosen = chosen[:limit]
-        shown = self._shown(request, resource, [entries[key].obj for key in chosen], metadata)
-        if shown is not None:
-            return shown
-        head = encode({"kind": f"{resource.kind}List", "apiVersion": resource.api_version, "metadata": metadata})
-        body = head[:-1] + b',"items":[' + b",".join(entries[key].raw for key in chosen) + b"]}"
-        return web.Response(body=body, content_type="application/json")
+        head = {"kind": f"{resource.kind}List", "apiVersion": resource.api_version, "metadata": metadata}
+        return self._shown(request, resource, [entries[key] for key in chosen], metadata, head)
 
     async def _watch(self, request: web.BaseRequest, resource: Resource, test: Test | None) -> web.StreamResponse:
         query, collection, cuts = request.query, self.store.collections[resource.storage], self._cuts
@@ -188,18 +188,16 @@ class FakeApi(Objects):
             raise invalid("ListOptions", "", text)
         as_table = "as=Table" in request.headers.get("Accept", "")
 
-        def line(kind: str, raw: bytes, obj: Json) -> bytes:
-            return b'{"type":"%s","object":%s}\n' % (
-                kind.encode(),
-                encode(table(resource, [obj], self.clock(), {})) if as_table else raw,
-            )
+        def line(kind: str, entry: Entry) -> bytes:
+            raw = encode(table(resource, [entry.obj], self.clock(), {})) if as_table else entry.raw
+            return b'{"type":"%s","object":%s}\n' % (kind.encode(), raw)
 
         version = int(query.get("resourceVersion") or 0)
         lines = []
         if streaming or not version:
             version = self.store.version
             chosen = (collection.entries[key] for key in sorted(collection.entries))
-            lines = [line("ADDED", entry.raw, entry.obj) for entry in chosen if test is None or test(entry.obj)]
+            lines = [line("ADDED", entry) for entry in chosen if test is None or test(entry.obj)]
             lines += [_bookmark(resource, version, {"k8s.io/initial-events-end": "true"})] if streaming and bookmarks else []
         told = version
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
@@ -212,7 +210,7 @@ class FakeApi(Objects):
                 waker.clear()
                 events = collection.since(version)
                 seen = filter(None, (event.seen_through(test) for event in events))
-                lines += [line(kind, entry.raw, entry.obj) for kind, entry in seen]
+                lines += [line(kind, entry) for kind, entry in seen]
                 version = events[-1].version if events else version
                 if lines:
                     await response.write(b"".join(lines))
@@ -242,9 +240,8 @@ def _json(body: Json, status: int = 200) -> web.Response:
     return web.Response(body=encode(body), status=status, content_type="application/json")
 
 
-def _success(details: Json | None = None, code: int = 200) -> Json:
-    body: Json = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": code}
-    return body | ({"details": details} if details else {})
+def _success(details: Json | None = None) -> Json:
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details or {}}
 
 
 async def _body(request: web.BaseRequest) -> Any:
