@@ -17,6 +17,10 @@ class Wire(msgspec.Struct, gc=False, rename="camel"):
     """The base: camelCase on the wire, unknown fields skipped."""
 
 
+class Present(Wire):
+    """An object of which only its presence matters."""
+
+
 class OwnerReference(Wire):
     kind: str = ""
     name: str = ""
@@ -97,12 +101,12 @@ class SpreadConstraint(Wire):
 
 
 class Volume(Wire):
-    persistent_volume_claim: msgspec.Raw | None = None
-    ephemeral: msgspec.Raw | None = None
-    gce_persistent_disk: msgspec.Raw | None = None
-    aws_elastic_block_store: msgspec.Raw | None = None
-    iscsi: msgspec.Raw | None = None
-    rbd: msgspec.Raw | None = None
+    persistent_volume_claim: Present | None = None
+    ephemeral: Present | None = None
+    gce_persistent_disk: Present | None = None
+    aws_elastic_block_store: Present | None = None
+    iscsi: Present | None = None
+    rbd: Present | None = None
 
 
 class SchedulingGate(Wire):
