@@ -72,8 +72,8 @@ async def test_apply_on_the_server_creates_and_merges(api: FakeApi, kubectl: Kub
 
 
 async def test_a_bad_queue_is_refused_with_the_field(kubectl: Kubectl) -> None:
-    out = await kubectl("apply", "-f", "-", stdin=MANIFEST.replace('weight: "2"', 'weigth: "2"'), code=1)
-    assert "spec.fair.weigth: unknown field, did you mean weight?" in out
+    out = await kubectl("apply", "-f", "-", stdin=MANIFEST.replace('weight: "2"', 'weights: "2"'), code=1)
+    assert "spec.fair.weights: unknown field, did you mean weight?" in out
 
 
 async def test_get_prints_the_columns_that_help(api: FakeApi, kubectl: Kubectl) -> None:
