@@ -134,5 +134,9 @@ class Application:
                 total[position] += value * len(ask.pods)
         return total
 
+    def __lt__(self, other: object) -> bool:
+        """Never: names make keys differ, so only an entry left by a vanished namesake ties with ours, and it is dropped anyway."""
+        return False
+
     def __repr__(self) -> str:
         return f"Application({self.id})"

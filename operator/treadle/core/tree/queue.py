@@ -114,5 +114,9 @@ class Queue:
             found.extend(queue.children.values())
         return found
 
+    def __lt__(self, other: object) -> bool:
+        """Never: paths make keys differ, so only an entry left by a vanished namesake ties with ours, and it is dropped anyway."""
+        return False
+
     def __repr__(self) -> str:
         return f"Queue({self.path})"

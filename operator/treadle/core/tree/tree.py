@@ -62,9 +62,9 @@ class QueueTree:
         self.unsettled = False
         self.problems = {}
         wanted = dict(self.defined)
-        if not any(path != ROOT for path in wanted):
-            wanted[DEFAULT_QUEUE] = QueueSpec(DEFAULT_QUEUE)
-        wanted.setdefault(ROOT, QueueSpec(ROOT))
+        root = wanted.setdefault(ROOT, QueueSpec(ROOT))
+        if len(wanted) == 1:
+            wanted[DEFAULT_QUEUE] = QueueSpec(DEFAULT_QUEUE, policy="fair" if root.policy == "fair" else "drf")
         parents = {spec.parent for spec in wanted.values()}
         for path in sorted(wanted, key=lambda path: (path.count("."), path)):
             try:

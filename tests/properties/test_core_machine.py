@@ -1,0 +1,227 @@
+"""Whatever happens in whatever order: the sums agree, no node and no queue is over what it may hold, nobody is forgotten.
+
+The core checks its own invariants after every step. Here a second, naive reading of the rules checks its decisions: by brute force
+over all nodes and queues, without any of the core's orders, caches or parked lists.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import hypothesis.strategies as st
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
+
+from core.builders import Scenario, a_pod, limits, replaced
+from treadle.core.effects import Bind
+from treadle.core.events import PodSeen
+from treadle.core.model import NO_CONSTRAINTS, Constraints, HostPort, Taint, Toleration
+from treadle.core.nodes.filters import host_ports, static_refusal
+from treadle.core.pods import PodState
+from treadle.core.state import State
+from treadle.core.tree.application import Application, Ask
+from treadle.core.tree.queue import Queue
+
+QUEUES = ["root.a", "root.b", "root.b.x", "root.b.y", "root.c", "root.c.z", "root.default"]
+NODES = ["n0", "n1", "n2", "n3"]
+CONSTRAINTS = [
+    NO_CONSTRAINTS,
+    Constraints(selector=(("zone", "a"),)),
+    Constraints(tolerations=(Toleration("gpu", "Exists"),)),
+    Constraints(host_ports=(HostPort("0.0.0.0", "TCP", 80),)),
+    Constraints(unsupported=("spec.resourceClaims",)),
+]
+policies = st.sampled_from(["drf", "drf", "fair", "fifo"])
+maxima = st.sampled_from([{}, {}, limits(cpu="3"), limits(cpu="50%", memory="50%"), limits(memory="4Gi"), limits(pods="2")])
+minima = st.sampled_from([{}, {}, limits(cpu="1", memory="1Gi")])
+
+
+def can_take(state: State, ask: Ask, row: int) -> bool:
+    """Whether a node takes a pod, by the rules alone."""
+    spec = state.nodes.specs[row]
+    shape = ask.shape
+    return (
+        spec is not None
+        and not static_refusal(spec, shape.constraints)
+        and all(state.nodes.free[row][position] >= value for position, value in shape.demand)
+        and host_ports.free(shape.constraints.host_ports, state.nodes.ports[row])
+    )
+
+
+def within_maxima(ask: Ask) -> bool:
+    return all(queue.usage[position] + value <= queue.maximum[position] for queue in ask.application.chain for position, value in ask.shape.demand)
+
+
+def placeable(state: State, ask: Ask) -> bool:
+    return not ask.shape.constraints.unsupported and within_maxima(ask) and any(can_take(state, ask, row) for row in range(len(state.nodes)))
+
+
+def naive_choice(state: State, queue: Queue) -> Application | None:
+    """Who is next: a full sort at every level, the first that has anything placeable."""
+    for child in sorted(queue.children.values(), key=queue.rank):
+        found = naive_choice(state, child)
+        if found is not None:
+            return found
+    for application in sorted(queue.applications.values(), key=queue.rank):
+        if any(placeable(state, ask) for ask in application.asks.values()):
+            return application
+    return None
+
+
+class CoreMachine(RuleBasedStateMachine):
+    pods: Bundle[str] = Bundle("pods")
+    binds: Bundle[Bind] = Bundle("binds")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scenario = Scenario()
+        self.number = 0
+
+    @rule(name=st.sampled_from(NODES), cpu=st.integers(0, 6), memory=st.integers(0, 12), pods=st.integers(0, 6), zone=st.sampled_from("ab"), odd=st.integers(0, 7))
+    def node(self, name: str, cpu: int, memory: int, pods: int, zone: str, odd: int) -> None:
+        taints = (Taint("gpu", "", "NoSchedule"),) if odd == 0 else ()
+        extra = {"gpu": 2} if odd in {0, 1} else {}
+        self.scenario.node(name, cpu=cpu, memory=memory, pods=pods, labels={"zone": zone}, taints=taints, unschedulable=odd == 7, resources=extra)
+
+    @rule(name=st.sampled_from(NODES))
+    def no_node(self, name: str) -> None:
+        self.scenario.without_node(name)
+
+    @rule(path=st.sampled_from([*QUEUES, "root"]), weight=st.sampled_from([0.0, 0.5, 1.0, 3.0]), policy=policies, maximum=maxima, minimum=minima, running=st.integers(0, 9))
+    def queue(self, path: str, weight: float, policy: str, maximum: Any, minimum: Any, running: int) -> None:
+        fields = {} if path == "root" else {"maximum": maximum, "minimum": minimum}
+        self.scenario.queue(path, weight=weight, policy=policy, running=running > 0, **fields)
+
+    @rule(path=st.sampled_from(QUEUES))
+    def no_queue(self, path: str) -> None:
+        self.scenario.without_queue(path)
+
+    @rule(name=st.integers(0, 3), queue=st.sampled_from(["", *QUEUES]), priority=st.integers(-1, 1))
+    def application(self, name: int, queue: str, priority: int) -> None:
+        self.scenario.application(f"app{name}", queue, priority)
+
+    @rule(name=st.integers(0, 3))
+    def no_application(self, name: int) -> None:
+        self.scenario.without_application(f"app{name}")
+
+    @rule(queue=st.sampled_from(["", *QUEUES]))
+    def namespace(self, queue: str) -> None:
+        self.scenario.namespace("ns", queue)
+
+    @rule(
+        target=pods,
+        count=st.integers(1, 5),
+        queue=st.sampled_from(["", "nowhere", "root", *QUEUES]),
+        application=st.integers(0, 3),
+        cpu=st.integers(0, 3),
+        memory=st.integers(0, 4),
+        constraints=st.sampled_from(CONSTRAINTS),
+        priority=st.integers(0, 1),
+        gpu=st.sampled_from([0, 0, 1]),
+        gated=st.sampled_from([False, False, True]),
+    )
+    def new_pods(self, count: int, queue: str, application: int, cpu: int, memory: int, constraints: Constraints, priority: int, gpu: int, gated: bool) -> Any:
+        names = []
+        for _ in range(count):
+            self.number += 1
+            names.append(f"pod-{self.number}")
+            self.scenario.pod(
+                names[-1], queue, f"app{application}", cpu=cpu, memory=memory, constraints=constraints, priority=priority, gated=gated,
+                resources={"gpu": gpu} if gpu else {}, created=float(self.number),
+            )  # fmt: skip
+        return multiple(*names)
+
+    @rule(node=st.sampled_from([*NODES, "unheard-of"]), cpu=st.integers(0, 3), ours=st.booleans())
+    def pod_bound_by_somebody(self, node: str, cpu: int, ours: bool) -> None:
+        self.number += 1
+        self.scenario.pod(f"pod-{self.number}", "root.a", "app0", scheduler="treadle" if ours else "other", node=node, cpu=cpu, memory=0)
+
+    @rule(name=consumes(pods))
+    def pod_goes(self, name: str) -> None:
+        self.scenario.gone(name)
+
+    @rule(name=pods, gated=st.booleans(), deleting=st.booleans(), cpu=st.integers(0, 3), queue=st.sampled_from(QUEUES))
+    def pod_changes(self, name: str, gated: bool, deleting: bool, cpu: int, queue: str) -> None:
+        record = self.scenario.core.state.pods.get(name)
+        if record is not None:
+            changed = a_pod(name, queue, record.spec.application.partition("/")[2], cpu=cpu, gated=gated and not record.spec.node, deleting=deleting, node=record.spec.node)
+            self.scenario.tell(PodSeen(replaced(changed, created=record.spec.created)))
+
+    @rule(target=binds, budget=st.sampled_from([1, 3, 1000]))
+    def plan(self, budget: int) -> Any:
+        return multiple(*self.scenario.plan(budget))
+
+    @rule(target=binds)
+    def plan_as_the_naive_reading_would(self) -> Any:
+        """One decision at a time: the core chooses the application that a full sort would choose."""
+        made = []
+        state = self.scenario.core.state
+        for _ in range(6):
+            self.scenario.plan(0)
+            expected = naive_choice(state, state.tree.root)
+            binds = self.scenario.plan(1)
+            assert [bind.application for bind in binds] == ([expected.id] if expected is not None else [])
+            made += binds
+            if not binds:
+                break
+        return multiple(*made)
+
+    @rule(bind=consumes(binds))
+    def bind_confirmed(self, bind: Bind) -> None:
+        record = self.scenario.core.state.pods.get(bind.uid)
+        if record is not None and record.state is PodState.ASSUMED:
+            self.scenario.confirm([bind])
+
+    @rule(bind=consumes(binds), kind=st.sampled_from(["transient", "refused"]))
+    def bind_failed(self, bind: Bind, kind: str) -> None:
+        self.scenario.fail(bind, kind)
+
+    @rule(bind=consumes(binds), node=st.sampled_from(NODES))
+    def bound_elsewhere(self, bind: Bind, node: str) -> None:
+        record = self.scenario.core.state.pods.get(bind.uid)
+        if record is not None:
+            self.scenario.tell(PodSeen(replaced(record.spec, node=node)))
+
+    @rule(seconds=st.sampled_from([0.1, 1.0, 5.0, 100.0]))
+    def time_passes(self, seconds: float) -> None:
+        self.scenario.wait(seconds)
+
+    @rule(scoring=st.sampled_from(["Pack", "Spread"]), aliases=st.sampled_from([(), ("other",)]))
+    def scheduler(self, scoring: str, aliases: tuple[str, ...]) -> None:
+        self.scenario.scheduler(scoring=scoring, aliases=aliases)
+
+    @rule()
+    def nothing_placeable_is_left_after_a_full_plan(self) -> None:
+        self.scenario.wait(1.0).plan()
+        state = self.scenario.core.state
+        for record in state.pods.values():
+            if record.state is PodState.WAITING:
+                ask = record.ask
+                assert ask is not None
+                assert not ask.active
+                if ask.application.queue is not None:
+                    assert not placeable(state, ask), self.scenario.why(record.spec.uid)
+
+    @rule()
+    def shares_are_within_the_cluster_and_the_demand(self) -> None:
+        self.scenario.wait(1.0).plan(0)
+        core = self.scenario.core
+        core.refresh_shares()
+        state = core.state
+        for queue in state.tree.queues.values():
+            for position in state.cluster.counted:
+                assert 0 <= queue.fair_share[position] <= max(queue.demand[position], 0)
+
+    @invariant()
+    def every_waiting_pod_can_say_why(self) -> None:
+        core = self.scenario.core
+        for uid, record in core.state.pods.items():
+            if record.application is not None:
+                explanation = core.explain(uid)
+                assert explanation is not None
+                assert explanation.reason
+                assert explanation.message
+
+
+TestCore = CoreMachine.TestCase
+TestCore.settings = settings(max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
