@@ -15,7 +15,12 @@ def spec(name: str, **fields: Any) -> dict[str, Any]:
 
 
 def application(name: str, **fields: Any) -> dict[str, Any]:
-    return {"apiVersion": "treadle.dev/v1alpha1", "kind": "Application", "metadata": {"name": name, "namespace": "default"}, "spec": fields}
+    return {
+        "apiVersion": "treadle.dev/v1alpha1",
+        "kind": "Application",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": fields,
+    }
 
 
 REFUSED_QUEUES: list[tuple[dict[str, Any], str]] = [
@@ -80,7 +85,9 @@ ODD_BUT_FINE: list[dict[str, Any]] = [
 ]
 
 
-def test_bad_objects_get_clear_answers_and_the_scheduler_keeps_its_pace(fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path) -> None:
+def test_bad_objects_get_clear_answers_and_the_scheduler_keeps_its_pace(
+    fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
+) -> None:
     plane = fresh_control_plane()
     plane.apply_crds()
     plane.create_nodes(30, "32", "128Gi")
@@ -90,7 +97,10 @@ def test_bad_objects_get_clear_answers_and_the_scheduler_keeps_its_pace(fresh_co
     odd = {one["metadata"]["name"]: one for one in ODD_BUT_FINE}
     odd["unknown-labels"]["metadata"]["labels"] |= {"treadle.dev/colour": "blue", "treadle.dev/weight": "NaN"}
     odd["ten-thousand-labels"]["metadata"]["labels"] |= {f"example.com/label-{number}": str(number) for number in range(10_000)}
-    odd["long-values"]["metadata"]["annotations"] = {"treadle.dev/user": "u" * 100_000, "yunikorn.apache.org/user.info": "{" * 100_000}
+    odd["long-values"]["metadata"]["annotations"] = {
+        "treadle.dev/user": "u" * 100_000,
+        "yunikorn.apache.org/user.info": "{" * 100_000,
+    }
 
     with Treadle(plane.kubeconfig, tmp_path) as treadle:
         treadle.wait_ready()
@@ -121,7 +131,9 @@ def test_bad_objects_get_clear_answers_and_the_scheduler_keeps_its_pace(fresh_co
         assert "Traceback" not in treadle.log.read_text()
 
 
-def test_queues_that_contradict_one_another_are_answered_in_conditions(fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path) -> None:
+def test_queues_that_contradict_one_another_are_answered_in_conditions(
+    fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
+) -> None:
     plane = fresh_control_plane()
     plane.apply_crds()
     plane.create_nodes(5)
@@ -133,7 +145,12 @@ def test_queues_that_contradict_one_another_are_answered_in_conditions(fresh_con
 
     with Treadle(plane.kubeconfig, tmp_path) as treadle:
         treadle.wait_ready()
-        cluster.queues(queue("root.orphan.child"), queue("root.a", weight="2"), queue("root.b", schedulingPolicy="fair"), queue("root.b.c", schedulingPolicy="drf"))
+        cluster.queues(
+            queue("root.orphan.child"),
+            queue("root.a", weight="2"),
+            queue("root.b", schedulingPolicy="fair"),
+            queue("root.b.c", schedulingPolicy="drf"),
+        )
         eventually(lambda: reason("root.orphan.child") == ("False", "NoParent"), 30)
         eventually(lambda: reason("root.b.c") == ("False", "ParentPolicy"), 30)
         eventually(lambda: reason("root.a") == ("True", "InForce"), 30)
@@ -154,14 +171,23 @@ def test_queues_that_contradict_one_another_are_answered_in_conditions(fresh_con
         cluster.pods([pod("second", "root.a.below", "app-b")])
         cluster.wait_bound(1)
         plane.api("DELETE", "/apis/treadle.dev/v1alpha1/queues/root.a.below")
-        eventually(lambda: "root.a.below was deleted while it has 1 application" in cluster.condition("queues", "root.a", "Ready").get("message", ""), 60)
+        eventually(
+            lambda: (
+                "root.a.below was deleted while it has 1 application"
+                in cluster.condition("queues", "root.a", "Ready").get("message", "")
+            ),
+            60,
+        )
         cluster.pods([pod("third", "root.a.below", "app-c")])
         third = eventually(lambda: plane.api("GET", "/api/v1/namespaces/default/pods/third")[1]["status"].get("conditions"), 30)
         assert third[0]["reason"] == "QueueNotFound"
 
         # An edit that the tree cannot take leaves the last good version in force.
         status, answer = plane.api(
-            "PATCH", "/apis/treadle.dev/v1alpha1/queues/root.orphan", {"spec": {"fair": {"schedulingPolicy": "fifo"}}}, content_type="application/merge-patch+json"
+            "PATCH",
+            "/apis/treadle.dev/v1alpha1/queues/root.orphan",
+            {"spec": {"fair": {"schedulingPolicy": "fifo"}}},
+            content_type="application/merge-patch+json",
         )
         assert status == 200, answer
         eventually(lambda: reason("root.orphan") == ("False", "LastGoodInForce"), 30)
@@ -169,7 +195,12 @@ def test_queues_that_contradict_one_another_are_answered_in_conditions(fresh_con
 
         # The same alias twice: the older Scheduler keeps it.
         for name, aliases in (("treadle", ["yunikorn"]), ("other", ["yunikorn", "volcano"])):
-            body = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Scheduler", "metadata": {"name": name}, "spec": {"aliases": aliases}}
+            body = {
+                "apiVersion": "treadle.dev/v1alpha1",
+                "kind": "Scheduler",
+                "metadata": {"name": name},
+                "spec": {"aliases": aliases},
+            }
             assert plane.api("POST", "/apis/treadle.dev/v1alpha1/schedulers", body)[0] == 201
             eventually(lambda name=name: reason(name, "schedulers")[0], 30)
         eventually(lambda: reason("other", "schedulers") == ("False", "NameTaken"), 30)
@@ -179,7 +210,9 @@ def test_queues_that_contradict_one_another_are_answered_in_conditions(fresh_con
         assert "Traceback" not in treadle.log.read_text()
 
 
-def test_what_is_accepted_but_not_acted_on_yet_is_named_in_a_condition(fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path) -> None:
+def test_what_is_accepted_but_not_acted_on_yet_is_named_in_a_condition(
+    fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
+) -> None:
     plane = fresh_control_plane()
     plane.apply_crds()
     cluster = Cluster(plane)
@@ -194,7 +227,10 @@ def test_what_is_accepted_but_not_acted_on_yet_is_named_in_a_condition(fresh_con
                 "queue": "root.limited",
                 "arrival": "2026-12-01T01:00:00Z",
                 "deadline": "2026-12-01T05:00:00Z",
-                "expression": {"interpreter": "All", "requests": [{"demand": {"cpu": "4"}, "count": 20, "concurrency": 10, "duration": "1h"}]},
+                "expression": {
+                    "interpreter": "All",
+                    "requests": [{"demand": {"cpu": "4"}, "count": 20, "concurrency": 10, "duration": "1h"}],
+                },
             },
         }
         status, answer = plane.api("POST", "/apis/treadle.dev/v1alpha1/namespaces/default/reservations", reservation)

@@ -12,7 +12,7 @@ import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from cluster.client import eventually
 from cluster.control_plane import ControlPlane
@@ -35,12 +35,12 @@ class Treadle:
         ]  # fmt: skip
         self.process: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> Treadle:
+    def start(self) -> Self:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(self._command, stderr=log, stdout=log)
         return self
 
-    def __enter__(self) -> Treadle:
+    def __enter__(self) -> Self:
         return self.start()
 
     def __exit__(self, *_: object) -> None:
@@ -75,7 +75,7 @@ class Treadle:
         status, text = self.get("/readyz")
         return json.loads(text) if status == 200 else None
 
-    def wait_ready(self) -> Treadle:
+    def wait_ready(self) -> Self:
         with contextlib.suppress(FileNotFoundError):
             eventually(self.ready, 60, f"treadle ready; its log ends {self.log.read_text()[-2000:]}")
         return self
@@ -95,7 +95,9 @@ def queue(name: str, **fair: Any) -> dict[str, Any]:
     return {"apiVersion": "treadle.dev/v1alpha1", "kind": "Queue", "metadata": {"name": name}, "spec": {"fair": fair}}
 
 
-def pod(name: str, queue: str = "", application: str = "", cpu: str = "500m", memory: str = "256Mi", **spec: Any) -> dict[str, Any]:
+def pod(
+    name: str, queue: str = "", application: str = "", cpu: str = "500m", memory: str = "256Mi", **spec: Any
+) -> dict[str, Any]:
     labels = {key: value for key, value in (("treadle.dev/queue", queue), ("treadle.dev/application", application)) if value}
     container = {"name": "main", "image": "pause", "resources": {"requests": {"cpu": cpu, "memory": memory}}}
     return {
@@ -127,7 +129,11 @@ class Cluster:
         return [one for one in self.all_pods() if one["spec"].get("nodeName")]
 
     def wait_bound(self, count: int, timeout: float = 120.0) -> list[dict[str, Any]]:
-        return eventually(lambda: (lambda found: found if len(found) >= count else None)(self.bound()), timeout, f"{count} pods bound", 0.25)
+        def enough() -> list[dict[str, Any]] | None:
+            found = self.bound()
+            return found if len(found) >= count else None
+
+        return eventually(enough, timeout, f"{count} pods bound", 0.25)
 
     def get(self, kind: str, name: str, namespace: str = "") -> dict[str, Any]:
         where = f"/namespaces/{namespace}" if namespace else ""
@@ -156,4 +162,6 @@ def overfull_nodes(pods: list[dict[str, Any]], nodes: list[dict[str, Any]]) -> l
         held.setdefault(one["spec"].get("nodeName", ""), []).append(one)
     held.pop("", None)
     have = {node["metadata"]["name"]: node["status"]["allocatable"] for node in nodes}
-    return [name for name, here in held.items() if requested(here) > milli(have[name]["cpu"]) or len(here) > int(have[name]["pods"])]
+    return [
+        name for name, here in held.items() if requested(here) > milli(have[name]["cpu"]) or len(here) > int(have[name]["pods"])
+    ]

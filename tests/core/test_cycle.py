@@ -88,14 +88,26 @@ def test_a_budget_bounds_the_decisions_and_the_next_plan_goes_on_in_order() -> N
     assert (scenario.used("root.a"), scenario.used("root.b")) == (3, 3)
 
 
+def test_an_application_whose_pods_ended_is_served_before_those_that_still_hold_theirs() -> None:
+    scenario = Scenario().nodes(1, cpu=100, memory=100).queue("root.a").queue("root.b")
+    scenario.pods(9, "a", "root.a", "a").pods(9, "b", "root.b", "b")
+    scenario.confirm(scenario.plan(4)).gone("a-0", "a-1")
+
+    assert by_queue(scenario.plan(2)) == {"root.a": 2}
+
+
 # ---- maximum
 
 
 def test_a_maximum_in_quantities_is_never_exceeded() -> None:
-    scenario = Scenario().nodes(1, cpu=10, memory=100).queue("root.a", maximum=limits(cpu="3"))
+    scenario = Scenario().nodes(1, cpu=10, memory=100).queue("root.a", maximum=limits(cpu="3", memory="2999999999"))
     scenario.pods(10, "a", "root.a", "a")
+    assert len(scenario.plan()) == 2, "two GiB are just under, three over the maximum"
 
-    assert len(scenario.plan()) == 3
+    scenario.queue("root.a", maximum=limits(cpu="3", memory="3Gi"))
+    assert len(scenario.plan()) == 1, "a maximum may be reached exactly"
+    scenario.queue("root.a", maximum=limits(cpu="3"))
+    assert scenario.plan() == []
     assert scenario.why("a-9") == ("QueueMaximum", "queue root.a is at its maximum: cpu 3 used of 3, 1 wanted")
 
 

@@ -13,7 +13,6 @@ from treadle.core.effects import Bind, Effect, new_bind
 from treadle.core.lifecycle import assume
 from treadle.core.nodes.candidates import pick
 from treadle.core.order import park, rekey, unpark
-from treadle.core.resources import format_amount
 from treadle.core.tree.application import Application, Ask, Wait
 from treadle.core.tree.limits import exceeded
 
@@ -62,7 +61,8 @@ def cycle(state: State, budget: int) -> list[Effect]:
             holder = child
         ask = child.next_ask()
         if child.limiting and (full := exceeded(child.limiting, ask.shape.demand)) is not None:
-            _park_at_maximum(state, ask, *full)
+            full[0].blocked[ask] = None
+            park(state, ask, Wait(AT_MAXIMUM, full[0].path, ""))
             continue
         row = pick(nodes, ask.shape, score)
         if row < 0:
@@ -105,15 +105,3 @@ def _advance(application: Application, leaf: Queue) -> None:
             child.key = None
             parent.active -= 1
         child, parent = parent, parent.parent
-
-
-def _park_at_maximum(state: State, ask: Ask, queue: Queue, position: int) -> None:
-    queue.blocked[ask] = None
-    name = state.types.names[position]
-    used, most = format_amount(name, queue.usage[position]), format_amount(name, queue.maximum[position])
-    wanted = format_amount(name, dict(ask.shape.demand)[position])
-    park(
-        state,
-        ask,
-        Wait(AT_MAXIMUM, queue.path, f"queue {queue.path} is at its maximum: {name} {used} used of {most}, {wanted} wanted"),
-    )

@@ -9,10 +9,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from treadle.core.cycle import NO_NODE
+from treadle.core.cycle import AT_MAXIMUM, NO_NODE
 from treadle.core.nodes.filters import host_ports, static_refusal
 from treadle.core.nodes.filters.resources import shortages
 from treadle.core.pods import PodState
+from treadle.core.resources import format_amount
+from treadle.core.tree.limits import exceeded
 
 if TYPE_CHECKING:
     from treadle.core.nodes.shapes import Shape
@@ -72,6 +74,8 @@ def waiting(state: State, ask: Ask) -> tuple[str, str]:
         )
     if ask.wait.reason == NO_NODE:
         return NO_NODE, no_node(state, ask.shape)
+    if ask.wait.reason == AT_MAXIMUM:
+        return AT_MAXIMUM, at_maximum(state, ask)
     return ask.wait.reason, ask.wait.message
 
 
@@ -88,6 +92,19 @@ def ahead(ask: Ask) -> int:
         for other in queue.applications.values()
         if other is not application and other.key is not None and other.key < mine
     )
+
+
+def at_maximum(state: State, ask: Ask) -> str:
+    """Return which queue is full of what, with the numbers of now."""
+    assert ask.wait is not None
+    full = exceeded(ask.application.limiting, ask.shape.demand)
+    if full is None:
+        return f"queue {ask.wait.blocker} was at its maximum and has room again; the pod is next looked at with the next pass"
+    queue, position = full
+    name = state.types.names[position]
+    used, most = format_amount(name, queue.usage[position]), format_amount(name, queue.maximum[position])
+    wanted = format_amount(name, dict(ask.shape.demand)[position])
+    return f"queue {queue.path} is at its maximum: {name} {used} used of {most}, {wanted} wanted"
 
 
 def no_node(state: State, shape: Shape) -> str:
