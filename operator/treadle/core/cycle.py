@@ -13,7 +13,7 @@ from treadle.core.effects import Bind, Effect, new_bind
 from treadle.core.lifecycle import assume
 from treadle.core.nodes.candidates import pick
 from treadle.core.order import park, rekey, unpark
-from treadle.core.tree.application import Application, Ask, Wait
+from treadle.core.tree.application import Application, Wait
 from treadle.core.tree.limits import exceeded
 
 if TYPE_CHECKING:
