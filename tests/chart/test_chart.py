@@ -115,7 +115,6 @@ def test_the_rights_are_exactly_those_that_are_used():
         ("", "pods"): {"get", "list", "watch"},
         ("", "nodes"): look,
         ("", "namespaces"): look,
-        ("scheduling.k8s.io", "priorityclasses"): look,
         ("", "pods/binding"): {"create"},
         ("", "pods/status"): {"patch"},
         ("events.k8s.io", "events"): {"create", "patch"},
