@@ -4,7 +4,7 @@ The versions are pinned by the Go module beside this file. The binaries are buil
 those versions, so a second checkout finds them ready. Every process dies with the process that started it, however that ends.
 
 As a program: ``control_plane.py build`` builds what is missing, ``control_plane.py build-if-possible`` says so and goes on where there
-is no Go toolchain (unless TREADLE_CLUSTER_TESTS=required).
+is no Go toolchain (unless TREADLE_CLUSTER_TESTS=required), ``control_plane.py ready`` tells by its exit status whether all is there.
 """
 
 from __future__ import annotations
@@ -491,9 +491,11 @@ class ControlPlane:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Entry point of the two commands; returns the exit status."""
+    """Entry point of the commands; returns the exit status."""
+    if list(arguments) == ["ready"]:
+        return int(bool(missing_binaries()))
     if list(arguments) not in (["build"], ["build-if-possible"]):
-        print("usage: control_plane.py build | build-if-possible", file=sys.stderr)
+        print("usage: control_plane.py build | build-if-possible | ready", file=sys.stderr)
         return 2
     try:
         folder = build_binaries()
