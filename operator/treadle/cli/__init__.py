@@ -17,6 +17,7 @@ app = App(
 app.command("treadle.cli.crds:crds", name="crds", help="Print, write or check the CustomResourceDefinitions.")
 
 
+app.command("treadle.cli.demo:demo", name="demo", help="Show it all on a pretended cluster, with a live page.")
 app.command("treadle.cli.run:run", name="run", help="Schedule the pods of a cluster.")
 
 

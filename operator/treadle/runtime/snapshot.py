@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from typing import TYPE_CHECKING, Any
 
+from treadle.core.cycle import NO_NODE
 from treadle.core.pods import PodState
 from treadle.metrics.exporter import QueueSample, Samples
 
 if TYPE_CHECKING:
     from treadle.core import Core
+    from treadle.core.state import State
+    from treadle.core.tree.application import Ask
+    from treadle.core.tree.queue import Queue
     from treadle.runtime.service import Service
 
 
@@ -20,21 +25,18 @@ def metrics_of(service: Service) -> Samples:
     named = state.types.named
     queues = []
     for queue in state.tree.queues.values():
-        below = [application for one in queue.walk() for application in one.applications.values()]
-        pending = [sum(values) for values in zip(*(a.pending_demand(len(state.types)) for a in below if a.asks), strict=True)]
-        running = sum(application.allocated > 0 for application in below)
         limits = {name: value for name, value in named(queue.maximum).items() if value < 1 << 60}
         queues.append(
             QueueSample(
                 queue.path,
                 named(queue.usage),
-                named(pending),
+                named(queue.pending),
                 named(queue.fair_share),
                 named(queue.minimum or []),
                 limits,
-                running,
-                len(below) - running,
-                sum(application.pending for application in below),
+                queue.running,
+                queue.accepted,
+                queue.waiting_pods,
             )
         )
     return Samples(
@@ -58,7 +60,7 @@ def metrics_of(service: Service) -> Samples:
 
 
 def tree_of(core: Core, waiting: int = 50) -> dict[str, Any]:
-    """Return the queue tree for people: shares, usage, demand, applications, and why up to ``waiting`` pods wait."""
+    """Return the queue tree for people: shares, usage, demand, applications, and why pods wait (see ``_waiting``)."""
     state = core.state
     core.refresh_shares()
     quantities = state.types.quantities
@@ -77,7 +79,9 @@ def tree_of(core: Core, waiting: int = 50) -> dict[str, Any]:
             "maximum": quantities(value if value < 1 << 60 else 0 for value in queue.maximum),
             "used": quantities(queue.usage),
             "pending": quantities(pending),
+            "resources": _amounts(queue, pending, state),
             "applications": {"running": running, "pending": len(below) - running},
+            "running_pods": sum(application.allocated for application in below),
             "waiting_pods": sum(application.pending for application in below),
             "weight": queue.weight,
             "policy": queue.policy.name,
@@ -88,11 +92,33 @@ def tree_of(core: Core, waiting: int = 50) -> dict[str, Any]:
             "steady_fraction": _fraction(queue.steady_share, state.cluster.total),
         }
     return {
-        "cluster": {"total": quantities(state.cluster.total), "nodes": state.nodes.known()},
+        "cluster": {
+            "total": quantities(state.cluster.total),
+            "resources": state.types.named(state.cluster.total),
+            "nodes": state.nodes.known(),
+        },
         "pods": {"waiting": state.waiting, "assumed": state.assumed, "bound": state.bound, "decisions": state.decisions},
         "queues": queues,
         "waiting": _waiting(core, waiting),
     }
+
+
+def _amounts(queue: Queue, pending: list[int], state: State) -> dict[str, dict[str, int | None]]:
+    """Return what the queue has of each resource that the cluster has, as numbers: cpu in milli-units, others in base units."""
+    amounts: dict[str, dict[str, int | None]] = {}
+    for position, name in enumerate(state.types.names):
+        if not state.cluster.total[position]:
+            continue
+        maximum = queue.maximum[position]
+        amounts[name] = {
+            "used": queue.usage[position],
+            "fair_share": queue.fair_share[position],
+            "steady_fair_share": queue.steady_share[position],
+            "guaranteed": (queue.minimum or [0] * (position + 1))[position],
+            "maximum": maximum if maximum < 1 << 60 else None,
+            "pending": pending[position],
+        }
+    return amounts
 
 
 def _fraction(vector: list[int], total: list[int]) -> float:
@@ -104,26 +130,55 @@ def _fraction(vector: list[int], total: list[int]) -> float:
 
 
 def _waiting(core: Core, most: int) -> list[dict[str, Any]]:
-    """Explain one pod of each ask, at most ``most``; the others of an ask wait for the same reason."""
-    found: list[dict[str, Any]] = []
+    """Explain why pods wait: one entry for each queue, reason and message, with how many pods and applications it is true of.
+
+    At most ``most`` asks are explained, one for each shape that has no node and for each limit. Queues take turns, so that a queue
+    with a thousand asks does not hide the one ask of another. ``pod``, ``application`` and ``ahead`` are those of the first.
+    """
+    by_queue: defaultdict[str, defaultdict[object, list[Ask]]] = defaultdict(lambda: defaultdict(list))
     for application in core.state.applications.values():
+        queue = application.queue.path if application.queue is not None else ""
         for ask in application.asks.values():
-            record = next(iter(ask.pods.values()), None)
-            if record is None or record.state is not PodState.WAITING:
-                continue
-            explanation = core.explain(record.spec.uid)
-            if explanation is not None:
-                found.append(
-                    {
-                        "pod": explanation.pod,
-                        "pods": len(ask.pods),
-                        "application": explanation.application,
-                        "queue": explanation.queue,
-                        "reason": explanation.reason,
-                        "message": explanation.message,
-                        "ahead": explanation.ahead,
-                    }
-                )
-            if len(found) >= most:
-                return found
-    return found
+            if _waits(ask):
+                by_queue[queue][_blocker(ask)].append(ask)
+    turns = deque(iter(alike.values()) for _, alike in sorted(by_queue.items()))
+    found: dict[tuple[str, str, str], dict[str, Any]] = {}
+    explained = 0
+    while turns and explained < most:
+        groups = turns.popleft()
+        asks = next(groups, None)
+        if asks is None:
+            continue
+        turns.append(groups)
+        explained += 1
+        explanation = core.explain(next(iter(asks[0].pods)))
+        if explanation is None:
+            continue
+        entry = found.setdefault(
+            (explanation.queue, explanation.reason, explanation.message),
+            {
+                "pod": explanation.pod,
+                "pods": 0,
+                "application": explanation.application,
+                "applications": 0,
+                "queue": explanation.queue,
+                "reason": explanation.reason,
+                "message": explanation.message,
+                "ahead": explanation.ahead,
+            },
+        )
+        entry["pods"] += sum(len(ask.pods) for ask in asks)
+        entry["applications"] += len({ask.application.id for ask in asks})
+    return list(found.values())
+
+
+def _waits(ask: Ask) -> bool:
+    record = next(iter(ask.pods.values()), None)
+    return record is not None and record.state is PodState.WAITING
+
+
+def _blocker(ask: Ask) -> object:
+    """What asks of one queue must have in common to wait for the same reason."""
+    if ask.wait is None:
+        return None
+    return ask.wait.reason, ask.shape if ask.wait.reason == NO_NODE else (ask.wait.blocker, ask.wait.message)
