@@ -37,6 +37,8 @@ class Entry:
     not_acted_on: list[str] = field(default_factory=list)
     status: dict[str, Any] = field(default_factory=dict)
     """The status as we last wrote or saw it."""
+    written_at: float = float("-inf")
+    """When a status was last sent, on the writer's monotonic clock."""
     taken: dict[str, str] = field(default_factory=dict)
     """For a Scheduler: the names that another one has a better claim to, and which one."""
 

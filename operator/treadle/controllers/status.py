@@ -98,26 +98,15 @@ def _queue_reason(reason: str, message: str) -> str:
 def _queue(queue: Queue | None, state: State) -> dict[str, Any]:
     if queue is None:
         return {}
-    below = [application for one in queue.walk() for application in one.applications.values()]
-    running = sum(application.allocated > 0 for application in below)
     return {
         "state": queue.state,
         "fairShare": _amounts(state, queue.fair_share),
         "steadyFairShare": _amounts(state, queue.steady_share),
         "guaranteed": _amounts(state, queue.minimum or []),
         "used": _amounts(state, queue.usage),
-        "pending": _amounts(state, _pending(below, len(state.types))),
-        "applications": {"running": running, "pending": len(below) - running},
+        "pending": _amounts(state, queue.pending),
+        "applications": {"running": queue.running, "pending": queue.accepted},
     }
-
-
-def _pending(applications: list[Application], width: int) -> Vector:
-    total = [0] * width
-    for application in applications:
-        if application.asks:
-            for position, value in enumerate(application.pending_demand(width)):
-                total[position] += value
-    return total
 
 
 def _application(application: Application | None, state: State) -> dict[str, Any]:

@@ -101,7 +101,7 @@ class State:
         self.nodes.widen()
         extend(self.cluster.total, width)
         for queue in self.tree.queues.values():
-            for vector in (queue.usage, queue.demand, queue.fair_share, queue.steady_share):
+            for vector in (queue.usage, queue.demand, queue.pending, queue.fair_share, queue.steady_share):
                 extend(vector, width)
             extend(queue.maximum, width, UNBOUNDED)
             if queue.minimum is not None:

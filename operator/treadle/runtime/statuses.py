@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -11,6 +12,12 @@ from treadle.core import Core
 from treadle.kube.patcher import Patcher, Write
 
 log = logging.getLogger(__name__)
+
+
+NUMBERS = {"fairShare", "steadyFairShare", "guaranteed", "used", "pending", "applications", "pods", "waiting"}
+"""What moves all the time in a busy cluster."""
+NUMBERS_PER_SECOND = 25.0
+"""How many objects a second are written because their numbers moved, at the most and on average; conditions are written at once."""
 
 
 class Statuses:
@@ -36,12 +43,15 @@ class Statuses:
         """Queue a patch for each object whose status is out of date and return how many there were."""
         self._core.refresh_shares()
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        clock = time.monotonic()
+        apart = len(self._ledger.entries) / NUMBERS_PER_SECOND
         written = 0
         for entry in self._ledger.entries.values():
             status = status_of(entry, self._core.state, self._ledger.scheduler, now)
             patch = merge_patch(entry.status, status)
-            if patch:
+            if patch and (not patch.keys() <= NUMBERS or clock >= entry.written_at + apart):
                 written += 1
+                entry.written_at = clock
                 self._patcher.submit(
                     f"status/{entry.uid}", Write(f"{entry.path}/status", {"status": patch}, done=_taken(entry, status))
                 )

@@ -25,17 +25,32 @@ if TYPE_CHECKING:
 
 
 def update_demand(queue: Queue, width: int) -> None:
-    """Recompute the demand of a queue and all below: usage and what waits, held at each queue's maximum."""
+    """Recompute what a queue and all below it hold and want: pending, counts, and the demand, held at each queue's maximum."""
     total = [0] * width
+    pending = [0] * width
+    running = accepted = pods = 0
     for child in queue.children.values():
         update_demand(child, width)
-        for position, value in enumerate(child.demand):
-            total[position] += value
+        running, accepted, pods = running + child.running, accepted + child.accepted, pods + child.waiting_pods
+        for position in range(width):
+            total[position] += child.demand[position]
+            pending[position] += child.pending[position]
     for application in queue.applications.values():
-        waiting = application.pending_demand(width)
-        application.demand = [used + more for used, more in zip(application.usage, waiting, strict=True)]
+        if application.allocated:
+            running += 1
+        else:
+            accepted += 1
+        if not application.asks:
+            application.demand = list(application.usage)
+        else:
+            waiting = application.pending_demand(width)
+            pods += application.pending
+            application.demand = [used + more for used, more in zip(application.usage, waiting, strict=True)]
+            for position, value in enumerate(waiting):
+                pending[position] += value
         for position, value in enumerate(application.demand):
             total[position] += value
+    queue.pending, queue.running, queue.accepted, queue.waiting_pods = pending, running, accepted, pods
     queue.demand = [min(value, most) for value, most in zip(total, queue.maximum, strict=True)]
 
 

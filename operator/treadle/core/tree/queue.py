@@ -20,10 +20,12 @@ class Queue:
     ``usage`` is the sum of what is allocated below. ``heap`` orders the children (queues, or a leaf's applications) that have
     something to place; an entry is valid while its key is the child's own ``key``, and others are thrown away when they surface.
     ``rank`` gives children their keys, by the policy and for the present cluster.
+    ``demand``, ``pending``, ``running`` and ``accepted`` applications, ``waiting_pods`` and the shares are as of the last update pass.
     ``active`` counts such children, so that an idle or blocked subtree costs nothing.
     """
 
     __slots__ = (
+        "accepted",
         "active",
         "applications",
         "blocked",
@@ -38,14 +40,17 @@ class Queue:
         "minimum",
         "name",
         "parent",
+        "pending",
         "path",
         "policy",
         "priority",
         "rank",
+        "running",
         "spec",
         "start",
         "steady_share",
         "usage",
+        "waiting_pods",
         "weight",
     )
 
@@ -56,6 +61,8 @@ class Queue:
         self.applications: dict[str, Application] = {}
         self.usage: Vector = [0] * width
         self.demand: Vector = [0] * width
+        self.pending: Vector = [0] * width
+        self.running = self.accepted = self.waiting_pods = 0
         self.fair_share: Vector = [0] * width
         self.steady_share: Vector = [0] * width
         self.minimum: Vector | None = None
