@@ -1,0 +1,230 @@
+"""From an allocation file and yarn-site properties to our objects, and a line for each setting that has no counterpart."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from treadle.api.labels import API_VERSION
+from treadle.convert import xml
+from treadle.convert.allocations import AllocationFile, QueueElement
+from treadle.convert.amounts import MEMORY, UNBOUNDED, VCORES, Amounts
+from treadle.convert.errors import AllocationError
+from treadle.convert.rules import Rule
+
+NAMES = {MEMORY: "memory", VCORES: "cpu"}
+PATH_LIMIT = 63
+_RULES = {"secondaryGroupExistingQueue": "secondaryGroup"}
+_PREFIX = "yarn.scheduler.fair."
+_SETTINGS: dict[str, tuple[str, str]] = {
+    "preemption": ("preemption", "bool"),
+    "preemption.cluster-utilization-threshold": ("preemptionClusterUtilizationThreshold", "decimal"),
+    "waitTimeBeforeKill": ("waitTimeBeforeKill", "milliseconds"),
+    "waitTimeBeforeNextStarvationCheck": ("waitTimeBeforeNextStarvationCheck", "milliseconds"),
+    "am.preemption": ("amPreemption", "bool"),
+    "sizebasedweight": ("sizeBasedWeight", "bool"),
+    "reservable-nodes": ("reservableNodes", "decimal"),
+    "locality.threshold.node": ("localityThresholdNode", "decimal"),
+    "locality.threshold.rack": ("localityThresholdRack", "decimal"),
+}
+_WITHOUT_COUNTERPART = {
+    "assignmultiple": "several placements are decided in every pass",
+    "dynamic.max.assign": "placements of a pass are bounded by what the API server takes",
+    "max.assign": "placements of a pass are bounded by what the API server takes",
+    "continuous-scheduling-enabled": "scheduling is continuous",
+    "continuous-scheduling-sleep-ms": "scheduling is continuous",
+    "update-interval-ms": "shares follow the cluster twice a second",
+    "locality-delay-node-ms": "delays are set by the thresholds",
+    "locality-delay-rack-ms": "delays are set by the thresholds",
+}
+
+
+@dataclass(slots=True)
+class Converted:
+    """Objects ready to apply, parents before children, and what did not carry over."""
+
+    objects: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def properties(text: str | bytes) -> dict[str, str]:
+    """Read a Hadoop configuration file. Raises ``AllocationError`` if it is none."""
+    document = xml.parse(text)
+    if document.tag != "configuration":
+        raise AllocationError(document.line, f"the document element is {document.tag!r}; it must be 'configuration'")
+    found = {}
+    for element in document.children:
+        name, value = element.child("name"), element.child("value")
+        if element.tag == "property" and name is not None and value is not None:
+            found[name.text.strip()] = value.text.strip()
+    return found
+
+
+def convert(file: AllocationFile, site: Mapping[str, str] | None = None) -> Converted:
+    """Return the Scheduler and the Queues that an allocation file and yarn-site's properties describe."""
+    result = Converted(notes=list(file.warnings))
+    root = file.root or QueueElement("root", 0, parent=True)
+    taken: dict[str, str] = {}
+    result.objects.append(_queue("root", root, file, result.notes))
+    for queue in file.queues:
+        _queues("root", queue, file, result, taken)
+    renamed = {old: new for new, old in taken.items()}
+    result.objects.insert(0, _scheduler(file, site or {}, renamed, result.notes))
+    return result
+
+
+def _scheduler(file: AllocationFile, site: Mapping[str, str], renamed: Mapping[str, str], notes: list[str]) -> dict[str, Any]:
+    fair: dict[str, Any] = {}
+    for key, value in site.items():
+        if not key.startswith(_PREFIX) or key == _PREFIX + "allocation.file":
+            continue
+        name = key.removeprefix(_PREFIX)
+        if name in _SETTINGS:
+            ours, kind = _SETTINGS[name]
+            fair[ours] = _setting(value, kind)
+        elif name not in {"user-as-default-queue", "allow-undeclared-pools"}:
+            notes.append(f"{key}: {_WITHOUT_COUNTERPART.get(name, 'has no counterpart')}")
+    if float(fair.get("preemptionClusterUtilizationThreshold", 0)) > 1:
+        del fair["preemptionClusterUtilizationThreshold"]
+        fair["preemption"] = False
+        notes.append(
+            f"{_PREFIX}preemption.cluster-utilization-threshold is over 1, so nothing is ever preempted: preemption is off"
+        )
+    plain = {
+        "userMaxAppsDefault": file.user_max_apps,
+        "queueMaxAppsDefault": file.queue_max_apps,
+        "queueMaxResourcesDefault": _amounts(file.queue_max_resources),
+        "queueMaxAMShareDefault": _decimal(file.queue_max_am_share),
+        "defaultQueueSchedulingPolicy": file.default_policy,
+        "defaultMinSharePreemptionTimeout": _seconds(file.minimum_share_timeout),
+        "defaultFairSharePreemptionTimeout": _seconds(file.fair_share_timeout),
+        "defaultFairSharePreemptionThreshold": _decimal(file.fair_share_threshold),
+    }
+    fair |= {key: value for key, value in plain.items() if value is not None}
+    notes += [
+        f"user {user}: maxRunningApps {limit} of one user has no counterpart; userMaxAppsDefault holds for all"
+        for user, limit in file.user_limits.items()
+    ]
+    spec: dict[str, Any] = {"discipline": "Fair", "fair": fair}
+    rules = file.rules if file.rules is not None else _implied_rules(site)
+    spec["placementRules"] = [_rule(rule, renamed) for rule in rules]
+    return {"apiVersion": API_VERSION, "kind": "Scheduler", "metadata": {"name": "treadle"}, "spec": spec}
+
+
+def _implied_rules(site: Mapping[str, str]) -> list[Rule]:
+    """Return the rules that hold without a queuePlacementPolicy (``QueuePlacementPolicy.fromConfiguration``)."""
+    undeclared = site.get(_PREFIX + "allow-undeclared-pools", "true").lower() == "true"
+    by_user = site.get(_PREFIX + "user-as-default-queue", "true").lower() == "true"
+    rules = [Rule("specified", undeclared, 0)]
+    if by_user:
+        rules.append(Rule("user", undeclared, 0))
+    if not by_user or not undeclared:
+        rules.append(Rule("default", create=True, line=0))
+    return rules
+
+
+def _rule(rule: Rule, renamed: Mapping[str, str]) -> dict[str, Any]:
+    converted: dict[str, Any] = {"rule": _RULES.get(rule.name, rule.name), "create": rule.create}
+    if rule.queue:
+        path = rule.queue if rule.queue == "root" or rule.queue.startswith("root.") else f"root.{rule.queue}"
+        converted["queue"] = renamed.get(path, path)
+    if rule.parent is not None:
+        converted["parent"] = {key: value for key, value in _rule(rule.parent, renamed).items() if key != "parent"}
+    return converted
+
+
+def _queues(parent: str, queue: QueueElement, file: AllocationFile, result: Converted, taken: dict[str, str]) -> None:
+    name = queue.path.rpartition(".")[2]
+    clean = re.sub(r"[^a-z0-9-]+", "-", name.lower()).strip("-") or "queue"
+    path = f"{parent}.{clean}"
+    if clean != name:
+        result.notes.append(
+            f"line {queue.line}: queue {queue.path} becomes {path}: names are lower-case letters, digits and hyphens"
+        )
+    if path in taken:
+        raise AllocationError(queue.line, f"queues {taken[path]} and {queue.path} would both be called {path}; rename one")
+    if len(path) > PATH_LIMIT:
+        raise AllocationError(
+            queue.line, f"queue {path} has {len(path)} characters; a path has at most {PATH_LIMIT}, since pods name it in a label"
+        )
+    taken[path] = queue.path
+    result.objects.append(_queue(path, queue, file, result.notes))
+    for child in queue.children:
+        _queues(path, child, file, result, taken)
+
+
+def _queue(path: str, queue: QueueElement, file: AllocationFile, notes: list[str]) -> dict[str, Any]:
+    if queue.minimum is not None and queue.minimum.percent is not None:
+        notes.append(
+            f"line {queue.line}: queue {queue.path}: minResources in percent counts as nothing in Hadoop and is left out"
+        )
+    if queue.weight < 0:
+        notes.append(
+            f"line {queue.line}: queue {queue.path}: weight {queue.weight:g} counts as 0: the queue gets its minimum only"
+        )
+    fair = {
+        "weight": _decimal(max(0.0, queue.weight)),
+        "minResources": _amounts(queue.minimum, zero=False)
+        if queue.minimum is not None and queue.minimum.absolute is not None
+        else None,
+        "maxResources": _amounts(_effective(queue.maximum or file.queue_max_resources, queue.minimum)),
+        "maxChildResources": _amounts(queue.maximum_of_children),
+        "maxContainerAllocation": _amounts(queue.maximum_container)
+        if queue.maximum_container and queue.maximum_container.absolute
+        else None,
+        "maxAMShare": _decimal(queue.max_am_share),
+        "schedulingPolicy": queue.policy or (file.default_policy if path != "root" else "fair"),
+        "minSharePreemptionTimeout": _seconds(queue.minimum_share_timeout),
+        "fairSharePreemptionTimeout": _seconds(queue.fair_share_timeout),
+        "fairSharePreemptionThreshold": _decimal(queue.fair_share_threshold),
+        "allowPreemptionFrom": queue.allow_preemption_from,
+    }
+    spec: dict[str, Any] = {"fair": {key: value for key, value in fair.items() if value not in (None, {})}}
+    running = queue.max_running_apps if queue.max_running_apps is not None else file.queue_max_apps
+    if running is not None:
+        spec["maxRunningApplications"] = running
+    notes += [
+        f"line {queue.line}: queue {queue.path}: {acl} has no counterpart in the object; use RBAC on the Queue"
+        for acl in queue.acls
+    ]
+    if queue.reservation:
+        notes.append(f"line {queue.line}: queue {queue.path}: reservable queues are not acted on yet")
+    if path == "root" and spec["fair"].get("weight") == "1":
+        del spec["fair"]["weight"]
+    return {"apiVersion": API_VERSION, "kind": "Queue", "metadata": {"name": path}, "spec": spec}
+
+
+def _effective(maximum: Amounts | None, minimum: Amounts | None) -> Amounts | None:
+    """Return the maximum, raised to the minimum where that is larger: Hadoop does so whenever it reads it."""
+    if maximum is None or maximum.absolute is None or minimum is None or minimum.absolute is None:
+        return maximum
+    return Amounts(absolute={name: max(value, minimum.absolute.get(name, 0)) for name, value in maximum.absolute.items()})
+
+
+def _amounts(found: Amounts | None, *, zero: bool = True) -> dict[str, str] | None:
+    if found is None:
+        return None
+    if found.percent is not None:
+        return {NAMES.get(name, name): f"{_decimal(share * 100)}%" for name, share in found.percent.items() if share < 1.0}
+    assert found.absolute is not None
+    return {
+        NAMES.get(name, name): f"{value}Mi" if name == MEMORY else str(value)
+        for name, value in found.absolute.items()
+        if value < UNBOUNDED and (value or zero)
+    }
+
+
+def _decimal(value: float | None) -> str | None:
+    return None if value is None else f"{value:.6f}".rstrip("0").rstrip(".")
+
+
+def _seconds(value: float | None) -> str | None:
+    return None if value is None else f"{value:g}s"
+
+
+def _setting(value: str, kind: str) -> Any:
+    if kind == "bool":
+        return value.lower() == "true"
+    if kind == "milliseconds":
+        return f"{int(value) / 1000:g}s"
+    return _decimal(float(value))

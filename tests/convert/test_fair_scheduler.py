@@ -1,0 +1,121 @@
+"""``treadle convert``: a FairScheduler's files as objects that our own models and the tree accept."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from treadle.api.objects import parse
+from treadle.convert.allocations import read
+from treadle.convert.errors import AllocationError
+from treadle.convert.objects import convert, properties
+
+CLASSIC = """<?xml version="1.0"?>
+<allocations>
+  <queue name="prod"><weight>40</weight><schedulingPolicy>fifo</schedulingPolicy></queue>
+  <queue name="Dev_Team">
+    <weight>60</weight>
+    <maxResources>75%</maxResources>
+    <queue name="eng"><maxRunningApps>5</maxRunningApps></queue>
+    <queue name="science"><minResources>1024 mb, 2 vcores</minResources><aclSubmitApps>alice</aclSubmitApps></queue>
+  </queue>
+  <user name="bob"><maxRunningApps>3</maxRunningApps></user>
+  <userMaxAppsDefault>5</userMaxAppsDefault>
+  <queuePlacementPolicy>
+    <rule name="specified" create="false"/>
+    <rule name="nestedUserQueue"><rule name="secondaryGroupExistingQueue"/></rule>
+    <rule name="default" queue="Dev_Team.eng"/>
+  </queuePlacementPolicy>
+</allocations>
+"""
+SITE = """<configuration>
+  <property><name>yarn.scheduler.fair.preemption</name><value>true</value></property>
+  <property><name>yarn.scheduler.fair.waitTimeBeforeKill</name><value>15000</value></property>
+  <property><name>yarn.scheduler.fair.assignmultiple</name><value>true</value></property>
+  <property><name>yarn.nodemanager.something</name><value>1</value></property>
+</configuration>
+"""
+CASES = Path(__file__).resolve().parents[1] / "conformance" / "cases"
+
+
+def by_name(objects: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {one["metadata"]["name"]: one["spec"] for one in objects}
+
+
+def test_the_classic_example_carries_over() -> None:
+    found = convert(read(CLASSIC), properties(SITE))
+    specs = by_name(found.objects)
+
+    assert list(specs) == ["treadle", "root", "root.prod", "root.dev-team", "root.dev-team.eng", "root.dev-team.science"]
+    assert specs["root.prod"]["fair"] == {"weight": "40", "schedulingPolicy": "fifo"}
+    assert specs["root.dev-team"]["fair"]["maxResources"] == {"memory": "75%", "cpu": "75%"}
+    assert specs["root.dev-team.eng"]["maxRunningApplications"] == 5
+    assert specs["root.dev-team.science"]["fair"]["minResources"] == {"memory": "1024Mi", "cpu": "2"}
+    assert specs["treadle"]["fair"]["preemption"] is True
+    assert specs["treadle"]["fair"]["waitTimeBeforeKill"] == "15s"
+    assert specs["treadle"]["fair"]["userMaxAppsDefault"] == 5
+    assert specs["treadle"]["placementRules"] == [
+        {"rule": "specified", "create": False},
+        {"rule": "nestedUserQueue", "create": True, "parent": {"rule": "secondaryGroup", "create": True}},
+        {"rule": "default", "create": True, "queue": "root.dev-team.eng"},
+    ]
+
+
+def test_every_setting_without_a_counterpart_has_its_line() -> None:
+    notes = "\n".join(convert(read(CLASSIC), properties(SITE)).notes)
+    for words in (
+        "root.Dev_Team becomes root.dev-team",
+        "aclSubmitApps",
+        "user bob: maxRunningApps 3",
+        "yarn.scheduler.fair.assignmultiple",
+    ):
+        assert words in notes
+    assert "yarn.nodemanager" not in notes
+
+
+@pytest.mark.parametrize("name", ["fair_shares", "fair_trace"])
+def test_every_file_of_the_conformance_cases_becomes_objects_that_our_models_accept(name: str) -> None:
+    converted = 0
+    for case in json.loads((CASES / f"{name}.json").read_text()):
+        if "init_error" in case["expect"] or not case.get("allocations"):
+            continue
+        types = ["memory-mb", "vcores", *case.get("resource_types", [])]
+        for one in convert(read(case["allocations"], types), case.get("conf")).objects:
+            parse(one["kind"], one)
+        converted += 1
+    assert converted > 50
+
+
+def test_two_queues_that_would_have_one_name_are_refused() -> None:
+    with pytest.raises(AllocationError, match=r"queues root.a_b and root.A-b would both be called root.a-b"):
+        convert(read("<allocations><queue name='a_b'/><queue name='A-b'/></allocations>"))
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "treadle", "convert", *arguments], capture_output=True, text=True, check=False)
+
+
+def test_the_command_prints_objects_and_notes_as_comments(tmp_path: Path) -> None:
+    (tmp_path / "fair-scheduler.xml").write_text(CLASSIC)
+    (tmp_path / "yarn-site.xml").write_text(SITE)
+    done = run(str(tmp_path / "fair-scheduler.xml"), str(tmp_path / "yarn-site.xml"))
+
+    assert done.returncode == 0, done.stderr
+    assert [one["kind"] for one in yaml.safe_load_all(done.stdout)] == ["Scheduler"] + ["Queue"] * 5
+    assert "# user bob" in done.stdout
+
+
+def test_a_file_that_hadoop_would_refuse_ends_with_one_line_that_names_the_place(tmp_path: Path) -> None:
+    path = tmp_path / "fair-scheduler.xml"
+    path.write_text("<allocations>\n<queue name='a'>\n<weight>heavy</weight></queue></allocations>")
+    done = run(str(path))
+
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr == f"{path}: line 3: weight: 'heavy' is not a number (Hadoop: NumberFormatException)\n"
