@@ -5,14 +5,14 @@ import logging
 import signal
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import uvloop
 from cyclopts import Parameter
 
 from treadle.kube import auth
 from treadle.kube.errors import CredentialsError
-from treadle.runtime.service import Options, running
+from treadle.runtime.service import CannotListen, Options, listen_address, running
 
 
 def run(
@@ -50,17 +50,30 @@ def run(
     """
     level = getattr(logging, log_level.upper(), None)
     if not isinstance(level, int):
-        print(f"--log-level: {log_level!r} is not known; allowed are debug, info, warning, error", file=sys.stderr)
-        raise SystemExit(2)
+        _refuse(2, f"--log-level: {log_level!r} is not known; allowed are debug, info, warning, error")
+    if binds_in_flight < 1:
+        _refuse(2, f"--binds-in-flight: {binds_in_flight} is too few; at least 1 is needed to bind anything")
+    if listen:
+        try:
+            listen_address(listen)
+        except ValueError as error:
+            _refuse(2, f"--listen: {error}")
     logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     logging.getLogger("kopf").setLevel(max(level, logging.WARNING))
     try:
         access = auth.load(str(kubeconfig) if kubeconfig else None, context)
     except CredentialsError as error:
-        print(f"treadle: {error}", file=sys.stderr)
-        raise SystemExit(1) from None
+        _refuse(1, str(error))
     options = Options(name=name, listen=listen, leader_elect=leader_elect, namespace=namespace, binds_in_flight=binds_in_flight)
-    uvloop.run(_serve(access, options))
+    try:
+        uvloop.run(_serve(access, options))
+    except CannotListen as error:
+        _refuse(1, str(error))
+
+
+def _refuse(status: int, why: str) -> NoReturn:
+    print(f"treadle: {why}", file=sys.stderr)
+    raise SystemExit(status) from None
 
 
 async def _serve(access: auth.Access, options: Options) -> None:

@@ -64,8 +64,8 @@ class Ledger:
         key = (kind, str(meta.get("namespace") or ""), str(meta.get("name") or ""))
         entry = self.entries.get(key)
         version = _number(meta.get("resourceVersion"))
-        if entry is not None and entry.uid == meta.get("uid") and version < entry.version:
-            return  # older than what a list has told already
+        if entry is not None and version < entry.version:
+            return  # older than what is known, perhaps of a predecessor: versions of one kind are ordered
         if entry is None or entry.uid != meta.get("uid"):
             entry = self.entries[key] = Entry(
                 kind, key[1], key[2], uid=str(meta.get("uid") or ""), created=str(meta.get("creationTimestamp") or "")
@@ -93,15 +93,20 @@ class Ledger:
         elif kind == "Scheduler":
             self._settle_names()
 
-    def listed(self, kind: str, bodies: Iterable[Mapping[str, Any]]) -> None:
-        """Take over a complete list of a kind, deletions included."""
+    def listed(self, kind: str, bodies: Iterable[Mapping[str, Any]], version: object = None) -> None:
+        """Take over a complete list of a kind, deletions included.
+
+        ``version`` is the list's resourceVersion: what has been seen at a later one was made while the list was on its way.
+        """
+        newest = _number(version) if version is not None else None
         present = set()
         for body in bodies:
             meta = body.get("metadata") or {}
             present.add((kind, str(meta.get("namespace") or ""), str(meta.get("name") or "")))
             self.seen(kind, body)
-        for key in [key for key in self.entries if key[0] == kind and key not in present]:
-            self.gone(*key)
+        for key, entry in list(self.entries.items()):
+            if key[0] == kind and key not in present and (newest is None or entry.version <= newest):
+                self.gone(*key)
 
     def _read(self, entry: Entry, body: Mapping[str, Any]) -> None:
         try:
@@ -110,16 +115,15 @@ class Ledger:
         except objects.InvalidObject as error:
             entry.problems = error.problems
             log.info("%s", error)
-            return
         except InvalidSpec as error:
             entry.problems = [str(error)]
-            return
-        entry.model = model
-        entry.problems = []
-        entry.not_acted_on = acted.not_acted_on(model)
-        if event is not None:
-            self._emit(event)
-        if entry.kind == "Scheduler":
+        else:
+            entry.model = model
+            entry.problems = []
+            entry.not_acted_on = acted.not_acted_on(model)
+            if event is not None:
+                self._emit(event)
+        if entry.kind == "Scheduler":  # its name is its own even while it is invalid
             self._settle_names()
 
     @staticmethod

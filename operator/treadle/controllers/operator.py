@@ -11,16 +11,20 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import aiohttp
 import kopf
 
 from treadle.api.labels import GROUP, VERSION
 from treadle.api.objects import PLURALS
 from treadle.kube.auth import Access
+from treadle.kube.errors import CredentialsError
 
 log = logging.getLogger(__name__)
 
 Deliver = Callable[[str, str | None, Mapping[str, Any]], None]
 """``(kind, event type or None, object)``; called in kopf's thread."""
+RELOGIN_PAUSE = 1.0
+"""Seconds before credentials that were refused are replaced: a server that refuses all of them is not asked in a tight loop."""
 
 
 class _NoDiffBase(kopf.DiffBaseStorage):
@@ -58,6 +62,7 @@ class Operator:
         self._access = access
         self._deliver = deliver
         self._stop = threading.Event()
+        self._logins = 0
         self._thread = threading.Thread(target=self._run, name="controllers", daemon=True)
 
     def start(self) -> None:
@@ -103,19 +108,20 @@ class Operator:
 
         return see
 
-    def _login(self, **_: Any) -> kopf.ConnectionInfo:
+    async def _login(self, **_: Any) -> kopf.AiohttpSession:
+        """Give kopf a session of our own making: the TLS settings are ours, and after a 401 the credentials are fresh ones."""
         access = self._access
-        header = access.headers().get("Authorization", "")
-        scheme, token = (*header.split(" ", 1), "", "")[:2]
-        certificate, key = access.client_cert or (None, None)
-        return kopf.ConnectionInfo(
+        if self._logins:
+            await asyncio.sleep(RELOGIN_PAUSE)
+            try:
+                await asyncio.to_thread(access.renew)
+            except CredentialsError as error:
+                log.warning("credentials of the controllers cannot be renewed: %s", error)
+        self._logins += 1
+        connector = aiohttp.TCPConnector(limit=0, ssl=access.tls or True)
+        return kopf.AiohttpSession(
             server=access.server,
-            ca_path=access.ca_file,
-            insecure=access.insecure or None,
-            scheme=scheme or None,
-            token=token or None,
-            certificate_path=certificate,
-            private_key_path=key,
+            aiohttp_session=aiohttp.ClientSession(connector=connector, headers=access.headers()),
             default_namespace=access.namespace,
         )
 

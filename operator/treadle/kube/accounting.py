@@ -2,13 +2,14 @@
 
 Containers and sidecars run together; init containers run before, one after the other, each beside the sidecars started so far.
 Pod-level requests replace the sum for cpu, memory and huge pages; overhead is added last. While a resize is under way the
-larger of what is wished, allocated and in force counts, container by container, unless the resize is infeasible.
+larger of what is wished, allocated and in force counts, container by container; what is wished does not if it is infeasible.
 """
 
 from collections.abc import Iterable, Mapping
 
-from treadle.core.resources import amount
-from treadle.kube.wire import Amounts, Container, ContainerStatus, Pod
+from treadle.core.errors import InvalidSpec
+from treadle.core.resources import UNBOUNDED, amount
+from treadle.kube.wire import Amounts, Container, ContainerStatus, Pod, PodStatus
 
 POD_LEVEL = ("cpu", "memory")
 SLOT = ("pods", 1)
@@ -17,63 +18,82 @@ Sum = dict[str, int]
 
 
 def demand(pod: Pod) -> tuple[tuple[str, int], ...]:
-    """Return the named amounts of a pod, its slot included, ordered by name. Raises ``InvalidSpec`` for a bad quantity."""
+    """Return the named amounts of a pod, its slot included, ordered by name. Raises ``InvalidSpec`` naming the field."""
     spec, status = pod.spec, pod.status
     if spec is None:
         return (SLOT,)
-    statuses = status.container_statuses if status is not None and spec.node_name else None
-    init = spec.init_containers
-    if (
-        not init
-        and not statuses
-        and not spec.overhead
-        and spec.resources is None
-        and spec.containers
-        and len(spec.containers) == 1
-    ):
-        return _ordered(_amounts(_requests(spec.containers[0])))
-    infeasible = _infeasible(pod)
-    in_force = {
-        one.name: one for one in (*(statuses or ()), *((status.init_container_statuses or ()) if status is not None else ()))
-    }
-    total = _aggregate(spec.containers or (), init or (), in_force, infeasible=infeasible)
+    seen = status if spec.node_name else None  # a pod without a node has nothing allocated or in force
+    containers, init = spec.containers or (), spec.init_containers or ()
+    if len(containers) == 1 and not init and not spec.overhead and spec.resources is None:  # nearly every pod
+        only = containers[0]
+        if seen is None or not seen.container_statuses:
+            return _ordered(_amounts(_requests(only), "spec.containers", only.name))
+    infeasible = seen is not None and _infeasible(seen)
+    in_force: dict[str, ContainerStatus] = {}
+    if seen is not None:
+        in_force = {one.name: one for one in (*(seen.container_statuses or ()), *(seen.init_container_statuses or ()))}
+    total = _aggregate(containers, init, in_force, infeasible=infeasible)
     if spec.resources is not None and spec.resources.requests:
-        for name, text in spec.resources.requests.items():
-            if name in POD_LEVEL or name.startswith("hugepages-"):
-                total[name] = amount(name, text)
-    for name, text in (spec.overhead or {}).items():
-        total[name] = total.get(name, 0) + amount(name, text)
+        total.update(_pod_level(spec.resources.requests, seen, infeasible=infeasible))
+    _add(total, _amounts(spec.overhead or {}, "spec.overhead"))
     return _ordered(total)
 
 
 def _ordered(total: Sum) -> tuple[tuple[str, int], ...]:
-    return tuple(sorted([(name, value) for name, value in total.items() if value > 0 and name != "pods"] + [SLOT]))
+    found = [(name, value) for name, value in total.items() if value > 0 and name != "pods"]
+    for name, value in found:
+        if value > UNBOUNDED:
+            raise InvalidSpec(f"spec: the requests of {name} sum up to {value}, at most {UNBOUNDED} is allowed")
+    return tuple(sorted([*found, SLOT]))
 
 
 def _requests(container: Container) -> Amounts:
     return (container.resources.requests or {}) if container.resources is not None else {}
 
 
-def _amounts(named: Mapping[str, str | int | float]) -> Sum:
-    return {name: amount(name, text) for name, text in named.items()}
+def _amounts(named: Mapping[str, str | int | float], field: str, container: str = "") -> Sum:
+    found = {}
+    for name, text in named.items():
+        try:
+            found[name] = amount(name, text)
+        except InvalidSpec as error:
+            where = f"{field}[{container}].resources.requests" if container else field
+            raise InvalidSpec(f"{where}[{name}]: {error}") from None
+    return found
 
 
-def _infeasible(pod: Pod) -> bool:
-    conditions = (pod.status.conditions or ()) if pod.status is not None else ()
-    return any(one.type == "PodResizePending" and one.reason == "Infeasible" for one in conditions)
+def _pod_level(requests: Amounts, status: PodStatus | None, *, infeasible: bool) -> Sum:
+    """Return what replaces the containers' sum: the pod's own requests, or what is allocated or in force if that is more."""
+    views = _views(status, "status") if status is not None and status.resources is not None else []
+    if not infeasible or not views:
+        views.append(_amounts(requests, "spec.resources.requests"))
+    return {name: value for name, value in _largest(views).items() if name in POD_LEVEL or name.startswith("hugepages-")}
 
 
-def _of(container: Container, in_force: Mapping[str, ContainerStatus], *, infeasible: bool) -> Sum:
+def _infeasible(status: PodStatus) -> bool:
+    return any(one.type == "PodResizePending" and one.reason == "Infeasible" for one in status.conditions or ())
+
+
+def _of(container: Container, field: str, in_force: Mapping[str, ContainerStatus], *, infeasible: bool) -> Sum:
     """Return a container's amounts: the larger of its spec, what is allocated and what is in force."""
     status = in_force.get(container.name)
-    if status is None:
-        return _amounts(_requests(container))
-    views = [status.allocated_resources, status.resources.requests if status.resources is not None else None]
-    if not infeasible or not any(views):
-        views.append(_requests(container))
+    views = _views(status, f"status of {container.name}") if status is not None else []
+    if not infeasible or not views:
+        views.append(_amounts(_requests(container), field, container.name))
+    return _largest(views)
+
+
+def _views(status: ContainerStatus | PodStatus, field: str) -> list[Sum]:
+    """Return what is allocated and what is in force, as far as either is told."""
+    force = status.resources.requests if status.resources is not None else None
+    return [_amounts(view, field) for view in (status.allocated_resources, force) if view]
+
+
+def _largest(views: Iterable[Sum]) -> Sum:
     total: Sum = {}
     for view in views:
-        _raise_to(total, _amounts(view or {}))
+        for name, value in view.items():
+            total[name] = max(value, total.get(name, 0))
     return total
 
 
@@ -82,11 +102,11 @@ def _aggregate(
 ) -> Sum:
     together: Sum = {}
     for container in containers:
-        _add(together, _of(container, in_force, infeasible=infeasible))
+        _add(together, _of(container, "spec.containers", in_force, infeasible=infeasible))
     sidecars: Sum = {}
     peak: Sum = {}
     for container in init:
-        own = _of(container, in_force, infeasible=infeasible)
+        own = _of(container, "spec.initContainers", in_force, infeasible=infeasible)
         if container.restart_policy == "Always":
             _add(sidecars, own)
             _raise_to(peak, sidecars)

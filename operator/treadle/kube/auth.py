@@ -3,6 +3,7 @@
 The kubeconfig is read by the official client, which knows every kind of credential there is; it is imported only for that.
 """
 
+import contextlib
 import os
 import ssl
 import time
@@ -10,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from treadle.kube.errors import CredentialsError
 
@@ -22,7 +25,8 @@ TOKEN_LIFE = 60.0
 class Access:
     """What a client needs: the server's URL, TLS, and the headers of the moment.
 
-    ``renew`` fetches fresh credentials; it may block (an exec plugin is a process) and is called from a thread.
+    ``headers`` never blocks. ``renew`` fetches fresh credentials or raises ``CredentialsError``; it may block (an exec plugin is
+    a process) and is called from a thread.
     """
 
     server: str
@@ -31,9 +35,6 @@ class Access:
     headers: Callable[[], dict[str, str]] = field(default=dict)
     renew: Callable[[], None] = field(default=lambda: None)
     namespace: str = "default"
-    ca_file: str | None = None
-    client_cert: tuple[str, str] | None = None
-    insecure: bool = False
 
 
 def load(kubeconfig: str | None = None, context: str | None = None) -> Access:
@@ -59,79 +60,104 @@ def from_service_account(folder: Path = SERVICE_ACCOUNT) -> Access:
         raise CredentialsError(f"no service account: {token} or KUBERNETES_SERVICE_HOST is missing")
     cached: tuple[float, dict[str, str]] = (float("-inf"), {})
 
-    def headers() -> dict[str, str]:
-        nonlocal cached
-        now = time.monotonic()
-        if now - cached[0] > TOKEN_LIFE:
-            cached = (now, {"Authorization": f"Bearer {token.read_text().strip()}"})
-        return cached[1]
-
     def renew() -> None:
         nonlocal cached
-        cached = (float("-inf"), {})
+        try:
+            cached = (time.monotonic(), {"Authorization": f"Bearer {token.read_text().strip()}"})
+        except (OSError, ValueError) as error:
+            raise CredentialsError(f"{token}: {error}") from error
 
+    def headers() -> dict[str, str]:
+        if time.monotonic() - cached[0] > TOKEN_LIFE:
+            with contextlib.suppress(CredentialsError):  # the last token is good for longer than its replacement takes
+                renew()
+        return cached[1]
+
+    renew()
     namespace = (folder / "namespace").read_text().strip() if (folder / "namespace").exists() else "default"
     shown = f"[{host}]" if ":" in host else host
     try:
-        tls = ssl.create_default_context(cafile=str(ca))
+        tls = _context(str(ca))
     except (OSError, ssl.SSLError) as error:
         raise CredentialsError(f"{ca}: {error}") from error
-    return Access(f"https://{shown}:{port}", tls, None, headers, renew, namespace, str(ca))
+    return Access(f"https://{shown}:{port}", tls, None, headers, renew, namespace)
 
 
 def from_kubeconfig(path: str | None, context: str | None = None) -> Access:
     """Read a kubeconfig (the usual place if ``path`` is None). Raises ``CredentialsError``."""
+    configuration, namespace = _read(path, context)
+    tls = _tls(configuration)
+
+    def headers() -> dict[str, str]:
+        # Not through the client's own look-up: it would run an exec plugin here, in the loop, when a token has expired.
+        token = configuration.api_key.get("BearerToken")
+        return {"Authorization": str(token)} if token else {}
+
+    def renew() -> None:
+        nonlocal configuration
+        configuration, _ = _read(path, context)
+        if tls is not None:
+            _load_certificate(tls, configuration)
+
+    return Access(str(configuration.host).rstrip("/"), tls, configuration.tls_server_name or None, headers, renew, namespace)
+
+
+def _read(path: str | None, context: str | None) -> tuple[Any, str]:
+    """Return the client's configuration and the namespace of a context."""
     from kubernetes.client import Configuration
     from kubernetes.config import ConfigException, kube_config
 
-    configuration = Configuration()
+    configuration: Any = Configuration()
     where = path or kube_config.KUBE_CONFIG_DEFAULT_LOCATION
     read: Any = kube_config  # the module is not annotated
     try:
-        read.load_kube_config(config_file=path, context=context, client_configuration=configuration, persist_config=False)
-        contexts, active = read.list_kube_config_contexts(config_file=path)
-    except (ConfigException, OSError, ValueError, KeyError, TypeError) as error:
-        raise CredentialsError(f"kubeconfig {where}: {error}") from error
-    chosen = next((entry for entry in contexts if entry["name"] == context), active)
-
-    def headers() -> dict[str, str]:
-        token = configuration.get_api_key_with_prefix("BearerToken") or configuration.api_key.get("authorization")
-        if token:
-            return {"Authorization": token if token.startswith(("Bearer ", "Basic ")) else f"Bearer {token}"}
-        if configuration.username:
-            return {"Authorization": str(configuration.get_basic_auth_token())}
-        return {}
-
-    def renew() -> None:
-        try:
-            read.load_kube_config(config_file=path, context=context, client_configuration=configuration, persist_config=False)
-        except (ConfigException, OSError, ValueError, KeyError, TypeError) as error:
-            raise CredentialsError(f"kubeconfig {where}: {error}") from error
-
-    return Access(
-        str(configuration.host).rstrip("/"),
-        _tls(configuration),
-        configuration.tls_server_name or None,
-        headers,
-        renew,
-        str((chosen or {}).get("context", {}).get("namespace") or "default"),
-        configuration.ssl_ca_cert,
-        (configuration.cert_file, configuration.key_file) if configuration.cert_file and configuration.key_file else None,
-        insecure=not configuration.verify_ssl,
-    )
+        merged = read.KubeConfigMerger(where).config
+        if merged is None:
+            raise CredentialsError(f"kubeconfig {where}: there is no such file")
+        loader = read.KubeConfigLoader(config_dict=merged, config_base_path=None, active_context=context)
+        loader.load_and_set(configuration)
+        chosen = loader.current_context["context"]
+        users = merged.value.get("users") or []
+    except (ConfigException, OSError, ValueError, KeyError, TypeError, AttributeError, yaml.YAMLError) as error:
+        raise CredentialsError(f"kubeconfig {where}: {error or type(error).__name__}") from error
+    user = next((one.get("user") or {} for one in users if one.get("name") == chosen.get("user")), {})
+    if "exec" in user and not configuration.api_key.get("BearerToken") and not configuration.cert_file:
+        command = (user["exec"] or {}).get("command")
+        raise CredentialsError(f"kubeconfig {where}: the exec plugin {command!r} of user {chosen['user']} gave no credentials")
+    return configuration, str(chosen.get("namespace") or "default")
 
 
-def _tls(configuration: object) -> ssl.SSLContext | None:
-    host = str(getattr(configuration, "host", ""))
+def _tls(configuration: Any) -> ssl.SSLContext | None:
+    host = str(configuration.host)
     if not host.startswith("https:"):
         return None
     try:
-        tls = ssl.create_default_context(cafile=getattr(configuration, "ssl_ca_cert", None))
-        if not getattr(configuration, "verify_ssl", True):
-            tls.check_hostname = False
-            tls.verify_mode = ssl.CERT_NONE
-        if certificate := getattr(configuration, "cert_file", None):
-            tls.load_cert_chain(certificate, getattr(configuration, "key_file", None))
+        tls = _context(configuration.ssl_ca_cert)
     except (OSError, ssl.SSLError) as error:
-        raise CredentialsError(f"TLS files of {host}: {error}") from error
+        raise CredentialsError(f"certificate authority {configuration.ssl_ca_cert} of {host}: {error}") from error
+    if not configuration.verify_ssl:
+        tls.check_hostname = False
+        tls.verify_mode = ssl.CERT_NONE
+    _load_certificate(tls, configuration)
     return tls
+
+
+def _context(ca: str | None) -> ssl.SSLContext:
+    """Return a context that trusts ``ca``.
+
+    Python 3.13 checks certificates by RFC 5280 to the letter. The self-signed authorities of API servers may lack extensions that it
+    wants, and Go, which every other client of theirs is written in, does not insist.
+    """
+    tls = ssl.create_default_context(cafile=ca)
+    tls.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    return tls
+
+
+def _load_certificate(tls: ssl.SSLContext, configuration: Any) -> None:
+    """Present the client certificate of a configuration, if it has one, from the next connection on."""
+    if not configuration.cert_file:
+        return
+    try:
+        tls.load_cert_chain(configuration.cert_file, configuration.key_file)
+    except (OSError, ssl.SSLError) as error:
+        raise CredentialsError(f"client certificate {configuration.cert_file}: {error}") from error

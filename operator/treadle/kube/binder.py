@@ -7,6 +7,7 @@ read from the pod itself: after a 409 or no answer at all a GET says whether the
 
 import asyncio
 import logging
+import math
 import time
 from collections import deque
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from treadle.kube.wire import Pod
 
 log = logging.getLogger(__name__)
 
+FIRST_LIMIT = 16.0
 Outcome = BindDone | BindFailed | PodSeen | PodGone
 
 ALLOCATED_QUEUE = f"{GROUP}/allocated-queue"
@@ -64,14 +66,21 @@ class Binder:
     """Binds placements; ``report`` gets every outcome as events of the core.
 
     ``limit`` is how many may be in flight at present, between ``least`` and ``most``; ``patience`` is the latency in seconds above
-    which the server is taken to be overloaded.
+    which the server is taken to be overloaded; ``clock`` is monotonic, in seconds.
     """
 
     def __init__(
-        self, client: Client, report: Callable[[Outcome], None], *, least: int = 4, most: int = 64, patience: float = 1.0
+        self,
+        client: Client,
+        report: Callable[[Outcome], None],
+        *,
+        least: int = 4,
+        most: int = 64,
+        patience: float = 1.0,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.client = client
-        self.limit: float = 16.0
+        self.limit: float = min(FIRST_LIMIT, most)
         self.bound = 0
         self.failed = 0
         self.unknown = 0
@@ -79,15 +88,16 @@ class Binder:
         self.seconds: float = 0.0
         """The sum of the latencies of all answered binds."""
         self._report = report
-        self._least, self._most, self._patience = least, most, patience
+        self._least, self._most, self._patience, self._clock = min(least, most), most, patience, clock
         self._waiting: deque[Placement] = deque()
         self._more = asyncio.Event()
+        self._grown = asyncio.Event()
         self._done = asyncio.Event()
         self._done.set()
         self._encode = msgspec.json.Encoder().encode
         self._pod = msgspec.json.Decoder(Pod)
-        self._backed_off = 0.0
-        self._not_before = 0.0
+        self._backed_off = float("-inf")
+        self._not_before = float("-inf")
 
     def room(self) -> int:
         """Return how many placements to decide now: enough to keep the pipeline full, few enough to decide late."""
@@ -127,7 +137,8 @@ class Binder:
         while True:
             while number >= self.limit or not waiting:
                 if number >= self.limit:
-                    await asyncio.sleep(0.2)
+                    self._grown.clear()
+                    await self._grown.wait()
                 else:
                     more.clear()
                     await more.wait()
@@ -135,14 +146,16 @@ class Binder:
             self.in_flight += 1
             try:
                 await self._bind(placement)
+            except Exception:
+                log.exception("bind of %s/%s to %s", placement.namespace, placement.name, placement.node)
+                await self._find_out(placement)
             finally:
                 self.in_flight -= 1
                 if not waiting and not self.in_flight:
                     self._done.set()
 
     async def _bind(self, placement: Placement) -> None:
-        pause = self._not_before - time.monotonic()
-        if pause > 0:
+        while (pause := self._not_before - self._clock()) > 0:  # noqa: ASYNC110 - the server names the time, no event does
             await asyncio.sleep(pause)
         body = _Binding(
             _Meta(
@@ -153,7 +166,7 @@ class Binder:
             ),
             _Target(placement.node),
         )
-        start = time.monotonic()
+        start = self._clock()
         try:
             answer = await self.client.request("POST", f"{_path(placement)}/binding", self._encode(body), pool="bind")
         except Unreachable as error:
@@ -168,15 +181,14 @@ class Binder:
             )
             await self._find_out(placement)
             return
-        took = time.monotonic() - start
+        took = self._clock() - start
         self.seconds += took
         if answer.status == 201:
             self.bound += 1
             if took > self._patience:
                 self._back_off(None)
             elif self.limit < self._most:
-                self.limit = min(self._most, self.limit + 1.0 / self.limit)
-                self._more.set()
+                self._grow()
             self._report(BindDone(placement.uid))
             return
         await self._refused(placement, answer)
@@ -207,7 +219,11 @@ class Binder:
         if answer.status == 404:
             self._report(PodGone(placement.uid))
             return
-        pod = self._pod.decode(answer.body)
+        try:
+            pod = self._pod.decode(answer.body)
+        except msgspec.DecodeError as error:  # ours once, and something in it has become unreadable: the watch skips it as well
+            self._report(BindFailed(placement.uid, "transient", f"the pod cannot be read: {error}"))
+            return
         if pod.metadata.uid != placement.uid:
             self._report(PodGone(placement.uid))
         elif pod.spec is not None and pod.spec.node_name == placement.node:
@@ -221,9 +237,17 @@ class Binder:
             )
             self._report(PodSeen(translate.pod(pod)))
 
+    def _grow(self) -> None:
+        """Let one more be in flight once as many binds as may be now have gone well."""
+        before = self.limit
+        self.limit = min(self._most, before + 1.0 / before)
+        if math.ceil(self.limit) > math.ceil(before):
+            self._grown.set()
+            self._more.set()
+
     def _back_off(self, retry_after: float | None) -> None:
         """Halve the number in flight, at most twice a second, and keep quiet for as long as the server asks."""
-        now = time.monotonic()
+        now = self._clock()
         if now - self._backed_off > 0.5:
             self._backed_off = now
             self.limit = max(self._least, self.limit / 2)

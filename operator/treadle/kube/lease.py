@@ -30,6 +30,7 @@ class Lease:
         duration: float = 15.0,
         renew: float = 10.0,
         retry: float = 2.0,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.identity = identity
         self.holder = ""
@@ -39,16 +40,18 @@ class Lease:
         self._duration, self._renew, self._retry = duration, renew, retry
         self._observed: tuple[object, float] = (None, float("-inf"))
         self._renewed = float("-inf")
+        self._clock = clock
+        self._given_up = False
 
     @property
     def held(self) -> bool:
         """Whether we lead: our last successful renewal is recent enough that nobody else may have taken over."""
-        return time.monotonic() < self._renewed + self._renew
+        return self._clock() < self._renewed + self._renew
 
     async def run(self, changed: Callable[[bool], None]) -> None:
         """Try to lead until cancelled; ``changed(True)`` when we begin to, ``changed(False)`` when we no longer do."""
         led = False
-        while True:
+        while not self._given_up:
             try:
                 await self._try()
             except KubeError as error:
@@ -59,23 +62,27 @@ class Lease:
             await asyncio.sleep(self._retry)
 
     async def release(self) -> None:
-        """Give the lease up, so that the next leader need not wait for it to expire."""
-        if not self.held:
-            return
+        """Give the lease up for good, so that the next leader need not wait for it to expire."""
+        held, self._given_up = self.held, True
         self._renewed = float("-inf")
+        if not held:
+            return
+        path = f"{self._collection}/{self._name}"
         try:
-            answer = await self._client.request("GET", f"{self._collection}/{self._name}", timeout=2)
-            if answer.status == 200:
-                lease = answer.json()
-                if lease["spec"].get("holderIdentity") == self.identity:
-                    lease["spec"]["holderIdentity"] = ""
-                    lease["spec"]["leaseDurationSeconds"] = 1
-                    await self._client.request("PUT", f"{self._collection}/{self._name}", lease, timeout=2)
+            for _ in range(3):  # a renewal that was under way may come between
+                answer = await self._client.request("GET", path, timeout=2)
+                lease = answer.json() if answer.status == 200 else {"spec": {}}
+                if lease["spec"].get("holderIdentity") != self.identity:
+                    return
+                lease["spec"].update(holderIdentity="", leaseDurationSeconds=1)
+                answer = await self._client.request("PUT", path, lease, timeout=2)
+                if answer.status != 409:
+                    return
         except KubeError as error:
             log.info("lease %s not released: %s", self._name, error)
 
     async def _try(self) -> None:
-        start = time.monotonic()
+        start = self._clock()
         answer = await self._client.request("GET", f"{self._collection}/{self._name}", timeout=self._renew / 2)
         if answer.status == 404:
             body = {
@@ -103,10 +110,10 @@ class Lease:
             if self.holder != self.identity:
                 lease["spec"]["acquireTime"] = _now()
             answer = await self._client.request("PUT", f"{self._collection}/{self._name}", lease, timeout=self._renew / 2)
-        if answer.status in {200, 201}:
+        if answer.status in {200, 201} and not self._given_up:
             self._renewed = start
             self.holder = self.identity
-        elif answer.status != 409:
+        elif answer.status not in {200, 201, 409}:
             raise answer.error()
 
     def _spec(self, transitions: int) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Status writes: coalesced, few at a time, on connections of their own, so that they never hold up a bind.
 
-A later write about the same object replaces an earlier one that has not been sent. Without an answer, or with a 429 or a 5xx, it
-is sent again later unless a newer one has come; any other refusal is logged and dropped, since the next state is written anyway.
+A later write about the same object replaces an earlier one that has not been sent. Without an answer, or with a 401, a 429 or a
+5xx, it is sent again later unless a newer one has come; any other refusal is logged and dropped, since the next state is written
+anyway.
 """
 
 import asyncio
@@ -14,6 +15,9 @@ from treadle.kube.errors import Unreachable
 from treadle.kube.transport import MERGE, Client
 
 log = logging.getLogger(__name__)
+
+PAUSE, LONGEST_PAUSE = 1.0, 30.0
+"""Seconds before a write that found no hearing is sent again, and the longest wait that a server may ask for."""
 
 
 class Write(NamedTuple):
@@ -29,17 +33,18 @@ class Write(NamedTuple):
 class Patcher:
     """Sends writes by key; ``at_once`` are in flight at the most."""
 
-    def __init__(self, client: Client, at_once: int = 4) -> None:
+    def __init__(self, client: Client, at_once: int = 4, clock: Callable[[], float] = time.monotonic) -> None:
         self.client = client
         self.sent = 0
         self.dropped = 0
         self._at_once = at_once
+        self._clock = clock
         self._waiting: dict[str, Write] = {}
         self._more = asyncio.Event()
         self._done = asyncio.Event()
         self._done.set()
         self._busy = 0
-        self._quiet_until = 0.0
+        self._quiet_until = float("-inf")
 
     def submit(self, key: str, write: Write) -> None:
         """Queue a write; one of the same key that has not been sent is replaced and loses its place."""
@@ -82,7 +87,7 @@ class Patcher:
             while not self._waiting:
                 self._more.clear()
                 await self._more.wait()
-            pause = self._quiet_until - time.monotonic()
+            pause = self._quiet_until - self._clock()
             if pause > 0:
                 await asyncio.sleep(pause)
                 continue
@@ -91,6 +96,8 @@ class Patcher:
             self._busy += 1
             try:
                 await self._send(key, write)
+            except Exception:
+                log.exception("%s %s", write.method, write.path)
             finally:
                 self._busy -= 1
                 self._note_end()
@@ -102,10 +109,10 @@ class Patcher:
             )
         except Unreachable as error:
             log.debug("%s %s: %s", write.method, write.path, error)
-            self._again(key, write, 1.0)
+            self._again(key, write, PAUSE)
             return
-        if answer.status == 429 or answer.status >= 500:
-            self._again(key, write, answer.retry_after or 1.0)
+        if answer.status in {401, 429} or answer.status >= 500:
+            self._again(key, write, min(answer.retry_after or PAUSE, LONGEST_PAUSE))
             return
         if answer.status >= 400:
             self.dropped += 1
@@ -117,6 +124,6 @@ class Patcher:
             write.done(answer.status)
 
     def _again(self, key: str, write: Write, seconds: float) -> None:
-        self._quiet_until = time.monotonic() + seconds
+        self._quiet_until = self._clock() + seconds
         self._waiting.setdefault(key, write)
         self._more.set()

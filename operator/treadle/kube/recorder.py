@@ -5,6 +5,7 @@ application went to how many nodes since the last one.
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -25,29 +26,32 @@ class _Tally:
 
 
 class Recorder:
-    """Counts placements by application and writes an event for each every ``interval`` seconds."""
+    """Counts bound pods by application and writes an event for each every ``interval`` seconds."""
 
-    def __init__(self, patcher: Patcher, instance: str, interval: float = 5.0) -> None:
+    def __init__(
+        self, patcher: Patcher, instance: str, interval: float = 5.0, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.written = 0
         self.interval = interval
         self._patcher = patcher
         self._instance = instance[:128]
         self._tallies: dict[str, _Tally] = {}
         self._due = float("inf")
+        self._clock = clock
 
     def scheduled(self, namespace: str, application: str, queue: str, pod: str, uid: str, node: str) -> None:
-        """Count one placement; the first pod since the last event is what the event is about."""
+        """Count one pod that was bound; the first since the last event is what the event is about."""
         tally = self._tallies.get(application)
         if tally is None:
             if not self._tallies:
-                self._due = time.monotonic() + self.interval
+                self._due = self._clock() + self.interval
             tally = self._tallies[application] = _Tally(namespace, queue, pod, uid)
         tally.pods += 1
         tally.nodes.add(node)
 
     def flush(self, *, now: bool = False) -> None:
         """Write what has been counted, if its time has come."""
-        if not self._tallies or (not now and time.monotonic() < self._due):
+        if not self._tallies or (not now and self._clock() < self._due):
             return
         for application, tally in self._tallies.items():
             count, nodes = tally.pods, len(tally.nodes)
@@ -62,7 +66,7 @@ class Recorder:
         body = {
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
-            "metadata": {"generateName": f"{tally.pod[:200]}-", "namespace": tally.namespace},
+            "metadata": {"generateName": f"{tally.pod[:200].rstrip('-.')}-", "namespace": tally.namespace},
             "eventTime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
             "reportingController": "treadle.dev/treadle",
             "reportingInstance": self._instance,

@@ -4,18 +4,20 @@ The server ends watches in every burst of binds: a clean end is ordinary and the
 version. 410 is a relist whose difference to what was known is reported. Until the bookmark that ends the initial events no
 version is safe to resume from, so a stream cut before it starts over. A watch that has been silent for longer than bookmarks
 are apart is not trusted. Right after its start a server may answer 403 to rightful users, so that is retried like the rest.
+An object that cannot be read is skipped: what was known of it stays, and the others go on.
 """
 
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
-from typing import Any, Generic, Literal, TypeVar
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Generic, Literal, TypeVar
 
 import aiohttp
 import msgspec
 
-from treadle.kube.errors import ApiError, Unreachable
+from treadle.kube.errors import ApiError, KubeError, Unreachable
 from treadle.kube.transport import Client
 from treadle.kube.wire import Custom, ListMetadata, Metadata, Namespace, Node, Pod, Status, Wire
 
@@ -34,17 +36,23 @@ class _Event(Wire, Generic[T]):
 
 
 class _ErrorEvent(Wire):
-    type: str
     object: Status
 
 
 class _BareObject(Wire):
-    metadata: Metadata
+    metadata: Metadata = msgspec.field(default_factory=Metadata)
 
 
 class _BareEvent(Wire):
     type: str
     object: _BareObject
+
+
+class _Unreadable(Wire):
+    """An event about an object that does not fit its kind; only its identity and its version can be used."""
+
+    type: str
+    metadata: Metadata
 
 
 class _Page(Wire):
@@ -59,9 +67,10 @@ class _Expired(Exception):
 class Reflector(Generic[T]):
     """Keeps a sink told of every object of one resource.
 
-    ``sink(changes)`` gets lists of ``(change, object)`` in order; a deletion found by a relist carries the object as last seen by
-    uid only. ``synced`` is set after the first complete list and never cleared; ``alive_at`` is the monotonic time of the last
-    byte or bookmark. ``silence`` is how long, in seconds, a watch may say nothing at all.
+    ``sink(changes)`` gets lists of ``(change, object)`` in order; a deletion found by a relist carries the object's identity only, and
+    comes after the additions, so a namesake with another uid has been told of before it. ``synced`` is set after the first
+    complete list and never cleared; ``alive_at`` is the monotonic time of the last byte or bookmark. ``silence`` is how long, in
+    seconds, a watch may say nothing at all.
     """
 
     def __init__(
@@ -88,45 +97,49 @@ class Reflector(Generic[T]):
         self._params = dict(params or {})
         self._silence = silence
         self._known: dict[str, T] = {}
+        """Everything that the sink has been told of and not told the end of, by uid."""
         self._version = ""
         self._streaming = True
+        self._fruitful = False
         self._event: msgspec.json.Decoder[_Event[T]] = msgspec.json.Decoder(_Event[kind])  # type: ignore[valid-type]
         self._object: msgspec.json.Decoder[T] = msgspec.json.Decoder(kind)
-        self._keep: Callable[[T], T] = kind_skeleton
 
     async def run(self) -> None:
-        """List and watch until cancelled."""
+        """List and watch until cancelled. What brought nothing is tried again after a wait that doubles up to some seconds."""
         wait = FIRST_WAIT
         while True:
+            self._fruitful = False
+            listing = not self._version
             try:
-                if not self._version:
+                if listing:
                     await self._list()
-                    wait = FIRST_WAIT
-                if self._version:
+                else:
                     await self._watch()
-                    wait = FIRST_WAIT
-                    continue
             except _Expired:
                 self._version = ""
                 self.relists += 1
-                continue
             except ApiError as error:
                 self.missing = error.status == 404
                 self._note(str(error))
-            except (Unreachable, aiohttp.ClientError, TimeoutError, OSError, msgspec.DecodeError) as error:
+            except (KubeError, aiohttp.ClientError, TimeoutError, OSError, msgspec.DecodeError) as error:
                 self._note(f"{type(error).__name__}: {error}")
-            await asyncio.sleep(wait)
-            wait = min(wait * 2, LONGEST_WAIT)
+            if self._fruitful:
+                wait = FIRST_WAIT
+            if self.problem or not (self._fruitful or (listing and self._version)):
+                await asyncio.sleep(wait)
+                wait = min(wait * 2, LONGEST_WAIT)
 
     def _note(self, problem: str) -> None:
         if problem != self.problem:
             log.info("watch of %s: %s", self.path, problem)
         self.problem = problem
 
-    def _fine(self) -> None:
+    def _fine(self, *, fruitful: bool = True) -> None:
+        """Take note that the server answers; ``fruitful`` if it told something."""
         self.alive_at = time.monotonic()
         self.missing = False
         self.problem = ""
+        self._fruitful |= fruitful
 
     async def _list(self) -> None:
         if self._streaming:
@@ -151,38 +164,11 @@ class Reflector(Generic[T]):
             "allowWatchBookmarks": "true",
             "timeoutSeconds": "290",
         }
-        seen: dict[str, T] = {}
-        listing = True
-        async with self.client.stream(self.path, params, self._silence) as answer:
-            await self._check(answer)
-            async for lines in _chunks(answer):
-                changes: list[tuple[Change, T]] = []
-                for line in lines:
-                    event = self._decode(line)
-                    meta = event.object.metadata
-                    if event.type == "BOOKMARK":
-                        if listing and (meta.annotations or {}).get(END_OF_LIST) == "true":
-                            changes += self._replace(seen)
-                            listing = False
-                            self._listed(changes)
-                            changes = []
-                        if not listing:
-                            self._version = meta.resource_version
-                    elif listing:
-                        if event.type == "DELETED":
-                            seen.pop(meta.uid, None)
-                        else:
-                            seen[meta.uid] = self._keep(event.object)
-                        changes.append((event.type, event.object))  # type: ignore[arg-type]
-                    else:
-                        self._take(event, changes)
-                self._emit(changes)
-                self._fine()
-        if listing:
+        if not await self._follow(params, set()):
             raise Unreachable(f"the streaming list of {self.path} ended before its bookmark")
 
     async def _paged_list(self) -> None:
-        seen: dict[str, T] = {}
+        listed: set[str] = set()
         token = ""
         while True:
             params = {**self._params, "limit": str(PAGE), **({"continue": token} if token else {})}
@@ -197,26 +183,22 @@ class Reflector(Generic[T]):
                 try:
                     found = self._object.decode(item)
                 except msgspec.ValidationError as error:
-                    found = self._bare(msgspec.json.decode(item, type=_BareObject), error)
-                seen[found.metadata.uid] = self._keep(found)
-                changes.append(("ADDED", found))
+                    self._pass_over(self._unreadable("ADDED", msgspec.json.decode(item, type=_BareObject), error), listed)
+                else:
+                    self._take(_Event("ADDED", found), changes, listed)
             self._emit(changes)
             token = page.metadata.continue_
             if not token:
                 break
-        self._listed(self._replace(seen))
+        self._emit(self._gone(listed))
         self._version = page.metadata.resource_version
-        self._fine()
-
-    def _listed(self, deletions: list[tuple[Change, T]]) -> None:
-        self._emit(deletions)
         self.synced.set()
+        self._fine(fruitful=False)
 
-    def _replace(self, seen: dict[str, T]) -> list[tuple[Change, T]]:
-        """Take over a complete list and return the deletions that it implies."""
-        gone: list[tuple[Change, T]] = [("DELETED", last) for uid, last in self._known.items() if uid not in seen]
-        self._known = seen
-        return gone
+    def _gone(self, listed: set[str]) -> list[tuple[Change, T]]:
+        """Return the deletions that a complete list implies."""
+        gone = [uid for uid in self._known if uid not in listed]
+        return [("DELETED", self._known.pop(uid)) for uid in gone]
 
     async def _watch(self) -> None:
         params = {
@@ -226,45 +208,85 @@ class Reflector(Generic[T]):
             "allowWatchBookmarks": "true",
             "timeoutSeconds": "290",
         }
+        await self._follow(params, None)
+
+    async def _follow(self, params: Mapping[str, str], listed: set[str] | None) -> bool:
+        """Read a watch to its end. ``listed`` collects the uids of a list that it begins with; returns whether that is complete."""
+        async with self._stream(params) as answer:
+            self.reopened += 1
+            async for lines in _chunks(answer):
+                changes: list[tuple[Change, T]] = []
+                try:
+                    for line in lines:
+                        event = self._decode(line)
+                        if isinstance(event, _Unreadable):
+                            self._pass_over(event, listed)
+                        elif event.type == "BOOKMARK":
+                            meta = event.object.metadata
+                            if listed is not None and (meta.annotations or {}).get(END_OF_LIST) == "true":
+                                changes += self._gone(listed)
+                                listed = None
+                            if listed is None:
+                                self._version = meta.resource_version
+                        else:
+                            self._take(event, changes, listed)
+                finally:  # what came before a line that ends the watch is noted already, so it must be told
+                    self._emit(changes)
+                if listed is None:
+                    self.synced.set()
+                self._fine()
+        return listed is None
+
+    @asynccontextmanager
+    async def _stream(self, params: Mapping[str, str]) -> AsyncIterator[aiohttp.ClientResponse]:
+        """Open a watch that the server has accepted; one that has been silent for too long ends as an expired one."""
         try:
             async with self.client.stream(self.path, params, self._silence) as answer:
                 await self._check(answer)
-                self.reopened += 1
-                async for lines in _chunks(answer):
-                    changes: list[tuple[Change, T]] = []
-                    for line in lines:
-                        event = self._decode(line)
-                        if event.type == "BOOKMARK":
-                            self._version = event.object.metadata.resource_version
-                        else:
-                            self._take(event, changes)
-                    self._emit(changes)
-                    self._fine()
+                self._fine(fruitful=False)
+                yield answer
         except aiohttp.SocketTimeoutError:
             log.warning("watch of %s: nothing for %.0f s, listing again", self.path, self._silence)
             raise _Expired from None
 
-    def _take(self, event: "_Event[T]", changes: list[tuple[Change, T]]) -> None:
+    def _take(self, event: "_Event[T]", changes: list[tuple[Change, T]], listed: set[str] | None) -> None:
+        """Note an event. While ``listed`` collects what a list holds no version is taken over: it would skip what is to come."""
         found = event.object
+        uid = found.metadata.uid
         if event.type == "DELETED":
-            self._known.pop(found.metadata.uid, None)
+            self._known.pop(uid, None)
+            if listed is not None:
+                listed.discard(uid)
         else:
-            self._known[found.metadata.uid] = self._keep(found)
-        self._version = found.metadata.resource_version
+            if uid not in self._known:
+                self._known[uid] = kind_skeleton(found)
+            if listed is not None:
+                listed.add(uid)
+        if listed is None:
+            self._version = found.metadata.resource_version
         changes.append((event.type, found))  # type: ignore[arg-type]
+
+    def _pass_over(self, event: _Unreadable, listed: set[str] | None) -> None:
+        """Skip an object that cannot be read. It exists, so a list does not imply that it is gone; a deletion needs no reading."""
+        if listed is None:
+            self._version = event.metadata.resource_version
+        else:
+            listed.add(event.metadata.uid)
 
     def _emit(self, changes: list[tuple[Change, T]]) -> None:
         if changes:
             self._sink(changes)
 
-    def _decode(self, line: bytes) -> "_Event[T]":
+    def _decode(self, line: bytes) -> "_Event[T] | _Unreadable":
         """Decode one line of a watch. An ERROR carries a Status, whose ``status`` is a text: it does not fit our kinds."""
         try:
             event = self._event.decode(line)
         except msgspec.ValidationError as error:
             bare = msgspec.json.decode(line, type=_BareEvent)
+            if bare.type == "DELETED":
+                return _Event(bare.type, self.kind(metadata=bare.object.metadata))
             if bare.type != "ERROR":
-                return _Event(bare.type, self._bare(bare.object, error))
+                return self._unreadable(bare.type, bare.object, error)
         else:
             if event.type != "ERROR":
                 return event
@@ -273,17 +295,15 @@ class Reflector(Generic[T]):
             raise _Expired
         raise ApiError(status.code, status.reason, status.message)
 
-    def _bare(self, found: _BareObject, error: msgspec.ValidationError) -> T:
-        """Return an object that we cannot read with its metadata alone: it must not stop the others."""
-        log.warning(
-            "%s %s/%s cannot be read and counts as empty: %s", self.path, found.metadata.namespace, found.metadata.name, error
-        )
-        return self.kind(metadata=found.metadata)
+    def _unreadable(self, change: str, found: _BareObject, error: msgspec.ValidationError) -> _Unreadable:
+        meta = found.metadata
+        log.warning("%s %s/%s cannot be read and is skipped: %s", self.path, meta.namespace, meta.name, error)
+        return _Unreadable(change, meta)
 
     async def _check(self, answer: aiohttp.ClientResponse) -> None:
         if answer.status == 200:
             return
-        body: Any = await answer.read()
+        body = await answer.read()
         if answer.status == 410:
             raise _Expired
         if answer.status == 401:
@@ -301,7 +321,7 @@ def kind_skeleton(found: T) -> T:
     return type(found)(metadata=type(meta)(name=meta.name, namespace=meta.namespace, uid=meta.uid))
 
 
-async def _chunks(answer: aiohttp.ClientResponse) -> "Any":
+async def _chunks(answer: aiohttp.ClientResponse) -> AsyncIterator[list[bytes]]:
     """Yield lists of whole lines as the bytes come; there is no limit to the length of a line."""
     rest = b""
     async for chunk in answer.content.iter_any():

@@ -17,6 +17,12 @@ from treadle.kube import accounting, wire
 
 DAY_ONE = 0.0
 MOST_REQUIREMENTS = 1000
+LONGEST_APPLICATION = 253
+MOST_ANNOTATIONS = 255 * 1024
+"""Bytes of annotations that a pod may have when it is bound: the API takes 256 KiB, and the allocation is written beside them.
+
+The server accepts a Binding that exceeds the limit, and then refuses every later write to the pod, the kubelet's status included.
+"""
 _constraints: dict[tuple[wire.Toleration, ...], Constraints] = {}
 _VOLUMES = {
     "persistent_volume_claim": "persistentVolumeClaim",
@@ -51,12 +57,17 @@ def pod(seen: wire.Pod) -> PodSpec:
     try:
         demand = accounting.demand(seen)
     except InvalidSpec as error:
-        demand, problem = (accounting.SLOT,), f"resources: {error}"
+        demand, problem = (accounting.SLOT,), str(error)
     owner = None
     for reference in meta.owner_references or ():
         if reference.controller:
             owner = (reference.kind, reference.name)
     own, notes = meta.labels, meta.annotations
+    application = labels.application_of(own, notes, owner, meta.name)
+    if notes or len(application) > LONGEST_APPLICATION:
+        problem = problem or _too_long(application, notes or {})
+        if len(application) > LONGEST_APPLICATION:
+            application = f"pod/{meta.name}"
     reported = ("", "")
     finished = False
     if status is not None:
@@ -75,7 +86,7 @@ def pod(seen: wire.Pod) -> PodSpec:
         demand=demand,
         constraints=constraints(spec, own, notes),
         priority=spec.priority or 0,
-        application=f"{meta.namespace}/{labels.application_of(own, notes, owner, meta.name)}",
+        application=f"{meta.namespace}/{application}",
         queue=labels.queue_of(own, notes) or "",
         role=labels.role_of(own, notes),
         user=labels.user_of(notes, meta.namespace)[0],
@@ -86,6 +97,16 @@ def pod(seen: wire.Pod) -> PodSpec:
         problem=problem,
         reported=reported,
     )
+
+
+def _too_long(application: str, notes: dict[str, str]) -> str:
+    """Return why a pod could not be bound without being broken by it, empty if it can."""
+    if len(application) > LONGEST_APPLICATION:
+        return f"metadata: the application's name {application[:40]!r}… has {len(application)} characters; at most {LONGEST_APPLICATION} are allowed"
+    size = sum(len(key.encode()) + len(text.encode()) for key, text in notes.items())
+    if size > MOST_ANNOTATIONS:
+        return f"metadata.annotations: {size} bytes; at most {MOST_ANNOTATIONS} are allowed, since the allocation is written beside them"
+    return ""
 
 
 def constraints(spec: wire.PodSpec, own: dict[str, str] | None = None, notes: dict[str, str] | None = None) -> Constraints:

@@ -5,6 +5,7 @@ limiter with binds once starved them in kube-scheduler.
 """
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final, Literal, NamedTuple, Self
@@ -13,7 +14,9 @@ import aiohttp
 import msgspec
 
 from treadle.kube.auth import Access
-from treadle.kube.errors import ApiError, Unreachable
+from treadle.kube.errors import ApiError, CredentialsError, Unreachable
+
+log = logging.getLogger(__name__)
 
 Pool = Literal["watch", "bind", "status", "read"]
 POOLS: Final[dict[Pool, int]] = {"watch": 32, "bind": 128, "status": 16, "read": 16}
@@ -34,8 +37,11 @@ class Response(NamedTuple):
     retry_after: float | None = None
 
     def json(self) -> Any:
-        """Return the decoded body."""
-        return msgspec.json.decode(self.body)
+        """Return the decoded body. Raises ``ApiError`` for one that is not JSON, such as a proxy's page."""
+        try:
+            return msgspec.json.decode(self.body)
+        except msgspec.DecodeError as error:
+            raise ApiError(self.status, "", f"the answer is not JSON: {self.body[:200].decode(errors='replace')!r}") from error
 
     def error(self) -> ApiError:
         """Return the answer as an error, with the words of its Status object where there is one."""
@@ -57,6 +63,7 @@ class Client:
         self._user_agent = user_agent
         self._sessions: dict[Pool, aiohttp.ClientSession] = {}
         self._renewing: asyncio.Lock = asyncio.Lock()
+        self._renewals = 0
 
     async def __aenter__(self) -> Self:
         return self
@@ -96,10 +103,13 @@ class Client:
         content_type: str = JSON,
         timeout: float | None = None,  # noqa: ASYNC109 - each request has its own limit, which aiohttp keeps
     ) -> Response:
-        """Send one request and read the whole answer, whatever its status. Raises ``Unreachable`` where there is none."""
+        """Send one request and read the whole answer, whatever its status. Raises ``Unreachable`` where there is none.
+
+        After a 401 fresh credentials are fetched and the request is sent once more; without fresh ones the 401 is the answer.
+        """
+        credentials = self._renewals
         response = await self._once(method, path, body, pool, params, content_type, timeout)
-        if response.status == 401:
-            await self.renew()
+        if response.status == 401 and await self.renew(credentials):
             response = await self._once(method, path, body, pool, params, content_type, timeout)
         return response
 
@@ -114,8 +124,8 @@ class Client:
         timeout: float | None,  # noqa: ASYNC109
     ) -> Response:
         data = body if isinstance(body, bytes | None) else msgspec.json.encode(body)
-        headers = {**self.access.headers(), "Content-Type": content_type} if data is not None else self.access.headers()
         try:
+            headers = {**self.access.headers(), "Content-Type": content_type} if data is not None else self.access.headers()
             async with self._session(pool).request(
                 method,
                 self.access.server + path,
@@ -144,10 +154,23 @@ class Client:
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=read_timeout),
         )
 
-    async def renew(self) -> None:
-        """Fetch fresh credentials, in a thread; those who come meanwhile wait for the same."""
+    async def renew(self, known: int | None = None) -> bool:
+        """Fetch fresh credentials, in a thread, and return whether there are any; those who come meanwhile share them.
+
+        ``known`` is how often credentials had been fetched before those that were refused: if they have been replaced since, the
+        new ones are tried first, so that a hundred refused requests run an exec plugin once and not a hundred times.
+        """
+        known = self._renewals if known is None else known
         async with self._renewing:
-            await asyncio.to_thread(self.access.renew)
+            if known != self._renewals:
+                return True
+            try:
+                await asyncio.to_thread(self.access.renew)
+            except CredentialsError as error:
+                log.warning("credentials cannot be renewed: %s", error)
+                return False
+            self._renewals += 1
+            return True
 
     def _count(self, pool: str, method: str, status: int) -> None:
         key = (pool, method, status)

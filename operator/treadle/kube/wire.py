@@ -153,6 +153,8 @@ class PodStatus(Wire):
     conditions: list[Condition] | None = None
     container_statuses: list[ContainerStatus] | None = None
     init_container_statuses: list[ContainerStatus] | None = None
+    allocated_resources: Amounts | None = None
+    resources: Resources | None = None
 
 
 class Pod(Wire):

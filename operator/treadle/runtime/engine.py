@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from treadle.core import Core
 from treadle.core.effects import Bind
-from treadle.core.events import BindFailed, Event
+from treadle.core.events import BindDone, BindFailed, Event
 from treadle.kube.binder import Binder, Placement
 from treadle.kube.recorder import Recorder
 from treadle.runtime.waiting import WaitingReports
@@ -85,9 +85,20 @@ class Engine:
             self.events += 1
             try:
                 handle(event, now)
+                if isinstance(event, BindDone):
+                    self._record(event.uid)
             except Exception:
                 log.exception("an event could not be handled: %.500r", event)
         self.busy_seconds += time.perf_counter() - start
+
+    def _record(self, uid: str) -> None:
+        """Count a pod that was bound for the events that people read; one that is gone already needs none."""
+        record = self.core.state.pods.get(uid)
+        application = record.application if record is not None else None
+        if record is None or application is None or application.queue is None or record.node < 0:
+            return
+        node, spec = self.core.state.nodes.names[record.node], record.spec
+        self.recorder.scheduled(spec.namespace, application.id, application.queue.path, spec.name, uid, node)
 
     def _plan(self) -> None:
         self.passed_at = time.monotonic()
@@ -105,7 +116,6 @@ class Engine:
                 self.binder.submit(
                     Placement(effect.uid, effect.namespace, effect.name, effect.node, effect.queue, effect.application)
                 )
-                self.recorder.scheduled(effect.namespace, effect.application, effect.queue, effect.name, effect.uid, effect.node)
                 self.reports.discard(effect.uid)
             else:
                 self.reports.submit(effect)

@@ -54,6 +54,18 @@ class Options:
     validate: bool = False
 
 
+class CannotListen(Exception):
+    """The HTTP port cannot be opened; the message says which and why."""
+
+
+def listen_address(text: str) -> tuple[str, int]:
+    """Return the host and the port of ``host:port``; an IPv6 address stands in brackets. Raises ``ValueError``."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isdecimal() or int(port) > 65535 or (":" in host and not host.startswith("[")):
+        raise ValueError(f"{text!r} is not host:port, such as 0.0.0.0:8080, [::]:8080 or :8080")
+    return host.removeprefix("[").removesuffix("]") or "0.0.0.0", int(port)  # noqa: S104 - what an absent host means
+
+
 class Service:
     """A running Treadle. Use ``running`` to make, start and end one."""
 
@@ -79,6 +91,7 @@ class Service:
         self.waiting_for = "starting"
         self.url = ""
         self._tasks: list[asyncio.Task[Any]] = []
+        self._beginning: asyncio.Task[Any] | None = None
         self._listed = False
         self._failed: BaseException | None = None
 
@@ -99,6 +112,8 @@ class Service:
             return f"a task ended: {self._failed!r}"
         if time.monotonic() - self.engine.passed_at > 60:
             return "the engine has not made a pass for a minute"
+        if self.operator is not None and not self.operator.alive:
+            return "the controllers ended"
         return ""
 
     def ready(self) -> tuple[bool, Mapping[str, Any]]:
@@ -129,7 +144,7 @@ class Service:
         self._spawn(self.patcher.run(), "patcher")
         if self.options.listen:
             self.url = await self._listen()
-        self._spawn(self._begin(), "begin")
+        self._beginning = self._spawn(self._begin(), "begin")
 
     async def _begin(self) -> None:
         for name, reflector in self.sources.all.items():
@@ -181,19 +196,23 @@ class Service:
             self.engine.stand_down()
 
     async def _listen(self) -> str:
-        host, _, port = self.options.listen.rpartition(":")
+        host, port = listen_address(self.options.listen)
 
         async def metrics() -> bytes:
             samples = metrics_of(self)
             return await asyncio.to_thread(render, samples)
 
-        self._server = serve(host, int(port), Probes(self.healthy, self.ready, metrics))
-        return await self._server.__aenter__()
+        self._server = serve(host, port, Probes(self.healthy, self.ready, metrics))
+        try:
+            return await self._server.__aenter__()
+        except OSError as error:
+            raise CannotListen(f"cannot serve on {self.options.listen}: {error.strerror or error}") from error
 
-    def _spawn(self, coroutine: Any, name: str) -> None:
+    def _spawn(self, coroutine: Any, name: str) -> "asyncio.Task[Any]":
         task = asyncio.get_running_loop().create_task(coroutine, name=name)
         task.add_done_callback(self._ended)
         self._tasks.append(task)
+        return task
 
     def _ended(self, task: "asyncio.Task[Any]") -> None:
         if not task.cancelled() and task.exception() is not None:
@@ -203,6 +222,9 @@ class Service:
     async def stop(self) -> None:
         """End cleanly: decide nothing more, let what is in flight arrive, write what is owed, give up the lease."""
         self.engine.stopping = True
+        if self._beginning is not None:  # or it would start parts that nobody ends
+            self._beginning.cancel()
+            await asyncio.wait([self._beginning])
         if not await self.binder.drain(self.options.grace):
             log.warning("binds were still in flight after %.0f s; their outcome is in the API", self.options.grace)
         self.recorder.flush(now=True)

@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 from treadle.api.labels import GROUP, VERSION, queue_of
 from treadle.api.objects import PLURALS
@@ -16,6 +16,8 @@ from treadle.kube.transport import Client
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T", wire.Node, wire.Namespace)
+
 LIVE_PODS = {"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"}
 """A finished pod leaves this watch with a deletion: it holds nothing any more."""
 LIST_EVERY = 30.0
@@ -27,6 +29,7 @@ class Sources:
 
     def __init__(self, client: Client, put: Callable[[Event], None]) -> None:
         self._put = put
+        self._uids: dict[tuple[type, str], str] = {}
         self.pods: Reflector[wire.Pod] = Reflector(client, "/api/v1/pods", wire.Pod, self._pods, LIVE_PODS)
         self.nodes: Reflector[wire.Node] = Reflector(client, "/api/v1/nodes", wire.Node, self._nodes)
         self.namespaces: Reflector[wire.Namespace] = Reflector(client, "/api/v1/namespaces", wire.Namespace, self._namespaces)
@@ -47,14 +50,27 @@ class Sources:
             put(PodGone(pod.metadata.uid) if change == "DELETED" else PodSeen(translate.pod(pod)))
 
     def _nodes(self, changes: list[tuple[Change, wire.Node]]) -> None:
-        for change, node in changes:
+        for change, node in self._current(changes):
             self._put(NodeGone(node.metadata.name) if change == "DELETED" else NodeSeen(translate.node(node)))
 
     def _namespaces(self, changes: list[tuple[Change, wire.Namespace]]) -> None:
-        for change, namespace in changes:
+        for change, namespace in self._current(changes):
             meta = namespace.metadata
             queue = "" if change == "DELETED" else queue_of(meta.labels, meta.annotations) or ""
             self._put(NamespaceSeen(meta.name, queue))
+
+    def _current(self, changes: list[tuple[Change, T]]) -> Iterator[tuple[Change, T]]:
+        """Leave out the end of an object whose name another one has taken over: a relist tells of deletions last."""
+        for change, found in changes:
+            meta = found.metadata
+            key = (type(found), meta.name)
+            if change != "DELETED":
+                self._uids[key] = meta.uid
+            elif self._uids.get(key) == meta.uid:
+                del self._uids[key]
+            else:
+                continue
+            yield change, found
 
 
 async def wait_for_kinds(client: Client, note: Callable[[str], None]) -> None:
@@ -63,7 +79,7 @@ async def wait_for_kinds(client: Client, note: Callable[[str], None]) -> None:
     while True:
         try:
             answer = await client.request("GET", f"/apis/{GROUP}/{VERSION}")
-            known = {entry["name"] for entry in answer.json()["resources"]} if answer.status == 200 else set()
+            known = {entry["name"] for entry in answer.json().get("resources") or ()} if answer.status == 200 else set()
             missing = [plural for plural in PLURALS.values() if plural not in known]
             problem = ""
             if answer.status not in {200, 404}:
@@ -86,7 +102,7 @@ async def list_kinds(client: Client, ledger: Ledger) -> None:
     """Give the ledger a complete list of each of our kinds. Raises ``KubeError``; a list that failed changes nothing."""
     for kind, plural in PLURALS.items():
         found: list[dict[str, Any]] = []
-        token = ""
+        token = version = ""
         while True:
             params = {"limit": str(LIST_LIMIT), **({"continue": token} if token else {})}
             answer = await client.request("GET", f"/apis/{GROUP}/{VERSION}/{plural}", params=params)
@@ -94,10 +110,12 @@ async def list_kinds(client: Client, ledger: Ledger) -> None:
                 raise answer.error()
             page = answer.json()
             found.extend(page.get("items") or [])
-            token = (page.get("metadata") or {}).get("continue") or ""
+            metadata = page.get("metadata") or {}
+            token = metadata.get("continue") or ""
+            version = version or metadata.get("resourceVersion") or ""
             if not token:
                 break
-        ledger.listed(kind, found)
+        ledger.listed(kind, found, version or None)
 
 
 async def keep_listing(client: Client, ledger: Ledger, every: float = LIST_EVERY) -> None:

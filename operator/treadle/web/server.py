@@ -48,14 +48,14 @@ def _application(probes: Probes | None, routes: Iterable[web.RouteDef]) -> web.A
 
 @asynccontextmanager
 async def serve(host: str, port: int, probes: Probes | None, routes: Iterable[web.RouteDef] = ()) -> AsyncIterator[str]:
-    """Serve for the time of a ``with`` block and yield the URL; port 0 takes a free one."""
+    """Serve for the time of a ``with`` block and yield the URL; port 0 takes a free one. Raises ``OSError`` where it cannot listen."""
     runner = web.AppRunner(_application(probes, routes), access_log=None, shutdown_timeout=1.0)
     await runner.setup()
     try:
         site = web.TCPSite(runner, host, port)
         await site.start()
-        where = runner.addresses[0]
-        shown = "127.0.0.1" if where[0] in {"0.0.0.0", "::"} else where[0]  # noqa: S104 - a comparison
-        yield f"http://{shown}:{where[1]}"
+        address, bound = runner.addresses[0][:2]
+        shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, address)  # noqa: S104 - a comparison
+        yield f"http://[{shown}]:{bound}" if ":" in shown else f"http://{shown}:{bound}"
     finally:
         await runner.cleanup()
