@@ -72,6 +72,7 @@ def cycle(state: State, budget: int) -> list[Effect]:
         effects.append(bind(state, assume(state, ask, row)))
         budget -= 1
         _advance(child, holder)
+    state.decided(len(effects))
     return effects
 
 

@@ -79,7 +79,7 @@ def _contribute(state: State, record: PodRecord) -> None:
     if spec.node:
         row = state.nodes.ensure(spec.node)
         record.node = row
-        state.nodes.count(row, spec.uid, record.shape.demand, spec.constraints.host_ports)
+        state.nodes.count(row, record.shape.demand, record.shape.ports)
         record.state = PodState.BOUND
         state.bound += 1
         if spec.scheduler in state.scheduler.names:
@@ -101,7 +101,7 @@ def withdraw(state: State, record: PodRecord) -> None:
     """Take away everything that is counted for a pod; the record is IDLE afterwards and belongs to nothing."""
     application = record.application
     if record.state in {PodState.ASSUMED, PodState.BOUND}:
-        state.nodes.give(record.node, record.spec.uid, record.spec.constraints.host_ports)
+        state.nodes.give(record.node, record.shape.demand, record.shape.ports)
         record.node = -1
         if record.state is PodState.ASSUMED:
             state.assumed -= 1
@@ -176,7 +176,8 @@ def _close(ask: Ask) -> None:
 
 
 def assume(state: State, ask: Ask, row: int) -> PodRecord:
-    """Count the first pod of an ask on a node, ahead of the API's answer; the caller re-keys the order.
+    """Count the first pod of an ask on a node, ahead of the API's answer; the caller re-keys the order and reports
+    the number of decisions by ``State.decided``.
 
     This is the hottest function of all: it writes what ``Nodes.take`` would in place, without the calls.
     """
@@ -186,7 +187,6 @@ def assume(state: State, ask: Ask, row: int) -> PodRecord:
     free = nodes.free[row]
     for position, value in demand:
         free[position] -= value
-    nodes.pods[row][uid] = demand
     nodes.version[row] += 1
     nodes.stale.add(row)
     if shape.ports:
@@ -211,9 +211,6 @@ def assume(state: State, ask: Ask, row: int) -> PodRecord:
     record.node = row
     record.state = PodState.ASSUMED
     record.cause = state.cause
-    state.waiting -= 1
-    state.assumed += 1
-    state.decisions += 1
     state.story.add((state.cause, state.now, uid, "assumed", nodes.names[row]))
     return record
 
@@ -222,7 +219,7 @@ def forget(state: State, record: PodRecord) -> None:
     """Take back an assumption; the pod is IDLE but stays with its application."""
     application = record.application
     assert application is not None
-    state.nodes.give(record.node, record.spec.uid, record.spec.constraints.host_ports)
+    state.nodes.give(record.node, record.shape.demand, record.shape.ports)
     record.node = -1
     record.state = PodState.IDLE
     record.ask = None

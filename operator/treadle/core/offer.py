@@ -37,6 +37,7 @@ def offer(state: State, node: str, budget: int) -> Iterator[Bind]:
         unpark(ask)
         application = ask.application
         record = assume(state, ask, row)
+        state.decided(1)
         _settle_counts(application)
         rekey(application)
         budget -= 1

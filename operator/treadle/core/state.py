@@ -84,6 +84,12 @@ class State:
         """Add a step to the story, caused by the event being handled."""
         self.story.add((self.cause, self.now, subject, what, detail))
 
+    def decided(self, count: int) -> None:
+        """Count placements: pods that waited and are assumed now."""
+        self.waiting -= count
+        self.assumed += count
+        self.decisions += count
+
     def number(self) -> int:
         """Return the next number of a sequence, for orders of arrival."""
         self._sequence += 1

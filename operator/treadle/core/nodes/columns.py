@@ -39,7 +39,6 @@ class Nodes:
         self.per_memory: list[float] = []
         self.per_cpu: list[float] = []
         self.version: list[int] = []
-        self.pods: list[dict[str, Demand]] = []
         self.ports: list[tuple[HostPort, ...]] = []
         self.improved: list[int] = []
         self.edited: list[int] = []
@@ -71,7 +70,6 @@ class Nodes:
             self.per_memory.append(0.0)
             self.per_cpu.append(0.0)
             self.version.append(0)
-            self.pods.append({})
             self.ports.append(())
         return row
 
@@ -126,26 +124,25 @@ class Nodes:
         else:
             self.overdrawn.discard(row)
 
-    def count(self, row: int, uid: str, demand: Demand, ports: tuple[HostPort, ...] = ()) -> None:
+    def count(self, row: int, demand: Demand, ports: tuple[HostPort, ...] = ()) -> None:
         """Count a pod that is on the row by somebody's decision, whether it fits or not."""
-        self.take(row, uid, demand, ports)
+        self.take(row, demand, ports)
         self._note_overdraft(row)
 
-    def take(self, row: int, uid: str, demand: Demand, ports: tuple[HostPort, ...] = ()) -> None:
+    def take(self, row: int, demand: Demand, ports: tuple[HostPort, ...] = ()) -> None:
         """Count a pod on a row where it fits."""
         free = self.free[row]
         for position, value in demand:
             free[position] -= value
-        self.pods[row][uid] = demand
         if ports:
             self.ports[row] += ports
         self.version[row] += 1
         self.stale.add(row)
 
-    def give(self, row: int, uid: str, ports: tuple[HostPort, ...] = ()) -> None:
-        """Return what was counted for a pod on a row."""
+    def give(self, row: int, demand: Demand, ports: tuple[HostPort, ...] = ()) -> None:
+        """Return what was counted for a pod on a row: the same demand and ports."""
         free = self.free[row]
-        for position, value in self.pods[row].pop(uid):
+        for position, value in demand:
             free[position] += value
         if ports:
             left = list(self.ports[row])
