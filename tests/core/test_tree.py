@@ -53,7 +53,7 @@ def test_a_leaf_in_use_becomes_a_parent_only_when_its_applications_have_left() -
     scenario = Scenario().nodes(1).queue("root.a").pod("p", "root.a")
     scenario.confirm(scenario.plan())
     scenario.queue("root.a.b")
-    assert "is a leaf with 1 applications" in problem(scenario, "root.a.b")
+    assert "is a leaf with 1 application;" in problem(scenario, "root.a.b")
 
     scenario.gone("p")
     assert problem(scenario, "root.a.b") == ""
@@ -64,7 +64,7 @@ def test_a_queue_deleted_while_in_use_drains_and_then_goes() -> None:
     scenario = Scenario().nodes(1, cpu=2).queue("root.a").queue("root.b").pods(3, "old", "root.a", "old")
     binds = scenario.plan()
     scenario.confirm(binds).without_queue("root.a")
-    assert "was deleted while it has 1 applications" in problem(scenario, "root.a")
+    assert "was deleted while it has 1 application;" in problem(scenario, "root.a")
     assert scenario.core.state.tree.queues["root.a"].state == "Draining"
 
     scenario.pod("new", "root.a", "new")

@@ -15,7 +15,6 @@ from treadle.core.state import State
 from treadle.core.tree.application import Application
 from treadle.core.tree.queue import Queue
 
-PROBLEM_REASONS = {"InvalidSpec": c.LAST_GOOD_IN_FORCE, "Draining": c.BEING_DELETED, "NotInForce": c.INVALID}
 MAX_AHEAD = 16
 
 
@@ -59,11 +58,7 @@ def _ready(entry: Entry, state: State, serving: str) -> tuple[bool, str, str]:
     if entry.kind == "Queue":
         problem = state.tree.problems.get(entry.name)
         if problem is not None:
-            return (
-                False,
-                problem.reason if problem.reason not in PROBLEM_REASONS else _queue_reason(problem.reason, problem.message),
-                problem.message,
-            )
+            return False, c.LAST_GOOD_IN_FORCE if problem.kept else problem.reason, problem.message
         draining = [
             p.message
             for path, p in state.tree.problems.items()
@@ -83,16 +78,6 @@ def _ready(entry: Entry, state: State, serving: str) -> tuple[bool, str, str]:
     if application is not None and application.wait is not None:
         return False, application.wait.reason, application.wait.message
     return True, c.IN_FORCE, ""
-
-
-def _queue_reason(reason: str, message: str) -> str:
-    if "parent queue" in message and "does not exist" in message:
-        return c.NO_PARENT
-    if "is a leaf with" in message:
-        return c.PARENT_HAS_PODS
-    if "is not allowed under" in message:
-        return c.PARENT_POLICY
-    return PROBLEM_REASONS[reason]
 
 
 def _queue(queue: Queue | None, state: State) -> dict[str, Any]:

@@ -23,10 +23,23 @@ ROOT = "root"
 
 
 class Problem(NamedTuple):
-    """Why a definition is not in force as written: a CamelCase reason and a sentence."""
+    """Why a definition is not in force as written: a CamelCase reason, a sentence, and whether an earlier version still holds."""
 
     reason: str
     message: str
+    kept: bool = False
+
+
+class _Refused(InvalidSpec):
+    """A definition that the tree cannot take as it is now, with the reason for its condition."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        self.reason = reason
+        super().__init__(message)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 class QueueTree:
@@ -70,9 +83,9 @@ class QueueTree:
             try:
                 self._enforce(wanted[path], has_children=path in parents)
             except InvalidSpec as error:
-                reason = "InvalidSpec" if path in self.queues else "NotInForce"
-                kept = "; the last good version stays in force" if path in self.queues else ""
-                self.problems[path] = Problem(reason, f"{error}{kept}")
+                kept = path in self.queues
+                words = f"{error}; the last good version stays in force" if kept else str(error)
+                self.problems[path] = Problem(error.reason if isinstance(error, _Refused) else "Invalid", words, kept)
         for queue in reversed(self.root.walk()):
             self._retire(queue, wanted)
         return True
@@ -90,16 +103,17 @@ class QueueTree:
                 raise InvalidSpec(f"minResources: {resource} is {limit.value}, over maxResources, which allows {most.value}")
         if spec.path != ROOT:
             if parent is None:
-                raise InvalidSpec(f"the parent queue {spec.parent} does not exist")
+                raise _Refused("NoParent", f"the parent queue {spec.parent} does not exist")
             if parent.applications:
-                raise InvalidSpec(
-                    f"the parent queue {spec.parent} is a leaf with {len(parent.applications)} applications; it can become a parent when they have left"
+                held = _counted(len(parent.applications), "application")
+                raise _Refused(
+                    "ParentHasPods",
+                    f"the parent queue {spec.parent} is a leaf with {held}; it can become a parent when they have left",
                 )
             if parent.policy.children is None or spec.policy not in parent.policy.children:
                 allowed = ", ".join(sorted(parent.policy.children or ())) or "none"
-                raise InvalidSpec(
-                    f"schedulingPolicy: {spec.policy!r} is not allowed under {parent.path}, whose policy is {parent.policy.name}; allowed are {allowed}"
-                )
+                words = f"schedulingPolicy: {spec.policy!r} is not allowed under {parent.path}, whose policy is {parent.policy.name}; allowed are {allowed}"
+                raise _Refused("ParentPolicy", words)
         queue = self.queues.get(spec.path)
         if queue is None:
             queue = self.queues[spec.path] = Queue(spec, parent, policy, len(self._types))
@@ -123,7 +137,11 @@ class QueueTree:
             return
         if queue.applications or queue.children:
             queue.defined = False
-            held = f"{len(queue.applications)} applications" if queue.applications else f"{len(queue.children)} child queues"
+            held = (
+                _counted(len(queue.applications), "application")
+                if queue.applications
+                else _counted(len(queue.children), "child queue")
+            )
             self.problems[queue.path] = Problem(
                 "Draining",
                 f"{queue.path} was deleted while it has {held}; it takes no new applications and goes when they have left",
@@ -133,12 +151,9 @@ class QueueTree:
             del self.queues[queue.path]
 
     def drained(self, queue: Queue) -> None:
-        """Take note that an application left; a tree that waits for a queue to empty is settled again."""
-        if (
-            not queue.defined
-            or queue.path in self.problems
-            or any(self.problems and path.startswith(queue.path + ".") for path in self.problems)
-        ):
+        """Take note that an application left: a queue that was deleted may go now, a child that waits for its parent may come."""
+        below = queue.path + "."
+        if not queue.defined or any(path.startswith(below) for path in self.problems):
             self.unsettled = True
 
     def place(self, application: Application, namespace_queue: str) -> Queue | Wait:
