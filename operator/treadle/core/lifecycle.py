@@ -176,10 +176,9 @@ def _close(ask: Ask) -> None:
 
 
 def assume(state: State, ask: Ask, row: int) -> PodRecord:
-    """Count the first pod of an ask on a node, ahead of the API's answer; the caller re-keys the order and reports
-    the number of decisions by ``State.decided``.
+    """Count the first pod of an ask on a node, ahead of the API's answer.
 
-    This is the hottest function of all: it writes what ``Nodes.take`` would in place, without the calls.
+    The caller re-keys the order and reports the number of decisions by ``State.decided``. This is the hottest function of all: it writes what ``Nodes.take`` would in place, without the calls.
     """
     uid, record = ask.pods.popitem(last=False)
     application, shape, nodes = ask.application, ask.shape, state.nodes
