@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
 from treadle.fakeapi import ApiError, FakeApi
@@ -40,10 +40,8 @@ async def task_of(coroutine: Any) -> AsyncIterator[asyncio.Task[Any]]:
         yield task
     finally:
         task.cancel()
-        try:
+        with suppress(asyncio.CancelledError):
             await task
-        except asyncio.CancelledError:
-            pass
 
 
 async def until(probe: Callable[[], T], what: str = "the condition", seconds: float = 20.0) -> T:

@@ -1,0 +1,308 @@
+"""From a pod or a node of the API to what the core is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from kube.manifests import Json, container, node, pod, wired
+from treadle.core.model import HostPort, NodeSpec, PodSpec, Requirement, Taint, Toleration
+from treadle.kube import translate, wire
+
+
+def translated(manifest: Json) -> PodSpec:
+    return translate.pod(wired(manifest))
+
+
+def translated_node(manifest: Json) -> NodeSpec:
+    return translate.node(msgspec.json.decode(msgspec.json.encode(manifest), type=wire.Node))
+
+
+def labelled(labels: Json | None = None, annotations: Json | None = None, **metadata: Any) -> PodSpec:
+    return translated(pod("driver", metadata={"labels": labels, "annotations": annotations, **metadata}, namespace="etl"))
+
+
+# -- who a pod belongs to
+
+
+@pytest.mark.parametrize(
+    ("labels", "annotations", "application", "queue"),
+    [
+        ({}, {}, "etl/pod/driver", ""),
+        ({"treadle.dev/application": "nightly", "treadle.dev/queue": "root.prod"}, {}, "etl/nightly", "root.prod"),
+        ({}, {"treadle.dev/application": "nightly", "treadle.dev/queue": "root.prod"}, "etl/nightly", "root.prod"),
+        ({"spark-app-selector": "spark-7"}, {}, "etl/spark-7", ""),
+        ({"yunikorn.apache.org/app-id": "a", "yunikorn.apache.org/queue": "root.x"}, {}, "etl/a", "root.x"),
+        ({"kueue.x-k8s.io/queue-name": "team"}, {}, "etl/pod/driver", "team"),
+        ({"job-name": "train"}, {}, "etl/job/train", ""),
+    ],
+)
+def test_labels_and_annotations_name_the_application_and_the_queue(
+    labels: Json, annotations: Json, application: str, queue: str
+) -> None:
+    found = labelled(labels, annotations)
+
+    assert (found.application, found.queue) == (application, queue)
+
+
+def test_the_controlling_owner_stands_for_an_application_without_a_name() -> None:
+    owners = [{"kind": "Node", "name": "n", "uid": "1"}, {"kind": "ReplicaSet", "name": "web-1", "uid": "2", "controller": True}]
+
+    assert labelled(ownerReferences=owners).application == "etl/replicaset/web-1"
+
+
+def test_the_driver_of_a_spark_application_is_its_master() -> None:
+    assert labelled({"spark-role": "driver"}).role == "master"
+    assert labelled({"spark-role": "executor"}).role == "worker"
+    assert labelled({"treadle.dev/role": "master"}).role == "master"
+
+
+def test_the_user_is_read_from_the_annotation_and_is_the_namespace_otherwise() -> None:
+    assert labelled(annotations={"treadle.dev/user": "alice"}).user == "alice"
+    assert labelled().user == "etl"
+
+
+def test_identity_priority_and_age_are_taken_over() -> None:
+    found = translated(pod("a", metadata={"uid": "u", "creationTimestamp": "2026-01-01T00:00:10Z"}, priority=7))
+
+    assert (found.uid, found.namespace, found.name, found.scheduler, found.priority) == ("u", "default", "a", "treadle", 7)
+    assert found.created == 1767225610.0
+
+
+def test_a_pod_without_a_priority_has_zero() -> None:
+    assert translated(pod("a", priority=None)).priority == 0
+
+
+# -- where it stands in its life
+
+
+def test_a_pod_on_a_node_says_so() -> None:
+    assert translated(pod("a", nodeName="n")).node == "n"
+
+
+def test_a_gated_pod_is_gated() -> None:
+    assert translated(pod("a", schedulingGates=[{"name": "wait"}])).gated
+    assert not translated(pod("a", schedulingGates=[])).gated
+
+
+def test_a_pod_with_a_deletion_timestamp_is_being_deleted() -> None:
+    assert translated(pod("a", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})).deleting
+
+
+@pytest.mark.parametrize(("phase", "finished"), [("Pending", False), ("Running", False), ("Succeeded", True), ("Failed", True)])
+def test_a_finished_pod_is_finished(phase: str, finished: bool) -> None:
+    assert translated(pod("a", status={"phase": phase})).finished is finished
+
+
+SCHEDULED = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes are available."}
+
+
+def test_what_the_api_says_of_a_waiting_pod_already_is_not_said_again() -> None:
+    assert translated(pod("a", status={"conditions": [SCHEDULED]})).reported == ("Unschedulable", "0/3 nodes are available.")
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        pod("a"),
+        pod("a", status={"conditions": [{**SCHEDULED, "status": "True"}]}),
+        pod("a", status={"conditions": [{**SCHEDULED, "type": "Ready"}]}),
+        pod("a", nodeName="n", status={"conditions": [SCHEDULED]}),
+    ],
+)
+def test_nothing_counts_as_reported_otherwise(manifest: Json) -> None:
+    assert translated(manifest).reported == ("", "")
+
+
+# -- what it asks of its node
+
+
+def test_a_pod_without_rules_shares_one_object_with_all_others() -> None:
+    assert translated(pod("a")).constraints is translated(pod("b")).constraints
+
+
+def test_pods_with_the_same_tolerations_share_one_object() -> None:
+    tolerations = [{"key": "gpu", "operator": "Exists", "effect": "NoSchedule", "tolerationSeconds": 5}]
+    one, other = (translated(pod(name, tolerations=tolerations)).constraints for name in "ab")
+
+    assert one is other
+    assert one.tolerations == (Toleration("gpu", "Exists", "", "NoSchedule"),)
+
+
+def test_a_toleration_without_an_operator_means_equal() -> None:
+    assert translated(pod("a", tolerations=[{"key": "k", "value": "v"}])).constraints.tolerations == (
+        Toleration("k", "Equal", "v", ""),
+    )
+
+
+def test_the_node_selector_is_ordered() -> None:
+    assert translated(pod("a", nodeSelector={"z": "1", "a": "2"})).constraints.selector == (("a", "2"), ("z", "1"))
+
+
+def test_required_node_affinity_is_taken_over_term_by_term() -> None:
+    terms = [
+        {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["x", "y"]}, {"key": "gpu", "operator": "Exists"}]},
+        {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}]},
+        {},
+    ]
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
+
+    assert translated(pod("a", affinity=affinity)).constraints.affinity == (
+        (Requirement("zone", "In", ("x", "y")), Requirement("gpu", "Exists")),
+        (Requirement("metadata.name", "In", ("n",), field=True),),
+        (),
+    )
+
+
+def test_preferred_affinity_alone_is_no_rule() -> None:
+    affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": {}}]}}
+    found = translated(pod("a", affinity=affinity)).constraints
+
+    assert (found.affinity, found.unsupported) == (None, ())
+
+
+def test_host_ports_of_containers_and_sidecars_count_and_those_of_init_containers_do_not() -> None:
+    port = [{"containerPort": 80, "hostPort": 8080}]
+    local = [{"containerPort": 53, "hostPort": 53, "protocol": "UDP", "hostIP": "10.0.0.1"}]
+    found = translated(
+        pod(
+            "a",
+            container("web", ports=[*port, {"containerPort": 81}]),
+            initContainers=[
+                container("dns", always=True, ports=local),
+                container("once", ports=[{"containerPort": 1, "hostPort": 1}]),
+            ],
+        )
+    ).constraints.host_ports
+
+    assert found == (HostPort("10.0.0.1", "UDP", 53), HostPort("0.0.0.0", "TCP", 8080))
+
+
+RULE = "requiredDuringSchedulingIgnoredDuringExecution"
+UNSUPPORTED: dict[str, tuple[Json, Json]] = {
+    "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution": (
+        {"affinity": {"podAffinity": {RULE: [{"topologyKey": "zone"}]}}},
+        {},
+    ),
+    "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution": (
+        {"affinity": {"podAntiAffinity": {RULE: [{"topologyKey": "zone"}]}}},
+        {},
+    ),
+    "spec.topologySpreadConstraints with whenUnsatisfiable DoNotSchedule": (
+        {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]},
+        {},
+    ),
+    "spec.volumes with persistentVolumeClaim": ({"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]}, {}),
+    "spec.volumes with ephemeral": ({"volumes": [{"name": "v", "ephemeral": {"volumeClaimTemplate": {}}}]}, {}),
+    "spec.volumes with gcePersistentDisk": ({"volumes": [{"name": "v", "gcePersistentDisk": {"pdName": "d"}}]}, {}),
+    "spec.volumes with awsElasticBlockStore": ({"volumes": [{"name": "v", "awsElasticBlockStore": {"volumeID": "d"}}]}, {}),
+    "spec.volumes with iscsi": ({"volumes": [{"name": "v", "iscsi": {}}]}, {}),
+    "spec.volumes with rbd": ({"volumes": [{"name": "v", "rbd": {}}]}, {}),
+    "spec.resourceClaims": ({"resourceClaims": [{"name": "gpu", "resourceClaimName": "c"}]}, {}),
+    "spec.schedulingGroup": ({"schedulingGroup": {"podGroupName": "g"}}, {}),
+    "treadle.dev/gang": ({}, {"labels": {"treadle.dev/gang": "workers"}}),
+    "treadle.dev/placement-constraints": ({}, {"annotations": {"treadle.dev/placement-constraints": "notin,node,a"}}),
+    "treadle.dev/execution-type": ({}, {"labels": {"treadle.dev/execution-type": "opportunistic"}}),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "metadata"), [(name, *parts) for name, parts in UNSUPPORTED.items()], ids=UNSUPPORTED.keys()
+)
+def test_a_hard_rule_that_is_not_built_is_named(name: str, spec: Json, metadata: Json) -> None:
+    assert translated(pod("a", metadata=metadata, **spec)).constraints.unsupported == (name,)
+
+
+def test_several_unsupported_rules_are_all_named() -> None:
+    found = translated(pod("a", resourceClaims=[{"name": "x"}], volumes=[{"name": "v", "rbd": {}}, {"name": "w", "rbd": {}}]))
+
+    assert found.constraints.unsupported == ("spec.resourceClaims", "spec.volumes with rbd")
+
+
+@pytest.mark.parametrize(
+    ("spec", "metadata"),
+    [
+        ({"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}]}, {}),
+        ({"affinity": {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1}]}}}, {}),
+        (
+            {
+                "volumes": [
+                    {"name": "v", "configMap": {"name": "c"}},
+                    {"name": "w", "emptyDir": {}},
+                    {"name": "x", "hostPath": {"path": "/"}},
+                ]
+            },
+            {},
+        ),
+        ({}, {"labels": {"treadle.dev/execution-type": "Guaranteed"}}),
+        ({"affinity": {"podAffinity": None, "nodeAffinity": None}, "volumes": None, "tolerations": None}, {}),
+    ],
+)
+def test_what_has_no_say_in_the_choice_of_a_node_is_not_refused(spec: Json, metadata: Json) -> None:
+    assert translated(pod("a", metadata=metadata, **spec)).constraints.unsupported == ()
+
+
+# -- what cannot be understood, or would be broken by a bind
+
+
+def test_a_bad_quantity_is_the_pods_problem_and_raises_nothing() -> None:
+    found = translated(pod("a", container("web", cpu="lots")))
+
+    assert found.problem.startswith("spec.containers[web].resources.requests[cpu]: 'lots' is not a quantity")
+    assert found.demand == (("pods", 1),)
+
+
+def test_a_pod_without_a_spec_is_nobodys() -> None:
+    found = translated({"metadata": {"name": "a", "uid": "u"}})
+
+    assert (found.uid, found.scheduler, found.node) == ("u", "", "")
+
+
+def test_a_name_too_long_to_be_written_with_a_bind_is_a_problem() -> None:
+    found = labelled(annotations={"treadle.dev/application": "x" * 254})
+
+    assert "has 254 characters; at most 253 are allowed" in found.problem
+    assert found.application == "etl/pod/driver"
+
+
+def test_the_longest_name_allowed_is_none() -> None:
+    assert labelled(annotations={"treadle.dev/application": "x" * 253}).problem == ""
+
+
+def test_annotations_that_leave_no_room_for_the_allocation_are_a_problem_since_the_bind_would_break_the_pod() -> None:
+    assert "bytes; at most" in labelled(annotations={"note": "é" * (128 * 1024)}).problem
+    assert labelled(annotations={"note": "x" * (254 * 1024)}).problem == ""
+
+
+# -- nodes
+
+
+def test_a_nodes_allocatable_labels_taints_and_cordon_are_taken_over() -> None:
+    found = translated_node(node("n", spec={"unschedulable": True, "taints": [{"key": "gpu", "effect": "NoExecute"}]}))
+
+    assert found.allocatable == {"cpu": 4000, "memory": 16 << 30, "pods": 110}
+    assert found.labels == {"kubernetes.io/hostname": "n"}
+    assert found.taints == (Taint("gpu", "", "NoExecute"),)
+    assert found.unschedulable
+
+
+def test_an_amount_of_a_node_that_is_no_quantity_or_negative_counts_as_none() -> None:
+    found = translated_node(node("n", cpu="many", memory="-5"))
+
+    assert found.allocatable == {"cpu": 0, "memory": 0, "pods": 110}
+
+
+def test_a_node_without_a_status_has_nothing() -> None:
+    assert translated_node({"metadata": {"name": "n"}, "spec": {"taints": None}}) == NodeSpec("n", {})
+
+
+def test_the_skeleton_of_a_bookmark_can_be_read() -> None:
+    bookmark = {
+        "metadata": {"resourceVersion": "5"},
+        "spec": {"containers": None, "initContainers": None},
+        "status": {"conditions": None},
+    }
+
+    assert translated(bookmark).name == ""
