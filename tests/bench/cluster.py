@@ -47,7 +47,12 @@ def prepared(scheduler: str) -> Iterator[ControlPlane]:
         plane.apply_crds()
         plane.create_nodes(NODES, "32", "128Gi")
         for number in range(QUEUES):
-            body = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Queue", "metadata": {"name": f"root.q{number}"}, "spec": {"fair": {"weight": str(number + 1)}}}
+            body = {
+                "apiVersion": "treadle.dev/v1alpha1",
+                "kind": "Queue",
+                "metadata": {"name": f"root.q{number}"},
+                "spec": {"fair": {"weight": str(number + 1)}},
+            }
             plane.api("POST", "/apis/treadle.dev/v1alpha1/queues", body)
         plane.create_many("/api/v1/namespaces/default/pods", [pod(number, scheduler) for number in range(PODS)])
         yield plane
@@ -62,7 +67,13 @@ def limit() -> dict[str, Any]:
             json.dumps({"uid": one["metadata"]["uid"], "name": one["metadata"]["name"], "node": nodes[number % NODES], **written})
             for number, one in enumerate(pods["items"])
         ]
-        done = subprocess.run([PYTHON, str(HERE / "bind_only.py"), str(plane.kubeconfig)], input="\n".join(lines), text=True, capture_output=True, check=True)
+        done = subprocess.run(
+            [PYTHON, str(HERE / "bind_only.py"), str(plane.kubeconfig)],
+            input="\n".join(lines),
+            text=True,
+            capture_output=True,
+            check=True,
+        )
         return json.loads(done.stdout)
 
 
@@ -108,9 +119,22 @@ def treadle() -> dict[str, Any]:
     with prepared("treadle") as plane:
         port = plane_port()
         started = time.perf_counter()
-        command = [PYTHON, "-m", "treadle", "run", "--kubeconfig", str(plane.kubeconfig), "--listen", f"127.0.0.1:{port}", "--log-level", "warning"]
+        command = [
+            PYTHON,
+            "-m",
+            "treadle",
+            "run",
+            "--kubeconfig",
+            str(plane.kubeconfig),
+            "--listen",
+            f"127.0.0.1:{port}",
+            "--log-level",
+            "warning",
+        ]
         with subprocess.Popen(command) as process:
-            found = watched(process.pid, scraped(f"http://127.0.0.1:{port}/metrics", r'^treadle_binds_total\{result="bound"\} (\S+)'), started)
+            found = watched(
+                process.pid, scraped(f"http://127.0.0.1:{port}/metrics", r'^treadle_binds_total\{result="bound"\} (\S+)'), started
+            )
             time.sleep(6)  # the coalesced events of the last pods
             _, events = plane.api("GET", "/apis/events.k8s.io/v1/events")
             process.terminate()

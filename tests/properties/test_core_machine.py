@@ -49,11 +49,19 @@ def can_take(state: State, ask: Ask, row: int) -> bool:
 
 
 def within_maxima(ask: Ask) -> bool:
-    return all(queue.usage[position] + value <= queue.maximum[position] for queue in ask.application.chain for position, value in ask.shape.demand)
+    return all(
+        queue.usage[position] + value <= queue.maximum[position]
+        for queue in ask.application.chain
+        for position, value in ask.shape.demand
+    )
 
 
 def placeable(state: State, ask: Ask) -> bool:
-    return not ask.shape.constraints.unsupported and within_maxima(ask) and any(can_take(state, ask, row) for row in range(len(state.nodes)))
+    return (
+        not ask.shape.constraints.unsupported
+        and within_maxima(ask)
+        and any(can_take(state, ask, row) for row in range(len(state.nodes)))
+    )
 
 
 def naive_choice(state: State, queue: Queue) -> Application | None:
@@ -77,17 +85,33 @@ class CoreMachine(RuleBasedStateMachine):
         self.scenario = Scenario()
         self.number = 0
 
-    @rule(name=st.sampled_from(NODES), cpu=st.integers(0, 6), memory=st.integers(0, 12), pods=st.integers(0, 6), zone=st.sampled_from("ab"), odd=st.integers(0, 7))
+    @rule(
+        name=st.sampled_from(NODES),
+        cpu=st.integers(0, 6),
+        memory=st.integers(0, 12),
+        pods=st.integers(0, 6),
+        zone=st.sampled_from("ab"),
+        odd=st.integers(0, 7),
+    )
     def node(self, name: str, cpu: int, memory: int, pods: int, zone: str, odd: int) -> None:
         taints = (Taint("gpu", "", "NoSchedule"),) if odd == 0 else ()
         extra = {"gpu": 2} if odd in {0, 1} else {}
-        self.scenario.node(name, cpu=cpu, memory=memory, pods=pods, labels={"zone": zone}, taints=taints, unschedulable=odd == 7, resources=extra)
+        self.scenario.node(
+            name, cpu=cpu, memory=memory, pods=pods, labels={"zone": zone}, taints=taints, unschedulable=odd == 7, resources=extra
+        )
 
     @rule(name=st.sampled_from(NODES))
     def no_node(self, name: str) -> None:
         self.scenario.without_node(name)
 
-    @rule(path=st.sampled_from([*QUEUES, "root"]), weight=st.sampled_from([0.0, 0.5, 1.0, 3.0]), policy=policies, maximum=maxima, minimum=minima, running=st.integers(0, 9))
+    @rule(
+        path=st.sampled_from([*QUEUES, "root"]),
+        weight=st.sampled_from([0.0, 0.5, 1.0, 3.0]),
+        policy=policies,
+        maximum=maxima,
+        minimum=minima,
+        running=st.integers(0, 9),
+    )
     def queue(self, path: str, weight: float, policy: str, maximum: Any, minimum: Any, running: int) -> None:
         fields = {} if path == "root" else {"maximum": maximum, "minimum": minimum}
         self.scenario.queue(path, weight=weight, policy=policy, running=running > 0, **fields)
@@ -120,7 +144,18 @@ class CoreMachine(RuleBasedStateMachine):
         gpu=st.sampled_from([0, 0, 1]),
         gated=st.sampled_from([False, False, True]),
     )
-    def new_pods(self, count: int, queue: str, application: int, cpu: int, memory: int, constraints: Constraints, priority: int, gpu: int, gated: bool) -> Any:
+    def new_pods(
+        self,
+        count: int,
+        queue: str,
+        application: int,
+        cpu: int,
+        memory: int,
+        constraints: Constraints,
+        priority: int,
+        gpu: int,
+        gated: bool,
+    ) -> Any:
         names = []
         for _ in range(count):
             self.number += 1
@@ -134,7 +169,9 @@ class CoreMachine(RuleBasedStateMachine):
     @rule(node=st.sampled_from([*NODES, "unheard-of"]), cpu=st.integers(0, 3), ours=st.booleans())
     def pod_bound_by_somebody(self, node: str, cpu: int, ours: bool) -> None:
         self.number += 1
-        self.scenario.pod(f"pod-{self.number}", "root.a", "app0", scheduler="treadle" if ours else "other", node=node, cpu=cpu, memory=0)
+        self.scenario.pod(
+            f"pod-{self.number}", "root.a", "app0", scheduler="treadle" if ours else "other", node=node, cpu=cpu, memory=0
+        )
 
     @rule(name=consumes(pods))
     def pod_goes(self, name: str) -> None:
@@ -144,7 +181,15 @@ class CoreMachine(RuleBasedStateMachine):
     def pod_changes(self, name: str, gated: bool, deleting: bool, cpu: int, queue: str) -> None:
         record = self.scenario.core.state.pods.get(name)
         if record is not None:
-            changed = a_pod(name, queue, record.spec.application.partition("/")[2], cpu=cpu, gated=gated and not record.spec.node, deleting=deleting, node=record.spec.node)
+            changed = a_pod(
+                name,
+                queue,
+                record.spec.application.partition("/")[2],
+                cpu=cpu,
+                gated=gated and not record.spec.node,
+                deleting=deleting,
+                node=record.spec.node,
+            )
             self.scenario.tell(PodSeen(replaced(changed, created=record.spec.created)))
 
     @rule(target=binds, budget=st.sampled_from([1, 3, 1000]))
@@ -224,4 +269,9 @@ class CoreMachine(RuleBasedStateMachine):
 
 
 TestCore = CoreMachine.TestCase
-TestCore.settings = settings(max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+TestCore.settings = settings(
+    max_examples=60,
+    stateful_step_count=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)

@@ -10,18 +10,37 @@ from core.builders import Scenario, limits
 QUEUES = ["root.a", "root.b", "root.b.x", "root.b.y"]
 
 queues = st.lists(
-    st.tuples(st.sampled_from(QUEUES), st.sampled_from([0.5, 1.0, 2.0]), st.sampled_from(["drf", "fair"]), st.sampled_from([{}, limits(cpu="4"), limits(memory="60%")])),
+    st.tuples(
+        st.sampled_from(QUEUES),
+        st.sampled_from([0.5, 1.0, 2.0]),
+        st.sampled_from(["drf", "fair"]),
+        st.sampled_from([{}, limits(cpu="4"), limits(memory="60%")]),
+    ),
     max_size=6,
 )
-pods = st.lists(st.tuples(st.sampled_from(QUEUES), st.integers(0, 3), st.integers(0, 3), st.integers(1, 4), st.integers(0, 1)), min_size=1, max_size=40)
+pods = st.lists(
+    st.tuples(st.sampled_from(QUEUES), st.integers(0, 3), st.integers(0, 3), st.integers(1, 4), st.integers(0, 1)),
+    min_size=1,
+    max_size=40,
+)
 
 
-def told(policy: str, cpu: int, defined: list[tuple[str, float, str, dict[str, object]]], asked: list[tuple[str, int, int, int, int]]) -> Scenario:
+def told(
+    policy: str, cpu: int, defined: list[tuple[str, float, str, dict[str, object]]], asked: list[tuple[str, int, int, int, int]]
+) -> Scenario:
     scenario = Scenario().node("only", cpu=cpu, memory=20).queue("root", policy=policy).queue("root.default", policy="fair")
     for path, weight, child_policy, maximum in defined:
         scenario.queue(path, weight=weight, policy=child_policy, maximum=maximum)
     for number, (queue, application, cpus, memory, priority) in enumerate(asked):
-        scenario.pod(f"pod-{number}", queue, f"app-{queue}-{application}", cpu=cpus, memory=memory, priority=priority, created=float(application))
+        scenario.pod(
+            f"pod-{number}",
+            queue,
+            f"app-{queue}-{application}",
+            cpu=cpus,
+            memory=memory,
+            priority=priority,
+            created=float(application),
+        )
     return scenario
 
 
