@@ -1,0 +1,424 @@
+"""Binds: what each answer means, how many are under way, and that no outcome stays unknown."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from kube.access import connected, refuse, served, task_of, until
+from kube.manifests import pod
+from kube.stub import Answer, Request, StubClient, ok, refused, unreachable
+from treadle.core.events import BindDone, BindFailed, PodGone, PodSeen
+from treadle.fakeapi import FakeApi
+from treadle.kube.binder import ALLOCATED_APPLICATION, ALLOCATED_QUEUE, Binder, Placement
+from treadle.kube.transport import Client
+
+NODE = "node-1"
+
+
+class Binding:
+    """A binder on an embedded API server and what it reported."""
+
+    def __init__(self, api: FakeApi, client: Client) -> None:
+        self.api = api
+        self.outcomes: list[Any] = []
+        self.binder = Binder(client, self.outcomes.append)
+
+    def waiting_pod(self, name: str = "a", **fields: Any) -> Placement:
+        uid = self.api.create("pods", pod(name, **fields))["metadata"]["uid"]
+        return Placement(uid, "default", name, NODE, "root.prod", "default/etl")
+
+    async def bind(self, *placements: Placement) -> list[Any]:
+        for placement in placements:
+            self.binder.submit(placement)
+        assert await self.binder.drain(20)
+        return self.outcomes
+
+
+@asynccontextmanager
+async def binding(api: FakeApi) -> AsyncIterator[Binding]:
+    async with connected(api, timeout=5) as client:
+        found = Binding(api, client)
+        async with task_of(found.binder.run()):
+            yield found
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[FakeApi]:
+    async with served() as server:
+        yield server
+
+
+# -- what the server's answers mean
+
+
+async def test_a_bind_that_the_server_takes_is_done(api: FakeApi) -> None:
+    async with binding(api) as at:
+        placement = at.waiting_pod()
+        assert await at.bind(placement) == [BindDone(placement.uid)]
+
+    assert api.get("pods", "a")["spec"]["nodeName"] == NODE
+    assert (at.binder.bound, at.binder.failed, at.binder.in_flight) == (1, 0, 0)
+
+
+async def test_what_was_decided_is_written_with_the_bind_beside_what_is_there(api: FakeApi) -> None:
+    async with binding(api) as at:
+        await at.bind(at.waiting_pod(metadata={"annotations": {"mine": "kept"}}))
+
+    assert api.get("pods", "a")["metadata"]["annotations"] == {
+        "mine": "kept",
+        ALLOCATED_QUEUE: "root.prod",
+        ALLOCATED_APPLICATION: "default/etl",
+    }
+
+
+async def test_without_a_queue_nothing_is_written_beside_the_bind(api: FakeApi) -> None:
+    async with binding(api) as at:
+        await at.bind(at.waiting_pod()._replace(queue=""))
+
+    assert not api.get("pods", "a")["metadata"].get("annotations")
+
+
+async def test_a_pod_that_is_bound_there_already_is_done(api: FakeApi) -> None:
+    async with binding(api) as at:
+        placement = at.waiting_pod()
+        api.bind("a", {"metadata": {"name": "a"}, "target": {"kind": "Node", "name": NODE}})
+        assert await at.bind(placement) == [BindDone(placement.uid)]
+
+
+async def test_a_pod_that_was_bound_elsewhere_is_seen_where_it_is(api: FakeApi) -> None:
+    async with binding(api) as at:
+        placement = at.waiting_pod()
+        api.bind("a", {"metadata": {"name": "a"}, "target": {"kind": "Node", "name": "elsewhere"}})
+        (outcome,) = await at.bind(placement)
+
+    assert isinstance(outcome, PodSeen)
+    assert (outcome.pod.uid, outcome.pod.node) == (placement.uid, "elsewhere")
+
+
+async def test_a_gated_pod_is_refused_and_seen_as_it_is(api: FakeApi) -> None:
+    async with binding(api) as at:
+        placement = at.waiting_pod(schedulingGates=[{"name": "hold"}])
+        failed, seen = await at.bind(placement)
+
+    assert (failed.kind, "schedulingGates" in failed.message) == ("refused", True)
+    assert seen.pod.gated
+
+
+async def test_a_pod_that_is_being_deleted_is_refused_and_seen_as_it_is(api: FakeApi) -> None:
+    async with binding(api) as at:
+        placement = at.waiting_pod(metadata={"finalizers": ["test/hold"]})
+        api.delete("pods", "a")
+        failed, seen = await at.bind(placement)
+
+    assert (failed.kind, "is being deleted" in failed.message) == ("refused", True)
+    assert seen.pod.deleting
+
+
+async def test_a_pod_that_is_gone_is_gone(api: FakeApi) -> None:
+    async with binding(api) as at:
+        placement = at.waiting_pod()
+        api.delete("pods", "a")
+        assert await at.bind(placement) == [PodGone(placement.uid)]
+
+
+async def test_a_successor_of_the_same_name_is_not_bound_in_its_place(api: FakeApi) -> None:
+    async with binding(api) as at:
+        placement = at.waiting_pod()
+        api.delete("pods", "a")
+        at.waiting_pod()
+        assert await at.bind(placement) == [PodGone(placement.uid)]
+
+    assert not api.get("pods", "a")["spec"].get("nodeName")
+
+
+@pytest.mark.parametrize("code", [400, 401, 403, 422, 429, 500, 503])
+async def test_another_refusal_may_pass_and_says_what_the_server_said(api: FakeApi, code: int) -> None:
+    async with binding(api) as at:
+        placement = at.waiting_pod()
+        api.before = refuse(lambda method, _: method == "POST", code, message="not now")
+        assert await at.bind(placement) == [BindFailed(placement.uid, "transient", f"{code} not now")]
+
+
+async def test_many_binds_are_each_answered_once(api: FakeApi) -> None:
+    async with binding(api) as at:
+        placements = [at.waiting_pod(f"p{number}") for number in range(300)]
+        outcomes = await at.bind(*placements)
+
+    assert sorted(outcome.uid for outcome in outcomes) == sorted(placement.uid for placement in placements)
+    assert {type(outcome) for outcome in outcomes} == {BindDone}
+    assert at.binder.limit > 16
+
+
+# -- no answer at all
+
+
+class Cutting(FakeApi):
+    """Cuts the connection of the first binds, before or after it has done what was asked."""
+
+    cut = ""
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        if request.path.endswith("/binding") and self.cut:
+            where, self.cut = self.cut, ""
+            if where == "after":
+                await super()._handle(request)
+            assert request.transport is not None
+            request.transport.abort()
+        return await super()._handle(request)
+
+
+@pytest.fixture
+async def cutting() -> AsyncIterator[Cutting]:
+    server = Cutting()
+    await server.start()
+    yield server
+    await server.stop()
+
+
+async def test_a_bind_whose_answer_was_lost_is_found_to_hold(cutting: Cutting) -> None:
+    async with binding(cutting) as at:
+        placement, cutting.cut = at.waiting_pod(), "after"
+        assert await at.bind(placement) == [BindDone(placement.uid)]
+        assert (at.binder.unknown, at.binder.bound) == (1, 1)
+
+
+class Deaf(Cutting):
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        if request.path.endswith("/binding") and self.cut:
+            assert request.transport is not None
+            request.transport.abort()
+            return web.Response(status=500)
+        return await super()._handle(request)
+
+
+async def test_a_bind_that_never_arrived_may_be_tried_again() -> None:
+    server = Deaf()
+    await server.start()
+    async with binding(server) as at:
+        placement, server.cut = at.waiting_pod(), "before"
+        failed, seen = await at.bind(placement)
+        assert (failed.kind, failed.message) == ("transient", "no answer, and the pod is not bound")
+        assert (seen.pod.uid, seen.pod.node) == (placement.uid, "")
+    await server.stop()
+
+
+async def test_an_outcome_that_cannot_be_asked_for_yet_stays_open_until_the_server_answers(cutting: Cutting) -> None:
+    asked = []
+
+    async def before(method: str, path: str) -> None:
+        if method == "GET":
+            asked.append(path)
+            if len(asked) < 3:
+                await refuse(lambda *_: True, 503)(method, path)
+
+    async with binding(cutting) as at:
+        placement, cutting.cut, cutting.before = at.waiting_pod(), "after", before
+        at.binder.submit(placement)
+        await until(lambda: asked)
+        assert (at.outcomes, at.binder.in_flight) == ([], 1)
+        assert await at.binder.drain(20)
+        assert at.outcomes == [BindDone(placement.uid)]
+
+
+async def test_a_pod_that_has_become_unreadable_stops_neither_the_binder_nor_the_others(api: FakeApi) -> None:
+    async with binding(api) as at:
+        odd, fine = at.waiting_pod("odd"), at.waiting_pod("fine")
+        api.store.put(
+            "pods",
+            ("default", "odd"),
+            {**api.get("pods", "odd"), "status": 5, "spec": {**api.get("pods", "odd")["spec"], "schedulingGates": [1]}},
+        )
+        outcomes = await at.bind(odd, fine)
+
+    assert BindDone(fine.uid) in outcomes
+    assert [type(outcome) for outcome in outcomes if outcome.uid == odd.uid] == [BindFailed]
+
+
+# -- how many at once: in virtual time, without sockets
+
+
+class Slow:
+    """A binder on a stub whose binds take ``latency`` seconds of the loop's time."""
+
+    def __init__(self, answer: Callable[[Request], Answer] = lambda _: ok(201), latency: float = 0.1, **options: Any) -> None:
+        self.outcomes: list[Any] = []
+        self.client = StubClient(answer, latency)
+        self.binder = Binder(self.client, self.outcomes.append, clock=asyncio.get_running_loop().time, **options)  # type: ignore[arg-type]
+
+    def submit(self, count: int) -> None:
+        for number in range(count):
+            self.binder.submit(Placement(f"u{number}", "ns", f"p{number}", NODE))
+
+    def binds(self) -> list[Request]:
+        return [request for request in self.client.requests if request.method == "POST"]
+
+
+virtual = pytest.mark.looptime
+
+
+@virtual
+async def test_the_number_in_flight_grows_while_all_goes_well_and_never_over_its_most() -> None:
+    at = Slow(most=24)
+    async with task_of(at.binder.run()):
+        at.submit(500)
+        assert await at.binder.drain(60)
+
+    assert (at.binder.limit, at.client.most_open, len(at.outcomes)) == (24, 24, 500)
+
+
+@virtual
+async def test_it_starts_no_higher_than_its_most() -> None:
+    at = Slow(most=3)
+    async with task_of(at.binder.run()):
+        at.submit(50)
+        assert await at.binder.drain(60)
+
+    assert at.client.most_open == 3
+    assert len(at.outcomes) == 50
+
+
+@virtual
+async def test_slow_answers_halve_it_down_to_its_least() -> None:
+    at = Slow(latency=2.0, patience=1.0, least=4)
+    async with task_of(at.binder.run()):
+        at.submit(200)
+        assert await at.binder.drain(600)
+
+    assert at.binder.limit == 4
+    assert {type(outcome) for outcome in at.outcomes} == {BindDone}
+
+
+@virtual
+async def test_a_full_server_halves_it_once_for_a_burst_of_refusals() -> None:
+    at = Slow(lambda _: refused(429))
+    async with task_of(at.binder.run()):
+        at.submit(16)
+        assert await at.binder.drain(60)
+
+    assert at.binder.limit == 8
+    assert {outcome.kind for outcome in at.outcomes} == {"transient"}
+
+
+@virtual
+async def test_nothing_is_sent_for_as_long_as_the_server_asks() -> None:
+    answers = iter([refused(429, retry_after=7.0)])
+    at = Slow(lambda _: next(answers, ok(201)), latency=0.0)
+    async with task_of(at.binder.run()):
+        at.submit(1)
+        assert await at.binder.drain(60)
+        at.submit(5)
+        assert await at.binder.drain(60)
+
+    assert [request.at for request in at.binds()] == [0.0, *[7.0] * 5]
+
+
+@virtual
+async def test_a_server_that_asks_for_an_hour_gets_half_a_minute() -> None:
+    answers = iter([refused(503, retry_after=3600.0)])
+    at = Slow(lambda _: next(answers, ok(201)), latency=0.0)
+    async with task_of(at.binder.run()):
+        at.submit(1)
+        assert await at.binder.drain(60)
+        at.submit(1)
+        assert await at.binder.drain(60)
+
+    assert at.binds()[1].at == 30.0
+
+
+@virtual
+async def test_it_recovers_after_a_bad_while() -> None:
+    answers = iter([refused(500)] * 16)
+    at = Slow(lambda _: next(answers, ok(201)))
+    async with task_of(at.binder.run()):
+        at.submit(16)
+        assert await at.binder.drain(60)
+        low = at.binder.limit
+        at.submit(400)
+        assert await at.binder.drain(60)
+
+    assert low == 8
+    assert at.binder.limit > 16
+
+
+@virtual
+async def test_there_is_room_for_twice_the_limit_and_never_less_than_none() -> None:
+    at = Slow()
+    assert at.binder.room() == 32
+    at.submit(10)
+    assert at.binder.room() == 22
+    at.submit(100)
+    assert at.binder.room() == 0
+
+
+@virtual
+async def test_withdrawn_placements_are_never_sent_and_those_under_way_are_finished() -> None:
+    at = Slow()
+    async with task_of(at.binder.run()):
+        at.submit(40)
+        await asyncio.sleep(0.05)
+        taken = at.binder.withdraw()
+        assert len(taken) == 24
+        assert await at.binder.drain(60)
+        await asyncio.sleep(10)
+
+    assert len(at.binds()) == len(at.outcomes) == 16
+    assert not {placement.uid for placement in taken} & {outcome.uid for outcome in at.outcomes}
+
+
+@virtual
+async def test_withdrawing_everything_from_an_idle_binder_leaves_nothing_to_wait_for() -> None:
+    at = Slow()
+    at.submit(3)
+    assert len(at.binder.withdraw()) == 3
+    assert await at.binder.drain(0.1)
+
+
+@virtual
+async def test_a_drain_that_takes_too_long_says_so() -> None:
+    at = Slow(latency=100.0)
+    async with task_of(at.binder.run()):
+        at.submit(1)
+        assert not await at.binder.drain(5)
+
+
+@virtual
+async def test_binds_and_questions_use_different_connections() -> None:
+    at = Slow(lambda request: unreachable() if request.method == "POST" else refused(404))
+    async with task_of(at.binder.run()):
+        at.submit(1)
+        assert await at.binder.drain(60)
+
+    assert [(request.method, request.pool) for request in at.client.requests] == [("POST", "bind"), ("GET", "read")]
+    assert at.outcomes == [PodGone("u0")]
+
+
+@virtual
+async def test_the_question_is_repeated_with_longer_and_longer_waits() -> None:
+    answers = iter([unreachable()] * 9)
+    at = Slow(lambda _: next(answers, refused(404)), latency=0.0)
+    async with task_of(at.binder.run()):
+        at.submit(1)
+        assert await at.binder.drain(600)
+
+    times = [request.at for request in at.client.requests if request.method == "GET"]
+    waits = [round(later - earlier, 3) for earlier, later in pairwise(times)]
+    assert waits == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]
+
+
+@virtual
+async def test_a_defect_of_ours_costs_one_bind_and_not_the_binder(caplog: pytest.LogCaptureFixture) -> None:
+    answers = iter([RuntimeError("a defect")])
+    at = Slow(lambda request: refused(404) if request.method == "GET" else next(answers, ok(201)))
+    async with task_of(at.binder.run()):
+        at.submit(2)
+        assert await at.binder.drain(60)
+
+    assert sorted(type(outcome).__name__ for outcome in at.outcomes) == ["BindDone", "PodGone"]
+    assert "a defect" in caplog.text

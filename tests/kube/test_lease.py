@@ -1,0 +1,236 @@
+"""Leader election in virtual time: at most one leads, and one that cannot renew stops before another may begin."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+
+import pytest
+
+from kube.access import task_of
+from kube.stub import Answer, Request, StubClient, in_process, refused, unreachable
+from treadle.fakeapi import FakeApi
+from treadle.kube.lease import Lease
+
+pytestmark = pytest.mark.looptime
+NAME = "treadle-treadle"
+
+
+class Election:
+    """Candidates for one lease on one server; every change of leadership is noted with its time."""
+
+    def __init__(self) -> None:
+        self.api = FakeApi()
+        self.story: list[tuple[float, str, bool]] = []
+        self.clients: dict[str, StubClient] = {}
+
+    def candidate(self, identity: str, answer: Callable[[Request], Answer] | None = None) -> Lease:
+        client = self.clients[identity] = StubClient(answer or in_process(self.api))
+        return Lease(client, "default", NAME, identity, clock=asyncio.get_running_loop().time)  # type: ignore[arg-type]
+
+    async def run(self, lease: Lease) -> None:
+        clock = asyncio.get_running_loop().time
+        await lease.run(lambda leads: self.story.append((clock(), lease.identity, leads)))
+
+    def spec(self) -> dict:
+        return self.api.get("leases.coordination.k8s.io", NAME)["spec"]
+
+
+def down(_: Request) -> Answer:
+    return unreachable()
+
+
+async def test_the_first_candidate_makes_the_lease_and_leads() -> None:
+    at = Election()
+    one = at.candidate("one")
+    async with task_of(at.run(one)):
+        await asyncio.sleep(1)
+
+    assert at.story == [(0.0, "one", True)]
+    assert (at.spec()["holderIdentity"], at.spec()["leaseTransitions"], at.spec()["leaseDurationSeconds"]) == ("one", 0, 15)
+    assert at.spec()["renewTime"].endswith("Z")
+    assert len(at.spec()["renewTime"].rpartition(".")[2]) == 7
+
+
+async def test_the_leader_stays_and_the_other_stands_by() -> None:
+    at = Election()
+    one, other = at.candidate("one"), at.candidate("other")
+    async with task_of(at.run(one)):
+        await asyncio.sleep(1)
+        async with task_of(at.run(other)):
+            await asyncio.sleep(600)
+            assert (one.held, other.held, other.holder) == (True, False, "one")
+
+    assert at.story == [(0.0, "one", True)]
+
+
+async def test_of_two_that_see_no_lease_at_once_one_leads() -> None:
+    at = Election()
+    async with AsyncExitStack() as stack:
+        for identity in ("one", "other"):
+            await stack.enter_async_context(task_of(at.run(at.candidate(identity))))
+        await asyncio.sleep(60)
+
+    assert [leads for _, _, leads in at.story] == [True]
+
+
+async def test_a_lease_expires_when_its_record_has_not_changed_for_its_duration_as_observed() -> None:
+    at = Election()
+    async with task_of(at.run(at.candidate("one"))):
+        await asyncio.sleep(1)
+    other = at.candidate("other")
+    async with task_of(at.run(other)):
+        await asyncio.sleep(100)
+
+    assert at.story == [(0.0, "one", True), (17.0, "other", True)]
+    assert at.spec()["leaseTransitions"] == 1
+
+
+async def test_the_times_written_in_a_lease_are_not_compared_with_our_clock() -> None:
+    at = Election()
+    async with task_of(at.run(at.candidate("one"))):
+        await asyncio.sleep(1)
+    lease = at.api.get("leases.coordination.k8s.io", NAME)
+    at.api.update("leases.coordination.k8s.io", {**lease, "spec": {**lease["spec"], "renewTime": "1999-01-01T00:00:00.000000Z"}})
+    async with task_of(at.run(at.candidate("other"))):
+        await asyncio.sleep(10)
+
+    assert at.story == [(0.0, "one", True)]
+
+
+async def test_the_duration_is_the_holders_and_not_ours() -> None:
+    at = Election()
+    async with task_of(at.run(at.candidate("one"))):
+        await asyncio.sleep(1)
+    lease = at.api.get("leases.coordination.k8s.io", NAME)
+    at.api.update("leases.coordination.k8s.io", {**lease, "spec": {**lease["spec"], "leaseDurationSeconds": 60}})
+    async with task_of(at.run(at.candidate("other"))):
+        await asyncio.sleep(55)
+        assert len(at.story) == 1
+        await asyncio.sleep(20)
+
+    assert at.story[-1][1:] == ("other", True)
+
+
+async def test_a_released_lease_is_taken_at_the_next_look() -> None:
+    at = Election()
+    one = at.candidate("one")
+    async with task_of(at.run(one)), task_of(at.run(at.candidate("other"))):
+        await asyncio.sleep(5)
+        await one.release()
+        assert not one.held
+        await asyncio.sleep(30)
+
+    assert at.story == [(0.0, "one", True), (6.0, "other", True)]
+    assert at.spec()["holderIdentity"] == "other"
+
+
+async def test_a_candidate_that_gave_up_does_not_come_back() -> None:
+    at = Election()
+    one = at.candidate("one")
+    async with task_of(at.run(one)):
+        await asyncio.sleep(5)
+        await one.release()
+        await asyncio.sleep(100)
+
+    assert at.spec()["holderIdentity"] == ""
+    assert not one.held
+
+
+async def test_what_another_one_holds_is_not_released_by_us() -> None:
+    at = Election()
+    async with task_of(at.run(at.candidate("one"))):
+        await asyncio.sleep(1)
+        other = at.candidate("other")
+        await other.release()
+
+    assert at.spec()["holderIdentity"] == "one"
+    assert at.clients["other"].requests == []
+
+
+async def test_a_release_during_an_outage_gives_up_quietly() -> None:
+    at = Election()
+    one = at.candidate("one")
+    async with task_of(at.run(one)):
+        await asyncio.sleep(1)
+        at.clients["one"].answer = down
+        await one.release()
+
+    assert at.spec()["holderIdentity"] == "one"
+
+
+async def test_a_leader_that_cannot_renew_stops_before_its_lease_can_expire_for_others() -> None:
+    at = Election()
+    one, other = at.candidate("one"), at.candidate("other")
+    async with task_of(at.run(one)), task_of(at.run(other)):
+        await asyncio.sleep(5)
+        at.clients["one"].answer = down
+        await asyncio.sleep(100)
+
+    (_, _, _), (stopped, who, leads), (began, successor, _) = at.story
+    assert (who, leads, successor) == ("one", False, "other")
+    assert stopped < began
+
+
+async def test_the_claim_to_lead_ends_by_the_clock_even_while_a_request_hangs() -> None:
+    at = Election()
+    one = at.candidate("one")
+    async with task_of(at.run(one)):
+        await asyncio.sleep(1)
+        at.clients["one"].latency = 1000.0
+        await asyncio.sleep(8)
+        assert one.held
+        await asyncio.sleep(2)
+        assert not one.held
+
+
+async def test_a_leader_leads_again_when_the_server_is_back_before_anybody_else_came() -> None:
+    at = Election()
+    one = at.candidate("one")
+    async with task_of(at.run(one)):
+        await asyncio.sleep(1)
+        at.clients["one"].answer = down
+        await asyncio.sleep(60)
+        at.clients["one"].answer = in_process(at.api)
+        await asyncio.sleep(5)
+
+    assert [leads for _, _, leads in at.story] == [True, False, True]
+    assert at.spec()["leaseTransitions"] == 0
+
+
+async def test_a_write_that_somebody_else_preceded_is_no_success() -> None:
+    """The fence: every write carries the version that was read, so of two that saw the lease expire one is refused."""
+    at = Election()
+    async with task_of(at.run(at.candidate("old"))):
+        await asyncio.sleep(1)
+    one, other = at.candidate("one"), at.candidate("other")
+    async with task_of(at.run(one)), task_of(at.run(other)):
+        await asyncio.sleep(100)
+        assert one.held != other.held
+
+    assert at.spec()["leaseTransitions"] == 1
+
+
+async def test_a_successor_with_the_same_identity_leads_at_once() -> None:
+    at = Election()
+    async with task_of(at.run(at.candidate("one"))):
+        await asyncio.sleep(1)
+    async with task_of(at.run(at.candidate("one"))):
+        await asyncio.sleep(1)
+
+    assert at.story == [(0.0, "one", True), (1.0, "one", True)]
+    assert at.spec()["leaseTransitions"] == 0
+
+
+async def test_a_refusal_is_said_and_tried_again(caplog: pytest.LogCaptureFixture) -> None:
+    at = Election()
+    one = at.candidate("one", lambda _: refused(403, "leases is forbidden"))
+    async with task_of(at.run(one)):
+        await asyncio.sleep(5)
+        assert not one.held
+        at.clients["one"].answer = in_process(at.api)
+        await asyncio.sleep(5)
+        assert one.held
+
+    assert "leases is forbidden" in caplog.text

@@ -1,0 +1,139 @@
+"""Status writes: the newest state of each object, few at a time, sent again when the server had no ear for them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kube.access import task_of
+from kube.stub import Answer, Request, StubClient, ok, refused, unreachable
+from treadle.kube.patcher import Patcher, Write
+
+pytestmark = pytest.mark.looptime
+
+
+class Writing:
+    def __init__(self, answer: Callable[[Request], Answer] = lambda _: ok(), latency: float = 0.1, **options: Any) -> None:
+        self.client = StubClient(answer, latency)
+        self.patcher = Patcher(self.client, clock=asyncio.get_running_loop().time, **options)  # type: ignore[arg-type]
+        self.codes: list[int] = []
+
+    def write(self, key: str, body: Any = None, **fields: Any) -> None:
+        self.patcher.submit(key, Write(f"/{key}", body if body is not None else {}, done=self.codes.append, **fields))
+
+    async def all_written(self, seconds: float = 100) -> bool:
+        async with task_of(self.patcher.run()):
+            return await self.patcher.drain(seconds)
+
+    def sent(self) -> list[tuple[str, Any]]:
+        return [(request.path, request.body) for request in self.client.requests]
+
+
+async def test_a_write_is_a_patch_on_a_connection_of_its_own_kind() -> None:
+    at = Writing()
+    at.write("a", {"status": {}})
+    assert await at.all_written()
+
+    (request,) = at.client.requests
+    assert (request.method, request.path, request.body, request.pool) == ("PATCH", "/a", {"status": {}}, "status")
+    assert (at.patcher.sent, at.codes) == (1, [200])
+
+
+async def test_a_later_write_replaces_one_that_has_not_been_sent() -> None:
+    at = Writing()
+    for number in range(5):
+        at.write("a", {"n": number})
+    at.write("b", {})
+    assert await at.all_written()
+
+    assert at.sent() == [("/a", {"n": 4}), ("/b", {})]
+
+
+async def test_a_write_that_has_become_pointless_is_not_sent() -> None:
+    at = Writing()
+    at.write("a")
+    at.patcher.discard("a")
+    at.patcher.discard("never seen")
+    assert await at.all_written(1)
+
+    assert at.sent() == []
+
+
+async def test_only_so_many_are_under_way() -> None:
+    at = Writing(at_once=3)
+    for number in range(20):
+        at.write(str(number))
+    assert await at.all_written()
+
+    assert (at.client.most_open, at.patcher.sent, at.patcher.waiting) == (3, 20, 0)
+
+
+@pytest.mark.parametrize(
+    "answer", [refused(429), refused(500), refused(503), refused(401), unreachable()], ids=["429", "500", "503", "401", "none"]
+)
+async def test_a_write_without_a_hearing_is_sent_again_after_a_pause(answer: Answer) -> None:
+    answers = iter([answer])
+    at = Writing(lambda _: next(answers, ok()), latency=0.0)
+    at.write("a", {"n": 1})
+    assert await at.all_written()
+
+    assert [request.at for request in at.client.requests] == [0.0, 1.0]
+    assert at.codes == [200]
+
+
+async def test_the_pause_is_as_long_as_the_server_asks_and_half_a_minute_at_the_most() -> None:
+    answers = iter([refused(429, retry_after=9.0), refused(429, retry_after=86400.0)])
+    at = Writing(lambda _: next(answers, ok()), latency=0.0)
+    at.write("a")
+    assert await at.all_written()
+
+    assert [request.at for request in at.client.requests] == [0.0, 9.0, 39.0]
+
+
+async def test_a_newer_write_is_not_overwritten_by_one_that_is_sent_again() -> None:
+    def answer(request: Request) -> Answer:
+        if request.body == {"n": 1}:
+            at.write("a", {"n": 2})
+            return refused(503)
+        return ok()
+
+    at = Writing(answer, latency=0.0)
+    at.write("a", {"n": 1})
+    assert await at.all_written()
+
+    assert at.sent() == [("/a", {"n": 1}), ("/a", {"n": 2})]
+
+
+@pytest.mark.parametrize(("code", "loud"), [(404, False), (409, False), (403, True), (422, True)])
+async def test_a_refusal_is_dropped_and_told_and_loud_only_where_somebody_must_act(
+    code: int, loud: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    at = Writing(lambda _: refused(code, "because"))
+    at.write("a")
+    assert await at.all_written()
+
+    assert (at.patcher.dropped, at.patcher.sent, at.codes) == (1, 0, [code])
+    assert ("because" in caplog.text) is loud
+
+
+async def test_a_drain_during_an_outage_gives_up_and_says_so() -> None:
+    at = Writing(lambda _: unreachable())
+    at.write("a")
+
+    assert not await at.all_written(5)
+
+
+async def test_a_defect_in_one_write_does_not_end_the_others(caplog: pytest.LogCaptureFixture) -> None:
+    def done(_: int) -> None:
+        raise RuntimeError("a defect")
+
+    at = Writing(at_once=1)
+    at.patcher.submit("a", Write("/a", {}, done=done))
+    at.write("b")
+    assert await at.all_written()
+
+    assert at.sent() == [("/a", {}), ("/b", {})]
+    assert "a defect" in caplog.text

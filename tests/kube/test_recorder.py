@@ -1,0 +1,127 @@
+"""Events about bound pods: one for an application and a while."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from kube.access import connected, served, task_of
+from kube.manifests import pod
+from treadle.fakeapi import FakeApi
+from treadle.kube.patcher import Patcher, Write
+from treadle.kube.recorder import Recorder
+
+
+class Recording:
+    """A recorder whose clock is moved by hand and whose writes are kept."""
+
+    def __init__(self, interval: float = 5.0) -> None:
+        self.now = 100.0
+        self.writes: list[Write] = []
+        self.recorder = Recorder(self, "host-1", interval, clock=lambda: self.now)  # type: ignore[arg-type]
+
+    def submit(self, _key: str, write: Write) -> None:
+        self.writes.append(write)
+
+    def scheduled(self, name: str, application: str = "etl/nightly", node: str = "n1") -> None:
+        self.recorder.scheduled("etl", application, "root.prod", name, f"uid-{name}", node)
+
+    def notes(self) -> list[str]:
+        return [write.body["note"] for write in self.writes]
+
+
+def test_nothing_is_written_before_the_interval_has_passed() -> None:
+    at = Recording()
+    at.scheduled("a")
+    at.now += 4.9
+    at.recorder.flush()
+    assert at.notes() == []
+    at.now += 0.1
+    at.recorder.flush()
+    assert at.notes() == ["Bound 1 pod of application etl/nightly in queue root.prod to n1"]
+
+
+def test_pods_of_one_application_are_one_event() -> None:
+    at = Recording()
+    for number in range(50):
+        at.scheduled(f"p{number}", node=f"n{number % 3}")
+    at.scheduled("other", application="etl/other")
+    at.recorder.flush(now=True)
+
+    assert at.notes() == [
+        "Bound 50 pods of application etl/nightly in queue root.prod to 3 nodes",
+        "Bound 1 pod of application etl/other in queue root.prod to n1",
+    ]
+    assert at.recorder.written == 2
+
+
+def test_the_interval_begins_with_the_first_pod_after_the_last_event() -> None:
+    at = Recording()
+    at.scheduled("a")
+    at.now += 5
+    at.recorder.flush()
+    at.now += 100
+    at.scheduled("b")
+    at.recorder.flush()
+    assert len(at.writes) == 1
+    at.now += 5
+    at.recorder.flush()
+    assert len(at.writes) == 2
+
+
+def test_flushing_with_nothing_counted_writes_nothing() -> None:
+    at = Recording()
+    at.recorder.flush(now=True)
+
+    assert at.writes == []
+
+
+def test_a_note_is_cut_to_what_the_api_takes() -> None:
+    at = Recording()
+    at.scheduled("a", application="etl/" + "x" * 2000)
+    at.recorder.flush(now=True)
+
+    assert len(at.notes()[0]) == 1024
+
+
+@pytest.mark.parametrize("name", ["a", "x" * 253, "y" * 199 + "." + "z" * 53, "y" * 199 + "-" + "z" * 53])
+def test_the_name_of_an_event_is_valid_whatever_the_name_of_its_pod(name: str) -> None:
+    at = Recording()
+    at.scheduled(name)
+    at.recorder.flush(now=True)
+    prefix: str = at.writes[0].body["metadata"]["generateName"]
+
+    assert prefix.endswith("-")
+    assert not prefix.endswith((".-", "--"))
+    assert len(prefix) <= 201
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[FakeApi]:
+    async with served() as server:
+        yield server
+
+
+async def test_the_server_keeps_an_event_about_the_first_pod(api: FakeApi) -> None:
+    uid = api.create("pods", pod("a"))["metadata"]["uid"]
+    async with connected(api) as client:
+        patcher = Patcher(client)
+        recorder = Recorder(patcher, "host-1")
+        recorder.scheduled("default", "default/etl", "root.prod", "a", uid, "n1")
+        recorder.flush(now=True)
+        async with task_of(patcher.run()):
+            assert await patcher.drain(20)
+
+    (event,) = api.list("events.events.k8s.io")
+    kept: dict[str, Any] = {key: event[key] for key in ("reason", "type", "action", "reportingController", "reportingInstance")}
+    assert kept == {
+        "reason": "Scheduled",
+        "type": "Normal",
+        "action": "Binding",
+        "reportingController": "treadle.dev/treadle",
+        "reportingInstance": "host-1",
+    }
+    assert (event["regarding"]["name"], event["regarding"]["uid"]) == ("a", uid)
+    assert len(event["eventTime"].rpartition(".")[2]) == len("123456Z")
