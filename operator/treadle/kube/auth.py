@@ -117,9 +117,9 @@ def _read(path: str | None, context: str | None) -> tuple[Any, str]:
         loader = read.KubeConfigLoader(config_dict=merged, config_base_path=None, active_context=context)
         loader.load_and_set(configuration)
         chosen = loader.current_context["context"]
-        users = merged.value.get("users") or []
+        users = [one.value for one in merged.value["users"]]
     except (ConfigException, OSError, ValueError, KeyError, TypeError, AttributeError, yaml.YAMLError) as error:
-        raise CredentialsError(f"kubeconfig {where}: {error or type(error).__name__}") from error
+        raise CredentialsError(f"kubeconfig {where}: {str(error) or type(error).__name__}") from error
     user = next((one.get("user") or {} for one in users if one.get("name") == chosen.get("user")), {})
     if "exec" in user and not configuration.api_key.get("BearerToken") and not configuration.cert_file:
         command = (user["exec"] or {}).get("command")

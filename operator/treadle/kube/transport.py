@@ -140,7 +140,7 @@ class Client:
                 return Response(answer.status, content, _retry_after(answer.headers.get("Retry-After")))
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             self._count(pool, method, 0)
-            raise Unreachable(f"{method} {path}: {error or type(error).__name__}") from error
+            raise Unreachable(f"{method} {path}: {str(error) or type(error).__name__}") from error
 
     def stream(
         self, path: str, params: Mapping[str, str], read_timeout: float
