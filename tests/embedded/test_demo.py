@@ -170,8 +170,8 @@ def test_a_pod_that_fits_nowhere_is_explained(shown):
 
 def test_kubectl_gets_and_describes_what_is_there(shown):
     assert "node-12" in shown.kubectl("get", "nodes")
-    assert re.search(r"root\.dev\.science\s+Running", shown.kubectl("get", "queues"))
-    assert "driver" in shown.kubectl("get", "pods", "-l", "spark-role=driver")
+    assert eventually(lambda: re.search(r"root\.dev\.science\s+Running", shown.kubectl("get", "queues")))
+    assert eventually(lambda: "driver" in shown.kubectl("get", "pods", "-l", "spark-role=driver"))
     assert "Scheduling Policy:  drf" in shown.kubectl("describe", "queue", "root.dev")
     assert re.search(r"cpu:\s+24", shown.kubectl("describe", "pod", "too-big"))
     assert "cpu" in shown.kubectl("describe", "node", "node-01")
