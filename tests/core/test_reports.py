@@ -77,3 +77,7 @@ def test_how_many_are_ahead_follows_the_order() -> None:
     scenario.plan(1)
     assert scenario.core.explain("app2-0").ahead == 3
     assert scenario.why("app2-0")[0] == "WaitingForTurn"
+
+    scenario.plan()
+    assert scenario.core.explain("app2-0").ahead == 3, "what waits for a node has the same order"
+    assert scenario.why("app2-0")[0] == "Unschedulable"

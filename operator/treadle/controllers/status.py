@@ -4,11 +4,12 @@ One writer, one patch an object: the conditions and the numbers go together, com
 """
 
 from collections.abc import Mapping
+from itertools import islice, takewhile
 from typing import Any
 
 from treadle.api import conditions as c
 from treadle.controllers.ledger import Entry
-from treadle.core.explain import waiting
+from treadle.core.explain import waiting, waiting_order
 from treadle.core.pods import PodState
 from treadle.core.resources import Vector
 from treadle.core.state import State
@@ -18,7 +19,11 @@ from treadle.core.tree.queue import Queue
 MAX_AHEAD = 16
 
 
-def status_of(entry: Entry, state: State, serving: str, now: str) -> dict[str, Any]:
+Orders = dict[str, list[Application]]
+"""Who waits in each leaf, in order, by path: filled as statuses are computed, so that a queue is sorted once for all of them."""
+
+
+def status_of(entry: Entry, state: State, serving: str, now: str, orders: Orders | None = None) -> dict[str, Any]:
     """Return the whole status of an object at ``now`` (RFC 3339); conditions keep their times from the one before.
 
     Shares and demands are read as the core last computed them.
@@ -29,7 +34,9 @@ def status_of(entry: Entry, state: State, serving: str, now: str) -> dict[str, A
         case "Queue":
             status.update(_queue(state.tree.queues.get(entry.name), state))
         case "Application":
-            status.update(_application(state.applications.get(f"{entry.namespace}/{entry.name}"), state))
+            status.update(
+                _application(state.applications.get(f"{entry.namespace}/{entry.name}"), state, {} if orders is None else orders)
+            )
         case "Scheduler":
             status["schedulerNames"] = sorted(state.scheduler.names) if entry.name == serving else [entry.name]
     previous = entry.status.get("conditions") or []
@@ -94,7 +101,7 @@ def _queue(queue: Queue | None, state: State) -> dict[str, Any]:
     }
 
 
-def _application(application: Application | None, state: State) -> dict[str, Any]:
+def _application(application: Application | None, state: State, orders: Orders) -> dict[str, Any]:
     if application is None:
         return {"phase": "Accepted", "pods": {"running": 0, "pending": 0}}
     bound = sum(record.state is PodState.BOUND for record in application.pods.values())
@@ -111,17 +118,22 @@ def _application(application: Application | None, state: State) -> dict[str, Any
     ask = next(iter(sorted(application.asks.values())), None)
     if ask is not None:
         reason, message = waiting(state, ask)
-        status["waiting"] = {"reason": reason, "message": message[:1024], "ahead": _ahead(application)}
+        status["waiting"] = {
+            "reason": reason,
+            "message": message[:1024],
+            "ahead": _ahead(application, orders),
+        }
     return status
 
 
-def _ahead(application: Application) -> list[str]:
-    """Return the applications of the same queue that are served before this one, in order."""
-    queue, mine = application.queue, application.key
-    if queue is None or mine is None:
+def _ahead(application: Application, orders: Orders) -> list[str]:
+    queue = application.queue
+    if queue is None:
         return []
-    others = sorted((other.key, other.id) for other in queue.applications.values() if other.key is not None and other.key < mine)
-    return [identity for _, identity in others[:MAX_AHEAD]]
+    order = orders.get(queue.path)
+    if order is None:
+        order = orders[queue.path] = waiting_order(queue)
+    return [other.id for other in islice(takewhile(lambda other: other is not application, order), MAX_AHEAD)]
 
 
 def _amounts(state: State, vector: Vector) -> dict[str, str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from treadle.core.cycle import AT_MAXIMUM, NO_NODE
@@ -19,7 +20,8 @@ from treadle.core.tree.limits import exceeded
 if TYPE_CHECKING:
     from treadle.core.nodes.shapes import Shape
     from treadle.core.state import State
-    from treadle.core.tree.application import Ask
+    from treadle.core.tree.application import Application, Ask
+    from treadle.core.tree.queue import Queue
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,19 +81,17 @@ def waiting(state: State, ask: Ask) -> tuple[str, str]:
     return ask.wait.reason, ask.wait.message
 
 
+def waiting_order(queue: Queue) -> list[Application]:
+    """Return the applications of a leaf that have pods waiting, in the order in which they are served at present."""
+    return sorted((application for application in queue.applications.values() if application.asks), key=queue.rank)
+
+
 def ahead(ask: Ask) -> int:
     """Return how many waiting pods of the same queue are served before this ask's, by the present order."""
     application = ask.application
-    count = sum(len(other.pods) for other in application.asks.values() if other.rank < ask.rank)
-    queue = application.queue
-    if queue is None or application.key is None:
-        return count
-    mine = application.key
-    return count + sum(
-        other.pending
-        for other in queue.applications.values()
-        if other is not application and other.key is not None and other.key < mine
-    )
+    own = sum(len(other.pods) for other in application.asks.values() if other.rank < ask.rank)
+    order = waiting_order(application.queue) if application.queue is not None else []
+    return own + sum(other.pending for other in takewhile(lambda other: other is not application, order))
 
 
 def at_maximum(state: State, ask: Ask) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from treadle.controllers.ledger import Entry, Ledger
-from treadle.controllers.status import merge_patch, status_of
+from treadle.controllers.status import Orders, merge_patch, status_of
 from treadle.core import Core
 from treadle.kube.patcher import Patcher, Write
 
@@ -45,9 +45,10 @@ class Statuses:
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         clock = time.monotonic()
         apart = len(self._ledger.entries) / NUMBERS_PER_SECOND
+        orders: Orders = {}
         written = 0
         for entry in self._ledger.entries.values():
-            status = status_of(entry, self._core.state, self._ledger.scheduler, now)
+            status = status_of(entry, self._core.state, self._ledger.scheduler, now, orders)
             patch = merge_patch(entry.status, status)
             if patch and (not patch.keys() <= NUMBERS or clock >= entry.written_at + apart):
                 written += 1
