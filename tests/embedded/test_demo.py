@@ -35,6 +35,16 @@ class Running(NamedTuple):
         with urllib.request.urlopen(f"{self.url}/api/tree", timeout=30) as answer:
             return json.load(answer)
 
+    def ready(self) -> bool:
+        """Whether Treadle has seen the nodes and has the queues in force."""
+        tree = self.tree()
+        return tree["cluster"]["nodes"] == 12 and tree["queues"].keys() >= {
+            "root.default",
+            "root.prod",
+            "root.dev",
+            "root.dev.science",
+        }
+
     def kubectl(self, *args: str, stdin: str | None = None, check: bool = True) -> str:
         environment = {**os.environ, "KUBECONFIG": str(self.kubeconfig)}
         done = subprocess.run(
@@ -62,6 +72,7 @@ def demo(*args: str) -> Iterator[Running]:
 @pytest.fixture(scope="module")
 def shown() -> Iterator[Running]:
     with demo("--speed", "3") as running:
+        eventually(running.ready)
         yield running
 
 
