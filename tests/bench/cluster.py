@@ -77,7 +77,7 @@ def limit() -> dict[str, Any]:
         return json.loads(done.stdout)
 
 
-def watched(pid: int, bound: Callable[[], float], started: float, patience: float = 300.0) -> dict[str, Any]:
+def watched(pid: int, bound: Callable[[], float], started: float, patience: float = 60.0) -> dict[str, Any]:
     """Follow a scheduler until all is bound; the rate is from the first bind seen to the last."""
     first: tuple[float, float] | None = None
     count, now = 0.0, time.perf_counter()

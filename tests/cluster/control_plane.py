@@ -334,7 +334,13 @@ class ControlPlane:
         }
         path = self.folder / "scheduler.yaml"
         path.write_text(json.dumps(config))
-        return self._spawn("kube-scheduler", f"--config={path}", "--bind-address=127.0.0.1", f"--secure-port={free_port()}")
+        return self._spawn(
+            "kube-scheduler",
+            f"--config={path}",
+            "--bind-address=127.0.0.1",
+            f"--secure-port={free_port()}",
+            "--authorization-always-allow-paths=/healthz,/readyz,/livez,/metrics",
+        )
 
     def start_kwok(self, stages: str | Path = STAGES, *arguments: str) -> Process:
         """Start kwok for the nodes annotated as fake. `stages` is a file or YAML text; the default is stages.yaml beside this file."""
