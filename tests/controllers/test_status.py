@@ -1,0 +1,353 @@
+"""What is written into the status of our kinds: every condition with its reason, and the smallest patch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controllers.bodies import Json, Server
+from core.builders import a_node, a_pod
+from treadle.api import crds
+from treadle.api.objects import parse
+from treadle.controllers.ledger import Ledger
+from treadle.controllers.status import merge_patch, status_of
+from treadle.core import Core
+from treadle.core.events import BindDone, NodeSeen, PodSeen
+
+NOW, LATER = "2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z"
+
+
+class Cluster:
+    """A ledger that feeds a core, as the service wires them."""
+
+    def __init__(self) -> None:
+        self.core = Core(validate=True)
+        self.server = Server()
+        self.ledger = Ledger("treadle", lambda event: self.core.handle(event, 0.0))
+        self.core.handle(NodeSeen(a_node("n", cpu=10, memory=100)), 0.0)
+        self.bodies: dict[str, Json] = {}
+
+    def create(self, kind: str, name: str, spec: Json | None = None, namespace: str = "") -> None:
+        self.bodies[name] = self.server.create(kind, name, spec, namespace=namespace)
+        self.ledger.seen(kind, self.bodies[name])
+
+    def edit(self, name: str, spec: Json) -> None:
+        body = self.bodies[name] = self.server.edit(self.bodies[name], spec)
+        self.ledger.seen(body["kind"], body)
+
+    def delete(self, kind: str, name: str, namespace: str = "") -> None:
+        self.ledger.gone(kind, namespace, name)
+
+    def pod(self, name: str, **fields: Any) -> None:
+        self.core.handle(PodSeen(a_pod(name, **fields)), 0.0)
+
+    def plan(self) -> None:
+        for effect in self.core.plan(1.0):
+            self.core.handle(BindDone(effect.uid), 1.0)
+            spec = self.core.state.pods[effect.uid].spec
+            self.core.handle(PodSeen(replace(spec, node=effect.node)), 1.0)
+
+    def status(self, kind: str, name: str, namespace: str = "", now: str = NOW) -> Json:
+        self.core.refresh_shares()
+        return status_of(self.ledger.entries[kind, namespace, name], self.core.state, "treadle", now)
+
+    def ready(self, kind: str, name: str, namespace: str = "") -> tuple[str, str, str]:
+        return condition(self.status(kind, name, namespace), "Ready")
+
+
+def condition(status: Json, kind: str) -> tuple[str, str, str]:
+    return next((one["status"], one["reason"], one["message"]) for one in status["conditions"] if one["type"] == kind)
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return Cluster()
+
+
+# -- queues
+
+
+def test_a_queue_in_force_is_ready_at_its_generation(cluster: Cluster) -> None:
+    cluster.create("Queue", "root.a")
+    status = cluster.status("Queue", "root.a")
+
+    assert condition(status, "Ready") == ("True", "InForce", "")
+    assert condition(status, "NotActedOn") == ("False", "AllActedOn", "")
+    assert (status["observedGeneration"], {one["observedGeneration"] for one in status["conditions"]}) == (1, {1})
+
+
+def test_a_queue_without_its_parent_says_so_and_is_ready_when_it_comes(cluster: Cluster) -> None:
+    cluster.create("Queue", "root.dev.eng")
+    assert cluster.ready("Queue", "root.dev.eng") == ("False", "NoParent", "the parent queue root.dev does not exist")
+    cluster.create("Queue", "root.dev")
+    assert cluster.ready("Queue", "root.dev.eng")[:2] == ("True", "InForce")
+
+
+def test_a_parent_in_use_as_a_leaf_cannot_have_children_yet(cluster: Cluster) -> None:
+    cluster.create("Queue", "root.a")
+    cluster.pod("p", queue="root.a")
+    cluster.create("Queue", "root.a.b")
+    status, reason, message = cluster.ready("Queue", "root.a.b")
+
+    assert (status, reason) == ("False", "ParentHasPods")
+    assert "root.a is a leaf with 1 application" in message
+
+
+def test_a_policy_that_the_parent_does_not_allow_is_refused_with_what_it_allows(cluster: Cluster) -> None:
+    cluster.create("Queue", "root.a", {"fair": {"schedulingPolicy": "fair"}})
+    cluster.create("Queue", "root.a.b", {"fair": {"schedulingPolicy": "drf"}})
+    status, reason, message = cluster.ready("Queue", "root.a.b")
+
+    assert (status, reason) == ("False", "ParentPolicy")
+    assert "'drf' is not allowed under root.a, whose policy is fair; allowed are" in message
+
+
+def test_an_edit_into_an_invalid_state_says_what_is_wrong_and_that_the_last_good_version_stays(cluster: Cluster) -> None:
+    cluster.create("Queue", "root.a", {"fair": {"weight": "2"}})
+    cluster.edit("root.a", {"fair": {"weight": "-1"}})
+    status, reason, message = cluster.ready("Queue", "root.a")
+
+    assert (status, reason) == ("False", "LastGoodInForce")
+    assert "weight" in message
+    assert message.endswith("; the last good version stays in force")
+    assert cluster.core.state.tree.queues["root.a"].weight == 2.0
+
+
+def test_a_queue_that_was_never_valid_says_what_is_wrong(cluster: Cluster) -> None:
+    cluster.create("Queue", "root.a", {"fair": {"maxResources": {"cpu": "lots"}}})
+    status, reason, message = cluster.ready("Queue", "root.a")
+
+    assert (status, reason) == ("False", "Invalid")
+    assert "lots" in message
+
+
+def test_a_queue_deleted_while_in_use_drains_and_its_parent_says_so(cluster: Cluster) -> None:
+    cluster.create("Queue", "root.a")
+    cluster.create("Queue", "root.a.b")
+    cluster.create("Queue", "root.a.c")
+    cluster.pod("p", queue="root.a.b")
+    cluster.delete("Queue", "root.a.b")
+    status, reason, message = cluster.ready("Queue", "root.a")
+
+    assert (status, reason) == ("True", "InForce")
+    assert "root.a.b was deleted while it has 1 application" in message
+
+
+def test_the_numbers_of_a_queue_are_quantities(cluster: Cluster) -> None:
+    cluster.create("Queue", "root.a", {"fair": {"minResources": {"cpu": "2"}}})
+    for name in "xyz":
+        cluster.pod(name, queue="root.a", cpu=4, memory=8)
+    cluster.plan()
+    status = cluster.status("Queue", "root.a")
+
+    assert status["used"] == {"cpu": "8", "memory": "16Gi", "pods": "2"}
+    assert status["pending"] == {"cpu": "4", "memory": "8Gi", "pods": "1"}
+    assert status["guaranteed"] == {"cpu": "2"}
+    assert (status["state"], status["applications"]) == ("Running", {"running": 1, "pending": 0})
+
+
+def test_fields_that_are_accepted_and_not_acted_on_are_named(cluster: Cluster) -> None:
+    cluster.create("Queue", "root.a", {"maxRunningApplications": 5})
+
+    assert condition(cluster.status("Queue", "root.a"), "NotActedOn") == (
+        "True",
+        "FieldsNotActedOn",
+        "accepted but not acted on yet: spec.maxRunningApplications",
+    )
+
+
+# -- schedulers
+
+
+def test_the_scheduler_that_is_served_names_what_it_serves(cluster: Cluster) -> None:
+    cluster.create("Scheduler", "treadle", {"aliases": ["yunikorn"]})
+
+    assert cluster.ready("Scheduler", "treadle")[:2] == ("True", "InForce")
+    assert cluster.status("Scheduler", "treadle")["schedulerNames"] == ["treadle", "yunikorn"]
+
+
+def test_a_name_that_another_one_has_is_named_with_its_owner(cluster: Cluster) -> None:
+    cluster.create("Scheduler", "elder", {"aliases": ["yunikorn"]})
+    cluster.create("Scheduler", "treadle", {"aliases": ["yunikorn"]})
+
+    assert cluster.ready("Scheduler", "treadle") == (
+        "False",
+        "NameTaken",
+        "spec.aliases: yunikorn is served by Scheduler elder; the other names are served",
+    )
+
+
+def test_a_scheduler_that_nobody_runs_says_how_to_run_it(cluster: Cluster) -> None:
+    cluster.create("Scheduler", "other")
+    status, reason, message = cluster.ready("Scheduler", "other")
+
+    assert (status, reason) == ("False", "NotServed")
+    assert "--name other" in message
+
+
+# -- applications and reservations
+
+
+def test_an_application_without_pods_is_accepted(cluster: Cluster) -> None:
+    cluster.create("Application", "app", namespace="ns")
+    status = cluster.status("Application", "app", "ns")
+
+    assert (status["phase"], status["pods"]) == ("Accepted", {"running": 0, "pending": 0})
+
+
+def test_a_running_application_says_where_and_how_much(cluster: Cluster) -> None:
+    cluster.create("Application", "app", namespace="ns")
+    cluster.pod("p", cpu=4, memory=8)
+    cluster.plan()
+    status = cluster.status("Application", "app", "ns")
+
+    assert (status["phase"], status["queue"], status["pods"]) == ("Running", "root.default", {"running": 1, "pending": 0})
+    assert status["used"] == {"cpu": "4", "memory": "8Gi", "pods": "1"}
+    assert status["waiting"] is None
+
+
+def test_a_waiting_application_says_why_and_who_is_ahead(cluster: Cluster) -> None:
+    cluster.create("Application", "app", namespace="ns")
+    cluster.pod("big", cpu=50)
+    cluster.plan()
+    waiting = cluster.status("Application", "app", "ns")["waiting"]
+
+    assert waiting["reason"] == "Unschedulable"
+    assert waiting["message"] == "0/1 nodes are available: 1 Insufficient cpu."
+    assert waiting["ahead"] == []
+
+
+def test_an_application_whose_queue_does_not_exist_says_so(cluster: Cluster) -> None:
+    cluster.create("Queue", "root.a")
+    cluster.create("Application", "app", {"queue": "root.nowhere"}, namespace="ns")
+    cluster.pod("p")
+    cluster.plan()
+    status, reason, message = cluster.ready("Application", "app", "ns")
+
+    assert (status, reason) == ("False", "QueueNotFound")
+    assert "queue root.nowhere does not exist" in message
+
+
+def test_a_reservation_says_that_it_is_kept_and_not_acted_on(cluster: Cluster) -> None:
+    spec = {
+        "queue": "root.a",
+        "arrival": "2026-12-01T01:00:00Z",
+        "deadline": "2026-12-01T05:00:00Z",
+        "expression": {
+            "interpreter": "All",
+            "requests": [{"demand": {"cpu": "4"}, "count": 2, "concurrency": 1, "duration": "1h"}],
+        },
+    }
+    cluster.create("Reservation", "r", spec, namespace="ns")
+
+    assert cluster.ready("Reservation", "r", "ns")[:2] == ("False", "NotActedOn")
+
+
+# -- times, and what the schema keeps
+
+
+def test_a_condition_keeps_its_time_until_its_status_changes(cluster: Cluster) -> None:
+    cluster.create("Queue", "root.dev.eng")
+    entry = cluster.ledger.entries["Queue", "", "root.dev.eng"]
+    entry.status = cluster.status("Queue", "root.dev.eng")
+    assert merge_patch(entry.status, cluster.status("Queue", "root.dev.eng", now=LATER)) == {}
+    cluster.create("Queue", "root.dev")
+    times = {one["type"]: one["lastTransitionTime"] for one in cluster.status("Queue", "root.dev.eng", now=LATER)["conditions"]}
+
+    assert times == {"Ready": LATER, "NotActedOn": NOW}
+
+
+def test_a_message_is_cut_to_what_the_schema_takes(cluster: Cluster) -> None:
+    cluster.create("Queue", "root.a", {"x" * 5000: 1})
+
+    assert len(cluster.ready("Queue", "root.a")[2]) <= 1024
+
+
+def full(cluster: Cluster) -> list[tuple[str, str, str]]:
+    cluster.create("Queue", "root.a", {"maxRunningApplications": 5, "fair": {"minResources": {"cpu": "1"}}})
+    cluster.create("Scheduler", "treadle", {"aliases": ["yunikorn"]})
+    cluster.create("Application", "app", {"queue": "root.a"}, namespace="ns")
+    for name in ("p", "q", "r"):
+        cluster.pod(name, queue="root.a", cpu=4)
+    cluster.plan()
+    return [("Queue", "", "root.a"), ("Scheduler", "", "treadle"), ("Application", "ns", "app")]
+
+
+def test_everything_that_is_written_is_in_the_schema_or_it_would_be_pruned_and_written_for_ever(cluster: Cluster) -> None:
+    for kind, namespace, name in full(cluster):
+        (version,) = crds.crd(kind)["spec"]["versions"]
+        schema = version["schema"]["openAPIV3Schema"]["properties"]["status"]
+        assert pruned(cluster.status(kind, name, namespace), schema) == []
+
+
+def test_what_is_written_can_be_read_back(cluster: Cluster) -> None:
+    for kind, namespace, name in full(cluster):
+        body = {**cluster.bodies[name], "status": cluster.status(kind, name, namespace)}
+        assert parse(kind, body).status is not None
+
+
+def pruned(value: Any, schema: Json, path: str = "status") -> list[str]:
+    """The paths of a value that its schema does not know."""
+    if isinstance(value, list):
+        return [found for item in value for found in pruned(item, schema.get("items", {}), f"{path}[]")]
+    if not isinstance(value, dict):
+        return []
+    known, others = schema.get("properties", {}), schema.get("additionalProperties")
+    return [
+        found
+        for key, item in value.items()
+        for found in (
+            [f"{path}.{key}"] if key not in known and others is None else pruned(item, known.get(key, others), f"{path}.{key}")
+        )
+    ]
+
+
+# -- the patch
+
+
+scalars = st.none() | st.integers(0, 2) | st.text("ab", max_size=2) | st.lists(st.integers(0, 2), max_size=2)
+trees = st.recursive(
+    st.dictionaries(st.sampled_from("abc"), scalars, max_size=3),
+    lambda inner: st.dictionaries(st.sampled_from("abc"), scalars | inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def apply(old: Any, patch: Any) -> Any:
+    """JSON merge patch as RFC 7386 writes it."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(old) if isinstance(old, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = apply(result.get(key), value)
+    return result
+
+
+def without_nulls(value: Any) -> Any:
+    return {key: without_nulls(item) for key, item in value.items() if item is not None} if isinstance(value, dict) else value
+
+
+@given(trees, trees)
+def test_applying_the_patch_to_the_old_gives_the_new(old: Json, new: Json) -> None:
+    old = without_nulls(old)
+
+    assert apply(old, merge_patch(old, new)) == without_nulls(new)
+
+
+@given(trees)
+def test_there_is_nothing_to_write_when_all_is_as_it_should_be(status: Json) -> None:
+    assert merge_patch(without_nulls(status), status) == {}
+
+
+def test_the_patch_names_only_what_changes() -> None:
+    old = {"used": {"cpu": "1", "memory": "1Gi"}, "state": "Running", "waiting": {"reason": "x"}}
+    new = {"used": {"cpu": "2", "memory": "1Gi"}, "state": "Running", "waiting": None}
+
+    assert merge_patch(old, new) == {"used": {"cpu": "2"}, "waiting": None}
