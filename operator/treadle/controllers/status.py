@@ -77,10 +77,10 @@ def _ready(entry: Entry, state: State, serving: str) -> tuple[bool, str, str]:
             words = ", ".join(f"{alias} is served by Scheduler {owner}" for alias, owner in sorted(entry.taken.items()))
             return False, c.NAME_TAKEN, f"spec.aliases: {words}; the other names are served"
         if entry.name != serving:
-            return False, "NotServed", f"this scheduler serves {serving}; run one with --name {entry.name} for this object"
+            return False, c.NOT_SERVED, f"this scheduler serves {serving}; run one with --name {entry.name} for this object"
         return True, c.IN_FORCE, ""
     if entry.kind == "Reservation":
-        return False, "NotActedOn", "reservations are accepted and kept; no placement is planned for them yet"
+        return False, c.NOT_PLANNED, "reservations are accepted and kept; no placement is planned for them yet"
     application = state.applications.get(f"{entry.namespace}/{entry.name}")
     if application is not None and application.wait is not None:
         return False, application.wait.reason, application.wait.message
