@@ -244,7 +244,7 @@ def test_a_reservation_says_that_it_is_kept_and_not_acted_on(cluster: Cluster) -
     }
     cluster.create("Reservation", "r", spec, namespace="ns")
 
-    assert cluster.ready("Reservation", "r", "ns")[:2] == ("False", "NotActedOn")
+    assert cluster.ready("Reservation", "r", "ns")[:2] == ("False", "NotPlanned")
 
 
 # -- times, and what the schema keeps
