@@ -241,15 +241,17 @@ async def test_a_cut_watch_resumes_with_nothing_lost_or_doubled(api: FakeApi) ->
         await until(watched.reflector.synced.is_set)
         for number in range(20):
             await watched.watching()
+            before = set(api.store.collections["pods"].wakers)
             create(api, f"before-{number:02}")
             api.cut_watches()
             create(api, f"after-{number:02}")
+            await until(lambda before=before: not before & api.store.collections["pods"].wakers)
         await until(lambda: len(watched.seen.state) == 40)
 
     names = [name for _, name in watched.seen.told]
     assert len(names) == len(set(names)) == 40
     assert watched.reflector.relists == 0
-    assert watched.reflector.reopened > 1
+    assert watched.reflector.reopened > 20
 
 
 class Cutting(Choosy):

@@ -1,0 +1,118 @@
+"""kopf in a thread of its own: what it sees is handed on, and it ends when it is told to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from kube.access import served, until
+from treadle.controllers import operator as module
+from treadle.controllers.operator import Operator
+from treadle.fakeapi import FakeApi
+from treadle.kube.auth import Access
+from treadle.kube.errors import CredentialsError
+
+QUEUES, APPLICATIONS = "queues", "applications"
+
+
+class Delivered:
+    """What was delivered, by kopf's thread; lists are appended to by one thread and read by another."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, str | None, dict[str, Any]]] = []
+
+    def __call__(self, kind: str, change: str | None, body: Any) -> None:
+        self.events.append((kind, change, dict(body)))
+
+    def names(self, kind: str, *changes: str | None) -> list[str]:
+        return [body["metadata"]["name"] for found, change, body in self.events if found == kind and change in changes]
+
+
+@asynccontextmanager
+async def operating(access: Access) -> AsyncIterator[tuple[Operator, Delivered]]:
+    delivered = Delivered()
+    operator = Operator(access, delivered)
+    operator.start()
+    try:
+        yield operator, delivered
+    finally:
+        await asyncio.to_thread(operator.stop)
+        assert not operator.alive
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[FakeApi]:
+    async with served() as server:
+        yield server
+
+
+async def test_what_is_there_and_what_changes_is_delivered(api: FakeApi) -> None:
+    api.create(QUEUES, {"metadata": {"name": "root.a"}, "spec": {}})
+    async with operating(Access(api.url)) as (_, delivered):
+        await until(lambda: delivered.names("Queue", None, "ADDED") == ["root.a"])
+        api.create(APPLICATIONS, {"metadata": {"name": "nightly", "namespace": "default"}, "spec": {}})
+        await until(lambda: delivered.names("Application", "ADDED") == ["nightly"])
+        api.patch(QUEUES, "root.a", {"spec": {"state": "Stopped"}})
+        await until(lambda: delivered.names("Queue", "MODIFIED") == ["root.a"])
+        api.delete(QUEUES, "root.a")
+        await until(lambda: delivered.names("Queue", "DELETED") == ["root.a"])
+
+
+async def test_nothing_is_written_to_an_object_that_was_only_seen(api: FakeApi) -> None:
+    before = api.create(QUEUES, {"metadata": {"name": "root.a"}, "spec": {}})
+    async with operating(Access(api.url)) as (_, delivered):
+        await until(lambda: delivered.names("Queue", None, "ADDED"))
+        api.create(QUEUES, {"metadata": {"name": "root.b"}, "spec": {}})
+        await until(lambda: "root.b" in delivered.names("Queue", "ADDED"))
+
+    assert api.get(QUEUES, "root.a") == before
+    assert "finalizers" not in api.get(QUEUES, "root.b")["metadata"]
+
+
+async def test_it_ends_when_told_even_before_it_has_seen_the_server() -> None:
+    api = FakeApi()
+    url = await api.start()
+    await api.stop()
+    async with operating(Access(url)) as (operator, _):
+        assert operator.alive
+
+
+async def test_stopping_one_that_was_never_started_is_nothing(api: FakeApi) -> None:
+    Operator(Access(api.url), Delivered()).stop()
+
+
+class Guarded(FakeApi):
+    token = "new"
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        if request.headers.get("Authorization") != f"Bearer {self.token}":
+            return web.json_response(
+                {"kind": "Status", "code": 401, "reason": "Unauthorized", "message": "Unauthorized"}, status=401
+            )
+        return await super()._handle(request)
+
+
+async def test_refused_credentials_are_renewed_until_they_are_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "RELOGIN_PAUSE", 0.01)
+    tokens = iter(["wrong as well", "", "new"])
+    held = ["old"]
+
+    def renew() -> None:
+        token = next(tokens, "new")
+        if not token:
+            raise CredentialsError("the plugin is on fire")
+        held[0] = token
+
+    api = Guarded()
+    await api.start()
+    api.create(QUEUES, {"metadata": {"name": "root.a"}, "spec": {}})
+    access = Access(api.url, headers=lambda: {"Authorization": f"Bearer {held[0]}"}, renew=renew)
+    async with operating(access) as (operator, delivered):
+        await until(lambda: delivered.names("Queue", None, "ADDED"))
+        assert operator.alive
+    await api.stop()
