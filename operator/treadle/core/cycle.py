@@ -56,11 +56,14 @@ def cycle(state: State, budget: int) -> list[Effect]:
             while child.key is not key:
                 heappop(heap)
                 key, child = heap[0]
-            if isinstance(child, Application):
+            if child.__class__ is Application:
                 break
-            holder = child
-        ask = child.next_ask()
-        if child.limiting and (full := exceeded(child.limiting, ask.shape.demand)) is not None:
+            holder = child  # type: ignore[assignment] # what is no application is a queue
+        application = child
+        ask = application.order[0]
+        if not ask.active:
+            ask = application.next_ask()
+        if application.limiting and (full := exceeded(application.limiting, ask.shape.demand)) is not None:
             full[0].blocked[ask] = None
             park(state, ask, Wait(AT_MAXIMUM, full[0].path, ""))
             continue
@@ -71,7 +74,7 @@ def cycle(state: State, budget: int) -> list[Effect]:
             continue
         effects.append(bind(state, assume(state, ask, row)))
         budget -= 1
-        _advance(child, holder)
+        _advance(application, holder)
     state.decided(len(effects))
     return effects
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from treadle.core.state import State
     from treadle.core.tree.queue import Queue
 
+NEVER_OURS = frozenset({"", "default-scheduler"})
+
 
 def see(state: State, spec: PodSpec) -> None:
     """Take over a pod as the API has it."""
@@ -27,8 +29,8 @@ def see(state: State, spec: PodSpec) -> None:
             gone(state, spec.uid)
         return
     if record is None:
-        if not spec.node and spec.scheduler not in state.scheduler.names:
-            return
+        if not spec.node and spec.scheduler not in state.scheduler.names and spec.scheduler in NEVER_OURS:
+            return  # one that asks for another scheduler is kept: its name may become an alias of ours
         record = state.pods[spec.uid] = PodRecord(spec, state.shapes.of(spec.demand, spec.constraints))
         state.widen()
     elif record.state is PodState.ASSUMED and not spec.node and not spec.deleting:

@@ -137,7 +137,9 @@ class Drf:
             if weight <= 0 or of.minimum is not None:
                 return general(of)
             usage = of.usage
-            high, low = usage[one] * per_one / weight, usage[other] * per_other / weight
+            high, low = usage[one] * per_one, usage[other] * per_other
+            if weight != 1.0:
+                high, low = high / weight, low / weight
             return (1, high, low, of.start, of.name) if high >= low else (1, low, high, of.start, of.name)
 
         return of_two

@@ -15,6 +15,7 @@ import numpy as np
 
 from treadle.core.nodes.filters import host_ports
 from treadle.core.nodes.filters.resources import fits, fitting
+from treadle.core.nodes.scores import pack
 
 if TYPE_CHECKING:
     from treadle.core.nodes.columns import Nodes
@@ -28,10 +29,11 @@ Entry = tuple[float, int, int]
 class Candidates:
     """One shape's order of nodes; ``seen`` is the position in the log of improved nodes up to which it is current.
 
+    ``packed`` is the row that the last pick gave, while the score is one under which a node that was taken only gets better.
     ``edits`` is how long the log of edited nodes was when the order was made: while it has not grown, no description need be read.
     """
 
-    __slots__ = ("cursor", "edits", "order", "score", "seen", "side")
+    __slots__ = ("cursor", "edits", "order", "packed", "score", "seen", "side")
 
     def __init__(self, score: Score) -> None:
         self.order: list[Entry] = []
@@ -39,6 +41,7 @@ class Candidates:
         self.side: list[Entry] = []
         self.seen = 0
         self.edits = 0
+        self.packed = -1
         self.score = score
 
 
@@ -53,7 +56,16 @@ def pick(nodes: Nodes, shape: Shape, score: Score) -> int:
             _rank(nodes, shape, found)
         else:
             _absorb(nodes, shape, found)
-    order, side, demand, free, version = found.order, found.side, shape.demand, nodes.free, nodes.version
+    demand, free = shape.demand, nodes.free
+    packed = found.packed
+    if packed >= 0 and found.edits == len(nodes.edited) and not shape.ports:
+        room = free[packed]
+        for position, value in demand:
+            if room[position] < value:
+                break
+        else:
+            return packed
+    order, side, version = found.order, found.side, nodes.version
     ports = shape.ports
     edited = found.edits != len(nodes.edited)
     while True:
@@ -82,6 +94,7 @@ def pick(nodes: Nodes, shape: Shape, score: Score) -> int:
         if usable and ports and not host_ports.free(ports, nodes.ports[row]):
             usable = False
         if usable:
+            found.packed = row if score is pack else -1
             return row
         if not aside:
             found.cursor += 1
@@ -107,6 +120,7 @@ def _rank(nodes: Nodes, shape: Shape, found: Candidates) -> None:
     ]
     found.cursor = 0
     found.side = []
+    found.packed = -1
     found.seen = len(nodes.improved)
     found.edits = len(nodes.edited)
 
@@ -117,4 +131,5 @@ def _absorb(nodes: Nodes, shape: Shape, found: Candidates) -> None:
     for row in set(log[found.seen :]):
         if fits(nodes.free[row], shape.demand) and nodes.admits(row, shape.constraints):
             heappush(found.side, _entry(nodes, shape, found.score, row))
+    found.packed = -1
     found.seen = len(log)
