@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import contextlib
 import json
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable
@@ -223,7 +224,7 @@ class FakeApi(Objects):
                     async with asyncio.timeout(min(left, self.bookmark_seconds)):
                         await waker.wait()
                 except TimeoutError:
-                    if bookmarks and told < self.store.version:
+                    if bookmarks and told < self.store.version and not collection.since(version):
                         version = self.store.version
                         lines = [_bookmark(resource, version)]
         except ApiError as error:  # too old, or fallen behind the ring
@@ -232,7 +233,8 @@ class FakeApi(Objects):
             return response
         finally:
             collection.wakers.discard(waker)
-        await response.write_eof()
+        with contextlib.suppress(ConnectionResetError):
+            await response.write_eof()
         return response
 
 

@@ -1,0 +1,507 @@
+"""Treadle on an embedded API server: pods are bound, people are told, and it survives what servers do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from kube.access import refuse, served, until
+from kube.manifests import node
+from runtime.services import (
+    add_nodes,
+    add_pods,
+    add_queue,
+    bound,
+    condition,
+    controllers_watch,
+    get,
+    get_json,
+    node_of,
+    options,
+    treadle,
+    waits,
+)
+from treadle.api import crds
+from treadle.api.objects import KINDS
+from treadle.core.pods import PodState
+from treadle.fakeapi import FakeApi
+from treadle.kube.auth import Access
+from treadle.runtime.service import CannotListen, Service, listen_address, running
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[FakeApi]:
+    async with served(bookmark_seconds=0.05) as server:
+        yield server
+
+
+# -- pods
+
+
+async def test_a_pod_needs_nothing_but_the_schedulers_name(api: FakeApi) -> None:
+    add_nodes(api)
+    async with treadle(api):
+        add_pods(api, "a", application="")
+        await bound(api, "a")
+
+    assert node_of(api, "a") == "n0"
+    notes = api.get("pods", "a")["metadata"]["annotations"]
+    assert notes == {"treadle.dev/allocated-queue": "root.default", "treadle.dev/allocated-application": "default/pod/a"}
+
+
+async def test_pods_of_other_schedulers_are_left_alone_and_counted_where_they_are(api: FakeApi) -> None:
+    add_nodes(api, cpu="4")
+    add_pods(api, "theirs", schedulerName="default-scheduler")
+    add_pods(api, "placed", schedulerName="default-scheduler", nodeName="n0")
+    async with treadle(api) as service:
+        add_pods(api, "a", "b", "c")
+        await bound(api, "a", "b", "c")
+        add_pods(api, "d")
+        await waits(api, "d", "Unschedulable")
+        assert service.core.state.bound == 4
+
+    assert not node_of(api, "theirs")
+
+
+async def test_a_gated_pod_is_bound_when_its_last_gate_is_gone(api: FakeApi) -> None:
+    add_nodes(api)
+    add_pods(api, "gated", schedulingGates=[{"name": "hold"}])
+    async with treadle(api):
+        add_pods(api, "free")
+        await bound(api, "free")
+        assert not node_of(api, "gated")
+        gated = api.get("pods", "gated")
+        api.update("pods", {**gated, "spec": {key: value for key, value in gated["spec"].items() if key != "schedulingGates"}})
+        await bound(api, "gated")
+
+
+async def test_room_that_a_finished_pod_leaves_is_given_to_the_next(api: FakeApi) -> None:
+    add_nodes(api, cpu="1")
+    async with treadle(api):
+        add_pods(api, "first")
+        await bound(api, "first")
+        add_pods(api, "second")
+        await waits(api, "second", "Unschedulable")
+        api.patch("pods", "first", {"status": {"phase": "Succeeded"}}, subresource="status")
+        await bound(api, "second")
+
+
+async def test_a_node_that_comes_later_is_used(api: FakeApi) -> None:
+    async with treadle(api):
+        add_pods(api, "a")
+        assert await waits(api, "a", "Unschedulable") == "0/0 nodes are available."
+        add_nodes(api)
+        await bound(api, "a")
+
+
+async def test_a_node_that_was_replaced_by_its_namesake_during_an_outage_is_used(api: FakeApi) -> None:
+    add_nodes(api)
+    port = int(api.url.rpartition(":")[2])
+    async with treadle(api) as service:
+        await until(lambda: service.core.state.nodes.known() == 1)
+        await api.stop()
+        await until(lambda: service.sources.nodes.problem)
+        api.delete("nodes", "n0")
+        add_nodes(api)
+        for collection in ("nodes", "pods", "namespaces"):
+            api.store.collections[collection].forget()
+        await api.start(port=port)
+        await until(lambda: service.sources.nodes.relists == 1 and not service.sources.nodes.problem)
+        add_pods(api, "a")
+        await bound(api, "a")
+
+
+# -- why pods wait
+
+
+async def test_a_full_cluster_is_unschedulable_with_the_sentence_that_autoscalers_know(api: FakeApi) -> None:
+    add_nodes(api, 2, cpu="1", memory="512Mi")
+    async with treadle(api):
+        add_pods(api, "a")
+        assert await waits(api, "a", "Unschedulable") == "0/2 nodes are available: 2 Insufficient memory."
+
+
+async def test_a_full_queue_is_no_reason_to_buy_nodes(api: FakeApi) -> None:
+    add_nodes(api)
+    add_queue(api, "root.small", fair={"maxResources": {"cpu": "1"}})
+    async with treadle(api):
+        add_pods(api, "a", "b", queue="root.small")
+        await until(lambda: [name for name in "ab" if node_of(api, name)])
+        (other,) = [name for name in "ab" if not node_of(api, name)]
+        found = await until(lambda: condition(api.get("pods", other), "PodScheduled"))
+        assert found["reason"] != "Unschedulable"
+        assert "root.small" in found["message"]
+
+
+async def test_a_rule_that_is_not_built_is_named_and_the_pod_is_not_bound_against_it(api: FakeApi) -> None:
+    add_nodes(api)
+    async with treadle(api):
+        add_pods(api, "a", resourceClaims=[{"name": "gpu", "resourceClaimName": "c"}])
+        assert "spec.resourceClaims" in await waits(api, "a", "UnsupportedConstraint")
+
+
+async def test_an_absurd_pod_is_told_which_field_and_the_others_go_on(api: FakeApi) -> None:
+    add_nodes(api)
+    async with treadle(api):
+        add_pods(api, "odd", containers=[{"name": "web", "image": "i", "resources": {"requests": {"cpu": "a lot"}}}])
+        add_pods(api, "fine", application="other")
+        await bound(api, "fine")
+        assert "spec.containers[web].resources.requests[cpu]: 'a lot'" in await waits(api, "odd", "InvalidPod")
+
+
+async def test_an_unreadable_pod_does_not_keep_the_others_waiting(api: FakeApi) -> None:
+    add_nodes(api)
+    add_pods(api, "odd", tolerations="all of them")
+    async with treadle(api):
+        add_pods(api, "fine")
+        await bound(api, "fine")
+
+
+# -- binds that fail
+
+
+async def test_a_bind_that_was_refused_for_a_while_is_tried_again(api: FakeApi) -> None:
+    add_nodes(api)
+    api.before = refuse(lambda _method, path: path.endswith("/binding"), 503, times=3)
+    async with treadle(api) as service:
+        add_pods(api, "a")
+        await bound(api, "a")
+        assert service.binder.failed == 3
+        await until(lambda: service.core.state.assumed == 0)
+
+
+async def test_events_speak_of_pods_that_were_bound_and_of_no_other(api: FakeApi) -> None:
+    add_nodes(api)
+    api.before = refuse(lambda _method, path: path.endswith("/binding"), 503, times=5)
+    async with treadle(api) as service:
+        add_pods(api, "a", "b")
+        await bound(api, "a", "b")
+        await until(lambda: service.core.state.assumed == 0 and service.engine.backlog == 0)
+
+    notes = [event["note"] for event in api.list("events")]
+    assert notes == ["Bound 2 pods of application default/app in queue root.default to n0"]
+
+
+async def test_a_pod_that_somebody_else_bound_is_counted_where_it_is(api: FakeApi) -> None:
+    add_nodes(api, 2, cpu="1")
+
+    async def interfere(method: str, path: str) -> None:
+        if path.endswith("/binding") and method == "POST" and not node_of(api, "a"):
+            api.bind("a", {"metadata": {"name": "a"}, "target": {"kind": "Node", "name": "n1"}})
+
+    api.before = interfere
+    async with treadle(api) as service:
+        add_pods(api, "a")
+        await bound(api, "a")
+        await until(lambda: service.core.state.bound == 1 and service.core.state.assumed == 0)
+        add_pods(api, "b")
+        await bound(api, "b")
+
+    assert (node_of(api, "a"), node_of(api, "b")) == ("n1", "n0")
+
+
+# -- what a start finds
+
+
+async def test_a_second_start_adopts_what_the_first_bound(api: FakeApi) -> None:
+    add_nodes(api, cpu="4")
+    add_queue(api, "root.a")
+    async with treadle(api):
+        add_pods(api, "x", "y", "z", queue="root.a")
+        await bound(api, "x", "y", "z")
+    async with treadle(api) as service:
+        await until(lambda: service.core.state.bound == 3)
+        queue = await until(lambda: service.core.state.tree.queues.get("root.a"))
+        assert service.core.state.types.named(queue.usage) == {"cpu": 3000, "memory": 3 << 30, "pods": 3}
+        add_pods(api, "p", "q", queue="root.a")
+        await until(lambda: [name for name in "pq" if node_of(api, name)])
+        (other,) = [name for name in "pq" if not node_of(api, name)]
+        await waits(api, other, "Unschedulable")
+
+
+async def test_without_the_kinds_it_says_so_and_begins_when_they_come() -> None:
+    async with served(crds=[], bookmark_seconds=0.05) as api:
+        add_nodes(api)
+        add_pods(api, "a")
+        async with running(Access(api.url), options(listen="127.0.0.1:0")) as service:
+            await until(lambda: "kubectl apply -f crds/" in service.waiting_for)
+            assert not service.synced
+            status, details = await get_json(service, "/readyz")
+            assert (status, details["ready"]) == (503, False)
+            assert "CustomResourceDefinitions" in details["waitingFor"]
+            for kind in KINDS:
+                api.create("customresourcedefinitions", crds.crd(kind))
+            await bound(api, "a")
+
+
+async def test_nothing_is_decided_before_every_first_list_is_complete(api: FakeApi) -> None:
+    add_nodes(api)
+    add_pods(api, "a")
+    gate = asyncio.Event()
+
+    async def hold(method: str, path: str) -> None:
+        if method == "GET" and path == "/api/v1/namespaces":
+            await gate.wait()
+
+    api.before = hold
+    async with running(Access(api.url), options()) as service:
+        await until(lambda: service.core.state.waiting == 1)
+        assert service.core.state.decisions == 0
+        gate.set()
+        await bound(api, "a")
+
+
+# -- our own kinds
+
+
+async def test_what_users_write_is_in_force_and_their_status_says_so(api: FakeApi) -> None:
+    add_nodes(api)
+    async with treadle(api, controllers=True):
+        add_queue(api, "root.a", fair={"weight": "2"})
+        await until(lambda: condition(api.get("queues", "root.a"), "Ready").get("reason") == "InForce")
+        add_pods(api, "p", queue="root.a")
+        await bound(api, "p")
+        await until(lambda: api.get("queues", "root.a")["status"].get("used"))
+        assert api.get("queues", "root.a")["status"]["used"] == {"cpu": "1", "memory": "1Gi", "pods": "1"}
+        api.patch("queues", "root.a", {"spec": {"fair": {"weight": "3"}}})
+        await until(lambda: api.get("queues", "root.a")["status"]["observedGeneration"] == 2)
+
+
+async def test_an_alias_is_served_from_the_moment_it_is_written(api: FakeApi) -> None:
+    add_nodes(api)
+    async with treadle(api, controllers=True):
+        add_pods(api, "spark", schedulerName="yunikorn")
+        api.create("schedulers", {"metadata": {"name": "treadle"}, "spec": {"aliases": ["yunikorn"]}})
+        await bound(api, "spark")
+
+
+async def test_a_status_that_is_as_it_should_be_is_not_written_again(api: FakeApi) -> None:
+    add_queue(api, "root.a")
+    async with treadle(api) as service:
+        await until(lambda: condition(api.get("queues", "root.a"), "Ready"))
+        await until(lambda: service.patcher.waiting == 0)
+        version = api.get("queues", "root.a")["metadata"]["resourceVersion"]
+        assert service.statuses.write() == 0
+        assert api.get("queues", "root.a")["metadata"]["resourceVersion"] == version
+
+
+# -- the HTTP port
+
+
+async def test_a_synced_service_is_healthy_ready_and_has_metrics(api: FakeApi) -> None:
+    add_nodes(api)
+    async with treadle(api, listen="127.0.0.1:0") as service:
+        add_pods(api, "a")
+        await bound(api, "a")
+        assert await get(service, "/healthz") == (200, "ok\n")
+        status, details = await get_json(service, "/readyz")
+        assert (status, details["synced"], details["leader"], details["waitingFor"]) == (200, True, "leader", "")
+        assert set(details["watches"]) == {"pods", "nodes", "namespaces"}
+        await until(lambda: service.core.state.bound == 1)
+        text = (await get(service, "/metrics"))[1]
+        assert 'treadle_pods{state="bound"} 1.0' in text
+        assert 'treadle_queue_resource{kind="used",queue="root.default",resource="cpu"} 1.0' in text
+
+
+async def test_while_the_server_is_away_it_is_not_ready_and_still_healthy(api: FakeApi) -> None:
+    port = int(api.url.rpartition(":")[2])
+    async with treadle(api, listen="127.0.0.1:0") as service:
+        await api.stop()
+        await until(lambda: service.sources.pods.problem)
+        status, details = await get_json(service, "/readyz")
+        assert (status, details["synced"], details["watchesAlive"]) == (503, True, False)
+        assert details["watches"]["pods"]["problem"]
+        assert (await get(service, "/healthz"))[0] == 200
+        await api.start(port=port)
+        await until(lambda: service.ready()[0])
+
+
+async def test_a_task_that_ended_makes_it_unhealthy(api: FakeApi) -> None:
+    async def defect() -> None:
+        raise RuntimeError("a defect")
+
+    async with treadle(api, listen="127.0.0.1:0") as service:
+        service._spawn(defect(), "defect")
+        await until(service.healthy)
+        assert await get(service, "/healthz") == (503, "a task ended: RuntimeError('a defect')\n")
+
+
+async def test_controllers_that_ended_make_it_unhealthy(api: FakeApi) -> None:
+    async with treadle(api, controllers=True) as service:
+        operator = await until(lambda: service.operator)
+        await controllers_watch(api)
+        assert service.healthy() == ""
+        await asyncio.to_thread(operator.stop)
+        assert service.healthy() == "the controllers ended"
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [("0.0.0.0:8080", ("0.0.0.0", 8080)), (":80", ("0.0.0.0", 80)), ("[::]:8080", ("::", 8080)), ("[fd00::1]:0", ("fd00::1", 0)), ("localhost:1", ("localhost", 1))],
+)  # fmt: skip
+def test_where_to_listen_is_host_and_port(text: str, address: tuple[str, int]) -> None:
+    assert listen_address(text) == address
+
+
+@pytest.mark.parametrize("text", ["8080", "host", "host:", "host:http", "host:70000", "::1:80", "host:-1", "host:²"])
+def test_anything_else_is_refused_with_what_is_allowed(text: str) -> None:
+    with pytest.raises(ValueError, match="is not host:port, such as"):
+        listen_address(text)
+
+
+async def test_an_ipv6_address_stands_in_brackets_in_the_url(api: FakeApi) -> None:
+    try:
+        server = await asyncio.start_server(lambda *_: None, "::1", 0)
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    server.close()
+    await server.wait_closed()
+    async with treadle(api, listen="[::1]:0") as service:
+        assert service.url.startswith("http://[::1]:")
+        assert (await get(service, "/healthz"))[0] == 200
+
+
+# -- ends
+
+
+def leftovers() -> list[str]:
+    return [
+        task.get_name()
+        for task in asyncio.all_tasks()
+        if task is not asyncio.current_task() and task.get_name().split("-")[0] in PARTS
+    ]
+
+
+PARTS = {"engine", "binder", "bind", "patcher", "status", "statuses", "begin", "watch", "lease", "lists"}
+
+
+async def test_a_port_in_use_is_one_clear_error_and_leaves_nothing_running(api: FakeApi) -> None:
+    taken = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
+    where = f"127.0.0.1:{taken.sockets[0].getsockname()[1]}"
+    with pytest.raises(CannotListen, match=rf"cannot serve on {where}: "):
+        async with running(Access(api.url), options(listen=where)):
+            pytest.fail("it started")
+    assert leftovers() == []
+    taken.close()
+    await taken.wait_closed()
+
+
+async def test_an_end_leaves_no_task_and_no_thread_behind(api: FakeApi) -> None:
+    async with treadle(api, controllers=True, leader_elect=True) as service:
+        operator = await until(lambda: service.operator)
+        await controllers_watch(api)
+        assert leftovers() != []
+    assert leftovers() == []
+    assert not operator.alive
+
+
+async def test_an_end_before_the_server_was_ever_reached_is_clean(api: FakeApi) -> None:
+    await api.stop()
+    async with running(Access(api.url), options(controllers=True)) as service:
+        await until(lambda: "cannot be reached" in service.waiting_for)
+    assert leftovers() == []
+    assert service.operator is None
+
+
+async def test_an_end_in_the_midst_of_the_beginning_starts_nothing_more(api: FakeApi) -> None:
+    asked = asyncio.Event()
+    gate = asyncio.Event()
+
+    async def hold(_method: str, path: str) -> None:
+        if path.endswith("/queues"):
+            asked.set()
+            await gate.wait()
+
+    api.before = hold
+    async with running(Access(api.url), options(controllers=True)) as service:
+        await asked.wait()
+    assert (leftovers(), service.operator) == ([], None)
+
+
+async def test_binds_under_way_are_finished_and_their_events_written(api: FakeApi) -> None:
+    add_nodes(api, 4)
+    names = [f"p{number}" for number in range(24)]
+    gate = asyncio.Event()
+    asked: list[str] = []
+
+    async def hold(_method: str, path: str) -> None:
+        if path.endswith("/binding"):
+            asked.append(path)
+            await gate.wait()
+
+    api.before = hold
+    add_pods(api, *names, containers=[{"name": "c", "image": "i", "resources": {"requests": {"cpu": "100m"}}}])
+    async with treadle(api) as service:
+        await until(lambda: len(asked) >= 16)
+        asyncio.get_running_loop().call_later(0.05, gate.set)
+    assert service.binder.in_flight == 0
+    assert sum(bool(node_of(api, name)) for name in names) == service.binder.bound >= 16
+    assert service.core.state.decisions == service.binder.bound
+
+
+async def test_an_end_gives_up_on_a_server_that_does_not_answer(api: FakeApi) -> None:
+    async def hang(_method: str, path: str) -> None:
+        if path.endswith("/binding"):
+            await asyncio.Event().wait()
+
+    add_nodes(api)
+    async with treadle(api, grace=0.05) as service:
+        api.before = hang
+        add_pods(api, "a")
+        await until(lambda: service.binder.in_flight == 1)
+    assert leftovers() == []
+
+
+# -- several of them
+
+
+async def test_of_two_replicas_one_schedules_and_the_other_takes_over(api: FakeApi) -> None:
+    add_nodes(api)
+    elected = {"leader_elect": True}
+    async with treadle(api, identity="two", **elected) as two:
+        await until(lambda: two.lease is not None and two.lease.held)
+        async with running(Access(api.url), options(identity="one", **elected)) as one:
+            await until(lambda: one.synced)
+            add_pods(api, "a")
+            await bound(api, "a")
+            assert (two.core.state.decisions, one.core.state.decisions) == (1, 0)
+            assert one.ready()[1]["leader"] == "standby, two leads"
+            await until(lambda: one.core.state.bound == 1)
+    assert api.get("leases.coordination.k8s.io", "treadle-treadle")["spec"]["holderIdentity"] == ""
+
+
+async def test_what_was_not_sent_is_taken_back_when_the_lead_is_lost(api: FakeApi) -> None:
+    add_nodes(api, 8)
+    gate = asyncio.Event()
+
+    async def hold(_method: str, path: str) -> None:
+        if path.endswith("/binding"):
+            await gate.wait()
+
+    api.before = hold
+    names = [f"p{number}" for number in range(32)]
+    async with treadle(api) as service:
+        add_pods(api, *names)
+        await until(lambda: service.core.state.assumed == 32)
+        service.engine.stopping = True
+        service._led(leading=False)
+        await until(lambda: service.core.state.assumed == 16)
+        gate.set()
+        await until(lambda: service.core.state.bound == 16)
+        states = [record.state for record in service.core.state.pods.values()]
+        assert states.count(PodState.BOUND) == 16
+
+
+async def test_a_service_that_was_never_started_can_be_stopped(api: FakeApi) -> None:
+    await Service(Access(api.url), options()).stop()
+
+
+async def test_a_cordoned_node_takes_nothing_until_it_is_open_again(api: FakeApi) -> None:
+    api.create("nodes", node("n0", spec={"unschedulable": True}))
+    async with treadle(api):
+        add_pods(api, "a")
+        await waits(api, "a", "Unschedulable")
+        api.patch("nodes", "n0", {"spec": {"unschedulable": None}})
+        await bound(api, "a")
