@@ -118,7 +118,8 @@ class Engine:
                 )
                 self.reports.discard(effect.uid)
             else:
-                self.reports.submit(effect)
+                record = self.core.state.pods.get(effect.uid)
+                self.reports.submit(effect, again=record is not None and record.spec.reported[0] != "")
         took = time.perf_counter() - start
         self.passes += 1
         self.busy_seconds += took

@@ -13,15 +13,19 @@ class WaitingReports:
     def __init__(self, patcher: Patcher) -> None:
         self._patcher = patcher
 
-    def submit(self, report: ReportWaiting) -> None:
-        """Queue the condition of one pod; the uid in the patch keeps it off a namesake that came later."""
+    def submit(self, report: ReportWaiting, *, again: bool = False) -> None:
+        """Queue the condition of one pod; the uid in the patch keeps it off a namesake that came later.
+
+        ``again`` says that the pod has a condition with this status already, which then keeps its time of transition.
+        """
         condition = {
             "type": "PodScheduled",
             "status": "False",
             "reason": report.reason,
             "message": report.message[:1024],
-            "lastTransitionTime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         }
+        if not again:
+            condition["lastTransitionTime"] = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         body = {"metadata": {"uid": report.uid}, "status": {"conditions": [condition]}}
         self._patcher.submit(
             report.uid, Write(f"/api/v1/namespaces/{report.namespace}/pods/{report.name}/status", body, STRATEGIC)

@@ -1,0 +1,141 @@
+"""What is watched becomes events, and our own kinds are listed besides."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from kube.access import connected, refuse, served, until
+from treadle.controllers.ledger import Ledger
+from treadle.core.events import Event, NamespaceSeen, NodeGone, NodeSeen, PodGone, PodSeen
+from treadle.fakeapi import FakeApi
+from treadle.kube import wire
+from treadle.kube.errors import ApiError, Unreachable
+from treadle.runtime import sources as module
+from treadle.runtime.sources import Sources, list_kinds, wait_for_kinds
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[FakeApi]:
+    async with served() as server:
+        yield server
+
+
+class Told:
+    """Sources that watch nothing: the test plays the reflectors."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.sources = Sources(None, self.events.append)  # type: ignore[arg-type]
+
+
+def meta(name: str, uid: str = "", **fields: Any) -> wire.Metadata:
+    return wire.Metadata(name=name, uid=uid or name, **fields)
+
+
+def test_pods_are_seen_and_gone_by_uid() -> None:
+    at = Told()
+    at.sources._pods([("ADDED", wire.Pod(meta("a", "1"), wire.PodSpec())), ("DELETED", wire.Pod(meta("a", "1")))])
+
+    seen, gone = at.events
+    assert isinstance(seen, PodSeen)
+    assert (seen.pod.uid, gone) == ("1", PodGone("1"))
+
+
+def test_nodes_are_seen_and_gone_by_name() -> None:
+    at = Told()
+    at.sources._nodes([("ADDED", wire.Node(meta("n"))), ("MODIFIED", wire.Node(meta("n"))), ("DELETED", wire.Node(meta("n")))])
+
+    assert [type(event) for event in at.events] == [NodeSeen, NodeSeen, NodeGone]
+
+
+def test_the_end_of_a_node_is_not_taken_for_that_of_its_successor() -> None:
+    at = Told()
+    at.sources._nodes([("ADDED", wire.Node(meta("n", "1")))])
+    at.sources._nodes([("ADDED", wire.Node(meta("n", "2"))), ("DELETED", wire.Node(meta("n", "1")))])
+
+    assert not any(isinstance(event, NodeGone) for event in at.events)
+    at.sources._nodes([("DELETED", wire.Node(meta("n", "2")))])
+    assert at.events[-1] == NodeGone("n")
+
+
+def test_a_node_that_is_deleted_twice_is_gone_once() -> None:
+    at = Told()
+    at.sources._nodes([("ADDED", wire.Node(meta("n"))), ("DELETED", wire.Node(meta("n"))), ("DELETED", wire.Node(meta("n")))])
+
+    assert at.events.count(NodeGone("n")) == 1
+
+
+def test_a_namespace_may_name_a_queue_for_its_pods_and_takes_it_along() -> None:
+    at = Told()
+    team = wire.Namespace(meta("team", labels={"treadle.dev/queue": "root.team"}))
+    at.sources._namespaces([("ADDED", team), ("ADDED", wire.Namespace(meta("other"))), ("DELETED", team)])
+
+    assert at.events == [NamespaceSeen("team", "root.team"), NamespaceSeen("other", ""), NamespaceSeen("team", "")]
+
+
+def test_the_end_of_a_namespace_does_not_take_its_successors_queue() -> None:
+    at = Told()
+    new = wire.Namespace(meta("team", "2", labels={"treadle.dev/queue": "root.team"}))
+    at.sources._namespaces(
+        [("ADDED", wire.Namespace(meta("team", "1"))), ("ADDED", new), ("DELETED", wire.Namespace(meta("team", "1")))]
+    )
+
+    assert at.events[-1] == NamespaceSeen("team", "root.team")
+
+
+# -- our own kinds
+
+
+async def test_every_kind_is_listed_in_pages(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LIST_LIMIT", 2)
+    for number in range(5):
+        api.create("queues", {"metadata": {"name": f"root.q{number}"}, "spec": {}})
+    api.create("applications", {"metadata": {"name": "a", "namespace": "default"}, "spec": {}})
+    ledger = Ledger("treadle", lambda _: None)
+    async with connected(api) as client:
+        await list_kinds(client, ledger)
+
+    assert sorted(name for _, _, name in ledger.entries) == ["a", *(f"root.q{number}" for number in range(5))]
+
+
+async def test_a_list_that_fails_changes_nothing(api: FakeApi) -> None:
+    api.create("queues", {"metadata": {"name": "root.a"}, "spec": {}})
+    ledger = Ledger("treadle", lambda _: None)
+    async with connected(api) as client:
+        await list_kinds(client, ledger)
+        api.delete("queues", "root.a")
+        api.before = refuse(lambda _method, path: path.endswith("/queues"), 503, message="not now")
+        with pytest.raises(ApiError, match="not now"):
+            await list_kinds(client, ledger)
+        assert len(ledger.entries) == 1
+        await api.stop()
+        with pytest.raises(Unreachable):
+            await list_kinds(client, ledger)
+
+    assert len(ledger.entries) == 1
+
+
+async def test_waiting_for_the_kinds_says_what_is_missing_and_what_to_do(caplog: pytest.LogCaptureFixture) -> None:
+    notes: list[str] = []
+    async with served(crds=[]) as api, connected(api) as client:
+        waiting = module.asyncio.create_task(wait_for_kinds(client, notes.append))
+        await until(lambda: notes)
+        waiting.cancel()
+
+    assert "schedulers, queues, applications, reservations" in notes[0]
+    assert "kubectl apply -f crds/" in notes[0]
+    assert notes[0] in caplog.text
+
+
+async def test_a_server_that_refuses_to_say_is_quoted(api: FakeApi) -> None:
+    notes: list[str] = []
+    api.before = refuse(lambda *_: True, 403, "Forbidden", "who are you?")
+    async with connected(api) as client:
+        waiting = module.asyncio.create_task(wait_for_kinds(client, notes.append))
+        await until(lambda: notes)
+        waiting.cancel()
+
+    assert notes[0] == "asking for treadle.dev/v1alpha1: 403 Forbidden: who are you?"
