@@ -45,6 +45,8 @@ def see(state: State, spec: PodSpec) -> None:
         state.bound += 1
         return
     else:
+        if spec.node and not record.spec.node and record.state is not PodState.ASSUMED:
+            state.adopted_at = state.now
         withdraw(state, record)
         record.spec = spec
         record.shape = state.shapes.of(spec.demand, spec.constraints)

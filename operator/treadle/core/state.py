@@ -60,6 +60,8 @@ class State:
     cause: int = 0
     now: float = 0.0
     updated: float = float("-inf")
+    adopted_at: float = float("-inf")
+    """When a pod of ours that waited was last seen bound by somebody else: a predecessor whose binds were still on their way."""
     cluster_changed: bool = True
     rekey: bool = True
     waiting: int = 0

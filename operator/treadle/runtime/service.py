@@ -33,13 +33,18 @@ from treadle.web.server import Probes, serve
 
 log = logging.getLogger(__name__)
 
+MOST_SETTLING = 15.0
+"""Seconds for which binds of a predecessor are waited for at the most."""
 STALE_AFTER = 200.0
 """Seconds without a byte from a watch (bookmarks come every minute) after which we are not ready."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to run. ``name`` is the Scheduler that is served and the schedulerName of pods; ``listen`` is ``host:port``, empty for none."""
+    """How to run. ``name`` is the Scheduler that is served and the schedulerName of pods; ``listen`` is ``host:port``, empty for none.
+
+    ``settle`` is how long, in seconds, nothing may be heard of a predecessor's binds before the first decision.
+    """
 
     name: str = "treadle"
     listen: str = "0.0.0.0:8080"
@@ -48,6 +53,7 @@ class Options:
     identity: str = ""
     controllers: bool = True
     status_every: float = 2.0
+    settle: float = 1.0
     grace: float = 15.0
     binds_in_flight: int = 64
     settings: Settings | None = None
@@ -93,6 +99,8 @@ class Service:
         self._tasks: list[asyncio.Task[Any]] = []
         self._beginning: asyncio.Task[Any] | None = None
         self._listed = False
+        self._deciding = False
+        self._quiet_since = 0.0
         self._failed: BaseException | None = None
 
     def _put(self, event: Any) -> None:
@@ -103,8 +111,28 @@ class Service:
         """Whether every first list is complete and handled."""
         return self._listed and self.sources.synced
 
+    def _settled(self) -> bool:
+        """Whether all that was listed is handled, and what a predecessor had in flight has landed: a while of quiet after either.
+
+        Deciding between two slices of the first list would fill nodes whose pods have not been counted. And a scheduler that was
+        killed may have sent binds that the API server takes after our list. The wait is made once each time that we begin to decide.
+        """
+        if self._deciding:
+            return True
+        if self.engine.backlog:
+            self._quiet_since = 0.0
+            return False
+        now = time.monotonic()
+        self._quiet_since = self._quiet_since or now
+        last = max(self._quiet_since, self.core.state.adopted_at)
+        self._deciding = now >= min(last + self.options.settle, self._quiet_since + MOST_SETTLING)
+        return self._deciding
+
     def _may_plan(self) -> bool:
-        return self.synced and (self.lease is None or self.lease.held)
+        if not self.synced or (self.lease is not None and not self.lease.held):
+            self._deciding, self._quiet_since = False, 0.0
+            return False
+        return self._settled()
 
     def healthy(self) -> str:
         """Return why we should be restarted, or an empty text: a task has ended, or the engine has not turned for a while."""
