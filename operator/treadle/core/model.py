@@ -97,6 +97,7 @@ class PodSpec:
     queue: str = ""
     role: str = ""
     user: str = ""
+    groups: tuple[str, ...] = ()
     created: float = 0.0
     finished: bool = False
     deleting: bool = False
@@ -135,11 +136,79 @@ class QueueSpec:
     maximum: dict[str, Limit] = field(default_factory=dict)
     policy: str = "drf"
     running: bool = True
+    holds_queues: bool = False
+    """A parent even without children (``type=parent``): no application may live here."""
+    max_running: int | None = None
+    max_master_share: float | None = None
+    """Part of the fair share that masters may hold (``maxAMShare``); -1: no limit, None: the scheduler's default."""
+    max_container: dict[str, Limit] = field(default_factory=dict)
+    max_child: dict[str, Limit] | None = None
+    """The maximum of child queues that placement rules make, instead of the default."""
+    min_share_timeout: float | None = None
+    fair_share_timeout: float | None = None
+    fair_share_threshold: float | None = None
+    preemptable: bool = True
+    submit: tuple[frozenset[str], frozenset[str]] | None = None
+    """The (users, groups) that may submit; ``*`` among the users is everybody. None: only an ancestor may allow it."""
+    administer: tuple[frozenset[str], frozenset[str]] | None = None
 
     @property
     def parent(self) -> str:
         """The path of the parent, empty for the root."""
         return self.path.rpartition(".")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementRule:
+    """A rule that names the queue of an application (Hadoop's ``PlacementRule`` of the FairScheduler).
+
+    ``name`` is user, primaryGroup, secondaryGroup, nestedUserQueue, specified, namespace, applicationName, default or reject.
+    ``create``: whether a queue that nobody defined may be made. ``queue`` belongs to default, ``parent`` places above.
+    """
+
+    name: str
+    create: bool = True
+    queue: str = ""
+    parent: "PlacementRule | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class FairSettings:
+    """The cluster-wide settings of the FairScheduler and its allocation file, with YARN's defaults; times in seconds.
+
+    ``increment``, ``least`` and ``most`` round and bound what one container asks, by resource type; empty: asks are taken as they are.
+    """
+
+    preemption: bool = False
+    utilization_threshold: float = 0.8
+    wait_before_kill: float = 15.0
+    wait_before_next_check: float = 10.0
+    heartbeat: float = 1.0
+    master_preemption: bool = True
+    master_preemption_of: dict[str, bool] = field(default_factory=dict)
+    size_based_weight: bool = False
+    assign_multiple: bool = False
+    dynamic_max_assign: bool = True
+    max_assign: int = -1
+    node_threshold: float = -1.0
+    rack_threshold: float = -1.0
+    node_delay: float = -1.0
+    rack_delay: float = -1.0
+    reservable_nodes: float = 0.05
+    reservation_multiple: float = 2.0
+    increment: dict[str, int] = field(default_factory=dict)
+    least: dict[str, int] = field(default_factory=dict)
+    most: dict[str, int] = field(default_factory=dict)
+    user_max_running: dict[str, int] = field(default_factory=dict)
+    user_max_running_default: int | None = None
+    queue_max_running_default: int | None = None
+    queue_max_default: dict[str, Limit] | None = None
+    queue_max_master_share_default: float = 0.5
+    default_policy: str = "drf"
+    min_share_timeout: float | None = None
+    """None: never."""
+    fair_share_timeout: float | None = None
+    fair_share_threshold: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +218,8 @@ class ApplicationSpec:
     id: str
     queue: str = ""
     priority: int = 0
+    user: str = ""
+    groups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +229,9 @@ class SchedulerSpec:
     name: str = "treadle"
     aliases: tuple[str, ...] = ()
     scoring: str = "Pack"
+    fair: FairSettings = field(default_factory=FairSettings)
+    rules: tuple[PlacementRule, ...] | None = None
+    """None: what Treadle does without rules, see ``QueueTree.place``."""
 
     @property
     def names(self) -> frozenset[str]:
