@@ -52,13 +52,15 @@ def cycle(state: State, budget: int) -> list[Effect]:
         holder: Queue = root
         while True:
             heap = holder.heap
-            key, child = heap[0]
+            key = heap[0]
+            child = key[-1]
             while child.key is not key:
                 heappop(heap)
-                key, child = heap[0]
+                key = heap[0]
+                child = key[-1]
             if child.__class__ is Application:
                 break
-            holder = child  # type: ignore[assignment] # what is no application is a queue
+            holder = child
         application = child
         ask = application.order[0]
         if not ask.active:
@@ -103,7 +105,7 @@ def _advance(application: Application, leaf: Queue) -> None:
     while parent is not None:
         if child.active:
             key = child.key = parent.rank(child)
-            heapreplace(parent.heap, (key, child))
+            heapreplace(parent.heap, key)
         else:
             heappop(parent.heap)
             child.key = None

@@ -75,7 +75,7 @@ def _order(queue: Queue) -> list[str]:
     problems = []
     if len(active) != queue.active:
         problems.append(f"queue {queue.path}: {queue.active} active children counted, {len(active)} found")
-    current = {id(child) for key, child in queue.heap if child.key is key}
+    current = {id(key[-1]) for key in queue.heap if key[-1].key is key}
     problems += [
         f"queue {queue.path}: {child.name} is active and missing from the order" for child in active if id(child) not in current
     ]

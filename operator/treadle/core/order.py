@@ -10,6 +10,7 @@ from heapq import heapify, heappush
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from treadle.core.fair.policies import Key
     from treadle.core.state import State
     from treadle.core.tree.application import Application, Ask, Wait
     from treadle.core.tree.queue import Queue
@@ -28,7 +29,7 @@ def activate(ask: Ask) -> None:
     child.active += 1
     while parent is not None and child.active == 1:
         child.key = parent.rank(child)
-        heappush(parent.heap, (child.key, child))
+        heappush(parent.heap, child.key)
         parent.active += 1
         child, parent = parent, parent.parent
 
@@ -82,7 +83,7 @@ def rekey(application: Application) -> None:
     parent = application.queue
     while parent is not None and child.active:
         child.key = parent.rank(child)
-        heappush(parent.heap, (child.key, child))
+        heappush(parent.heap, child.key)
         if len(parent.heap) > 64 and len(parent.heap) > 4 * parent.active:
             _rebuild(parent)
         child, parent = parent, parent.parent
@@ -95,10 +96,10 @@ def rekey_all(state: State) -> None:
 
 
 def _rebuild(queue: Queue) -> None:
-    heap: list[tuple[tuple[object, ...], Queue | Application]] = []
+    heap: list[Key] = []
     for child in queue.members():
         if child.active:
             child.key = queue.rank(child)
-            heap.append((child.key, child))
+            heap.append(child.key)
     heapify(heap)
     queue.heap = heap

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from treadle.core.errors import InvalidSpec
 from treadle.core.resources import MEMORY, PODS, Vector
 
-Key = tuple[object, ...]
+Key = tuple[Any, ...]
 INFINITE = float("inf")
+NEEDY = -1.0
+"""Starts the key of a sibling below its minimum: before every share, which is never negative."""
 
 
 class Schedulable(Protocol):
@@ -47,7 +49,7 @@ class Cluster:
 
 
 Ranker = Callable[[Schedulable], Key]
-"""Gives a sibling its key. The smallest key is served first."""
+"""Gives a sibling its key, which ends with the sibling itself. The smallest key is served first; names keep siblings apart."""
 
 
 class Policy(Protocol):
@@ -76,8 +78,8 @@ class Fifo:
     children: frozenset[str] | None = None
 
     def ranker(self, cluster: Cluster) -> Ranker:  # noqa: ARG002 - one protocol for all policies
-        """Return a function that gives ``(-priority, start, name)``."""
-        return lambda of: (-of.priority, of.start, of.name)
+        """Return a function that gives ``(-priority, start, name, sibling)``."""
+        return lambda of: (-of.priority, of.start, of.name, of)
 
     def counts(self, cluster: Cluster) -> tuple[int, ...]:
         """Return every type: the first application has the whole share of its queue."""
@@ -91,7 +93,7 @@ class Fair:
     children: frozenset[str] | None = frozenset({"fair", "fifo"})
 
     def ranker(self, cluster: Cluster) -> Ranker:  # noqa: ARG002 - one protocol for all policies
-        """Return a function that gives ``(not needy, usage over minimum, weightless, usage over weight, start, name)``."""
+        """Return a function that gives ``(not needy, usage over minimum, weightless, usage over weight, start, name, sibling)``."""
         return self._key
 
     @staticmethod
@@ -102,7 +104,7 @@ class Fair:
             minimum = of.minimum[MEMORY]
             if usage < minimum:
                 needy, ratio = 0, usage / max(minimum, 1)
-        return (needy, ratio, weight <= 0, usage / weight if weight > 0 else usage, of.start, of.name)
+        return (needy, ratio, weight <= 0, usage / weight if weight > 0 else usage, of.start, of.name, of)
 
     def counts(self, cluster: Cluster) -> tuple[int, ...]:  # noqa: ARG002 - one protocol for all policies
         """Return memory alone."""
@@ -116,15 +118,15 @@ class Drf:
     children: frozenset[str] | None = frozenset({"fair", "drf", "fifo"})
 
     def ranker(self, cluster: Cluster) -> Ranker:
-        """Return a function that gives ``(not needy, shares over weight or over minimum by dominance, start, name)``."""
+        """Return a function that gives ``(shares over weight by dominance, start, name, sibling)``; a needy one's key starts with -1 and its shares of the minimum."""
         counted, per = cluster.counted, cluster.per
 
         def general(of: Schedulable) -> Key:
             usage, weight, minimum = of.usage, of.weight, of.minimum
             rows = sorted(((usage[position] * per[position], -position) for position in counted), reverse=True)
             if minimum is not None and rows and usage[-rows[0][1]] < minimum[-rows[0][1]]:
-                return (0, *(_over(usage[-position], minimum[-position]) for _, position in rows), of.start, of.name)
-            return (1, *(_over(share, weight) for share, _ in rows), of.start, of.name)
+                return (NEEDY, *(_over(usage[-position], minimum[-position]) for _, position in rows), of.start, of.name, of)
+            return (*(_over(share, weight) for share, _ in rows), of.start, of.name, of)
 
         if len(counted) != 2:
             return general
@@ -140,7 +142,7 @@ class Drf:
             high, low = usage[one] * per_one, usage[other] * per_other
             if weight != 1.0:
                 high, low = high / weight, low / weight
-            return (1, high, low, of.start, of.name) if high >= low else (1, low, high, of.start, of.name)
+            return (high, low, of.start, of.name, of) if high >= low else (low, high, of.start, of.name, of)
 
         return of_two
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from treadle.core.resources import Vector
 
 if TYPE_CHECKING:
+    from treadle.core.fair.policies import Key
     from treadle.core.nodes.shapes import Shape
     from treadle.core.pods import PodRecord
     from treadle.core.tree.queue import Queue
@@ -104,7 +105,7 @@ class Application:
         self.asks: dict[tuple[int, int, bool], Ask] = {}
         self.order: list[Ask] = []
         self.pods: dict[str, PodRecord] = {}
-        self.key: tuple[object, ...] | None = None
+        self.key: Key | None = None
         self.active = 0
         self.wait: Wait | None = None
 

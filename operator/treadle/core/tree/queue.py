@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.fair.policies import Cluster, Policy, Ranker
+from treadle.core.fair.policies import Cluster, Key, Policy, Ranker
 from treadle.core.model import QueueSpec
 from treadle.core.resources import UNBOUNDED, Vector
 
 if TYPE_CHECKING:
     from treadle.core.tree.application import Application, Ask
 
-HeapEntry = tuple["tuple[object, ...]", "Queue | Application"]
-
 
 class Queue:
     """A node of the queue tree.
 
     ``usage`` is the sum of what is allocated below. ``heap`` orders the children (queues, or a leaf's applications) that have
-    something to place; an entry is valid while its key is the child's own ``key``, and others are thrown away when they surface.
+    something to place. Entries are keys, which end with the child; one is valid while it is the child's own ``key``, and others are
+    thrown away when they surface.
     ``rank`` gives children their keys, by the policy and for the present cluster.
     ``demand``, ``pending``, ``running`` and ``accepted`` applications, ``waiting_pods`` and the shares are as of the last update pass.
     ``active`` counts such children, so that an idle or blocked subtree costs nothing.
@@ -68,8 +67,8 @@ class Queue:
         self.minimum: Vector | None = None
         self.maximum: Vector = [UNBOUNDED] * width
         self.limited = False
-        self.heap: list[HeapEntry] = []
-        self.key: tuple[object, ...] | None = None
+        self.heap: list[Key] = []
+        self.key: Key | None = None
         self.active = 0
         self.blocked: dict[Ask, None] = {}
         self.defined = True
