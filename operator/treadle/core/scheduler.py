@@ -28,6 +28,7 @@ from treadle.core.offer import offer
 from treadle.core.pods import PodState
 from treadle.core.reports import due
 from treadle.core.state import Settings, State
+from treadle.core.tree.tree import IDLE
 from treadle.core.update import apply_limits, follow_cluster, refresh_shares
 
 if TYPE_CHECKING:
@@ -88,6 +89,8 @@ class Core:
                     self._house([a for a in state.applications.values() if a.id.partition("/")[0] == name])
             case SchedulerSeen(scheduler):
                 names = state.scheduler.names
+                state.tree.govern(scheduler)
+                state.tree.unsettled |= scheduler.fair != state.scheduler.fair
                 state.scheduler = scheduler
                 if scheduler.names != names:
                     self._names_changed()
@@ -98,6 +101,8 @@ class Core:
         """Return what to do now: at most ``budget`` binds, and what waiting pods' owners are to be told."""
         state = self.state
         state.now = now
+        if state.tree.idle and state.tree.sweep(now) and (state.tree.problems or state.homeless):
+            state.tree.unsettled = True
         if state.tree.unsettled:
             self._settle()
         follow_cluster(state)
@@ -127,17 +132,26 @@ class Core:
         times = [state.timers[0][0]] if state.timers else []
         if state.cluster_changed:
             times.append(state.updated + state.settings.update_interval)
+        times += [since + IDLE for since in state.tree.idle.values()]
         return min(times, default=None)
 
     def explain(self, uid: str) -> Explanation | None:
         """Say why a pod waits or where it is."""
         return explain(self.state, uid)
 
-    def refresh_shares(self) -> None:
-        """Bring ``demand``, ``fair_share`` and ``steady_share`` of all queues up to date before they are read."""
-        if self.state.tree.unsettled:
+    def refresh_shares(self, now: float | None = None) -> None:
+        """Bring ``demand``, ``fair_share`` and ``steady_share`` of all queues up to date before they are read.
+
+        Who gives the time gets shares that are at most an update interval old: several readers share one computation.
+        """
+        state = self.state
+        if state.tree.unsettled:
             self._settle()
-        refresh_shares(self.state)
+        elif now is not None and now < state.shared + state.settings.update_interval:
+            return
+        if now is not None:
+            state.shared = now
+        refresh_shares(state)
 
     def check(self) -> None:
         """Raise ``InvariantBroken`` with the story if the state contradicts itself."""
@@ -163,6 +177,7 @@ class Core:
         application.explicit = explicit
         application.requested = queue
         application.priority = priority
+        lifecycle.identify(self.state, application)
         self.state.dirty[application] = None
         if self.state.tree.unsettled:
             self._settle()

@@ -14,6 +14,8 @@ from treadle.core.pods import PodRecord
 from treadle.core.resources import UNBOUNDED, ResourceTypes, extend
 from treadle.core.story import Story
 from treadle.core.tree.application import Application, Ask
+from treadle.core.tree.limits import resolve
+from treadle.core.tree.placement import Request
 from treadle.core.tree.queue import Queue
 from treadle.core.tree.tree import QueueTree
 
@@ -51,6 +53,10 @@ class State:
     applications: dict[str, Application] = field(default_factory=dict)
     explicit: dict[str, ApplicationSpec] = field(default_factory=dict)
     namespaces: dict[str, str] = field(default_factory=dict)
+    groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The groups of an application's user, by the application's id; those without any are left out."""
+    placed: dict[str, Request] = field(default_factory=dict)
+    """What the placement rules were last asked for an application that they placed, by id."""
     cluster: Cluster = field(init=False)
     dirty: dict[Application, None] = field(default_factory=dict)
     relieved: dict[Queue, None] = field(default_factory=dict)
@@ -60,6 +66,8 @@ class State:
     cause: int = 0
     now: float = 0.0
     updated: float = float("-inf")
+    shared: float = float("-inf")
+    """When the shares were last computed for those who show them."""
     adopted_at: float = float("-inf")
     """When a pod of ours that waited was last seen bound by somebody else: a predecessor whose binds were still on their way."""
     cluster_changed: bool = True
@@ -96,6 +104,13 @@ class State:
         """Return the next number of a sequence, for orders of arrival."""
         self._sequence += 1
         return self._sequence
+
+    def prepare(self, queue: Queue) -> None:
+        """Give a queue that was just made its limits and its order, its new parents included."""
+        for one in queue.chain:
+            if one.dynamic:
+                resolve(one, self.cluster.total, self.types, self.scheduler.fair.queue_max_default)
+                one.rank = one.policy.ranker(self.cluster)
 
     def wake_at(self, when: float, what: PodRecord | Ask) -> None:
         """Look at a pod or an ask again at a time."""

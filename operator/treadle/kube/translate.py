@@ -155,6 +155,9 @@ def _affinity(seen: wire.Affinity | None) -> tuple[tuple[Requirement, ...], ...]
 
 
 def _host_ports(spec: wire.PodSpec) -> tuple[HostPort, ...]:
+    containers = spec.containers
+    if containers is not None and len(containers) == 1 and not containers[0].ports and not spec.init_containers:
+        return ()  # most pods, told apart without building lists
     found = [
         HostPort(port.host_ip or "0.0.0.0", port.protocol or "TCP", port.host_port)  # noqa: S104 - the API's word for every address
         for container in (

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, NamedTuple, Self
 
 import aiohttp
 import msgspec
+from yarl import URL
 
 from treadle.kube.auth import Access
 from treadle.kube.errors import ApiError, CredentialsError, Unreachable
@@ -85,6 +86,7 @@ class Client:
             )
             session = self._sessions[pool] = aiohttp.ClientSession(
                 connector=connector,
+                cookie_jar=aiohttp.DummyCookieJar(),
                 headers={"User-Agent": self._user_agent, "Accept": JSON},
                 auto_decompress=True,
                 read_bufsize=1 << 20,
@@ -123,21 +125,22 @@ class Client:
         content_type: str,
         timeout: float | None,  # noqa: ASYNC109
     ) -> Response:
-        data = body if isinstance(body, bytes | None) else msgspec.json.encode(body)
+        content = body if isinstance(body, bytes | None) else msgspec.json.encode(body)
+        data = None if content is None else aiohttp.BytesPayload(content, content_type=content_type)
         try:
-            headers = {**self.access.headers(), "Content-Type": content_type} if data is not None else self.access.headers()
             async with self._session(pool).request(
                 method,
-                self.access.server + path,
+                URL(self.access.server + path, encoded=True),  # names and paths of the API need no quoting
                 data=data,
                 params=params,
-                headers=headers,
+                headers=self.access.headers(),
                 server_hostname=self.access.server_hostname,
-                timeout=aiohttp.ClientTimeout(total=timeout or self.timeout),
+                timeout=aiohttp.ClientTimeout(timeout or self.timeout),
+                allow_redirects=False,
             ) as answer:
-                content = await answer.read()
+                found = await answer.read()
                 self._count(pool, method, answer.status)
-                return Response(answer.status, content, _retry_after(answer.headers.get("Retry-After")))
+                return Response(answer.status, found, _retry_after(answer.headers.get("Retry-After")))
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             self._count(pool, method, 0)
             raise Unreachable(f"{method} {path}: {str(error) or type(error).__name__}") from error

@@ -129,6 +129,8 @@ class Service:
         return self._deciding
 
     def _may_plan(self) -> bool:
+        if self._deciding and (self.lease is None or self.lease.held):
+            return True
         if not self.synced or (self.lease is not None and not self.lease.held):
             self._deciding, self._quiet_since = False, 0.0
             return False

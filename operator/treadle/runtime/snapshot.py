@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict, deque
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ def metrics_of(service: Service) -> Samples:
     """Return the numbers of the moment for Prometheus."""
     core, binder, engine = service.core, service.binder, service.engine
     state = core.state
-    core.refresh_shares()
+    core.refresh_shares(time.monotonic())
     named = state.types.named
     queues = []
     for queue in state.tree.queues.values():
@@ -62,7 +63,7 @@ def metrics_of(service: Service) -> Samples:
 def tree_of(core: Core, waiting: int = 50) -> dict[str, Any]:
     """Return the queue tree for people: shares, usage, demand, applications, and why pods wait (see ``_waiting``)."""
     state = core.state
-    core.refresh_shares()
+    core.refresh_shares(time.monotonic())
     quantities = state.types.quantities
     queues: dict[str, Any] = {}
     for queue in state.tree.root.walk():

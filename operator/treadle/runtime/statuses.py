@@ -41,7 +41,7 @@ class Statuses:
 
     def write(self) -> int:
         """Queue a patch for each object whose status is out of date and return how many there were."""
-        self._core.refresh_shares()
+        self._core.refresh_shares(time.monotonic())
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         clock = time.monotonic()
         apart = len(self._ledger.entries) / NUMBERS_PER_SECOND
