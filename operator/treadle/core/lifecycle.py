@@ -12,6 +12,7 @@ from treadle.core.model import PodSpec
 from treadle.core.order import activate, arm_report, deactivate, forget_blockers, park
 from treadle.core.pods import PodRecord, PodState
 from treadle.core.tree.application import Application, Ask, Wait
+from treadle.core.tree.assign import assign
 
 if TYPE_CHECKING:
     from treadle.core.resources import Demand
@@ -267,22 +268,39 @@ def _join(state: State, record: PodRecord) -> None:
         if explicit is not None:
             application.explicit = True
             application.requested, application.priority = explicit.queue, explicit.priority
-        application.wanted, application.user = spec.queue, spec.user
+        application.wanted = spec.queue
         application.pods[spec.uid] = record
+        identify(state, application)
         if spec.node:
             application.allocated = 1  # a running application is let into a stopped queue
         house(state, application, spec.namespace)
         application.allocated = 0
-    elif not application.wanted and spec.queue:
-        application.wanted = spec.queue
-        house(state, application, spec.namespace)
-    application.pods[spec.uid] = record
+    else:
+        application.pods[spec.uid] = record
+        if (not application.wanted and spec.queue) or (spec.held_in and not application.allocated):
+            application.wanted = application.wanted or spec.queue
+            house(state, application, spec.namespace)
     record.application = application
+
+
+def identify(state: State, application: Application) -> None:
+    """Settle whose application it is: its object's word, else that of its first pod, whose namespace stands in where it says nothing."""
+    explicit = state.explicit.get(application.id)
+    if explicit is not None and explicit.user:
+        user, groups = explicit.user, explicit.groups
+    else:
+        spec = next(iter(application.pods.values())).spec
+        user, groups = spec.user or spec.namespace, spec.groups
+    application.user = user
+    if groups:
+        state.groups[application.id] = groups
+    else:
+        state.groups.pop(application.id, None)
 
 
 def house(state: State, application: Application, namespace: str) -> None:
     """Put an application into the queue that it belongs to now, with its usage and its asks, or note why there is none."""
-    place = state.tree.place(application, state.namespaces.get(namespace, ""))
+    place = assign(state, application, namespace)
     queue = None if isinstance(place, Wait) else place
     wait = place if isinstance(place, Wait) else None
     if queue is not None and queue is application.queue:
@@ -315,6 +333,7 @@ def _move(state: State, application: Application, queue: Queue | None) -> None:
     if left is not None:
         left.applications.pop(application.id, None)
         state.tree.drained(left)
+        state.tree.left(left, state.now)
     if queue is not None:
         application.queue, application.chain = queue, queue.chain
         application.ledgers = (application.usage, *(holder.usage for holder in queue.chain))
@@ -337,4 +356,6 @@ def _drop_if_empty(state: State, application: Application) -> None:
         _move(state, application, None)
         state.applications.pop(application.id, None)
         state.homeless.pop(application, None)
+        state.groups.pop(application.id, None)
+        state.placed.pop(application.id, None)
         state.dirty.pop(application, None)

@@ -98,6 +98,8 @@ class PodSpec:
     role: str = ""
     user: str = ""
     groups: tuple[str, ...] = ()
+    held_in: str = ""
+    """The queue that the pod was bound in, as written with its bind."""
     created: float = 0.0
     finished: bool = False
     deleting: bool = False

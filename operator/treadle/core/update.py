@@ -29,7 +29,7 @@ def follow_cluster(state: State) -> None:
 def apply_limits(state: State) -> None:
     """Resolve every queue's limits, look again at what they blocked, and order everything anew."""
     for queue in state.tree.queues.values():
-        limits.resolve(queue, state.cluster.total, state.types)
+        limits.resolve(queue, state.cluster.total, state.types, state.scheduler.fair.queue_max_default)
         queue.rank = queue.policy.ranker(state.cluster)
         if queue.blocked:
             state.relieved[queue] = None

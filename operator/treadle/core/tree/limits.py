@@ -8,10 +8,16 @@ from treadle.core.resources import UNBOUNDED, Demand, ResourceTypes, Vector
 from treadle.core.tree.queue import Queue
 
 
-def resolve(queue: Queue, total: Vector, types: ResourceTypes) -> None:
-    """Turn the limits of a definition into vectors for a cluster of ``total``."""
+def resolve(queue: Queue, total: Vector, types: ResourceTypes, default: dict[str, Limit] | None = None) -> None:
+    """Turn the limits of a definition into vectors for a cluster of ``total``; ``default`` is the maximum of one that names none.
+
+    A queue that a placement rule made has the maximum that its parent gives such children (``maxChildResources``) before the default.
+    """
     queue.minimum = _vector(queue.spec.minimum, total, types, 0) if queue.spec.minimum else None
-    maximum = _vector(queue.spec.maximum, total, types, UNBOUNDED)
+    own: dict[str, Limit] | None = queue.spec.maximum or None
+    if queue.dynamic and queue.parent is not None:
+        own = queue.parent.spec.max_child
+    maximum = _vector(own if own is not None else default or {}, total, types, UNBOUNDED)
     if queue.minimum is not None:
         maximum = [max(pair) for pair in zip(maximum, queue.minimum, strict=True)]
     queue.maximum = maximum

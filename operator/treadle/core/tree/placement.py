@@ -71,7 +71,8 @@ class Look(Protocol):
 class Request:
     """What is known of an application. ``queue`` is empty or ``default`` where none is asked for.
 
-    ``groups`` are in the order of whoever keeps them, the primary one first; None: the look-up of the groups fails.
+    ``groups`` are in the order of whoever keeps them, the primary one first; None: the look-up of the groups fails. A user without
+    groups is an error in Hadoop. With ``groups_optional`` it is not, and rules by group yield nothing: Kubernetes has no look-up.
     """
 
     queue: str
@@ -79,6 +80,7 @@ class Request:
     groups: tuple[str, ...] | None = ()
     namespace: str = ""
     application: str = ""
+    groups_optional: bool = False
 
 
 class _Outcome(NamedTuple):
@@ -270,6 +272,8 @@ def _groups(rule: PlacementRule, request: Request) -> tuple[str, ...]:
 
 def _primary_group(rule: PlacementRule, request: Request, look: Look) -> _Outcome:
     groups = _groups(rule, request)
+    if not groups and request.groups_optional:
+        return _Outcome(None, f"no groups of user {request.user} are known")
     if not groups:
         raise Refused(rule.name, f"user {request.user} has no groups")
     return _named(rule, groups[0], request, look)

@@ -21,6 +21,8 @@ class Queue:
     ``rank`` gives children their keys, by the policy and for the present cluster.
     ``demand``, ``pending``, ``running`` and ``accepted`` applications, ``waiting_pods`` and the shares are as of the last update pass.
     ``active`` counts such children, so that an idle or blocked subtree costs nothing.
+    ``defined``: it takes new applications, which a queue that was deleted while in use does not. ``dynamic``: a placement rule made it,
+    nobody defined it, and it goes when it has been idle for a while.
     """
 
     __slots__ = (
@@ -31,6 +33,7 @@ class Queue:
         "children",
         "defined",
         "demand",
+        "dynamic",
         "fair_share",
         "heap",
         "key",
@@ -72,6 +75,7 @@ class Queue:
         self.active = 0
         self.blocked: dict[Ask, None] = {}
         self.defined = True
+        self.dynamic = False
         self.start = 0.0
         self.priority = 0
         self.redefine(spec, policy)
@@ -86,7 +90,7 @@ class Queue:
     @property
     def leaf(self) -> bool:
         """Whether applications may live here; the root never holds any."""
-        return not self.children and self.parent is not None
+        return not self.children and self.parent is not None and not self.spec.holds_queues
 
     @property
     def chain(self) -> tuple[Queue, ...]:

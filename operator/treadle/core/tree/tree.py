@@ -7,12 +7,14 @@ be used keeps its last good version, or stays out, and ``problems`` says why. No
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from treadle.core.errors import InvalidSpec
 from treadle.core.fair.policies import policy_named
-from treadle.core.model import DEFAULT_QUEUE, QueueSpec
+from treadle.core.model import DEFAULT_QUEUE, QueueSpec, SchedulerSpec
 from treadle.core.tree.application import Wait
+from treadle.core.tree.placement import Rules
 from treadle.core.tree.queue import Queue
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from treadle.core.tree.application import Application
 
 ROOT = "root"
+IDLE = 10.0
+"""Seconds after which a queue that a placement rule made is removed if nothing is in it (the FairScheduler's reload thread)."""
 
 
 class Problem(NamedTuple):
@@ -45,8 +49,9 @@ def _counted(count: int, what: str) -> str:
 class QueueTree:
     """The queues in force, by path, below ``root``.
 
-    Without any definition but the root's there is one leaf, ``root.default``; as soon as queues are defined there is a default
-    queue only if one of that name is among them.
+    Without any definition but the root's, and without placement rules, there is one leaf, ``root.default``; else there is a default
+    queue only if one of that name is defined, or made by a rule. ``idle`` holds the queues that rules made and that are empty,
+    and since when.
     """
 
     def __init__(self, types: ResourceTypes) -> None:
@@ -55,7 +60,20 @@ class QueueTree:
         self.problems: dict[str, Problem] = {}
         self.root = Queue(QueueSpec(ROOT), None, policy_named("drf"), len(types))
         self.queues: dict[str, Queue] = {ROOT: self.root}
+        self.rules: Rules | None = None
+        self.default_policy = "drf"
+        self.idle: dict[Queue, float] = {}
         self.unsettled = True
+
+    def govern(self, scheduler: SchedulerSpec) -> None:
+        """Take over the placement rules and the defaults for queues. Raises ``InvalidSpec``; nothing is changed then."""
+        rules = Rules.of(scheduler.rules) if scheduler.rules is not None else None
+        default = scheduler.fair.default_policy
+        if policy_named(default).children is None:
+            raise InvalidSpec(f"defaultQueueSchedulingPolicy: {default!r} is for leaf queues only; allowed are drf, fair")
+        if rules != self.rules or scheduler.fair.default_policy != self.default_policy:
+            self.rules, self.default_policy = rules, scheduler.fair.default_policy
+            self.unsettled = True
 
     def define(self, spec: QueueSpec) -> None:
         """Take note of a definition; ``settle`` puts it in force."""
@@ -76,23 +94,30 @@ class QueueTree:
         self.problems = {}
         wanted = dict(self.defined)
         root = wanted.setdefault(ROOT, QueueSpec(ROOT))
-        if len(wanted) == 1:
+        if len(wanted) == 1 and self.rules is None:
             wanted[DEFAULT_QUEUE] = QueueSpec(DEFAULT_QUEUE, policy="fair" if root.policy == "fair" else "drf")
         parents = {spec.parent for spec in wanted.values()}
         for path in sorted(wanted, key=lambda path: (path.count("."), path)):
             try:
                 self._enforce(wanted[path], has_children=path in parents)
             except InvalidSpec as error:
-                kept = path in self.queues
+                kept = path in self.queues and not self.queues[path].dynamic
                 words = f"{error}; the last good version stays in force" if kept else str(error)
                 self.problems[path] = Problem(error.reason if isinstance(error, _Refused) else "Invalid", words, kept)
         for queue in reversed(self.root.walk()):
             self._retire(queue, wanted)
+        for queue in self.root.walk():
+            if queue.dynamic:
+                policy = policy_named(self._policy_below(queue.parent) or queue.policy.name)
+                queue.redefine(replace(queue.spec, policy=policy.name), policy)
         return True
 
     def _enforce(self, spec: QueueSpec, *, has_children: bool) -> None:
         policy = policy_named(spec.policy)
         parent = self.queues.get(spec.parent)
+        known = self.queues.get(spec.path)
+        has_children |= known is not None and any(child.dynamic for child in known.children.values())
+        self._check_kind(spec, known, has_children=has_children)
         if has_children and policy.children is None:
             raise InvalidSpec(
                 f"schedulingPolicy: {spec.policy!r} is for leaf queues, and {spec.path} has child queues; allowed are drf, fair"
@@ -102,7 +127,7 @@ class QueueTree:
             if most is not None and most.percent is None and limit.percent is None and limit.value > most.value:
                 raise InvalidSpec(f"minResources: {resource} is {limit.value}, over maxResources, which allows {most.value}")
         if spec.path != ROOT:
-            if parent is None:
+            if parent is None or parent.dynamic:
                 raise _Refused("NoParent", f"the parent queue {spec.parent} does not exist")
             if parent.applications:
                 held = _counted(len(parent.applications), "application")
@@ -114,11 +139,10 @@ class QueueTree:
                 allowed = ", ".join(sorted(parent.policy.children or ())) or "none"
                 words = f"schedulingPolicy: {spec.policy!r} is not allowed under {parent.path}, whose policy is {parent.policy.name}; allowed are {allowed}"
                 raise _Refused("ParentPolicy", words)
-        queue = self.queues.get(spec.path)
+        queue = known
         if queue is None:
-            queue = self.queues[spec.path] = Queue(spec, parent, policy, len(self._types))
             assert parent is not None
-            parent.children[spec.path] = queue
+            queue = self._add(spec, parent)
         else:
             if any(
                 policy.children is None or child.policy.name not in policy.children
@@ -129,11 +153,95 @@ class QueueTree:
                     f"schedulingPolicy: {spec.policy!r} does not allow the policies of the child queues of {spec.path}"
                 )
             queue.redefine(spec, policy)
-        queue.defined = True
+        queue.defined, queue.dynamic = True, False
+        self.idle.pop(queue, None)
+
+    @staticmethod
+    def _check_kind(spec: QueueSpec, known: Queue | None, *, has_children: bool) -> None:
+        """Refuse what does not go with being a leaf, or a parent. Raises ``InvalidSpec``."""
+        if spec.max_master_share is not None and (has_children or spec.holds_queues):
+            why = "has child queues" if has_children else "is declared to hold queues"
+            raise InvalidSpec(f"maxAMShare: {spec.max_master_share:g} is for leaf queues, and {spec.path} {why}")
+        if spec.holds_queues and known is not None and known.applications:
+            held = _counted(len(known.applications), "application")
+            raise _Refused(
+                "HasApplications",
+                f"holdsQueues: {spec.path} is a leaf with {held}; it can become a parent when they have left",
+            )
+
+    def _add(self, spec: QueueSpec, parent: Queue) -> Queue:
+        queue = self.queues[spec.path] = Queue(spec, parent, policy_named(spec.policy), len(self._types))
+        parent.children[spec.path] = queue
+        return queue
+
+    def _policy_below(self, parent: Queue | None) -> str | None:
+        """Return the policy of a queue that a rule makes: the default if the parent allows it, else the parent's own, or None."""
+        if parent is None or parent.policy.children is None:
+            return None
+        return next((name for name in (self.default_policy, parent.policy.name) if name in parent.policy.children), None)
+
+    def nearest(self, path: str) -> Queue:
+        """Return the queue of a path, or else the nearest ancestor that is in force; the root at last."""
+        while path not in self.queues:
+            path = path.rpartition(".")[0]
+        return self.queues[path]
+
+    def make(self, path: str, now: float) -> Queue | Wait:
+        """Make the leaf of a path and the parents that are missing, or say why it cannot be (``FSQueueManager.createQueue``).
+
+        No leaf becomes a parent for it. A queue that was deleted while in use goes on as one that a rule made.
+        """
+        found = self.nearest(path)
+        if found.path != path:
+            if found.leaf:
+                words = f"queue {path} cannot be made: {found.path} is a leaf; a queue that is to hold others sets holdsQueues"
+                return Wait("ParentIsLeaf", found.path, words)
+            if self._policy_below(found) is None:
+                words = f"queue {path} cannot be made: the policy of {found.path} is {found.policy.name}, which allows no child queues"
+                return Wait("ParentPolicy", found.path, words)
+        elif not found.leaf:
+            return self.no_leaf(path)
+        for above in found.chain:
+            if not above.defined:
+                above.defined = above.dynamic = True
+                self.problems.pop(above.path, None)
+        while found.path != path:
+            below = path[: (path + ".").index(".", len(found.path) + 1)]
+            policy = self._policy_below(found)
+            assert policy is not None
+            found = self._add(QueueSpec(below, policy=policy), found)
+            found.dynamic = True
+        if found.dynamic and not found.applications:
+            self.idle[found] = now
+        return found
+
+    def sweep(self, now: float) -> bool:
+        """Remove the queues that rules made and that have been empty for long enough, and their parents that are empty then.
+
+        Returns whether any was removed.
+        """
+        removed = False
+        for queue, since in list(self.idle.items()):
+            if queue.applications or queue.children or not queue.dynamic:
+                del self.idle[queue]
+            elif now >= since + IDLE:
+                del self.idle[queue]
+                self._remove_empty(queue)
+                removed = True
+        return removed
+
+    def _remove_empty(self, queue: Queue) -> None:
+        gone: Queue | None = queue
+        while gone is not None and gone.dynamic and not gone.applications and not gone.children:
+            assert gone.parent is not None
+            del gone.parent.children[gone.path]
+            del self.queues[gone.path]
+            self.idle.pop(gone, None)
+            gone = gone.parent
 
     def _retire(self, queue: Queue, wanted: dict[str, QueueSpec]) -> None:
         """Remove a queue that is no longer defined, or let it drain while applications or children are left in it."""
-        if queue.path in wanted or queue.parent is None:
+        if queue.path in wanted or queue.parent is None or queue.dynamic:
             return
         if queue.applications or queue.children:
             queue.defined = False
@@ -153,8 +261,13 @@ class QueueTree:
     def drained(self, queue: Queue) -> None:
         """Take note that an application left: a queue that was deleted may go now, a child that waits for its parent may come."""
         below = queue.path + "."
-        if not queue.defined or any(path.startswith(below) for path in self.problems):
+        if not queue.defined or any(path == queue.path or path.startswith(below) for path in self.problems):
             self.unsettled = True
+
+    def left(self, queue: Queue, now: float) -> None:
+        """Take note of the time at which an application left a queue that a rule made."""
+        if queue.dynamic and not queue.applications:
+            self.idle[queue] = now
 
     def place(self, application: Application, namespace_queue: str) -> Queue | Wait:
         """Return the leaf for an application, or why there is none.
@@ -165,21 +278,26 @@ class QueueTree:
         wanted = application.requested or application.wanted or namespace_queue
         path = wanted if not wanted or wanted == ROOT or wanted.startswith(ROOT + ".") else f"{ROOT}.{wanted}"
         queue = self.queues.get(path) if path else None
-        if queue is not None and (queue.children or queue.parent is None):
-            return Wait(
-                "QueueIsParent", path, f"queue {path} has child queues or is the root; applications live in leaf queues only"
-            )
+        if queue is not None and not queue.leaf:
+            return self.no_leaf(path)
         here = queue is not None and application.queue is queue
-        if queue is not None and (queue.defined or here):
-            return self._open(queue, application)
+        if queue is not None and ((queue.defined and not queue.dynamic) or here):
+            return self.open(queue, application)
         fallback = self.queues.get(DEFAULT_QUEUE)
         if fallback is None or not fallback.leaf or not fallback.defined:
             what = f"queue {path} does not exist" if path else "no queue is named"
             return Wait("QueueNotFound", path, f"{what} and there is no default queue ({DEFAULT_QUEUE})")
-        return self._open(fallback, application)
+        return self.open(fallback, application)
 
     @staticmethod
-    def _open(queue: Queue, application: Application) -> Queue | Wait:
+    def no_leaf(path: str) -> Wait:
+        """Return the wait of an application whose queue holds queues."""
+        words = f"queue {path} has child queues, holds only queues, or is the root; applications live in leaf queues only"
+        return Wait("QueueIsParent", path, words)
+
+    @staticmethod
+    def open(queue: Queue, application: Application) -> Queue | Wait:
+        """Return the queue unless it, or one above, is stopped and the application is not in it yet."""
         closed = next((above for above in queue.chain if not above.spec.running), None)
         if closed is not None and application.queue is not queue and not application.allocated:
             return Wait("QueueStopped", closed.path, f"queue {closed.path} is stopped and takes no new applications")
