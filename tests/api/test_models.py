@@ -241,7 +241,7 @@ def test_a_status_of_another_version_does_not_spoil_the_object():
         (scheduler(aliases=["yunikorn"], discipline="Fair", nodes={"scoring": "Spread"}), []),
         (scheduler(discipline="Capacity", fair={"preemption": True}), ["spec.discipline: Capacity", "spec.fair.preemption"]),
         (application(queue="root.a", priority=3), []),
-        (application(user="ann", placementConstraints=["notin,node,hbase"]), ["spec.user", "spec.placementConstraints"]),
+        (application(user="ann", placementConstraints=["notin,node,hbase"]), ["spec.placementConstraints"]),
         (
             reservation(),
             ["spec.queue", "spec.arrival", "spec.deadline", "spec.expression.interpreter", "spec.expression.requests"],

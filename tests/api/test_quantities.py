@@ -37,3 +37,14 @@ def test_a_negative_quantity_is_refused():
 )
 def test_a_minimum_is_compared_exactly_with_a_maximum_of_its_kind(minimum, maximum, over):
     assert quantities.over(minimum, maximum) is over
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("30s", 30), ("1h30m", 5400), ("500ms", 0.5), ("1m500ms", 60.5), ("0s", 0)])
+def test_durations_are_counted_in_seconds(text, seconds):
+    assert quantities.seconds(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "5", "s", "1.5s", "-1s", "1d"])
+def test_what_is_no_duration_is_refused_with_an_example(text):
+    with pytest.raises(ValueError, match="must be a duration such as 30s"):
+        quantities.seconds(text)

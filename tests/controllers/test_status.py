@@ -351,3 +351,62 @@ def test_the_patch_names_only_what_changes() -> None:
     new = {"used": {"cpu": "2", "memory": "1Gi"}, "state": "Running", "waiting": None}
 
     assert merge_patch(old, new) == {"used": {"cpu": "2"}, "waiting": None}
+
+
+# -- placement
+
+
+RULES = [{"rule": "specified", "create": False}, {"rule": "user"}]
+
+
+def test_queues_that_rules_made_are_listed_by_the_nearest_queue_that_has_an_object(cluster: Cluster) -> None:
+    nested = {"rule": "nestedUserQueue", "parent": {"rule": "default", "create": False, "queue": "root.users"}}
+    cluster.create("Scheduler", "treadle", {"placementRules": [nested, {"rule": "reject"}]})
+    cluster.create("Queue", "root")
+    cluster.create("Queue", "root.users", {"holdsQueues": True})
+    cluster.pod("p", application="one", user="bob")
+    cluster.pod("q", application="two", user="ann")
+    cluster.plan()
+
+    assert cluster.status("Queue", "root.users")["dynamicQueues"] == ["root.users.ann", "root.users.bob"]
+    assert cluster.status("Queue", "root")["dynamicQueues"] is None
+
+
+def test_a_rejected_application_is_not_accepted_and_says_which_rule_rejected_it(cluster: Cluster) -> None:
+    cluster.create("Scheduler", "treadle", {"placementRules": [{"rule": "specified", "create": False}, {"rule": "reject"}]})
+    cluster.create("Application", "app", {"queue": "root.nowhere"}, namespace="ns")
+    cluster.pod("p")
+    cluster.plan()
+    status = cluster.status("Application", "app", "ns")
+
+    assert (status["phase"], status.get("queue")) == ("Submitted", None)
+    assert condition(status, "Ready")[:2] == ("False", "PlacementRejected")
+    assert condition(status, "Ready")[2].startswith("placement rule 2 (reject) rejected it")
+    assert status["waiting"]["reason"] == "PlacementRejected"
+
+
+def test_a_denied_application_says_who_may_not_submit_where(cluster: Cluster) -> None:
+    cluster.create("Queue", "root", {"submitAcl": {}, "administerAcl": {"users": ["admin"]}})
+    cluster.create("Queue", "root.a", {"submitAcl": {"users": ["ann"]}})
+    cluster.create("Application", "app", {"queue": "root.a", "user": "bob"}, namespace="ns")
+    cluster.pod("p")
+    cluster.plan()
+
+    assert cluster.ready("Application", "app", "ns")[:2] == ("False", "AccessDenied")
+    assert cluster.status("Application", "app", "ns")["user"] == "bob"
+
+
+def test_an_invalid_list_of_rules_leaves_the_last_good_settings_in_force(cluster: Cluster) -> None:
+    cluster.create("Scheduler", "treadle", {"placementRules": RULES})
+    cluster.edit("treadle", {"placementRules": [{"rule": "user"}, {"rule": "specified"}], "nodes": {"scoring": "Spread"}})
+    status, reason, message = cluster.ready("Scheduler", "treadle")
+    cluster.pod("p", user="ann")
+    cluster.plan()
+
+    assert (status, reason) == ("False", "LastGoodInForce")
+    assert message.startswith("spec.placementRules[0]: the rule 'user' takes every application")
+    assert cluster.core.state.scheduler.scoring == "Pack"
+    assert cluster.core.state.applications["ns/app"].chain[0].path == "root.ann"
+
+    cluster.edit("treadle", {"placementRules": RULES})
+    assert cluster.ready("Scheduler", "treadle")[:2] == ("True", "InForce")

@@ -248,6 +248,14 @@ def test_after_a_restart_bound_pods_bring_their_queue_back_whatever_the_rules_sa
     assert "root.ns" not in queues(scenario.wait(10))
 
 
+def test_pods_that_are_seen_before_the_rules_go_back_to_their_queue_when_the_rules_come() -> None:
+    scenario = Scenario().nodes(1).tell(PodSeen(a_pod("bound", user="ann", node="node-0", held_in="root.users.ann")))
+    scenario.plan()
+    assert queue_of(scenario) == "root.default"
+    scenario.queue("root.users", holds_queues=True).scheduler(rules=BELOW).plan()
+    assert queue_of(scenario) == "root.users.ann"
+
+
 def test_a_bound_pod_of_a_queue_that_cannot_be_any_more_is_placed_by_the_rules() -> None:
     scenario = (
         ruled().queue("root.a").queue("root.a.b").tell(PodSeen(a_pod("bound", user="ann", node="node-0", held_in="root.a")))

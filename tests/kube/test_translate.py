@@ -62,6 +62,7 @@ def test_the_driver_of_a_spark_application_is_its_master() -> None:
 def test_the_user_is_read_from_the_annotation_and_is_the_namespace_otherwise() -> None:
     assert labelled(annotations={"treadle.dev/user": "alice"}).user == "alice"
     assert labelled().user == "etl"
+    assert labelled(annotations={"treadle.dev/user": "alice", "treadle.dev/groups": "dev, ops"}).groups == ("dev", "ops")
 
 
 def test_identity_priority_and_age_are_taken_over() -> None:

@@ -11,17 +11,32 @@ from pydantic import BaseModel
 from treadle.api.objects import Object
 
 ACTED_ON: Final[dict[str, frozenset[str]]] = {
-    "Scheduler": frozenset({"spec.aliases", "spec.discipline", "spec.nodes.scoring"}),
+    "Scheduler": frozenset(
+        {
+            "spec.aliases",
+            "spec.discipline",
+            "spec.nodes.scoring",
+            "spec.placementRules",
+            "spec.fair.defaultQueueSchedulingPolicy",
+            "spec.fair.queueMaxResourcesDefault",
+        }
+    ),
     "Queue": frozenset(
         {
             "spec.state",
+            "spec.holdsQueues",
+            "spec.submitAcl.users",
+            "spec.submitAcl.groups",
+            "spec.administerAcl.users",
+            "spec.administerAcl.groups",
+            "spec.fair.maxChildResources",
             "spec.fair.weight",
             "spec.fair.minResources",
             "spec.fair.maxResources",
             "spec.fair.schedulingPolicy",
         }
     ),
-    "Application": frozenset({"spec.queue", "spec.priority"}),
+    "Application": frozenset({"spec.queue", "spec.priority", "spec.user"}),
     "Reservation": frozenset(),
 }
 # Values that are not acted on, of fields that otherwise are.

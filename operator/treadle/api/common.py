@@ -16,14 +16,14 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from treadle.api import cel, quantities
+from treadle.core.tree import names
 
-NAME_LIMIT: Final = 63
+NAME_LIMIT: Final = names.MOST_BYTES
 MAX_RESOURCES: Final = 16
 MAX_CONDITIONS: Final = 16
 MAX_MESSAGE: Final = 1024
-_LEVELS: Final = 8
 
-QUEUE_PATH: Final = r"root(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+QUEUE_PATH: Final = names.PATH
 _DNS_LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _RESOURCE_NAME: Final = re.compile(r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 
@@ -170,7 +170,7 @@ Ratio = Annotated[str, _within(0, 1)]
 RatioOrOff = Annotated[str, _within(0, 1, -1)]
 Factor = Annotated[str, _within(0, 1_000_000, -1)]
 
-Duration = Annotated[str, patterned("([0-9]{1,9}(h|m|s))+", "must be a duration such as 30s, 15m or 1h30m", 32)]
+Duration = Annotated[str, patterned(quantities.DURATION, quantities.DURATION_TEXT, 32)]
 QueuePath = Annotated[str, patterned(QUEUE_PATH, 'must be a queue\'s path: "root" or "root.…" in lower case', NAME_LIMIT)]
 DnsLabel = Annotated[str, patterned(_DNS_LABEL, "must be a lower-case name of letters, digits and hyphens", NAME_LIMIT)]
 SchedulerName = Annotated[
@@ -209,17 +209,6 @@ Conditions = Annotated[
         json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
     ),
 ]
-
-
-def queue_path_problem(path: str) -> str | None:
-    """Why a name is not a queue's path, or None."""
-    if len(path.encode()) > NAME_LIMIT:
-        return f"a queue path may have at most {NAME_LIMIT} characters (pods name it in a label)"
-    if re.fullmatch(QUEUE_PATH, path) is None:
-        return f'a queue is named by its path: "root" or "root.…", not "{path}"'
-    if path.count(".") >= _LEVELS:
-        return f"a queue path may have at most {_LEVELS} levels"
-    return None
 
 
 def name_rules(what: str) -> Any:

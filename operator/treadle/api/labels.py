@@ -25,6 +25,8 @@ PLACEMENT_CONSTRAINTS: Final = f"{GROUP}/placement-constraints"
 USER: Final = f"{GROUP}/user"
 GROUPS: Final = f"{GROUP}/groups"
 PARTITION: Final = f"{GROUP}/partition"
+ALLOCATED_QUEUE: Final = f"{GROUP}/allocated-queue"
+"""Written by us with a bind: the queue that the pod is counted in."""
 
 YUNIKORN_QUEUE: Final = "yunikorn.apache.org/queue"
 YUNIKORN_APPLICATION: Final = "yunikorn.apache.org/app-id"
@@ -131,10 +133,15 @@ def user_of(annotations: Strings, namespace: str) -> tuple[str, tuple[str, ...]]
     if not annotations:
         return namespace, ()
     if user := annotations.get(USER):
-        return user, tuple(group for part in annotations.get(GROUPS, "").split(",") if (group := part.strip()))
+        return user, groups_of(annotations)
     if document := annotations.get(YUNIKORN_USER):
         return _yunikorn_user(document) or (namespace, ())
     return namespace, ()
+
+
+def groups_of(annotations: Strings) -> tuple[str, ...]:
+    """The groups of our own annotation, in their order."""
+    return tuple(group for part in (annotations or _NONE).get(GROUPS, "").split(",") if (group := part.strip()))
 
 
 def _yunikorn_user(document: str) -> tuple[str, tuple[str, ...]] | None:

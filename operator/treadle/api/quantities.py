@@ -14,6 +14,9 @@ from treadle.core.resources import amount as core_amount
 
 _PERCENT: Final = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,6})?%", re.ASCII)
 _DECIMAL: Final = re.compile(r"-?[0-9]{1,9}(?:\.[0-9]{1,6})?", re.ASCII)
+DURATION: Final = "([0-9]{1,9}(ms|h|m|s))+"
+DURATION_TEXT: Final = "must be a duration such as 30s, 15m, 1h30m or 500ms"
+_SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 QUANTITY_TEXT: Final = "must be a quantity such as 500m, 4 or 16Gi"
 QUANTITY_OR_PERCENT_TEXT: Final = "must be a quantity such as 500m, 4 or 16Gi, or a percentage such as 60%"
 NEGATIVE_TEXT: Final = "must not be negative"
@@ -47,6 +50,13 @@ def decimal(text: str) -> Fraction:
     if _DECIMAL.fullmatch(text) is None:
         raise ValueError("must be a decimal number such as 1 or 2.5, with at most six digits after the point")
     return Fraction(text)
+
+
+def seconds(text: str) -> float:
+    """A duration in seconds; ``1m500ms`` is 60.5."""
+    if re.fullmatch(DURATION, text) is None:
+        raise ValueError(DURATION_TEXT)
+    return sum(int(count) * _SECONDS[unit] for count, unit in re.findall("([0-9]+)(ms|h|m|s)", text))
 
 
 def check_amount(text: str) -> None:

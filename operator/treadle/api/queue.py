@@ -13,6 +13,7 @@ from pydantic_core import PydanticCustomError
 
 from treadle.api import cel, quantities
 from treadle.api.common import (
+    NAME_LIMIT,
     Amounts,
     Bool,
     Checked,
@@ -32,9 +33,10 @@ from treadle.api.common import (
     RatioOrOff,
     StatusModel,
     Weight,
-    queue_path_problem,
 )
+from treadle.core.tree.names import path_problem
 
+DYNAMIC_LIMIT: Final = 64
 _CAPACITY_TEXT: Final = 'must be a percentage ("60%"), a weight ("3w") or quantities ("[cpu=10,memory=40Gi]")'
 _ENTRY: Final = r"[-A-Za-z0-9_./]+=[0-9A-Za-z.%]+"
 _CAPACITY: Final = rf"[0-9]{{1,9}}(\.[0-9]{{1,6}})?(%|w)|\[{_ENTRY}(,{_ENTRY})*\]"
@@ -151,11 +153,37 @@ class QueueCapacity(Model):
     )
 
 
+_Names = Annotated[
+    list[Annotated[str, Field(min_length=1, max_length=256)]],
+    Field(max_length=256, json_schema_extra={"x-kubernetes-list-type": "set"}),
+]
+
+
+class Acl(Model):
+    """Users and groups, as pods and applications are annotated with them; the user ``*`` is everybody, empty lists are nobody."""
+
+    users: _Names | None = None
+    groups: _Names | None = None
+
+
 class QueueSpec(Model):
     """What an administrator asks of a queue."""
 
     state: Literal["Running", "Stopped"] = Field(default="Running", description="A stopped queue takes no new application.")
     max_running_applications: Count | None = Field(default=None, description="Applications that may run at once.")
+    holds_queues: Bool | None = Field(
+        default=None,
+        description="Whether it is a parent even while no queue is declared below it: no application lives in it, and placement "
+        "rules may make queues below it.",
+    )
+    submit_acl: Acl | None = Field(
+        default=None,
+        description="Who may submit here and below; any ancestor's word is enough. Absent: at the root everybody, elsewhere nobody.",
+    )
+    administer_acl: Acl | None = Field(
+        default=None,
+        description="Who may administer, and so submit, here and below. Absent: at the root everybody, elsewhere nobody.",
+    )
     fair: QueueFair = Field(default_factory=QueueFair, json_schema_extra={"default": {}})
     capacity: QueueCapacity | None = None
 
@@ -179,6 +207,11 @@ class QueueStatus(StatusModel):
     pending: Amounts | None = None
     reserved: Amounts | None = None
     applications: QueueApplications | None = None
+    dynamic_queues: Annotated[list[Annotated[str, Field(max_length=NAME_LIMIT)]], Field(max_length=DYNAMIC_LIMIT)] | None = Field(
+        default=None,
+        description="The first queues, by path, that placement rules made below this one, with no declared queue between.",
+        json_schema_extra={"x-kubernetes-list-type": "atomic"},
+    )
     conditions: Conditions | None = None
 
 
@@ -231,7 +264,7 @@ class Queue(Model):
 
     @model_validator(mode="after")
     def _named_by_path(self) -> Self:
-        if problem := queue_path_problem(self.metadata.name):
+        if problem := path_problem(self.metadata.name):
             raise PydanticCustomError("name", "{problem}", {"field": "metadata.name", "problem": problem})
         if self.metadata.name == "root" and self.spec.state == "Stopped":
             raise PydanticCustomError("root", "the root queue cannot be stopped", {"field": "spec.state"})

@@ -38,10 +38,18 @@ class SchedulerFair(Model):
     wait_time_before_kill: Duration | None = None
     wait_time_before_next_starvation_check: Duration | None = None
     am_preemption: Bool | None = None
+    am_preemption_of: Annotated[dict[str, Bool], Field(max_length=256)] | None = Field(
+        default=None, description="Exceptions from amPreemption by the path of the leaf whose master pods are meant."
+    )
     size_based_weight: Bool | None = None
     reservable_nodes: Ratio | None = None
     locality_threshold_node: RatioOrOff | None = None
     locality_threshold_rack: RatioOrOff | None = None
+    locality_delay_node: Duration | None = Field(default=None, description="How long an ask waits for the nodes it prefers.")
+    locality_delay_rack: Duration | None = Field(default=None, description="How long it then waits for the racks it prefers.")
+    user_max_apps: Annotated[dict[str, Count], Field(max_length=256)] | None = Field(
+        default=None, description="Applications that may run at once, by user."
+    )
     user_max_apps_default: Count | None = None
     queue_max_apps_default: Count | None = None
     queue_max_resources_default: Limits | None = None
@@ -93,7 +101,7 @@ class PlacementRule(Model):
     """One rule of ``queuePlacementPolicy``; the first that yields a queue decides."""
 
     rule: RuleName
-    create: Bool | None = Field(default=None, description="Whether a queue that no object declares may be made.")
+    create: Bool | None = Field(default=None, description="Whether a queue that no object declares may be made; true if absent.")
     queue: QueuePath | None = Field(default=None, description="The queue of the rule default.")
     parent: ParentRule | None = None
 

@@ -133,6 +133,8 @@ class Ledger:
                 return QueueSeen(translate.queue(model))
             case "Application":
                 return ApplicationSeen(translate.application(model))
+            case "Scheduler":
+                translate.scheduler(model, ())  # what it means is told when names are settled; what is wrong is found here
         return None
 
     def _settle_names(self) -> None:

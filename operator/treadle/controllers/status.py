@@ -8,6 +8,7 @@ from itertools import islice, takewhile
 from typing import Any
 
 from treadle.api import conditions as c
+from treadle.api.queue import DYNAMIC_LIMIT
 from treadle.controllers.ledger import Entry
 from treadle.core.explain import waiting, waiting_order
 from treadle.core.pods import PodState
@@ -98,7 +99,16 @@ def _queue(queue: Queue | None, state: State) -> dict[str, Any]:
         "used": _amounts(state, queue.usage),
         "pending": _amounts(state, queue.pending),
         "applications": {"running": queue.running, "pending": queue.accepted},
+        "dynamicQueues": _dynamic(queue) or None,
     }
+
+
+def _dynamic(queue: Queue) -> list[str]:
+    """Return the first queues that placement rules made below a queue, without those that are below another one's object."""
+    found = [child for child in queue.children.values() if child.dynamic]
+    for one in found:
+        found.extend(child for child in one.children.values() if child.dynamic)
+    return sorted(one.path for one in found)[:DYNAMIC_LIMIT]
 
 
 def _application(application: Application | None, state: State, orders: Orders) -> dict[str, Any]:
@@ -106,7 +116,7 @@ def _application(application: Application | None, state: State, orders: Orders) 
         return {"phase": "Accepted", "pods": {"running": 0, "pending": 0}}
     bound = sum(record.state is PodState.BOUND for record in application.pods.values())
     status: dict[str, Any] = {
-        "phase": "Running" if application.allocated else "Accepted",
+        "phase": "Running" if application.allocated else "Accepted" if application.queue is not None else "Submitted",
         "user": application.user or None,
         "pods": {"running": bound, "pending": application.pending},
         "used": _amounts(state, application.usage),

@@ -1,30 +1,112 @@
 """From the models of our kinds to what the core is told."""
 
+from typing import Any
+
+from treadle.api import labels
 from treadle.api.application import Application
-from treadle.api.queue import Queue
-from treadle.api.scheduler import Scheduler
-from treadle.core.model import ApplicationSpec, Limit, QueueSpec, SchedulerSpec
+from treadle.api.quantities import seconds
+from treadle.api.queue import Acl, Queue
+from treadle.api.scheduler import ParentRule, Scheduler, SchedulerFair
+from treadle.api.scheduler import PlacementRule as Rule
+from treadle.core.errors import InvalidSpec
+from treadle.core.fair.policies import policy_named
+from treadle.core.model import ApplicationSpec, FairSettings, Limit, PlacementRule, QueueSpec, SchedulerSpec
+from treadle.core.tree.placement import analyse
 
 
 def queue(model: Queue) -> QueueSpec:
     """Translate a queue; its limits are resolved by the core, against the cluster. Raises ``InvalidSpec``."""
-    fair = model.spec.fair
+    spec, fair = model.spec, model.spec.fair
     return QueueSpec(
         path=model.metadata.name,
         weight=float(fair.weight),
-        minimum={name: Limit.parse(name, text) for name, text in (fair.min_resources or {}).items()},
-        maximum={name: Limit.parse(name, text) for name, text in (fair.max_resources or {}).items()},
+        minimum=_limits(fair.min_resources) or {},
+        maximum=_limits(fair.max_resources) or {},
         policy=fair.scheduling_policy,
-        running=model.spec.state == "Running",
+        running=spec.state == "Running",
+        holds_queues=bool(spec.holds_queues),
+        max_running=spec.max_running_applications,
+        max_master_share=_number(fair.max_am_share),
+        max_container=_limits(fair.max_container_allocation) or {},
+        max_child=_limits(fair.max_child_resources),
+        min_share_timeout=_seconds(fair.min_share_preemption_timeout),
+        fair_share_timeout=_seconds(fair.fair_share_preemption_timeout),
+        fair_share_threshold=_number(fair.fair_share_preemption_threshold),
+        preemptable=fair.allow_preemption_from is not False,
+        submit=_acl(spec.submit_acl),
+        administer=_acl(spec.administer_acl),
     )
 
 
 def application(model: Application) -> ApplicationSpec:
-    """Translate an application; its id is ``namespace/name``."""
+    """Translate an application; its id is ``namespace/name``. Its user is the spec's, else the annotation's, else unsaid."""
     identity = f"{model.metadata.namespace}/{model.metadata.name}"
-    return ApplicationSpec(identity, model.spec.queue or "", model.spec.priority or 0)
+    notes = model.metadata.annotations
+    user, groups = labels.user_of(notes, "")
+    if model.spec.user and model.spec.user != user:
+        user, groups = model.spec.user, () if user else labels.groups_of(notes)
+    return ApplicationSpec(identity, model.spec.queue or "", model.spec.priority or 0, user, groups)
 
 
 def scheduler(model: Scheduler, aliases: tuple[str, ...]) -> SchedulerSpec:
-    """Translate the settings; ``aliases`` are those that no other Scheduler has a better claim to."""
-    return SchedulerSpec(model.metadata.name, aliases, model.spec.nodes.scoring)
+    """Translate the settings; ``aliases`` are those that no other Scheduler has a better claim to. Raises ``InvalidSpec``."""
+    spec = model.spec
+    rules = None
+    if spec.placement_rules:
+        rules = tuple(_rule(rule) for rule in spec.placement_rules)
+        analyse(rules, "spec.placementRules")
+    return SchedulerSpec(model.metadata.name, aliases, spec.nodes.scoring, _fair(spec.fair or SchedulerFair()), rules)
+
+
+def _fair(fair: SchedulerFair) -> FairSettings:
+    policy = fair.default_queue_scheduling_policy
+    if policy is not None and policy_named(policy).children is None:
+        raise InvalidSpec(
+            f"spec.fair.defaultQueueSchedulingPolicy: {policy!r} is for leaf queues, and parents would have it too; "
+            "allowed are drf, fair"
+        )
+    said: dict[str, Any] = {
+        "preemption": fair.preemption,
+        "utilization_threshold": _number(fair.preemption_cluster_utilization_threshold),
+        "wait_before_kill": _seconds(fair.wait_time_before_kill),
+        "wait_before_next_check": _seconds(fair.wait_time_before_next_starvation_check),
+        "master_preemption": fair.am_preemption,
+        "master_preemption_of": fair.am_preemption_of,
+        "size_based_weight": fair.size_based_weight,
+        "reservable_nodes": _number(fair.reservable_nodes),
+        "node_threshold": _number(fair.locality_threshold_node),
+        "rack_threshold": _number(fair.locality_threshold_rack),
+        "node_delay": _seconds(fair.locality_delay_node),
+        "rack_delay": _seconds(fair.locality_delay_rack),
+        "user_max_running": fair.user_max_apps,
+        "user_max_running_default": fair.user_max_apps_default,
+        "queue_max_running_default": fair.queue_max_apps_default,
+        "queue_max_default": _limits(fair.queue_max_resources_default),
+        "queue_max_master_share_default": _number(fair.queue_max_am_share_default),
+        "default_policy": policy,
+        "min_share_timeout": _seconds(fair.default_min_share_preemption_timeout),
+        "fair_share_timeout": _seconds(fair.default_fair_share_preemption_timeout),
+        "fair_share_threshold": _number(fair.default_fair_share_preemption_threshold),
+    }
+    return FairSettings(**{name: value for name, value in said.items() if value is not None})
+
+
+def _rule(rule: Rule | ParentRule) -> PlacementRule:
+    parent = rule.parent if isinstance(rule, Rule) else None
+    return PlacementRule(rule.rule, rule.create is not False, rule.queue or "", _rule(parent) if parent is not None else None)
+
+
+def _limits(texts: dict[str, str] | None) -> dict[str, Limit] | None:
+    return None if texts is None else {name: Limit.parse(name, text) for name, text in texts.items()}
+
+
+def _acl(acl: Acl | None) -> tuple[frozenset[str], frozenset[str]] | None:
+    return None if acl is None else (frozenset(acl.users or ()), frozenset(acl.groups or ()))
+
+
+def _number(text: str | None) -> float | None:
+    return None if text is None else float(text)
+
+
+def _seconds(text: str | None) -> float | None:
+    return None if text is None else seconds(text)

@@ -77,6 +77,7 @@ def pod(seen: wire.Pod) -> PodSpec:
                 if condition.type == "PodScheduled" and condition.status == "False":
                     reported = (condition.reason, condition.message)
     created = meta.creation_timestamp
+    user, groups = labels.user_of(notes, meta.namespace)
     return PodSpec(
         uid=meta.uid,
         namespace=meta.namespace,
@@ -89,7 +90,9 @@ def pod(seen: wire.Pod) -> PodSpec:
         application=f"{meta.namespace}/{application}",
         queue=labels.queue_of(own, notes) or "",
         role=labels.role_of(own, notes),
-        user=labels.user_of(notes, meta.namespace)[0],
+        user=user,
+        groups=groups,
+        held_in=notes.get(labels.ALLOCATED_QUEUE, "") if notes and spec.node_name else "",
         created=created.timestamp() if created is not None else DAY_ONE,
         finished=finished,
         deleting=meta.deletion_timestamp is not None,

@@ -86,12 +86,21 @@ def _request(state: State, application: Application, asked: str, namespace: str)
 
 
 def _stays(state: State, application: Application, request: Request, held: str) -> Queue | None:
-    """Return where an application that runs stays, or is put back after a restart; None if it asks for something else."""
+    """Return where an application that runs stays, or is put back after a restart; None if the rules are to be asked.
+
+    Pods may be seen before the rules: who was placed without them is put back where it was bound.
+    """
     current = application.queue
-    if current is not None and (application.allocated or held == current.path):
-        in_force = state.tree.queues.get(current.path) is current and current.leaf
-        return current if in_force and state.placed.get(application.id, request) == request else None
-    return None if application.requested else _restored(state, held)
+    if current is not None and (state.tree.queues.get(current.path) is not current or not current.leaf):
+        current = None
+    before = state.placed.get(application.id)
+    if before is not None and before != request and application.allocated:
+        return None
+    if current is not None and held in {"", current.path}:
+        return current
+    if before is not None and current is not None and application.allocated:
+        return current
+    return None if application.requested else _restored(state, held) or current
 
 
 def _restored(state: State, held: str) -> Queue | None:
