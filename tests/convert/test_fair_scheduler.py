@@ -22,11 +22,12 @@ CLASSIC = """<?xml version="1.0"?>
   <queue name="Dev_Team">
     <weight>60</weight>
     <maxResources>75%</maxResources>
-    <queue name="eng"><maxRunningApps>5</maxRunningApps></queue>
+    <queue name="eng"><maxRunningApps>5</maxRunningApps><aclSubmitReservations>*</aclSubmitReservations></queue>
     <queue name="science"><minResources>1024 mb, 2 vcores</minResources><aclSubmitApps>alice</aclSubmitApps></queue>
   </queue>
   <user name="bob"><maxRunningApps>3</maxRunningApps></user>
   <userMaxAppsDefault>5</userMaxAppsDefault>
+  <reservation-agent>some.Agent</reservation-agent>
   <queuePlacementPolicy>
     <rule name="specified" create="false"/>
     <rule name="nestedUserQueue"><rule name="secondaryGroupExistingQueue"/></rule>
@@ -38,6 +39,10 @@ SITE = """<configuration>
   <property><name>yarn.scheduler.fair.preemption</name><value>true</value></property>
   <property><name>yarn.scheduler.fair.waitTimeBeforeKill</name><value>15000</value></property>
   <property><name>yarn.scheduler.fair.assignmultiple</name><value>true</value></property>
+  <property><name>yarn.scheduler.fair.waitTimeBeforeNextStarvationCheck</name><value>2500</value></property>
+  <property><name>yarn.scheduler.fair.am.preemption.root.Dev_Team.eng</name><value>false</value></property>
+  <property><name>yarn.scheduler.fair.locality-delay-node-ms</name><value>-1</value></property>
+  <property><name>yarn.scheduler.minimum-allocation-mb</name><value>512</value></property>
   <property><name>yarn.nodemanager.something</name><value>1</value></property>
 </configuration>
 """
@@ -59,7 +64,12 @@ def test_the_classic_example_carries_over() -> None:
     assert specs["root.dev-team.science"]["fair"]["minResources"] == {"memory": "1024Mi", "cpu": "2"}
     assert specs["treadle"]["fair"]["preemption"] is True
     assert specs["treadle"]["fair"]["waitTimeBeforeKill"] == "15s"
+    assert specs["treadle"]["fair"]["waitTimeBeforeNextStarvationCheck"] == "2500ms"
+    assert specs["treadle"]["fair"]["amPreemptionOf"] == {"root.dev-team.eng": False}
+    assert "localityDelayNode" not in specs["treadle"]["fair"]
     assert specs["treadle"]["fair"]["userMaxAppsDefault"] == 5
+    assert specs["treadle"]["fair"]["userMaxApps"] == {"bob": 3}
+    assert specs["root.dev-team.science"]["submitAcl"] == {"users": ["alice"]}
     assert specs["treadle"]["placementRules"] == [
         {"rule": "specified", "create": False},
         {"rule": "nestedUserQueue", "create": True, "parent": {"rule": "secondaryGroup", "create": True}},
@@ -71,9 +81,10 @@ def test_every_setting_without_a_counterpart_has_its_line() -> None:
     notes = "\n".join(convert(read(CLASSIC), properties(SITE)).notes)
     for words in (
         "root.Dev_Team becomes root.dev-team",
-        "aclSubmitApps",
-        "user bob: maxRunningApps 3",
+        "aclSubmitReservations has no counterpart",
         "yarn.scheduler.fair.assignmultiple",
+        "yarn.scheduler.minimum-allocation-mb: has no counterpart; pods get what they ask",
+        "reservation-agent has no counterpart",
     ):
         assert words in notes
     assert "yarn.nodemanager" not in notes
@@ -92,6 +103,35 @@ def test_every_file_of_the_conformance_cases_becomes_objects_that_our_models_acc
     assert converted > 50
 
 
+@pytest.mark.parametrize(
+    ("text", "acl"),
+    [
+        ("*", {"users": ["*"]}),
+        (" ", {}),
+        ("ann,bob", {"users": ["ann", "bob"]}),
+        ("ann,bob ops,dev", {"users": ["ann", "bob"], "groups": ["ops", "dev"]}),
+        (" ops", {"groups": ["ops"]}),
+    ],
+)
+def test_access_lists_carry_over(text: str, acl: dict[str, list[str]]) -> None:
+    xml = f"<allocations><queue name='root'><aclSubmitApps>{text}</aclSubmitApps><aclAdministerApps> </aclAdministerApps></queue></allocations>"
+    spec = by_name(convert(read(xml)).objects)["root"]
+    assert (spec["submitAcl"], spec["administerAcl"]) == (acl, {})
+
+
+def test_a_parent_without_children_holds_queues_and_the_default_policy_is_the_roots_too() -> None:
+    xml = "<allocations><queue name='users' type='parent'/><defaultQueueSchedulingPolicy>drf</defaultQueueSchedulingPolicy></allocations>"
+    specs = by_name(convert(read(xml)).objects)
+    assert specs["root.users"]["holdsQueues"] is True
+    assert specs["root"]["fair"]["schedulingPolicy"] == "drf"
+
+
+def test_a_refused_list_of_rules_names_the_line_of_the_rule() -> None:
+    xml = "<allocations><queuePlacementPolicy>\n<rule name='specified'/>\n<rule name='user'/>\n<rule name='reject'/>\n</queuePlacementPolicy></allocations>"
+    with pytest.raises(AllocationError, match=r"line 3: queuePlacementPolicy\[1\]: the rule 'user' takes every application"):
+        read(xml)
+
+
 def test_two_queues_that_would_have_one_name_are_refused() -> None:
     with pytest.raises(AllocationError, match=r"queues root.a_b and root.A-b would both be called root.a-b"):
         convert(read("<allocations><queue name='a_b'/><queue name='A-b'/></allocations>"))
@@ -108,7 +148,7 @@ def test_the_command_prints_objects_and_notes_as_comments(tmp_path: Path) -> Non
 
     assert done.returncode == 0, done.stderr
     assert [one["kind"] for one in yaml.safe_load_all(done.stdout)] == ["Scheduler"] + ["Queue"] * 5
-    assert "# user bob" in done.stdout
+    assert "# line 4: queue root.Dev_Team becomes root.dev-team" in done.stdout
 
 
 def test_a_file_that_hadoop_would_refuse_ends_with_one_line_that_names_the_place(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def read(text: str | bytes, types: Sequence[str] = (amounts.MEMORY, amounts.VCOR
                 rules = read_policy(element, found.warnings)
                 found.rules = rules if rules is not None else found.rules
             case "reservation-agent" | "reservation-policy" | "reservation-planner":
-                pass
+                found.warnings.append(f"line {element.line}: {element.tag} has no counterpart")
             case _:
                 found.warnings.append(f"line {element.line}: unknown element {element.tag!r} is ignored")
     if found.fair_share_timeout is None:

@@ -10,10 +10,12 @@ from treadle.convert import xml
 from treadle.convert.allocations import AllocationFile, QueueElement
 from treadle.convert.amounts import MEMORY, UNBOUNDED, VCORES, Amounts
 from treadle.convert.errors import AllocationError
-from treadle.convert.rules import Rule
+from treadle.core.model import PlacementRule
+from treadle.core.tree.names import MOST_BYTES as PATH_LIMIT
+from treadle.core.tree.names import path_problem
+from treadle.core.tree.placement import implied, qualified
 
 NAMES = {MEMORY: "memory", VCORES: "cpu"}
-PATH_LIMIT = 63
 _RULES = {"secondaryGroupExistingQueue": "secondaryGroup"}
 _PREFIX = "yarn.scheduler.fair."
 _SETTINGS: dict[str, tuple[str, str]] = {
@@ -26,7 +28,10 @@ _SETTINGS: dict[str, tuple[str, str]] = {
     "reservable-nodes": ("reservableNodes", "decimal"),
     "locality.threshold.node": ("localityThresholdNode", "decimal"),
     "locality.threshold.rack": ("localityThresholdRack", "decimal"),
+    "locality-delay-node-ms": ("localityDelayNode", "milliseconds"),
+    "locality-delay-rack-ms": ("localityDelayRack", "milliseconds"),
 }
+_AM_PREEMPTION_OF = _PREFIX + "am.preemption."
 _WITHOUT_COUNTERPART = {
     "assignmultiple": "several placements are decided in every pass",
     "dynamic.max.assign": "placements of a pass are bounded by what the API server takes",
@@ -34,9 +39,18 @@ _WITHOUT_COUNTERPART = {
     "continuous-scheduling-enabled": "scheduling is continuous",
     "continuous-scheduling-sleep-ms": "scheduling is continuous",
     "update-interval-ms": "shares follow the cluster twice a second",
-    "locality-delay-node-ms": "delays are set by the thresholds",
-    "locality-delay-rack-ms": "delays are set by the thresholds",
 }
+_OTHERS = {
+    "yarn.acl.enable": "access lists are always in force",
+    "yarn.admin.acl": "administrators are those of the root's administerAcl",
+    "yarn.scheduler.minimum-allocation-": "pods get what they ask, unrounded",
+    "yarn.scheduler.increment-allocation-": "pods get what they ask, unrounded",
+    "yarn.scheduler.reservation-threshold.increment-multiple": "pods get what they ask, unrounded",
+    "yarn.scheduler.maximum-allocation-": "see maxContainerAllocation of the root queue, or a LimitRange",
+    "yarn.resource-types": "resource types are those of the nodes",
+}
+"""Settings of others that bear on the scheduler: how the name begins, and what to do instead."""
+_ACLS = {"aclSubmitApps": "submitAcl", "aclAdministerApps": "administerAcl"}
 
 
 @dataclass(slots=True)
@@ -76,14 +90,7 @@ def convert(file: AllocationFile, site: Mapping[str, str] | None = None) -> Conv
 def _scheduler(file: AllocationFile, site: Mapping[str, str], renamed: Mapping[str, str], notes: list[str]) -> dict[str, Any]:
     fair: dict[str, Any] = {}
     for key, value in site.items():
-        if not key.startswith(_PREFIX) or key == _PREFIX + "allocation.file":
-            continue
-        name = key.removeprefix(_PREFIX)
-        if name in _SETTINGS:
-            ours, kind = _SETTINGS[name]
-            fair[ours] = _setting(value, kind)
-        elif name not in {"user-as-default-queue", "allow-undeclared-pools"}:
-            notes.append(f"{key}: {_WITHOUT_COUNTERPART.get(name, 'has no counterpart')}")
+        _site_setting(key, value, renamed, fair, notes)
     if float(fair.get("preemptionClusterUtilizationThreshold", 0)) > 1:
         del fair["preemptionClusterUtilizationThreshold"]
         fair["preemption"] = False
@@ -91,6 +98,7 @@ def _scheduler(file: AllocationFile, site: Mapping[str, str], renamed: Mapping[s
             f"{_PREFIX}preemption.cluster-utilization-threshold is over 1, so nothing is ever preempted: preemption is off"
         )
     plain = {
+        "userMaxApps": {user: limit for user, limit in file.user_limits.items() if user} or None,
         "userMaxAppsDefault": file.user_max_apps,
         "queueMaxAppsDefault": file.queue_max_apps,
         "queueMaxResourcesDefault": _amounts(file.queue_max_resources),
@@ -101,35 +109,49 @@ def _scheduler(file: AllocationFile, site: Mapping[str, str], renamed: Mapping[s
         "defaultFairSharePreemptionThreshold": _decimal(file.fair_share_threshold),
     }
     fair |= {key: value for key, value in plain.items() if value is not None}
-    notes += [
-        f"user {user}: maxRunningApps {limit} of one user has no counterpart; userMaxAppsDefault holds for all"
-        for user, limit in file.user_limits.items()
-    ]
     spec: dict[str, Any] = {"discipline": "Fair", "fair": fair}
-    rules = file.rules if file.rules is not None else _implied_rules(site)
-    spec["placementRules"] = [_rule(rule, renamed) for rule in rules]
+    rules = [rule.meant for rule in file.rules] if file.rules is not None else _implied_rules(site)
+    spec["placementRules"] = [_rule(rule, renamed, notes) for rule in rules]
     return {"apiVersion": API_VERSION, "kind": "Scheduler", "metadata": {"name": "treadle"}, "spec": spec}
 
 
-def _implied_rules(site: Mapping[str, str]) -> list[Rule]:
+def _site_setting(key: str, value: str, renamed: Mapping[str, str], fair: dict[str, Any], notes: list[str]) -> None:
+    """Take over one property into the settings, or note why it is left out."""
+    if key.startswith(_AM_PREEMPTION_OF):
+        path = key.removeprefix(_AM_PREEMPTION_OF)
+        fair.setdefault("amPreemptionOf", {})[renamed.get(path, path)] = value.lower() == "true"
+        return
+    if not key.startswith(_PREFIX):
+        notes += [f"{key}: has no counterpart; {words}" for start, words in _OTHERS.items() if key.startswith(start)]
+        return
+    name = key.removeprefix(_PREFIX)
+    if name in _SETTINGS:
+        ours, kind = _SETTINGS[name]
+        converted = _setting(value, kind)
+        if converted is not None:
+            fair[ours] = converted
+    elif name not in {"allocation.file", "user-as-default-queue", "allow-undeclared-pools"}:
+        notes.append(f"{key}: {_WITHOUT_COUNTERPART.get(name, 'has no counterpart')}")
+
+
+def _implied_rules(site: Mapping[str, str]) -> tuple[PlacementRule, ...]:
     """Return the rules that hold without a queuePlacementPolicy (``QueuePlacementPolicy.fromConfiguration``)."""
     undeclared = site.get(_PREFIX + "allow-undeclared-pools", "true").lower() == "true"
-    by_user = site.get(_PREFIX + "user-as-default-queue", "true").lower() == "true"
-    rules = [Rule("specified", undeclared, 0)]
-    if by_user:
-        rules.append(Rule("user", undeclared, 0))
-    if not by_user or not undeclared:
-        rules.append(Rule("default", create=True, line=0))
-    return rules
+    return implied(undeclared, site.get(_PREFIX + "user-as-default-queue", "true").lower() == "true")
 
 
-def _rule(rule: Rule, renamed: Mapping[str, str]) -> dict[str, Any]:
+def _rule(rule: PlacementRule, renamed: Mapping[str, str], notes: list[str]) -> dict[str, Any]:
     converted: dict[str, Any] = {"rule": _RULES.get(rule.name, rule.name), "create": rule.create}
     if rule.queue:
-        path = rule.queue if rule.queue == "root" or rule.queue.startswith("root.") else f"root.{rule.queue}"
-        converted["queue"] = renamed.get(path, path)
+        path = renamed.get(qualified(rule.queue), qualified(rule.queue))
+        if path_problem(path):
+            notes.append(f"rule default: queue {rule.queue!r} cannot be: {path_problem(path)}; root.default takes its place")
+        else:
+            converted["queue"] = path
     if rule.parent is not None:
-        converted["parent"] = {key: value for key, value in _rule(rule.parent, renamed).items() if key != "parent"}
+        converted["parent"] = _rule(rule.parent, renamed, notes)
+        if converted["parent"].pop("parent", None) is not None:
+            notes.append(f"rule {rule.name}: the parent rule of its parent rule has no counterpart")
     return converted
 
 
@@ -173,20 +195,23 @@ def _queue(path: str, queue: QueueElement, file: AllocationFile, notes: list[str
         if queue.maximum_container and queue.maximum_container.absolute
         else None,
         "maxAMShare": _decimal(queue.max_am_share),
-        "schedulingPolicy": queue.policy or (file.default_policy if path != "root" else "fair"),
+        "schedulingPolicy": queue.policy or file.default_policy,
         "minSharePreemptionTimeout": _seconds(queue.minimum_share_timeout),
         "fairSharePreemptionTimeout": _seconds(queue.fair_share_timeout),
         "fairSharePreemptionThreshold": _decimal(queue.fair_share_threshold),
         "allowPreemptionFrom": queue.allow_preemption_from,
     }
     spec: dict[str, Any] = {"fair": {key: value for key, value in fair.items() if value not in (None, {})}}
+    if queue.parent and not queue.children and not queue.reservation and path != "root":
+        spec["holdsQueues"] = True
     running = queue.max_running_apps if queue.max_running_apps is not None else file.queue_max_apps
     if running is not None:
         spec["maxRunningApplications"] = running
-    notes += [
-        f"line {queue.line}: queue {queue.path}: {acl} has no counterpart in the object; use RBAC on the Queue"
-        for acl in queue.acls
-    ]
+    for element, text in queue.acls.items():
+        if element in _ACLS:
+            spec[_ACLS[element]] = _acl(text)
+        else:
+            notes.append(f"line {queue.line}: queue {queue.path}: {element} has no counterpart")
     if queue.reservation:
         notes.append(f"line {queue.line}: queue {queue.path}: reservable queues are not acted on yet")
     if path == "root" and spec["fair"].get("weight") == "1":
@@ -214,6 +239,14 @@ def _amounts(found: Amounts | None, *, zero: bool = True) -> dict[str, str] | No
     }
 
 
+def _acl(text: str) -> dict[str, list[str]]:
+    """Read ``users groups``: two lists with commas, one blank between them; a star is everybody (``AccessControlList``)."""
+    if "*" in text and text.strip() == "*":
+        return {"users": ["*"]}
+    lists = [[name for part in half.split(",") if (name := part.strip())] for half in text.split(" ", 1)]
+    return {key: list(dict.fromkeys(names)) for key, names in zip(("users", "groups"), lists, strict=False) if names}
+
+
 def _decimal(value: float | None) -> str | None:
     return None if value is None else f"{value:.6f}".rstrip("0").rstrip(".")
 
@@ -226,5 +259,6 @@ def _setting(value: str, kind: str) -> Any:
     if kind == "bool":
         return value.lower() == "true"
     if kind == "milliseconds":
-        return f"{int(value) / 1000:g}s"
+        time = int(value)
+        return None if time < 0 else f"{time}ms" if time % 1000 else f"{time // 1000}s"
     return _decimal(float(value))

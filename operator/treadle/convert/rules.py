@@ -1,13 +1,13 @@
-"""Placement rules of an allocation file: read, checked for rules that can never be reached (Hadoop's ``QueuePlacementPolicy``)."""
+"""Placement rules of an allocation file: read here, with lines, and checked by the core's analysis (Hadoop's ``QueuePlacementPolicy``)."""
 
 from dataclasses import dataclass
 
 from treadle.convert.errors import AllocationError
 from treadle.convert.xml import Element
+from treadle.core.model import PlacementRule
+from treadle.core.tree.placement import InvalidRules, analyse
 
 RULES = ("specified", "user", "primaryGroup", "secondaryGroupExistingQueue", "nestedUserQueue", "default", "reject")
-_NOT_PARENTS = {"reject", "nestedUserQueue"}
-_WITHOUT_PARENT = {"specified", "default"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +21,10 @@ class Rule:
     parent: "Rule | None" = None
 
     @property
-    def terminal(self) -> bool:
-        """Whether this rule places, or refuses, every application, so that no rule after it is ever reached."""
-        own = self.name == "reject" or (self.create and self.name in {"user", "primaryGroup", "nestedUserQueue", "default"})
-        return own and (self.parent is None or self.parent.terminal)
+    def meant(self) -> PlacementRule:
+        """The rule as the core has it."""
+        above = self.parent.meant if self.parent is not None else None
+        return PlacementRule(self.name, self.create, self.queue if self.name == "default" else "", above)
 
 
 def read_policy(element: Element, warnings: list[str]) -> list[Rule] | None:
@@ -35,17 +35,19 @@ def read_policy(element: Element, warnings: list[str]) -> list[Rule] | None:
     if not rules:
         warnings.append(f"line {element.line}: queuePlacementPolicy has no rule and is ignored")
         return None
-    for rule in rules[:-1]:
-        if rule.terminal:
-            raise AllocationError(
-                rule.line, f"rule {rule.name!r} takes every application, so the rules after it are never reached"
-            )
-    if not rules[-1].terminal:
-        raise AllocationError(
-            rules[-1].line,
-            f"the last rule, {rules[-1].name!r}, may place nothing; end with one that always does, or with 'reject'",
-        )
+    try:
+        analyse([rule.meant for rule in rules], "queuePlacementPolicy")
+    except InvalidRules as error:
+        hadoop = "AllocationConfigurationException" + ("/IOException" if error.kind == "has-parent" else "")
+        raise AllocationError(_line(rules[error.index], error.depth), str(error), hadoop) from None
     return rules
+
+
+def _line(rule: Rule, depth: int) -> int:
+    for _ in range(depth):
+        assert rule.parent is not None
+        rule = rule.parent
+    return rule.line
 
 
 def _rule(element: Element, warnings: list[str]) -> Rule:
@@ -56,16 +58,5 @@ def _rule(element: Element, warnings: list[str]) -> Rule:
     if len(nested) > 1:
         warnings.append(f"line {element.line}: rule {name!r} has {len(nested)} parent rules; the last one counts")
     parent = _rule(nested[-1], warnings) if nested else None
-    if parent is not None:
-        if name in _WITHOUT_PARENT:
-            raise AllocationError(
-                element.line, f"rule {name!r} may not have a parent rule", "AllocationConfigurationException/IOException"
-            )
-        if parent.name in _NOT_PARENTS:
-            raise AllocationError(parent.line, f"rule {parent.name!r} may not be a parent rule")
-        if parent.name == name or (name == "nestedUserQueue" and parent.name == "user"):
-            raise AllocationError(parent.line, f"rule {parent.name!r} may not be the parent of {name!r}: they are of one type")
-    elif name == "nestedUserQueue":
-        raise AllocationError(element.line, "rule 'nestedUserQueue' needs a parent rule")
     create = element.attributes.get("create", "").strip().lower() in {"", "true"}
     return Rule(name, create, element.line, element.attributes.get("queue", "").strip(), parent)
