@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
+import aiohttp
 import pytest
 
-from cluster.control_plane import ControlPlane, ControlPlaneMissingError, build_binaries, cluster_tests_required
+from cluster.api_server import Server
+from cluster.control_plane import (
+    ControlPlane,
+    ControlPlaneMissingError,
+    build_binaries,
+    cluster_tests_required,
+    ssl_context,
+)
+from treadle.fakeapi import FakeApi
 
+NAMESPACES = (f"behaviour-{number}" for number in itertools.count())
 FIXTURES = {"control_plane", "fresh_control_plane", "control_plane_binaries"}
 
 
@@ -48,6 +60,33 @@ def fresh_control_plane(control_plane_binaries: None) -> Iterator[Callable[..., 
     yield start
     for plane in planes:
         plane.stop()
+
+
+@pytest.fixture(scope="session")
+def plane(control_plane: ControlPlane) -> ControlPlane:
+    control_plane.apply_crds()
+    return control_plane
+
+
+@pytest.fixture(params=["embedded", pytest.param("real", marks=pytest.mark.cluster)])
+async def server(request: pytest.FixtureRequest) -> AsyncIterator[Server]:
+    """A namespace of the embedded API server, and one of a real API server: every test runs against both."""
+    namespace = next(NAMESPACES)
+    if request.param == "real":
+        plane: ControlPlane = request.getfixturevalue("plane")
+        plane.create_namespace(namespace)
+        headers, connector = {"Authorization": f"Bearer {plane.token}"}, aiohttp.TCPConnector(ssl=ssl_context(plane.ca))
+        async with aiohttp.ClientSession(headers=headers, connector=connector) as session:
+            yield Server(session, plane.url, namespace)
+        for _ in range(5):  # aborted transports close their sockets in the next turns of the loop
+            await asyncio.sleep(0)
+        return
+    api = FakeApi(bookmark_seconds=0.05)
+    api.create("namespaces", {"metadata": {"name": namespace}})
+    url = await api.start()
+    async with aiohttp.ClientSession() as session:
+        yield Server(session, url, namespace)
+    await api.stop()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -2,123 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import itertools
-import json
-from collections.abc import AsyncIterator
-
-import aiohttp
 import pytest
 
-from cluster.control_plane import ControlPlane, ssl_context
-from treadle.fakeapi import FakeApi
+from cluster.api_server import JSON, MERGE, STRATEGIC, Server, budget, evict, running
 
-NAMESPACES = (f"behaviour-{number}" for number in itertools.count())
-JSON, MERGE, STRATEGIC = (f"application/{kind}-patch+json" for kind in ("json", "merge", "strategic-merge"))
 QUEUES = "/apis/treadle.dev/v1alpha1/queues"
 END = {"k8s.io/initial-events-end": "true"}
-
-
-class Watch:
-    """The events of one watch, one after the other, each within a deadline."""
-
-    def __init__(self, response: aiohttp.ClientResponse) -> None:
-        self.response = response
-
-    async def next(self) -> dict:
-        async with asyncio.timeout(30):
-            line = await self.response.content.readline()
-        assert line, "the watch ended"
-        return json.loads(line)
-
-    async def take(self, count: int) -> list[tuple[str, str]]:
-        events = [await self.next() for _ in range(count)]
-        return [(event["type"], event["object"]["metadata"]["name"]) for event in events]
-
-    async def ended(self) -> bool:
-        async with asyncio.timeout(30):
-            return await self.response.content.readline() == b""
-
-
-class Server:
-    """A server under test and a namespace of its own in it."""
-
-    def __init__(self, session: aiohttp.ClientSession, url: str, namespace: str) -> None:
-        self.session, self.url, self.namespace = session, url, namespace
-        self.pods = f"/api/v1/namespaces/{namespace}/pods"
-
-    async def call(
-        self, method: str, path: str, body: object = None, kind: str = "application/json", **params: str
-    ) -> tuple[int, dict]:
-        data = None if body is None else json.dumps(body)
-        async with self.session.request(
-            method, self.url + path, data=data, params=params, headers={"Content-Type": kind}
-        ) as answer:
-            return answer.status, await answer.json() if answer.content_type == "application/json" else {}
-
-    async def ok(self, method: str, path: str, body: object = None, kind: str = "application/json", **params: str) -> dict:
-        status, answer = await self.call(method, path, body, kind, **params)
-        assert status < 300, answer
-        return answer
-
-    async def pod(self, name: str, *, labels: dict | None = None, annotations: dict | None = None, **spec: object) -> dict:
-        body = {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": name, "labels": labels or {}, "annotations": annotations or {}},
-            "spec": {"containers": [{"name": "main", "image": "none"}], **spec},
-        }
-        return await self.ok("POST", self.pods, body)
-
-    async def bind(self, name: str, node: str = "somewhere", **metadata: object) -> tuple[int, dict]:
-        target = {"apiVersion": "v1", "kind": "Node", "name": node}
-        body = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name, **metadata}, "target": target}
-        return await self.call("POST", f"{self.pods}/{name}/binding", body)
-
-    async def get(self, name: str) -> dict:
-        return await self.ok("GET", f"{self.pods}/{name}")
-
-    async def set_status(self, path: str, status: dict) -> dict:
-        return await self.ok("PATCH", f"{path}/status", {"status": status}, MERGE)
-
-    async def version(self) -> str:
-        return (await self.ok("GET", self.pods))["metadata"]["resourceVersion"]
-
-    @contextlib.asynccontextmanager
-    async def watch(self, path: str = "", **params: str) -> AsyncIterator[Watch]:
-        params = {"watch": "1", "timeoutSeconds": "60"} | params
-        async with self.session.get(self.url + (path or self.pods), params=params) as response:
-            assert response.status == 200, await response.text()
-            yield Watch(response)
-            if response.connection is not None and response.connection.transport is not None:
-                response.connection.transport.abort()  # a farewell over TLS would outlive the loop of the test
-
-
-@pytest.fixture(scope="session")
-def plane(control_plane: ControlPlane) -> ControlPlane:
-    control_plane.apply_crds()
-    return control_plane
-
-
-@pytest.fixture(params=["embedded", pytest.param("real", marks=pytest.mark.cluster)])
-async def server(request: pytest.FixtureRequest) -> AsyncIterator[Server]:
-    namespace = next(NAMESPACES)
-    if request.param == "real":
-        plane: ControlPlane = request.getfixturevalue("plane")
-        plane.create_namespace(namespace)
-        headers, connector = {"Authorization": f"Bearer {plane.token}"}, aiohttp.TCPConnector(ssl=ssl_context(plane.ca))
-        async with aiohttp.ClientSession(headers=headers, connector=connector) as session:
-            yield Server(session, plane.url, namespace)
-        for _ in range(5):  # aborted transports close their sockets in the next turns of the loop
-            await asyncio.sleep(0)
-        return
-    api = FakeApi(bookmark_seconds=0.05)
-    api.create("namespaces", {"metadata": {"name": namespace}})
-    url = await api.start()
-    async with aiohttp.ClientSession() as session:
-        yield Server(session, url, namespace)
-    await api.stop()
 
 
 # -- create and get
@@ -628,27 +517,6 @@ async def test_a_finalizer_holds_an_object_until_it_is_taken_off(server: Server)
     assert held["metadata"]["deletionTimestamp"]
     await server.ok("PATCH", f"{path}/a", {"metadata": {"finalizers": None}}, MERGE)
     assert (await server.call("GET", f"{path}/a"))[0] == 404
-
-
-async def evict(server: Server, name: str, **options: object) -> tuple[int, dict]:
-    body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}, "deleteOptions": options}
-    return await server.call("POST", f"{server.pods}/{name}/eviction", body)
-
-
-async def running(server: Server, name: str, labels: dict) -> None:
-    await server.pod(name, labels=labels)
-    await server.bind(name)
-    await server.set_status(f"{server.pods}/{name}", {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]})
-
-
-async def budget(server: Server, allowed: int, observed: int = 1) -> str:
-    path = f"/apis/policy/v1/namespaces/{server.namespace}/poddisruptionbudgets"
-    await server.ok(
-        "POST", path, {"metadata": {"name": "pdb"}, "spec": {"minAvailable": 2, "selector": {"matchLabels": {"app": "x"}}}}
-    )
-    numbers = {"disruptionsAllowed": allowed, "currentHealthy": 2 + allowed, "desiredHealthy": 2, "expectedPods": 2 + allowed}
-    await server.set_status(f"{path}/pdb", {**numbers, "observedGeneration": observed})
-    return f"{path}/pdb"
 
 
 async def test_an_evicted_pod_is_deleted_with_a_condition_that_says_why(server: Server) -> None:
