@@ -1,23 +1,30 @@
-"""The policies fifo, fair and drf: who among siblings is served first.
+"""Scheduling policies: who among siblings is served first, what each one's share is, and what is left to ask for.
 
-Each turns a sibling (a queue or an application) into a key; the smallest key is served first. The order of the criteria is
-that of Hadoop's ``FifoPolicy``, ``FairSharePolicy`` and ``DominantResourceFairnessPolicy``. The last criterion is the name, so
-two siblings never tie.
+A policy is three things: ``compare`` orders siblings, ``shares`` divides what their queue has, ``headroom`` says what is left.
+``fifo``, ``fair`` and ``drf`` follow Hadoop's ``FifoPolicy``, ``FairSharePolicy`` and ``DominantResourceFairnessPolicy`` criterion by criterion; the
+last one is the name, so two siblings never tie. A policy of one's own is a class with a ``name`` and a ``compare``: whatever else it
+leaves out is as described here. ``register`` makes it known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cmp_to_key
 from typing import Any, Protocol
 
 from treadle.core.errors import InvalidSpec
-from treadle.core.resources import MEMORY, PODS, Vector
+from treadle.core.fair.amounts import f32, least, quotient, sign
+from treadle.core.fair.calculators import dominant, memory_only
+from treadle.core.fair.shares import fair_shares
+from treadle.core.resources import CPU, MEMORY, PODS, UNBOUNDED, Vector
 
 Key = tuple[Any, ...]
 INFINITE = float("inf")
 NEEDY = -1.0
 """Starts the key of a sibling below its minimum: before every share, which is never negative."""
+_WHOLE = float(1 << 24)
+_SPLIT = float((1 << 29) + 1)
 
 
 class Schedulable(Protocol):
@@ -32,6 +39,15 @@ class Schedulable(Protocol):
     minimum: Vector | None
 
 
+class Sharer(Schedulable, Protocol):
+    """One that gets a share."""
+
+    @property
+    def maximum(self) -> Vector | None:
+        """The most it may get of each type; None where there is no limit."""
+        ...
+
+
 @dataclass(slots=True)
 class Cluster:
     """What can be shared: totals, and for drf the types that count (not pods, and nothing the cluster has none of)."""
@@ -41,56 +57,143 @@ class Cluster:
     per: list[float] = field(default_factory=list)
 
     @staticmethod
-    def of(total: Sequence[int]) -> Cluster:
-        """Describe a cluster by its totals, one for each resource type."""
-        counted = tuple(position for position, value in enumerate(total) if value > 0 and position != PODS)
+    def of(total: Sequence[int], *, every: bool = False) -> Cluster:
+        """Describe a cluster by its totals, one for each resource type. With ``every`` types of which there is nothing count, as in Hadoop."""
+        counted = tuple(position for position, value in enumerate(total) if (every or value > 0) and position != PODS)
         per = [1.0 / value if value > 0 else 0.0 for value in total]
         return Cluster(list(total), counted, per)
 
 
 Ranker = Callable[[Schedulable], Key]
 """Gives a sibling its key, which ends with the sibling itself. The smallest key is served first; names keep siblings apart."""
+Compare = Callable[[Schedulable, Schedulable], int]
+"""Compares two siblings: negative if the first is served first."""
 
 
 class Policy(Protocol):
-    """How the children of a queue share. ``children`` names the policies that a child queue may have; None: no child queues."""
+    """How the children of a queue share.
+
+    Only ``name`` and ``compare`` have to be given. ``compare`` must be a total order but for siblings without weight.
+    """
 
     name: str
-    children: frozenset[str] | None
+
+    @property
+    def children(self) -> frozenset[str] | None:
+        """The names of the policies that child queues may have; None for a policy of leaf queues only."""
+        return None
+
+    def compare(self, cluster: Cluster) -> Compare:
+        """Return the function that orders siblings while the cluster is this one."""
+        ...
 
     def ranker(self, cluster: Cluster) -> Ranker:
-        """Return the function that gives siblings their keys while the cluster is this one."""
-        ...
+        """Return the function that gives siblings that want something the keys that order them as ``compare`` does."""
+        key = cmp_to_key(self.compare(cluster))
+        return lambda of: (key(of), of)
 
     def counts(self, cluster: Cluster) -> tuple[int, ...]:
-        """Return the resource types whose shares this policy distributes."""
-        ...
+        """Return the resource types whose shares this policy distributes by weight."""
+        return cluster.counted
+
+    def shares(
+        self, cluster: Cluster, total: Sequence[int], siblings: Sequence[Sharer], busy: Sequence[bool], before: Sequence[Vector]
+    ) -> list[Vector]:
+        """Return each sibling's share of ``total``. Those not ``busy`` get nothing; types that do not count stay as in ``before``."""
+        result = [list(vector) for vector in before]
+        for position in self.counts(cluster):
+            minima = [0 if of.minimum is None else of.minimum[position] for of in siblings]
+            maxima = [UNBOUNDED if of.maximum is None else of.maximum[position] for of in siblings]
+            found = fair_shares(total[position], [of.weight for of in siblings], minima, maxima, busy)
+            for vector, share in zip(result, found, strict=True):
+                vector[position] = share
+        return result
+
+    def headroom(self, cluster: Cluster, share: Sequence[int], usage: Sequence[int], available: Sequence[int]) -> Vector:
+        """Return what an application may still ask for: its queue's share and usage are given, and what limits and cluster leave."""
+        del cluster
+        left = [max(a - b, 0) for a, b in zip(share, usage, strict=True)]
+        return least(left, available)
+
+    def weigh(self, cluster: Cluster, one: Sequence[int], other: Sequence[int], *, single: bool = False) -> int:
+        """Compare two amounts, by memory unless said otherwise. ``single``: by the one type that matters most."""
+        del single
+        return memory_only(cluster.total, one, other)
+
+
+def _attributes(one: Schedulable, other: Schedulable) -> int:
+    if one.start != other.start:
+        return -1 if one.start < other.start else 1
+    return (one.name > other.name) - (one.name < other.name)
 
 
 def _over(value: float, weight: float) -> float:
     return value / weight if weight > 0 else (INFINITE if value > 0 else 0.0)
 
 
-class Fifo:
+class Fifo(Policy):
     """First come, first served: higher priority, then the earlier start. For the applications of a leaf only."""
 
     name = "fifo"
-    children: frozenset[str] | None = None
+
+    def compare(self, cluster: Cluster) -> Compare:  # noqa: ARG002 - one protocol for all policies
+        """Return the comparison of ``FifoPolicy``: priority, start, name."""
+        return lambda one, other: other.priority - one.priority or _attributes(one, other)
 
     def ranker(self, cluster: Cluster) -> Ranker:  # noqa: ARG002 - one protocol for all policies
         """Return a function that gives ``(-priority, start, name, sibling)``."""
         return lambda of: (-of.priority, of.start, of.name, of)
 
-    def counts(self, cluster: Cluster) -> tuple[int, ...]:
-        """Return every type: the first application has the whole share of its queue."""
-        return cluster.counted
+    def shares(
+        self, cluster: Cluster, total: Sequence[int], siblings: Sequence[Sharer], busy: Sequence[bool], before: Sequence[Vector]
+    ) -> list[Vector]:
+        """Return the whole of ``total`` for the earliest sibling, whatever its priority; the others keep what they have."""
+        del cluster, busy
+        result = [list(vector) for vector in before]
+        if siblings:
+            first = min(range(len(siblings)), key=lambda number: siblings[number].start)
+            result[first] = list(total)
+        return result
+
+    def headroom(self, cluster: Cluster, share: Sequence[int], usage: Sequence[int], available: Sequence[int]) -> Vector:
+        """Return what is left of the share's memory, and of the rest whatever is available."""
+        return _of_memory(cluster, share, usage, available)
 
 
-class Fair:
+class Fair(Policy):
     """Fair sharing of memory: those below their minimum share first, then the least usage for its weight."""
 
     name = "fair"
-    children: frozenset[str] | None = frozenset({"fair", "fifo"})
+
+    @property
+    def children(self) -> frozenset[str] | None:
+        """Every policy but drf, whose shares of the other types nobody would give it."""
+        return frozenset(POLICIES) - {"drf"}
+
+    def compare(self, cluster: Cluster) -> Compare:  # noqa: ARG002 - one protocol for all policies
+        """Return the comparison of ``FairSharePolicy``: demand at all, minimum share, usage over weight, start, name."""
+        return self._compare
+
+    @staticmethod
+    def _compare(one: Schedulable, other: Schedulable) -> int:
+        if not any(one.demand) and other.demand[MEMORY] > 0:
+            return 1
+        if not any(other.demand) and one.demand[MEMORY] > 0:
+            return -1
+        usage, others = one.usage[MEMORY], other.usage[MEMORY]
+        minimum = 0 if one.minimum is None else min(one.minimum[MEMORY], one.demand[MEMORY])
+        others_minimum = 0 if other.minimum is None else min(other.minimum[MEMORY], other.demand[MEMORY])
+        needy, other_needy = usage < minimum, others < others_minimum
+        if needy is not other_needy:
+            return -1 if needy else 1
+        order = sign(usage / max(minimum, 1) - others / max(others_minimum, 1)) if needy else 0
+        if order == 0:
+            weight, other_weight = one.weight, other.weight
+            if weight > 0 and other_weight > 0:
+                order = sign(usage / weight - others / other_weight)
+            else:
+                order = sign(usage - others) if weight == other_weight else sign(other_weight - weight)
+        return order or _attributes(one, other)
 
     def ranker(self, cluster: Cluster) -> Ranker:  # noqa: ARG002 - one protocol for all policies
         """Return a function that gives ``(not needy, usage over minimum, weightless, usage over weight, start, name, sibling)``."""
@@ -110,48 +213,163 @@ class Fair:
         """Return memory alone."""
         return (MEMORY,)
 
+    def headroom(self, cluster: Cluster, share: Sequence[int], usage: Sequence[int], available: Sequence[int]) -> Vector:
+        """Return what is left of the share's memory, and of the rest whatever is available."""
+        return _of_memory(cluster, share, usage, available)
 
-class Drf:
+
+def _of_memory(cluster: Cluster, share: Sequence[int], usage: Sequence[int], available: Sequence[int]) -> Vector:
+    del cluster
+    result = [0] * len(available)
+    result[MEMORY] = min(available[MEMORY], max(share[MEMORY] - usage[MEMORY], 0))
+    result[CPU] = available[CPU]
+    return result
+
+
+class Drf(Policy):
     """Dominant resource fairness: the largest fraction of any one resource, for its weight, decides."""
 
     name = "drf"
-    children: frozenset[str] | None = frozenset({"fair", "drf", "fifo"})
+
+    @property
+    def children(self) -> frozenset[str] | None:
+        """Every policy."""
+        return frozenset(POLICIES)
+
+    def compare(self, cluster: Cluster) -> Compare:
+        """Return the comparison of ``DominantResourceFairnessPolicy``: in double precision for two types, in single for any other number."""
+        rows = _two_rows if len(cluster.counted) == 2 else _many_rows
+        counted, total = cluster.counted, cluster.total
+        if not counted:
+            return _attributes
+
+        def compare(one: Schedulable, other: Schedulable) -> int:
+            mine, dominant_one = rows(one, counted, total)
+            theirs, dominant_other = rows(other, counted, total)
+            needy, other_needy = _needy(one, dominant_one), _needy(other, dominant_other)
+            if needy is not other_needy:
+                return -1 if needy else 1
+            single = rows is _many_rows
+            for (_, share, position), (_, other_share, other_position) in zip(mine, theirs, strict=True):
+                if needy:
+                    share = _of_minimum(one, position, single=single)  # noqa: PLW2901 - the other of the two measures
+                    other_share = _of_minimum(other, other_position, single=single)  # noqa: PLW2901
+                order = sign(share - other_share)
+                if order:
+                    return order
+            return _attributes(one, other)
+
+        return compare
 
     def ranker(self, cluster: Cluster) -> Ranker:
         """Return a function that gives ``(shares over weight by dominance, start, name, sibling)``; a needy one's key starts with -1 and its shares of the minimum."""
-        counted, per = cluster.counted, cluster.per
+        counted, total = cluster.counted, cluster.total
+        if len(counted) == 2:
+            return _ranker_of_two(counted, total)
 
-        def general(of: Schedulable) -> Key:
+        def key(of: Schedulable) -> Key:
             usage, weight, minimum = of.usage, of.weight, of.minimum
-            rows = sorted(((usage[position] * per[position], -position) for position in counted), reverse=True)
+            rows = []
+            for position in counted:
+                used = usage[position]
+                share = (used if used < _WHOLE else f32(used)) / f32(total[position])
+                wide = share * _SPLIT
+                rows.append((wide - (wide - share), -position))  # to single precision, without the price of a conversion
+            rows.sort(reverse=True)
             if minimum is not None and rows and usage[-rows[0][1]] < minimum[-rows[0][1]]:
-                return (NEEDY, *(_over(usage[-position], minimum[-position]) for _, position in rows), of.start, of.name, of)
-            return (*(_over(share, weight) for share, _ in rows), of.start, of.name, of)
+                ratios = (f32(_over(f32(usage[-at]), f32(minimum[-at]))) for _, at in rows)
+                return (NEEDY, *ratios, of.start, of.name, of)
+            if weight == 1.0:
+                return (*[share for share, _ in rows], of.start, of.name, of)
+            return (*[f32(_over(share, weight)) for share, _ in rows], of.start, of.name, of)
 
-        if len(counted) != 2:
-            return general
-        one, other = counted
-        per_one, per_other = per[one], per[other]
+        return key
 
-        def of_two(of: Schedulable) -> Key:
-            """The same for a cluster of two types, by far the commonest, without making lists."""
-            weight = of.weight
-            if weight <= 0 or of.minimum is not None:
-                return general(of)
-            usage = of.usage
-            high, low = usage[one] * per_one, usage[other] * per_other
-            if weight != 1.0:
-                high, low = high / weight, low / weight
-            return (high, low, of.start, of.name, of) if high >= low else (low, high, of.start, of.name, of)
+    def headroom(self, cluster: Cluster, share: Sequence[int], usage: Sequence[int], available: Sequence[int]) -> Vector:
+        """Return what is left of the share's memory and cpu; nothing is said of the other types."""
+        del cluster
+        result = [0] * len(available)
+        for position in (MEMORY, CPU):
+            result[position] = min(available[position], max(share[position] - usage[position], 0))
+        return result
 
-        return of_two
-
-    def counts(self, cluster: Cluster) -> tuple[int, ...]:
-        """Return every type that the cluster has, but pods."""
-        return cluster.counted
+    def weigh(self, cluster: Cluster, one: Sequence[int], other: Sequence[int], *, single: bool = False) -> int:
+        """Compare two amounts by their largest fractions of the cluster."""
+        return dominant(cluster.total, cluster.counted, one, other, single=single)
 
 
-POLICIES: dict[str, Policy] = {policy.name: policy for policy in (Fifo(), Fair(), Drf())}
+_Rows = list[tuple[float, float, int]]
+
+
+def _two_rows(of: Schedulable, counted: tuple[int, ...], total: Sequence[int]) -> tuple[_Rows, int]:
+    """Return (fraction of the cluster, the same for its weight, type) of both types, the dominant one first, and that type; memory where they tie."""
+    first, second = counted
+    one, other = quotient(of.usage[first], total[first]), quotient(of.usage[second], total[second])
+    rows = [(one, quotient(one, of.weight), first), (other, quotient(other, of.weight), second)]
+    return (rows[::-1], second) if other > one else (rows, first)
+
+
+def _many_rows(of: Schedulable, counted: tuple[int, ...], total: Sequence[int]) -> tuple[_Rows, int]:
+    """Return the same for any number of types, in single precision. With none of a type in the cluster the rows may not begin with the dominant one."""
+    rows = []
+    best = 0
+    for number, position in enumerate(counted):
+        fraction = f32(quotient(f32(of.usage[position]), f32(total[position])))
+        rows.append((fraction, f32(quotient(fraction, of.weight)), position))
+        if fraction > rows[best][0]:
+            best = number
+    return sorted(rows, key=cmp_to_key(_by_fraction)), counted[best]
+
+
+def _by_fraction(one: tuple[float, float, int], other: tuple[float, float, int]) -> int:
+    return sign(other[0] - one[0])
+
+
+def _needy(of: Schedulable, position: int) -> bool:
+    return of.minimum is not None and of.usage[position] < of.minimum[position]
+
+
+def _of_minimum(of: Schedulable, position: int, *, single: bool) -> float:
+    minimum = 0 if of.minimum is None else of.minimum[position]
+    if single:
+        return f32(quotient(f32(of.usage[position]), f32(minimum)))
+    return quotient(of.usage[position], minimum)
+
+
+def _ranker_of_two(counted: tuple[int, ...], total: Sequence[int]) -> Ranker:
+    """Return the ranker for a cluster of two types, by far the commonest, which makes no lists."""
+    one, other = counted
+    all_one, all_other = total[one], total[other]
+
+    def key(of: Schedulable) -> Key:
+        usage, weight, minimum = of.usage, of.weight, of.minimum
+        high, low = usage[one] / all_one, usage[other] / all_other
+        swapped = low > high
+        if minimum is not None:
+            first, second = (other, one) if swapped else (one, other)
+            if usage[first] < minimum[first]:
+                return (NEEDY, usage[first] / minimum[first], _over(usage[second], minimum[second]), of.start, of.name, of)
+        if weight != 1.0:
+            if weight <= 0:
+                return (INFINITE if high or low else 0.0, INFINITE if high and low else 0.0, of.start, of.name, of)
+            high, low = high / weight, low / weight
+        return (low, high, of.start, of.name, of) if swapped else (high, low, of.start, of.name, of)
+
+    return key
+
+
+POLICIES: dict[str, Policy] = {}
+
+
+def register(policy: Policy) -> None:
+    """Make a policy known under its name. Raises ``InvalidSpec`` if another one has that name already."""
+    known = POLICIES.setdefault(policy.name, policy)
+    if known is not policy and type(known) is not type(policy):
+        raise InvalidSpec(f"a scheduling policy {policy.name!r} is registered already; choose another name")
+
+
+for _policy in (Fifo(), Fair(), Drf()):
+    register(_policy)
 
 
 def policy_named(name: str) -> Policy:

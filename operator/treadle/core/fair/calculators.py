@@ -1,0 +1,49 @@
+"""How amounts of several types are compared: by memory alone, or by the largest fraction of the cluster.
+
+Hadoop's ``DefaultResourceCalculator`` and ``DominantResourceCalculator``.
+"""
+
+from collections.abc import Sequence
+
+from treadle.core.fair.amounts import f32, fits, quotient
+from treadle.core.resources import MEMORY
+
+
+def memory_only(total: Sequence[int], one: Sequence[int], other: Sequence[int]) -> int:
+    """Compare two amounts by their memory."""
+    del total
+    return (one[MEMORY] > other[MEMORY]) - (one[MEMORY] < other[MEMORY])
+
+
+def memory_ratio(one: Sequence[int], other: Sequence[int]) -> float:
+    """Return how many times the memory of ``other`` is in that of ``one``, in single precision; 0 for nothing of nothing."""
+    if not one[MEMORY] and not other[MEMORY]:
+        return 0.0
+    return f32(quotient(f32(one[MEMORY]), f32(other[MEMORY])))
+
+
+def dominant(
+    total: Sequence[int], counted: Sequence[int], one: Sequence[int], other: Sequence[int], *, single: bool = False
+) -> int:
+    """Compare two amounts by their largest fractions of ``total``; where those tie by the next ones, unless ``single``."""
+    mine, theirs = [one[position] for position in counted], [other[position] for position in counted]
+    if mine == theirs:
+        return 0
+    if not any(total[position] for position in counted):
+        return fits(theirs, mine) - fits(mine, theirs)
+    parts = [quotient(value, total[position]) for value, position in zip(mine, counted, strict=True)]
+    others = [quotient(value, total[position]) for value, position in zip(theirs, counted, strict=True)]
+    if single:
+        high, other_high = _largest(parts), _largest(others)
+        return (high > other_high) - (high < other_high)
+    for part, other_part in zip(sorted(parts, reverse=True), sorted(others, reverse=True), strict=True):
+        if part != other_part:
+            return 1 if part > other_part else -1
+    return 0
+
+
+def _largest(parts: list[float]) -> float:
+    best = parts[0]
+    for part in parts[1:]:
+        best = max(best, part)
+    return best

@@ -1,0 +1,31 @@
+"""The ends of containers and what they free."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.core.fair.amounts import take_from
+from treadle.core.offers.effects import Cause, Ended
+
+if TYPE_CHECKING:
+    from treadle.core.offers.nodes import Container
+    from treadle.core.offers.world import World
+
+
+def end(world: World, container: Container, cause: Cause) -> None:
+    """Take a container away from its application; its node keeps the room until it reports, if it was launched. Nothing happens the second time."""
+    attempt = container.owner
+    if container.ended or attempt.gone:
+        return
+    container.ended = True
+    attempt.containers.pop(container, None)
+    take_from(attempt.usage, container.demand)
+    for queue in attempt.queue.chain:
+        take_from(queue.usage, container.demand)
+    if container in attempt.marked:
+        attempt.marked.remove(container)
+        take_from(attempt.going, container.demand)
+    container.node.release(container, by_node=False)
+    container.node.reported.append(container)
+    world.effects.append(Ended(container, cause))
+    world.look()
