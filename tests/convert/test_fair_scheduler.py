@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from treadle.api.objects import parse
+from treadle.controllers import translate
 from treadle.convert.allocations import read
 from treadle.convert.errors import AllocationError
 from treadle.convert.objects import convert, properties
@@ -46,6 +47,7 @@ SITE = """<configuration>
   <property><name>yarn.nodemanager.something</name><value>1</value></property>
 </configuration>
 """
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 CASES = Path(__file__).resolve().parents[1] / "conformance" / "cases"
 
 
@@ -75,6 +77,20 @@ def test_the_classic_example_carries_over() -> None:
         {"rule": "nestedUserQueue", "create": True, "parent": {"rule": "secondaryGroup", "create": True}},
         {"rule": "default", "create": True, "queue": "root.dev-team.eng"},
     ]
+
+
+def test_the_classic_example_is_one_and_the_same_for_hadoop_and_for_us() -> None:
+    def meant(objects: list[dict[str, Any]]) -> dict[str, Any]:
+        models = [parse(one["kind"], one) for one in objects]
+        return {
+            model.metadata.name: translate.scheduler(model, ()) if model.kind == "Scheduler" else translate.queue(model)
+            for model in models
+        }
+
+    converted = convert(read((EXAMPLES / "fair-scheduler.xml").read_bytes()))
+
+    assert meant(converted.objects) == meant(list(yaml.safe_load_all((EXAMPLES / "classic.yaml").read_text())))
+    assert converted.notes == []
 
 
 def test_every_setting_without_a_counterpart_has_its_line() -> None:

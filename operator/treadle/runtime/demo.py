@@ -107,7 +107,7 @@ class Demo:
         made = examples.trace_nodes() if trace else [_classic_node(number) for number in range(1, 1 + CLASSIC_NODES)]
         for node in made:
             self.api.create("nodes", node)
-        for name in ("scheduler.yaml", "trace/queues.yaml" if trace else "queues.yaml"):
+        for name in ("scheduler.yaml", "trace/queues.yaml") if trace else ("classic.yaml",):
             for kind, document in examples.kinds_of_ours(name):
                 self.api.create(kind, document)
         self.api.store.collections["pods"].listeners.append(self.counts.see)
