@@ -88,6 +88,7 @@ def tree_of(core: Core, waiting: int = 50) -> dict[str, Any]:
             "policy": queue.policy.name,
             "state": queue.state,
             "leaf": queue.leaf,
+            "dynamic": queue.dynamic,
             "used_fraction": _fraction(queue.usage, state.cluster.total),
             "fair_fraction": _fraction(queue.fair_share, state.cluster.total),
             "steady_fraction": _fraction(queue.steady_share, state.cluster.total),
