@@ -148,6 +148,32 @@ def test_a_refused_list_of_rules_names_the_line_of_the_rule() -> None:
         read(xml)
 
 
+@pytest.mark.parametrize(
+    ("rules", "hadoop"),
+    [
+        ("<rule name='nestedUserQueue'><rule name='user'/></rule>", "AllocationConfigurationException/IOException"),
+        ("<rule name='primaryGroup'><rule name='primaryGroup'/></rule>", "AllocationConfigurationException/IOException"),
+        ("<rule name='reject'><rule name='user'/></rule>", "AllocationConfigurationException/IOException"),
+        ("<rule name='default'><rule name='user'/></rule>", "AllocationConfigurationException/IOException"),
+        ("<rule name='nestedUserQueue'><rule name='reject'/></rule>", "AllocationConfigurationException"),
+        ("<rule name='namespace'/>", "AllocationConfigurationException"),
+    ],
+)
+def test_rules_that_hadoop_refuses_are_refused_with_hadoops_error(rules: str, hadoop: str) -> None:
+    with pytest.raises(AllocationError) as error:
+        read(f"<allocations><queuePlacementPolicy>{rules}</queuePlacementPolicy></allocations>")
+    assert error.value.hadoop == hadoop
+
+
+def test_the_parent_rule_of_a_parent_rule_is_ignored_as_in_hadoop() -> None:
+    inner = "<rule name='primaryGroup'><rule name='default' queue='root.x'/></rule>"
+    found = read(f"<allocations><queuePlacementPolicy><rule name='user'>{inner}</rule></queuePlacementPolicy></allocations>")
+    (rule,) = found.rules or []
+    assert rule.parent is not None
+    assert (rule.parent.name, rule.parent.parent) == ("primaryGroup", None)
+    assert "its own parent rule is ignored" in found.warnings[0]
+
+
 def test_two_queues_that_would_have_one_name_are_refused() -> None:
     with pytest.raises(AllocationError, match=r"queues root.a_b and root.A-b would both be called root.a-b"):
         convert(read("<allocations><queue name='a_b'/><queue name='A-b'/></allocations>"))

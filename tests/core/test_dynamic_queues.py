@@ -230,6 +230,22 @@ def test_a_queue_deleted_while_in_use_goes_on_if_a_rule_would_make_it() -> None:
     assert queues(scenario.gone("p", "q").wait(10)) == {"root"}
 
 
+def test_a_parent_deleted_under_a_declared_child_goes_when_both_are_gone() -> None:
+    scenario = (
+        ruled(PlacementRule("specified"), PlacementRule("reject")).queue("root.a").queue("root.a.b").pod("p", "root.a.b", "b")
+    )
+    scenario.plan()
+    scenario.without_queue("root.a").pod("q", "root.a.c", "c")
+    assert len(scenario.plan()) == 1
+    assert the(scenario, "root.a").dynamic
+    assert not the(scenario, "root.a.b").dynamic
+
+    scenario.gone("q").wait(10)
+    assert queues(scenario) == {"root", "root.a", "root.a.b"}
+    scenario.gone("p").without_queue("root.a.b").plan()
+    assert queues(scenario) == {"root"}
+
+
 def test_a_stopped_parent_takes_no_new_child() -> None:
     scenario = ruled(*BELOW).queue("root.users", holds_queues=True, running=False).pod("p", user="ann")
     assert scenario.plan() == []

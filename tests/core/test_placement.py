@@ -197,6 +197,7 @@ INVALID: list[tuple[str, list[PlacementRule], str]] = [
     ("nested below one that makes nothing, alone", [nested(rule("primaryGroup", create=False))], "may place nothing"),
     ("specified with a parent", [rule("specified", parent=rule("primaryGroup")), rule("default")], "may not have a parent"),
     ("default with a parent", [rule("default", parent=rule("user"))], "may not have a parent"),
+    ("reject with a parent", [rule("specified"), rule("reject", parent=rule("user"))], "may not have a parent"),
     ("the same type above", [rule("primaryGroup", parent=rule("primaryGroup"))], "of one type"),
     ("a user above a user's", [nested(rule("user"))], "of one type"),
     ("no rules", [], "empty"),

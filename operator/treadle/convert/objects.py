@@ -150,8 +150,6 @@ def _rule(rule: PlacementRule, renamed: Mapping[str, str], notes: list[str]) -> 
             converted["queue"] = path
     if rule.parent is not None:
         converted["parent"] = _rule(rule.parent, renamed, notes)
-        if converted["parent"].pop("parent", None) is not None:
-            notes.append(f"rule {rule.name}: the parent rule of its parent rule has no counterpart")
     return converted
 
 

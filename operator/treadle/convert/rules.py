@@ -38,7 +38,7 @@ def read_policy(element: Element, warnings: list[str]) -> list[Rule] | None:
     try:
         analyse([rule.meant for rule in rules], "queuePlacementPolicy")
     except InvalidRules as error:
-        hadoop = "AllocationConfigurationException" + ("/IOException" if error.kind == "has-parent" else "")
+        hadoop = "AllocationConfigurationException" + ("/IOException" if error.kind in {"has-parent", "same-type"} else "")
         raise AllocationError(_line(rules[error.index], error.depth), str(error), hadoop) from None
     return rules
 
@@ -50,13 +50,16 @@ def _line(rule: Rule, depth: int) -> int:
     return rule.line
 
 
-def _rule(element: Element, warnings: list[str]) -> Rule:
+def _rule(element: Element, warnings: list[str], *, above: bool = False) -> Rule:
+    """Read a rule and, unless it is one itself, its parent rule: Hadoop ignores the parent rule of a parent rule."""
     name = element.attributes.get("name", "")
     if name not in RULES:
         raise AllocationError(element.line, f"rule {name!r} is not known; allowed are {', '.join(RULES)}")
     nested = [child for child in element.children if child.tag == "rule"]
     if len(nested) > 1:
         warnings.append(f"line {element.line}: rule {name!r} has {len(nested)} parent rules; the last one counts")
-    parent = _rule(nested[-1], warnings) if nested else None
+    if nested and above:
+        warnings.append(f"line {element.line}: rule {name!r} is a parent rule; its own parent rule is ignored")
+    parent = _rule(nested[-1], warnings, above=True) if nested and not above else None
     create = element.attributes.get("create", "").strip().lower() in {"", "true"}
     return Rule(name, create, element.line, element.attributes.get("queue", "").strip(), parent)

@@ -66,6 +66,8 @@ def _tree(state: State) -> list[str]:
         if total != queue.usage:
             problems.append(f"queue {queue.path}: usage {queue.usage}, its children sum to {total}")
         problems += _order(queue)
+        if queue.dynamic and not children and queue not in state.tree.idle:
+            problems.append(f"queue {queue.path} was made by a rule, is empty, and nothing will remove it")
     return problems
 
 

@@ -28,7 +28,7 @@ RULES: Final = (
 )
 _SYNONYMS: Final = {"secondaryGroupExistingQueue": "secondaryGroup"}
 _NEVER_PARENTS: Final = frozenset({"reject", "nestedUserQueue"})
-_WITHOUT_PARENT: Final = frozenset({"specified", "default"})
+_WITHOUT_PARENT: Final = frozenset({"specified", "default", "reject"})
 _NEVER_LAST: Final = frozenset({"specified", "secondaryGroup"})
 
 
@@ -160,7 +160,7 @@ def _check(rule: PlacementRule, index: int, depth: int, where: str) -> None:
     _check(parent, index, depth + 1, f"{where}.parent")
     if name in _WITHOUT_PARENT:
         raise InvalidRules(
-            "has-parent", index, depth, f"{where}.parent: {rule.name!r} names a whole path and may not have a parent rule"
+            "has-parent", index, depth, f"{where}.parent: {rule.name!r} places below nothing and may not have a parent rule"
         )
     if parent.name in _NEVER_PARENTS:
         raise InvalidRules("parent", index, depth + 1, f"{where}.parent.rule: {parent.name!r} may not be a parent rule")

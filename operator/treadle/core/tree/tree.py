@@ -127,7 +127,7 @@ class QueueTree:
             if most is not None and most.percent is None and limit.percent is None and limit.value > most.value:
                 raise InvalidSpec(f"minResources: {resource} is {limit.value}, over maxResources, which allows {most.value}")
         if spec.path != ROOT:
-            if parent is None or parent.dynamic:
+            if parent is None or (parent.dynamic and known is None):
                 raise _Refused("NoParent", f"the parent queue {spec.parent} does not exist")
             if parent.applications:
                 held = _counted(len(parent.applications), "application")
@@ -257,6 +257,8 @@ class QueueTree:
         else:
             del queue.parent.children[queue.path]
             del self.queues[queue.path]
+            if queue.parent.dynamic and not queue.parent.children:
+                self.idle[queue.parent] = float("-inf")
 
     def drained(self, queue: Queue) -> None:
         """Take note that an application left: a queue that was deleted may go now, a child that waits for its parent may come."""
