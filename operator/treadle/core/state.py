@@ -124,13 +124,13 @@ class State:
         self.nodes.widen()
         extend(self.cluster.total, width)
         for queue in self.tree.queues.values():
-            for vector in (queue.usage, queue.demand, queue.pending, queue.fair_share, queue.steady_share):
+            for vector in (queue.usage, queue.demand, queue.pending, queue.fair_share, queue.steady_share, queue.instant_share):
                 extend(vector, width)
             extend(queue.maximum, width, UNBOUNDED)
             if queue.minimum is not None:
                 extend(queue.minimum, width)
         for application in self.applications.values():
-            for vector in (application.usage, application.demand, application.fair_share):
+            for vector in (application.usage, application.demand, application.fair_share, application.instant_share):
                 extend(vector, width)
         self.cluster_changed = True
         self.updated = float("-inf")

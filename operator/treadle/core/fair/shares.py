@@ -14,10 +14,11 @@ import numpy as np
 from treadle.core.resources import UNBOUNDED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
+LARGEST_EXPONENT = 255
 HALVINGS = 25
 """``ComputeFairShares.COMPUTE_FAIR_SHARES_ITERATIONS``."""
 
@@ -46,35 +47,31 @@ def grouped_shares(
     maxima: NDArray[np.int64],
     active: NDArray[np.bool_],
 ) -> NDArray[np.int64]:
-    """Return the share of every sibling; ``group[i]`` is the row in ``totals`` of what sibling i shares.
+    """Return the share of every sibling; ``group[i]`` is the row in ``totals`` of what sibling i shares, in ascending order.
 
     A sibling with no maximum, or an inactive one, has a fixed share of 0; one without weight is fixed at its minimum.
     """
     groups = len(totals)
     fixed = (maxima <= 0) | ~active | (weights <= 0)
     shares = np.where((maxima > 0) & active & (weights <= 0), np.maximum(minima, 0), 0).astype(np.int64)
-    taken = _sums(group, shares, groups)
+    taken = _Sums(group, groups).of(shares)
     free = np.flatnonzero(~fixed)
     if not len(free):
         return shares
     where, weight = group[free], weights[free]
+    sums = _Sums(where, groups)
     low_bound, high_bound = minima[free].astype(np.float64), maxima[free].astype(np.float64)
-    target = np.minimum(_sums(where, maxima[free], groups), np.maximum(0, totals - taken))
+    target = np.minimum(sums.of(maxima[free]), np.maximum(0, totals - taken))
 
     def at(ratio: NDArray[np.float64]) -> NDArray[np.int64]:
         return np.minimum(np.maximum(weight * ratio[where], low_bound), high_bound).astype(np.int64)
 
-    high = np.ones(groups)
-    while True:
-        short = _sums(where, at(high), groups) < target
-        if not short.any():
-            break
-        high[short] *= 2
+    high = _doubled(lambda ratio: sums.of(at(ratio)) >= target, groups)
     low = np.zeros(groups)
     exact = np.zeros(groups, dtype=np.bool_)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        used = _sums(where, at(middle), groups)
+        used = sums.of(at(middle))
         below = used < target
         low = np.where(below & ~exact, middle, low)
         high = np.where(~below & ~exact, middle, high)
@@ -85,10 +82,33 @@ def grouped_shares(
     return shares
 
 
-def _sums(group: NDArray[np.int64], values: NDArray[np.int64], groups: int) -> NDArray[np.int64]:
-    """Return the sum of each group, held at ``UNBOUNDED`` as Hadoop's saturating sums are held at the largest long."""
-    exact = np.bincount(group, weights=values.astype(np.float64), minlength=groups)
-    sums = np.zeros(groups, dtype=np.int64)
-    capped = np.minimum(values, UNBOUNDED // max(1, len(values)))
-    np.add.at(sums, group, capped)
-    return np.where(exact >= UNBOUNDED, UNBOUNDED, sums)
+def _doubled(enough: Callable[[NDArray[np.float64]], NDArray[np.bool_]], groups: int) -> NDArray[np.float64]:
+    """Return for each group the smallest power of two that is enough: where Hadoop's doubling ends, found by halving the exponent."""
+    low, high = np.full(groups, -1), np.full(groups, LARGEST_EXPONENT)
+    while (open_ := high - low > 1).any():
+        middle = (low + high) // 2
+        found = enough(np.exp2(middle))
+        high = np.where(open_ & found, middle, high)
+        low = np.where(open_ & ~found, middle, low)
+    result: NDArray[np.float64] = np.exp2(high)
+    return result
+
+
+class _Sums:
+    """Sums the values of each group, held at ``UNBOUNDED`` as Hadoop's saturating sums are held at the largest long."""
+
+    def __init__(self, group: NDArray[np.int64], groups: int) -> None:
+        self._starts = np.flatnonzero(np.diff(group, prepend=-1))
+        self._present = group[self._starts]
+        self._groups = groups
+
+    def of(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        sums = np.zeros(self._groups, dtype=np.int64)
+        if not len(values):
+            return sums
+        sums[self._present] = np.add.reduceat(values, self._starts)
+        if int(values.max()) > UNBOUNDED // len(values):  # the integers may have wrapped around: floats say where
+            rough = np.zeros(self._groups)
+            rough[self._present] = np.add.reduceat(values.astype(np.float64), self._starts)
+            sums[rough >= UNBOUNDED] = UNBOUNDED
+        return sums

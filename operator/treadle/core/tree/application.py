@@ -51,7 +51,7 @@ class Application:
     """A set of pods that share as one: explicit (an Application object), or implied by the pods' labels or owner.
 
     ``queue`` is None while it has no queue to be in; ``wait`` then says why. ``chain`` is the queues from the leaf to the root.
-    ``ledgers`` are the usage vectors of the application and its chain: what a placement is added to,
+    ``busy``: it may run. ``ledgers`` are the usage vectors of the application and its chain: what a placement is added to,
     ``limiting`` those of the chain that have a maximum.
     """
 
@@ -59,11 +59,13 @@ class Application:
         "active",
         "allocated",
         "asks",
+        "busy",
         "chain",
         "demand",
         "explicit",
         "fair_share",
         "id",
+        "instant_share",
         "key",
         "ledgers",
         "limiting",
@@ -101,6 +103,8 @@ class Application:
         self.limiting: tuple[Queue, ...] = ()
         self.demand: Vector = [0] * width
         self.fair_share: Vector = [0] * width
+        self.instant_share: Vector = [0] * width
+        self.busy = True
         self.allocated = 0
         self.asks: dict[tuple[int, int, bool], Ask] = {}
         self.order: list[Ask] = []

@@ -19,7 +19,8 @@ class Queue:
     something to place. Entries are keys, which end with the child; one is valid while it is the child's own ``key``, and others are
     thrown away when they surface.
     ``rank`` gives children their keys, by the policy and for the present cluster.
-    ``demand``, ``pending``, ``running`` and ``accepted`` applications, ``waiting_pods`` and the shares are as of the last update pass.
+    ``demand``, ``pending``, ``running`` and ``accepted`` applications, ``waiting_pods``, the shares and whether it is ``busy`` (an
+    application below may run) are as of the last update pass.
     ``active`` counts such children, so that an idle or blocked subtree costs nothing.
     ``defined``: it takes new applications, which a queue that was deleted while in use does not. ``dynamic``: a placement rule made it,
     nobody defined it, and it goes when it has been idle for a while.
@@ -30,12 +31,14 @@ class Queue:
         "active",
         "applications",
         "blocked",
+        "busy",
         "children",
         "defined",
         "demand",
         "dynamic",
         "fair_share",
         "heap",
+        "instant_share",
         "key",
         "limited",
         "maximum",
@@ -67,6 +70,8 @@ class Queue:
         self.running = self.accepted = self.waiting_pods = 0
         self.fair_share: Vector = [0] * width
         self.steady_share: Vector = [0] * width
+        self.instant_share: Vector = [0] * width
+        self.busy = False
         self.minimum: Vector | None = None
         self.maximum: Vector = [UNBOUNDED] * width
         self.limited = False
