@@ -157,6 +157,13 @@ def test_a_running_application_moves_when_another_queue_is_asked_for_and_stays_w
     assert queue_of(scenario) == "root.b"
 
 
+def test_a_running_application_that_gets_another_user_stays_in_its_queue() -> None:
+    scenario = ruled().pod("p", user="ann")
+    scenario.confirm(scenario.plan()).tell(ApplicationSeen(ApplicationSpec("ns/app", user="bob")))
+    scenario.plan()
+    assert (queue_of(scenario), scenario.core.state.applications["ns/app"].user) == ("root.ann", "bob")
+
+
 def test_groups_place_in_their_order_and_a_user_without_any_goes_on_to_the_next_rule() -> None:
     rules = (
         PlacementRule("primaryGroup", create=False),

@@ -94,7 +94,7 @@ def _stays(state: State, application: Application, request: Request, held: str) 
     if current is not None and (state.tree.queues.get(current.path) is not current or not current.leaf):
         current = None
     before = state.placed.get(application.id)
-    if before is not None and before != request and application.allocated:
+    if before is not None and before.queue != request.queue and application.allocated:
         return None
     if current is not None and held in {"", current.path}:
         return current

@@ -233,7 +233,7 @@ function drawQueue(row, path, queue, totals) {
   attribute(row.fold, "aria-expanded", !view.folded.has(path));
   say(row.state, queue.state === "Running" ? "" : queue.state);
   row.state.hidden = queue.state === "Running";
-  say(row.about, path === "root" ? queue.policy : `weight ${trim(queue.weight)} · ${queue.policy}`);
+  say(row.about, path === "root" ? queue.policy : `weight ${trim(queue.weight)} · ${queue.policy}${queue.dynamic ? " · made by a rule" : ""}`);
 
   const root = path === "root";
   const used = percent(has.used, total);
