@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from math import ceil, isnan
 from struct import Struct
 
-from treadle.core.resources import Vector
+from treadle.core.resources import CPU, MEMORY, Vector
 
 _FLOAT = Struct("f")
 _EXACT = 1 << 24
@@ -53,6 +53,14 @@ def minus(one: Sequence[int], other: Sequence[int]) -> Vector:
 def beyond(one: Sequence[int], other: Sequence[int]) -> Vector:
     """Return what ``one`` has over ``other``, zero where it has not more."""
     return [max(a - b, 0) for a, b in zip(one, other, strict=True)]
+
+
+def loosely_beyond(one: Sequence[int], other: Sequence[int]) -> Vector:
+    """Return the same as Hadoop's ``subtractFromNonNegative``: only memory and cpu stop at zero, other types go below."""
+    result = [a - b for a, b in zip(one, other, strict=True)]
+    for position in (MEMORY, CPU):
+        result[position] = max(result[position], 0)
+    return result
 
 
 def least(one: Sequence[int], other: Sequence[int]) -> Vector:

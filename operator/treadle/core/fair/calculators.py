@@ -25,25 +25,22 @@ def memory_ratio(one: Sequence[int], other: Sequence[int]) -> float:
 def dominant(
     total: Sequence[int], counted: Sequence[int], one: Sequence[int], other: Sequence[int], *, single: bool = False
 ) -> int:
-    """Compare two amounts by their largest fractions of ``total``; where those tie by the next ones, unless ``single``."""
+    """Compare two amounts by their largest fractions of ``total``; where those tie by the next ones, unless ``single``.
+
+    A type of which there is nothing in the cluster is passed over; if there is nothing at all, the amounts themselves are compared.
+    """
     mine, theirs = [one[position] for position in counted], [other[position] for position in counted]
     if mine == theirs:
         return 0
-    if not any(total[position] for position in counted):
+    real = [position for position in counted if total[position]]
+    if not real:
         return fits(theirs, mine) - fits(mine, theirs)
-    parts = [quotient(value, total[position]) for value, position in zip(mine, counted, strict=True)]
-    others = [quotient(value, total[position]) for value, position in zip(theirs, counted, strict=True)]
+    parts = [one[position] / total[position] for position in real]
+    others = [other[position] / total[position] for position in real]
     if single:
-        high, other_high = _largest(parts), _largest(others)
+        high, other_high = max(0.0, *parts), max(0.0, *others)
         return (high > other_high) - (high < other_high)
     for part, other_part in zip(sorted(parts, reverse=True), sorted(others, reverse=True), strict=True):
         if part != other_part:
             return 1 if part > other_part else -1
     return 0
-
-
-def _largest(parts: list[float]) -> float:
-    best = parts[0]
-    for part in parts[1:]:
-        best = max(best, part)
-    return best

@@ -14,7 +14,7 @@ from functools import cmp_to_key
 from typing import Any, Protocol
 
 from treadle.core.errors import InvalidSpec
-from treadle.core.fair.amounts import f32, least, quotient, sign
+from treadle.core.fair.amounts import beyond, f32, least, loosely_beyond, quotient, sign
 from treadle.core.fair.calculators import dominant, memory_only
 from treadle.core.fair.shares import fair_shares
 from treadle.core.resources import CPU, MEMORY, PODS, UNBOUNDED, Vector
@@ -55,13 +55,19 @@ class Cluster:
     total: Vector
     counted: tuple[int, ...] = field(default=())
     per: list[float] = field(default_factory=list)
+    loose: bool = False
+    """Whether differences of amounts stop at zero in memory and cpu only, as Hadoop's do."""
 
     @staticmethod
     def of(total: Sequence[int], *, every: bool = False) -> Cluster:
-        """Describe a cluster by its totals, one for each resource type. With ``every`` types of which there is nothing count, as in Hadoop."""
+        """Describe a cluster by its totals, one for each resource type. With ``every`` it is done as in Hadoop: types of which there is nothing count, and differences are ``loose``."""
         counted = tuple(position for position, value in enumerate(total) if (every or value > 0) and position != PODS)
         per = [1.0 / value if value > 0 else 0.0 for value in total]
-        return Cluster(list(total), counted, per)
+        return Cluster(list(total), counted, per, every)
+
+    def over(self, one: Sequence[int], other: Sequence[int]) -> Vector:
+        """Return what one amount has over another."""
+        return loosely_beyond(one, other) if self.loose else beyond(one, other)
 
 
 Ranker = Callable[[Schedulable], Key]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from treadle.core.fair.amounts import beyond, f32, least, minus, plus, scaled
+from treadle.core.fair.amounts import f32, least, minus, plus, scaled
 from treadle.core.fair.policies import Cluster, Policy, Schedulable
 from treadle.core.resources import CPU, MEMORY, Vector
 
@@ -71,16 +71,16 @@ def short_of_share(application: Hungry, leaf: Leaf, cluster: Cluster, now: float
     if not starved:
         application.share_met_at = now
     if starved and leaf.fair_share_timeout is not None and now - application.share_met_at >= leaf.fair_share_timeout:
-        application.short_of_share = beyond(wanted, application.usage)
+        application.short_of_share = cluster.over(wanted, application.usage)
     else:
         application.short_of_share = [0] * len(wanted)
     return application.short_of_share
 
 
-def short_of_minimum(leaf: Leaf, now: float) -> Vector:
+def short_of_minimum(leaf: Leaf, cluster: Cluster, now: float) -> Vector:
     """Return what a leaf lacks to its minimum share, or to its demand if that is less, since the timeout or longer; zeros if nothing."""
     minimum = leaf.minimum if leaf.minimum is not None else [0] * len(leaf.usage)
-    lack = beyond(least(minimum, leaf.demand), leaf.usage)
+    lack = cluster.over(least(minimum, leaf.demand), leaf.usage)
     if not any(lack):
         leaf.minimum_met_at = now
     if leaf.min_share_timeout is None or now - leaf.minimum_met_at < leaf.min_share_timeout:
@@ -102,17 +102,17 @@ def find_starved(leaf: Leaf, candidates: Iterable[Hungry], cluster: Cluster, now
             break
         found.append(application)
         lacking = plus(lacking, short)
-    left = beyond(short_of_minimum(leaf, now), lacking)
+    left = cluster.over(short_of_minimum(leaf, cluster, now), lacking)
     for application in candidates:
         if not any(left):
             application.short_of_minimum = [0] * len(left)
             continue
-        need = beyond(minus(application.demand, application.usage), application.short_of_share)
+        need = cluster.over(minus(application.demand, application.usage), application.short_of_share)
         if leaf.policy.weigh(cluster, need, left) > 0:
             # Hadoop keeps what the need has over the rest of the minimum, not that rest.
-            need, left = beyond(need, left), [0] * len(left)
+            need, left = cluster.over(need, left), [0] * len(left)
         else:
-            left = beyond(left, need)
+            left = cluster.over(left, need)
         application.short_of_minimum = need
         found.append(application)
     return found

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from treadle.core.fair.amounts import add_to, beyond, fits, minus
+from treadle.core.fair.amounts import add_to, fits, minus
 from treadle.core.fair.policies import Cluster, Policy
 from treadle.core.fair.starvation import below_share
 from treadle.core.resources import Vector
@@ -113,8 +113,3 @@ def pick_best(
             if not most_masters:
                 break
     return best
-
-
-def room_of(free: Sequence[int], held: Sequence[int], promised: Sequence[int]) -> Vector:
-    """Return what is free on a node beyond what is held or promised there."""
-    return beyond(beyond(free, held), promised)

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from treadle.core.fair.amounts import add_to, least, minus, plus, take_from
-from treadle.core.fair.victims import room_of
+from treadle.core.fair.amounts import add_to, least, loosely_beyond, minus, plus, take_from
 from treadle.core.offers.requests import Key
 from treadle.core.resources import Vector
 
@@ -130,8 +129,9 @@ class NodeManager:
         promised = [0] * len(self.total)
         for amount in self.promised.values():
             add_to(promised, amount)
-        held = self.hold.demand if self.hold is not None else [0] * len(self.total)
-        return room_of(self.free, held, promised)
+        if self.hold is not None:
+            add_to(promised, self.hold.demand)
+        return loosely_beyond(self.free, promised)
 
     def candidates(self) -> list[Container]:
         """Return the containers that might be taken, in the node's order but masters last."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
-from treadle.core.fair.amounts import add_to, beyond, fits, scaled
+from treadle.core.fair.amounts import add_to, fits, loosely_beyond, scaled
 from treadle.core.fair.calculators import memory_ratio
 from treadle.core.fair.orders import Heap, tree_order
 from treadle.core.fair.starvation import find_starved, is_starved, starvation, wants, worth_looking
@@ -134,7 +134,7 @@ class Preemption:
                 whole = fit >= ask.count
                 count = ask.count if whole else fit
                 result.append((ask if whole else Ask(ask.place, ask.demand, fit), count))
-                lacking = beyond(lacking, scaled(ask.demand, count))
+                lacking = loosely_beyond(lacking, scaled(ask.demand, count))
         return result
 
     def _visit(self, seen: set[str], place: str) -> bool:
@@ -167,4 +167,4 @@ def serve_promised(world: World, node: NodeManager) -> None:
             found = assign_attempt(world, attempt, node)
             if not found or len(found) != len(left):
                 break
-            left = beyond(left, found)
+            left = loosely_beyond(left, found)

@@ -1,0 +1,17 @@
+"""Every case of FairScheduler, decision by decision: our driver answers what Hadoop answered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from conformance.replay import answer, comparable, differences
+
+
+def test_we_decide_as_hadoop_did(conformance_case: tuple[str, Any]) -> None:
+    suite, case = conformance_case
+    if isinstance(case, int):
+        pytest.skip(f"{suite}: {case} cases are of a kind that is not built")
+    found = differences(comparable(case["expect"]), comparable(answer(case)))
+    assert not found, "\n".join(found)
