@@ -127,7 +127,7 @@ class QueueTree:
             if most is not None and most.percent is None and limit.percent is None and limit.value > most.value:
                 raise InvalidSpec(f"minResources: {resource} is {limit.value}, over maxResources, which allows {most.value}")
         if spec.path != ROOT:
-            if parent is None or (parent.dynamic and known is None):
+            if parent is None or (parent.dynamic and (known is None or known.dynamic)):
                 raise _Refused("NoParent", f"the parent queue {spec.parent} does not exist")
             if parent.applications:
                 held = _counted(len(parent.applications), "application")
