@@ -145,6 +145,9 @@ def _by_rules(state: State, rules: Rules, application: Application, request: Req
 
 def _allowed(state: State, application: Application, queue: Queue, path: str) -> Queue | Wait:
     """Return the queue if the application's user may submit to it: ``queue`` is the one of ``path``, or the nearest above it."""
+    root = state.tree.root.spec
+    if root.submit is None or root.administer is None:
+        return queue  # open to everybody, as most trees are: nobody further down need be asked
     groups = state.groups.get(application.id, ())
     if may_submit(queue, application.user, groups):
         return queue
