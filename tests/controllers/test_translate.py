@@ -97,6 +97,8 @@ def test_every_setting_of_the_scheduler_is_told() -> None:
             "defaultMinSharePreemptionTimeout": "5s",
             "defaultFairSharePreemptionTimeout": "6s",
             "defaultFairSharePreemptionThreshold": "0.6",
+            "deleteBlockedVictims": True,
+            "holdTimeout": "7s",
         }
     ).fair
     told = {one.name: getattr(found, one.name) for one in fields(FairSettings)}
