@@ -52,7 +52,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+def pytest_runtest_makereport(item: pytest.Item) -> Any:
     report = yield
     case = getattr(item, "callspec", None) and item.callspec.params.get("conformance_case")
     if case and (report.when == "call" or report.outcome != "passed"):

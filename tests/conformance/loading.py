@@ -145,7 +145,7 @@ def _settings(found: AllocationFile, site: Mapping[str, str], case: Mapping[str,
         utilization_threshold=number("preemption.cluster-utilization-threshold", 0.8),
         wait_before_kill=float(site.get(FAIR + "waitTimeBeforeKill", 15000)),
         wait_before_next_check=float(site.get(FAIR + "waitTimeBeforeNextStarvationCheck", 10000)),
-        heartbeat=float(site.get("yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", 1000)),
+        heartbeat=0.0,  # Hadoop makes its preemption thread before it has read the interval
         master_preemption=_flag(site, "am.preemption", True),
         master_preemption_of={
             key.removeprefix(prefix): value.strip().lower() == "true" for key, value in site.items() if key.startswith(prefix)

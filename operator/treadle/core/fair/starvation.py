@@ -6,7 +6,7 @@ lacks to the part of its fair share that the leaf's threshold names, and what it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from treadle.core.fair.amounts import f32, least, minus, plus, scaled
@@ -88,19 +88,22 @@ def short_of_minimum(leaf: Leaf, cluster: Cluster, now: float) -> Vector:
     return lack
 
 
-def find_starved(leaf: Leaf, candidates: Iterable[Hungry], cluster: Cluster, now: float) -> list[Hungry]:
-    """Return who of a leaf is starved, in the order in which Hadoop notes it; one may come twice.
+def find_starved(
+    leaf: Leaf, candidates: Iterable[Hungry], cluster: Cluster, now: float, *, remainder: bool = True
+) -> Iterator[Hungry]:
+    """Yield who of a leaf is starved, each at the moment when Hadoop notes it, before the amounts of the next are known; one may come twice.
 
     ``candidates`` want more and are due for a check, in the leaf's order. The first that is not short of its share ends the search.
+    One that needs more than is left of the leaf's lack of minimum is noted with that rest; with ``remainder``, as in Hadoop, with what
+    its need has over that rest, which may be more than the leaf is owed.
     """
-    found: list[Hungry] = []
     lacking = [0] * len(leaf.usage)
     candidates = list(candidates)
     for application in candidates:
         short = short_of_share(application, leaf, cluster, now)
         if not any(short):
             break
-        found.append(application)
+        yield application
         lacking = plus(lacking, short)
     left = cluster.over(short_of_minimum(leaf, cluster, now), lacking)
     for application in candidates:
@@ -109,13 +112,11 @@ def find_starved(leaf: Leaf, candidates: Iterable[Hungry], cluster: Cluster, now
             continue
         need = cluster.over(minus(application.demand, application.usage), application.short_of_share)
         if leaf.policy.weigh(cluster, need, left) > 0:
-            # Hadoop keeps what the need has over the rest of the minimum, not that rest.
-            need, left = cluster.over(need, left), [0] * len(left)
+            need, left = cluster.over(need, left) if remainder else least(need, left), [0] * len(left)
         else:
             left = cluster.over(left, need)
         application.short_of_minimum = need
-        found.append(application)
-    return found
+        yield application
 
 
 def starvation(application: Hungry) -> Vector:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from treadle.core.errors import InvalidSpec
-from treadle.core.fair.amounts import add_to, fits, least, minus, scaled, take_from
+from treadle.core.fair.amounts import add_to, fits, least, loosely_beyond, minus, scaled, take_from
 from treadle.core.fair.instant import update_demands, update_instant_shares
 from treadle.core.fair.policies import Cluster
 from treadle.core.model import FairSettings, PlacementRule, QueueSpec
@@ -263,8 +263,7 @@ class OfferDriver:
         queue = attempt.queue
         left = minus(world.cluster.total, world.allocated)
         for node in attempt.blacklisted_nodes:
-            if world.nodes.get(node.name) is node:
-                left = [max(one - other, 0) for one, other in zip(left, node.free, strict=True)]
+            left = loosely_beyond(left, node.free)
         left = least(left, minus(queue.maximum, queue.usage))
         return queue.policy.headroom(world.cluster, queue.fair_share, queue.usage, left)
 
