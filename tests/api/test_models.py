@@ -231,7 +231,7 @@ def test_a_status_of_another_version_does_not_spoil_the_object():
         (queue(state="Stopped", maxRunningApplications=3), ["spec.maxRunningApplications"]),
         (
             queue(fair={"maxAMShare": "0.5", "allowPreemptionFrom": False}),
-            ["spec.fair.maxAMShare", "spec.fair.allowPreemptionFrom"],
+            ["spec.fair.maxAMShare"],
         ),
         (
             queue(capacity={"guaranteed": "60%", "partitions": {"gpu": {}}}),
@@ -239,7 +239,10 @@ def test_a_status_of_another_version_does_not_spoil_the_object():
         ),
         (queue(capacity={}), []),
         (scheduler(aliases=["yunikorn"], discipline="Fair", nodes={"scoring": "Spread"}), []),
-        (scheduler(discipline="Capacity", fair={"preemption": True}), ["spec.discipline: Capacity", "spec.fair.preemption"]),
+        (
+            scheduler(discipline="Capacity", fair={"sizeBasedWeight": True}),
+            ["spec.discipline: Capacity", "spec.fair.sizeBasedWeight"],
+        ),
         (application(queue="root.a", priority=3), []),
         (application(user="ann", placementConstraints=["notin,node,hbase"]), ["spec.placementConstraints"]),
         (

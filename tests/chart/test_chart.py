@@ -112,10 +112,11 @@ def test_the_rights_are_exactly_those_that_are_used():
     ours = ("schedulers", "queues", "applications", "reservations")
     look = {"list", "watch"}
     assert rules == {
-        ("", "pods"): {"get", "list", "watch"},
+        ("", "pods"): {"get", "list", "watch", "delete"},
         ("", "nodes"): look,
         ("", "namespaces"): look,
         ("", "pods/binding"): {"create"},
+        ("", "pods/eviction"): {"create"},
         ("", "pods/status"): {"patch"},
         ("events.k8s.io", "events"): {"create", "patch"},
         ("apiextensions.k8s.io", "customresourcedefinitions"): look,

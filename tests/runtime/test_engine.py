@@ -10,7 +10,7 @@ import pytest
 from core.builders import a_node, a_pod
 from kube.access import task_of, until
 from treadle.core import Core
-from treadle.core.effects import ReportWaiting
+from treadle.core.effects import Evict, ReportWaiting
 from treadle.core.events import BindDone, BindFailed, Event, NodeSeen, PodGone, PodSeen
 from treadle.core.state import Settings
 from treadle.kube.binder import Placement
@@ -51,6 +51,14 @@ class Patcher:
         self.writes.pop(key, None)
 
 
+class Evictor:
+    def __init__(self) -> None:
+        self.victims: list[Evict] = []
+
+    def submit(self, victim: Evict) -> None:
+        self.victims.append(victim)
+
+
 class Recorder:
     def __init__(self) -> None:
         self.pods: list[tuple[Any, ...]] = []
@@ -67,8 +75,9 @@ class At:
 
     def __init__(self, may_plan: Callable[[], bool] = lambda: True, core: Core | None = None) -> None:
         self.core = core or Core(Settings(report_after=0.0, update_interval=0.01), validate=True)
-        self.binder, self.patcher, self.recorder = Binder(), Patcher(), Recorder()
-        self.engine = Engine(self.core, self.binder, WaitingReports(self.patcher), self.recorder, may_plan)  # type: ignore[arg-type]
+        self.binder, self.evictor, self.patcher, self.recorder = Binder(), Evictor(), Patcher(), Recorder()
+        reports = WaitingReports(self.patcher)  # type: ignore[arg-type]
+        self.engine = Engine(self.core, self.binder, self.evictor, reports, self.recorder, may_plan)  # type: ignore[arg-type]
 
     def put(self, *events: Event) -> None:
         for event in events:

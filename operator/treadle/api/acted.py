@@ -19,6 +19,17 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.placementRules",
             "spec.fair.defaultQueueSchedulingPolicy",
             "spec.fair.queueMaxResourcesDefault",
+            "spec.fair.preemption",
+            "spec.fair.preemptionClusterUtilizationThreshold",
+            "spec.fair.waitTimeBeforeKill",
+            "spec.fair.waitTimeBeforeNextStarvationCheck",
+            "spec.fair.deleteBlockedVictims",
+            "spec.fair.holdTimeout",
+            "spec.fair.amPreemption",
+            "spec.fair.amPreemptionOf",
+            "spec.fair.defaultMinSharePreemptionTimeout",
+            "spec.fair.defaultFairSharePreemptionTimeout",
+            "spec.fair.defaultFairSharePreemptionThreshold",
         }
     ),
     "Queue": frozenset(
@@ -34,6 +45,10 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.fair.minResources",
             "spec.fair.maxResources",
             "spec.fair.schedulingPolicy",
+            "spec.fair.minSharePreemptionTimeout",
+            "spec.fair.fairSharePreemptionTimeout",
+            "spec.fair.fairSharePreemptionThreshold",
+            "spec.fair.allowPreemptionFrom",
         }
     ),
     "Application": frozenset({"spec.queue", "spec.priority", "spec.user"}),

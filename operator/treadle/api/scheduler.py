@@ -37,6 +37,12 @@ class SchedulerFair(Model):
     preemption_cluster_utilization_threshold: Ratio | None = None
     wait_time_before_kill: Duration | None = None
     wait_time_before_next_starvation_check: Duration | None = None
+    delete_blocked_victims: Bool | None = Field(
+        default=None, description="Whether a victim that no disruption budget lets go is deleted after waitTimeBeforeKill."
+    )
+    hold_timeout: Duration | None = Field(
+        default=None, description="How long freed room is held for whom it was made, after waitTimeBeforeKill; 2m by default."
+    )
     am_preemption: Bool | None = None
     am_preemption_of: Annotated[dict[str, Bool], Field(max_length=256)] | None = Field(
         default=None, description="Exceptions from amPreemption by the path of the leaf whose master pods are meant."

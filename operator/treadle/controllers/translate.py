@@ -70,6 +70,8 @@ def _fair(fair: SchedulerFair) -> FairSettings:
         "utilization_threshold": _number(fair.preemption_cluster_utilization_threshold),
         "wait_before_kill": _seconds(fair.wait_time_before_kill),
         "wait_before_next_check": _seconds(fair.wait_time_before_next_starvation_check),
+        "delete_blocked_victims": fair.delete_blocked_victims,
+        "hold_timeout": _seconds(fair.hold_timeout),
         "master_preemption": fair.am_preemption,
         "master_preemption_of": fair.am_preemption_of,
         "size_based_weight": fair.size_based_weight,

@@ -31,4 +31,16 @@ class ReportWaiting(NamedTuple):
     cause: int
 
 
-Effect = Bind | ReportWaiting
+class Evict(NamedTuple):
+    """Ask a pod to go, for ``why``. Where it cannot be had within ``patience`` seconds it is deleted if ``delete``, else ``EvictFailed`` must come back."""
+
+    uid: str
+    namespace: str
+    name: str
+    why: str
+    patience: float
+    delete: bool
+    cause: int
+
+
+Effect = Bind | ReportWaiting | Evict

@@ -97,6 +97,14 @@ class BindFailed:
     message: str
 
 
+@dataclass(frozen=True, slots=True)
+class EvictFailed:
+    """A pod that was to go stays: a disruption budget did not let it go in time, or the server refused."""
+
+    uid: str
+    message: str
+
+
 Event = (
     NodeSeen
     | NodeGone
@@ -110,4 +118,5 @@ Event = (
     | NamespaceSeen
     | BindDone
     | BindFailed
+    | EvictFailed
 )

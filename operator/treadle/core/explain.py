@@ -75,7 +75,7 @@ def waiting(state: State, ask: Ask) -> tuple[str, str]:
             f"{ahead(ask)} pods of queue {ask.application.queue.path if ask.application.queue else '-'} are ahead",
         )
     if ask.wait.reason == NO_NODE:
-        return NO_NODE, no_node(state, ask.shape)
+        return NO_NODE, no_node(state, ask.shape) + _coming(state, ask)
     if ask.wait.reason == AT_MAXIMUM:
         return AT_MAXIMUM, at_maximum(state, ask)
     return ask.wait.reason, ask.wait.message
@@ -105,6 +105,14 @@ def at_maximum(state: State, ask: Ask) -> str:
     used, most = format_amount(name, queue.usage[position]), format_amount(name, queue.maximum[position])
     wanted = format_amount(name, dict(ask.shape.demand)[position])
     return f"queue {queue.path} is at its maximum: {name} {used} used of {most}, {wanted} wanted"
+
+
+def _coming(state: State, ask: Ask) -> str:
+    """Say what is held for an ask already."""
+    held = sum(hold.application is ask.application and hold.key == ask.key for hold in state.preemption.holds)
+    if not held:
+        return ""
+    return f" Room for {held} of these pods is held on nodes that others are leaving."
 
 
 def no_node(state: State, shape: Shape) -> str:

@@ -26,10 +26,15 @@ def _nodes(state: State) -> list[str]:
         if record.state in {PodState.ASSUMED, PodState.BOUND}:
             for position, value in record.shape.demand:
                 held[record.node][position] += value
+    kept: dict[int, list[int]] = defaultdict(lambda: [0] * width)
+    for hold in state.preemption.holds:
+        for position, value in hold.shape.demand:
+            kept[hold.row][position] += value
     for row, name in enumerate(nodes.names):
         expected = [have - used for have, used in zip(nodes.allocatable[row], held[row], strict=True)]
-        if expected != nodes.free[row]:
-            problems.append(f"node {name}: {nodes.free[row]} is free, the pods leave {expected}")
+        left = [value - more for value, more in zip(expected, kept[row], strict=True)]
+        if left != nodes.free[row]:
+            problems.append(f"node {name}: {nodes.free[row]} is free, the pods and holds leave {left}")
         if row not in nodes.overdrawn and any(value < 0 for value in expected):
             problems.append(f"node {name} is over its allocatable: {expected} left")
     return problems

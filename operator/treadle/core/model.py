@@ -211,6 +211,10 @@ class FairSettings:
     """None: never."""
     fair_share_timeout: float | None = None
     fair_share_threshold: float = 0.5
+    delete_blocked_victims: bool = False
+    """Whether a victim that no disruption budget lets go is deleted after ``wait_before_kill``."""
+    hold_timeout: float = 120.0
+    """How long room is held for whom it was made, once its victims should have been asked to go."""
 
 
 @dataclass(frozen=True, slots=True)

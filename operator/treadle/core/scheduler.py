@@ -13,6 +13,7 @@ from treadle.core.events import (
     BindDone,
     BindFailed,
     Event,
+    EvictFailed,
     NamespaceSeen,
     NodeGone,
     NodeSeen,
@@ -26,6 +27,7 @@ from treadle.core.explain import Explanation, explain
 from treadle.core.invariants import broken
 from treadle.core.offer import offer
 from treadle.core.pods import PodState
+from treadle.core.preemption import holds, rounds
 from treadle.core.reports import due
 from treadle.core.state import Settings, State
 from treadle.core.tree.tree import IDLE
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from treadle.core.tree.application import Application
 
 COMPACT_AFTER = 1_000_000
+SPARED = 60.0
+"""Seconds for which a pod that could not be preempted is not asked again."""
 
 
 class Core:
@@ -67,6 +71,9 @@ class Core:
                     record.failures = 0
             case BindFailed():
                 self._bind_failed(event)
+            case EvictFailed(uid, message):
+                state.tell(uid, "stays", message[:200])
+                holds.victim_stays(state, uid, SPARED)
             case NodeSeen(node):
                 if state.nodes.see(node):
                     state.widen()
@@ -107,7 +114,11 @@ class Core:
             self._settle()
         follow_cluster(state)
         effects = due(state)
-        effects += cycle(state, budget)
+        served = holds.serve(state, budget)
+        effects += served
+        effects += cycle(state, budget - len(served))
+        if rounds.due(state):
+            effects += rounds.round_of_preemption(state)
         if len(state.nodes.improved) > COMPACT_AFTER:
             self._compact()
         if self.validate:
@@ -133,6 +144,9 @@ class Core:
         if state.cluster_changed:
             times.append(state.updated + state.settings.update_interval)
         times += [since + IDLE for since in state.tree.idle.values()]
+        times += [hold.until for hold in state.preemption.holds]
+        if state.scheduler.fair.preemption and state.waiting:
+            times.append(state.preemption.looked + state.settings.update_interval)
         return min(times, default=None)
 
     def explain(self, uid: str) -> Explanation | None:

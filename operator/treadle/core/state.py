@@ -11,6 +11,7 @@ from treadle.core.nodes.columns import Nodes
 from treadle.core.nodes.scores import SCORES, Score
 from treadle.core.nodes.shapes import Shapes
 from treadle.core.pods import PodRecord
+from treadle.core.preemption.memory import Preemption
 from treadle.core.resources import UNBOUNDED, ResourceTypes, extend
 from treadle.core.story import Story
 from treadle.core.tree.application import Application, Ask
@@ -62,6 +63,7 @@ class State:
     relieved: dict[Queue, None] = field(default_factory=dict)
     homeless: dict[Application, None] = field(default_factory=dict)
     timers: list[Timer] = field(default_factory=list)
+    preemption: Preemption = field(default_factory=Preemption)
     story: Story = field(default_factory=Story)
     cause: int = 0
     now: float = 0.0

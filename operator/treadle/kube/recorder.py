@@ -49,6 +49,11 @@ class Recorder:
         tally.pods += 1
         tally.nodes.add(node)
 
+    def preempted(self, namespace: str, pod: str, uid: str, why: str) -> None:
+        """Write on a pod that it was preempted, and for whom."""
+        self._patcher.submit(f"preempted/{uid}", self._event(_Tally(namespace, "", pod, uid), f"Preempted: {why}", "Preempted"))
+        self.written += 1
+
     def flush(self, *, now: bool = False) -> None:
         """Write what has been counted, if its time has come."""
         if not self._tallies or (not now and self._clock() < self._due):
@@ -62,7 +67,7 @@ class Recorder:
         self._tallies.clear()
         self._due = float("inf")
 
-    def _event(self, tally: _Tally, note: str) -> Write:
+    def _event(self, tally: _Tally, note: str, reason: str = "Scheduled") -> Write:
         body = {
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
@@ -70,8 +75,8 @@ class Recorder:
             "eventTime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
             "reportingController": "treadle.dev/treadle",
             "reportingInstance": self._instance,
-            "action": "Binding",
-            "reason": "Scheduled",
+            "action": "Binding" if reason == "Scheduled" else "Preempting",
+            "reason": reason,
             "type": "Normal",
             "note": note[:NOTE_LIMIT],
             "regarding": {"apiVersion": "v1", "kind": "Pod", "name": tally.pod, "namespace": tally.namespace, "uid": tally.uid},

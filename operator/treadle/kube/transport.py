@@ -19,8 +19,8 @@ from treadle.kube.errors import ApiError, CredentialsError, Unreachable
 
 log = logging.getLogger(__name__)
 
-Pool = Literal["watch", "bind", "status", "read"]
-POOLS: Final[dict[Pool, int]] = {"watch": 32, "bind": 128, "status": 16, "read": 16}
+Pool = Literal["watch", "bind", "evict", "status", "read"]
+POOLS: Final[dict[Pool, int]] = {"watch": 32, "bind": 128, "evict": 8, "status": 16, "read": 16}
 """Connections in each pool at the most."""
 
 JSON: Final = "application/json"

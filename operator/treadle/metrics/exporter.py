@@ -49,6 +49,10 @@ class Samples:
     leader: bool = True
     status_writes: int = 0
     events_written: int = 0
+    evictions: Mapping[str, int] = field(default_factory=dict)
+    holds: int = 0
+    preempted: Mapping[str, int] = field(default_factory=dict)
+    """Pods that were preempted, by the path of their queue."""
 
 
 class _Page(Collector):
@@ -67,6 +71,15 @@ class _Page(Collector):
         yield GaugeMetricFamily("treadle_binds_in_flight", "Binds sent and not answered.", samples.binds_in_flight)
         yield GaugeMetricFamily(
             "treadle_binds_in_flight_limit", "How many binds may be in flight at present.", samples.bind_limit
+        )
+        yield _labelled(
+            CounterMetricFamily("treadle_evictions", "Victims of preemption, by what became of them.", labels=["result"]),
+            samples.evictions,
+        )
+        yield GaugeMetricFamily("treadle_holds", "Pods for which room is held until victims have left.", samples.holds)
+        yield _labelled(
+            CounterMetricFamily("treadle_queue_preempted_pods", "Pods preempted from a queue.", labels=["queue"]),
+            samples.preempted,
         )
         yield CounterMetricFamily("treadle_passes", "Passes of the engine that planned.", samples.passes)
         yield CounterMetricFamily("treadle_engine_busy_seconds", "Time spent handling events and planning.", samples.busy_seconds)

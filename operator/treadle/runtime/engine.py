@@ -12,9 +12,10 @@ from collections import deque
 from collections.abc import Callable
 
 from treadle.core import Core
-from treadle.core.effects import Bind
+from treadle.core.effects import Bind, Evict
 from treadle.core.events import BindDone, BindFailed, Event
 from treadle.kube.binder import Binder, Placement
+from treadle.kube.evictor import Evictor
 from treadle.kube.recorder import Recorder
 from treadle.runtime.waiting import WaitingReports
 
@@ -30,10 +31,17 @@ class Engine:
     """Runs the core. ``may_plan`` says whether everything is synced and we lead; until then events are only taken in."""
 
     def __init__(
-        self, core: Core, binder: Binder, reports: WaitingReports, recorder: Recorder, may_plan: Callable[[], bool]
+        self,
+        core: Core,
+        binder: Binder,
+        evictor: Evictor,
+        reports: WaitingReports,
+        recorder: Recorder,
+        may_plan: Callable[[], bool],
     ) -> None:
         self.core = core
         self.binder = binder
+        self.evictor = evictor
         self.reports = reports
         self.recorder = recorder
         self.may_plan = may_plan
@@ -117,6 +125,8 @@ class Engine:
                     Placement(effect.uid, effect.namespace, effect.name, effect.node, effect.queue, effect.application)
                 )
                 self.reports.discard(effect.uid)
+            elif isinstance(effect, Evict):
+                self.evictor.submit(effect)
             else:
                 record = self.core.state.pods.get(effect.uid)
                 self.reports.submit(effect, again=record is not None and record.spec.reported[0] != "")

@@ -19,6 +19,7 @@ from treadle.core.state import Settings
 from treadle.kube.auth import Access
 from treadle.kube.binder import Binder
 from treadle.kube.errors import KubeError
+from treadle.kube.evictor import Evictor
 from treadle.kube.lease import Lease
 from treadle.kube.patcher import Patcher
 from treadle.kube.recorder import Recorder
@@ -84,7 +85,13 @@ class Service:
         self.binder = Binder(self.client, self._put, most=options.binds_in_flight)
         identity = options.identity or f"{socket.gethostname()}-{os.getpid()}"
         self.recorder = Recorder(self.patcher, identity)
-        self.engine = Engine(self.core, self.binder, WaitingReports(self.patcher), self.recorder, self._may_plan)
+        self.evictor = Evictor(
+            self.client,
+            self._put,
+            wanted=lambda uid: uid in self.core.state.preemption.marked,
+            told=lambda victim: self.recorder.preempted(victim.namespace, victim.name, victim.uid, victim.why),
+        )
+        self.engine = Engine(self.core, self.binder, self.evictor, WaitingReports(self.patcher), self.recorder, self._may_plan)
         self.sources = Sources(self.client, self._put)
         self.ledger = Ledger(options.name, self._put)
         self.statuses = Statuses(self.core, self.ledger, self.patcher, options.status_every)
@@ -171,6 +178,7 @@ class Service:
         """Start every part; returns when the HTTP port is open. Scheduling begins when everything is synced."""
         self._spawn(self.engine.run(), "engine")
         self._spawn(self.binder.run(), "binder")
+        self._spawn(self.evictor.run(), "evictor")
         self._spawn(self.patcher.run(), "patcher")
         if self.options.listen:
             self.url = await self._listen()

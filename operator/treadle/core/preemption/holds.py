@@ -1,0 +1,105 @@
+"""Holds: room on a node that is kept for an application until its victims have left.
+
+A hold is counted on its node like a pod, before the victims are gone, so what is free there falls below zero and nobody else is
+placed into the room. It is fulfilled when what is free is not negative any more, and ends without that when its time is up, when
+nobody waits for it, or when a victim cannot be had. What is held counts as had when starvation is looked at, so that
+one need never takes victims twice.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.core.effects import Bind, new_bind
+from treadle.core.lifecycle import assume
+from treadle.core.order import rekey, unpark
+from treadle.core.tree.limits import exceeded
+
+if TYPE_CHECKING:
+    from treadle.core.preemption.memory import Hold
+    from treadle.core.resources import Vector
+    from treadle.core.state import State
+    from treadle.core.tree.application import Application, Ask
+    from treadle.core.tree.queue import Queue
+
+
+def held_for(state: State, application: Application) -> Vector:
+    """Return the sum of what is held for an application."""
+    return _sum(state, [hold for hold in state.preemption.holds if hold.application is application])
+
+
+def held_below(state: State, queue: Queue) -> Vector:
+    """Return the sum of what is held for the applications of a queue and below."""
+    return _sum(state, [hold for hold in state.preemption.holds if queue in hold.application.chain])
+
+
+def _sum(state: State, holds: list[Hold]) -> Vector:
+    total = [0] * len(state.types)
+    for hold in holds:
+        for position, value in hold.shape.demand:
+            total[position] += value
+    return total
+
+
+def place(state: State, hold: Hold) -> None:
+    """Count a hold on its node and mark its victims."""
+    state.preemption.holds[hold] = None
+    state.nodes.take(hold.row, hold.shape.demand, hold.shape.ports)
+    for uid in hold.victims:
+        state.preemption.marked[uid] = hold
+    state.tell(hold.application.id, "hold", state.nodes.names[hold.row])
+
+
+def release(state: State, hold: Hold, why: str) -> None:
+    """End a hold: its room is anybody's again."""
+    preemption = state.preemption
+    del preemption.holds[hold]
+    for uid in hold.victims:
+        if preemption.marked.get(uid) is hold:
+            del preemption.marked[uid]
+    state.nodes.give(hold.row, hold.shape.demand, hold.shape.ports)
+    state.tell(hold.application.id, "hold ends", why)
+
+
+def victim_stays(state: State, uid: str, spare: float) -> None:
+    """Take note that a victim cannot be had: its hold ends, and for ``spare`` seconds it is not asked again."""
+    preemption = state.preemption
+    preemption.spared[uid] = state.now + spare
+    hold = preemption.marked.get(uid)
+    if hold is not None:
+        release(state, hold, "a victim stays")
+
+
+def serve(state: State, budget: int) -> list[Bind]:
+    """Return the binds of the holds whose room has come, and end those that nobody needs any more or that have waited for too long."""
+    effects: list[Bind] = []
+    for hold in list(state.preemption.holds):
+        ask = hold.application.asks.get(hold.key)
+        if ask is None or not ask.pods or hold.application.queue is None:
+            release(state, hold, "nobody waits for it")
+        elif state.now >= hold.until:
+            release(state, hold, "its time is up")
+        elif not state.nodes.admits(hold.row, hold.shape.constraints):
+            release(state, hold, "the node admits it no longer")
+        elif len(effects) < budget and all(state.nodes.free[hold.row][position] >= 0 for position, _ in hold.shape.demand):
+            release(state, hold, "fulfilled")
+            if exceeded(hold.application.limiting, hold.shape.demand) is None:
+                effects.append(_bind(state, ask, hold.row))
+    return effects
+
+
+def _bind(state: State, ask: Ask, row: int) -> Bind:
+    unpark(ask)
+    application = ask.application
+    record = assume(state, ask, row)
+    state.decided(1)
+    child: Application | Queue = application
+    parent = application.queue
+    while parent is not None and child.active == 0 and child.key is not None:
+        child.key = None  # ``assume`` counts within the application only
+        parent.active -= 1
+        child, parent = parent, parent.parent
+    rekey(application)
+    spec = record.spec
+    where = (state.nodes.names[row], application.id, application.chain[0].path)
+    return new_bind((spec.uid, spec.namespace, spec.name, *where, record.cause))

@@ -1,0 +1,45 @@
+"""What preemption remembers between rounds: the holds, who was asked to go, and who has been starved since when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from treadle.core.nodes.shapes import Shape
+    from treadle.core.preemption.contender import Contender, Starving
+    from treadle.core.tree.application import Application
+    from treadle.core.tree.queue import Queue
+
+
+@dataclass(eq=False, slots=True)
+class Hold:
+    """Room for one pod of ``application`` that is like ``shape``; ``key`` is that of the ask.
+
+    ``victims`` are the uids of those who were asked to go for it; none where pods leave the node anyway.
+    """
+
+    application: Application
+    shape: Shape
+    key: tuple[int, int, bool]
+    row: int
+    victims: set[str]
+    placed_at: float
+    until: float
+
+
+@dataclass(slots=True)
+class Preemption:
+    """What the preemption of a cluster remembers.
+
+    ``marked`` says for which hold a victim goes. ``spared`` are pods that could not be had, and until when they are not asked again.
+    """
+
+    holds: dict[Hold, None] = field(default_factory=dict)
+    marked: dict[str, Hold] = field(default_factory=dict)
+    spared: dict[str, float] = field(default_factory=dict)
+    contenders: dict[Application, Contender] = field(default_factory=dict)
+    leaves: dict[Queue, Starving] = field(default_factory=dict)
+    looked: float = float("-inf")
+    victims: dict[str, int] = field(default_factory=dict)
+    """How many pods have been preempted, by the path of their queue."""

@@ -1,0 +1,288 @@
+"""A round of preemption: find who is starved, choose which pods have to go for them, hold the room (``FSPreemptionThread``, live).
+
+The rules are those of Hadoop: who is starved (``fair.starvation``) and who may lose what (``fair.victims``). What differs is what a
+cluster needs: only asks that want for a node are helped, only nodes that would admit the pod are looked at, what is on its way
+out counts before anybody else is asked to go, nobody goes whose leaving would not help, and room is held for whom it was made.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from treadle.core.cycle import NO_NODE
+from treadle.core.effects import Evict
+from treadle.core.fair.amounts import add_to, beyond, fits, plus
+from treadle.core.fair.starvation import find_starved, starvation, wants, worth_looking
+from treadle.core.fair.update import update_demand, update_instant_shares
+from treadle.core.fair.victims import Picked, keeps_share, pick_on_node
+from treadle.core.nodes.filters import host_ports
+from treadle.core.pods import PodRecord, PodState
+from treadle.core.preemption.contender import Contender, Starving
+from treadle.core.preemption.holds import held_below, place
+from treadle.core.preemption.memory import Hold
+from treadle.core.resources import CPU, MEMORY, Vector
+
+if TYPE_CHECKING:
+    from treadle.core.state import State
+    from treadle.core.tree.application import Application, Ask
+    from treadle.core.tree.queue import Queue
+
+MOST_HOLDS = 128
+"""Holds at one time: preemption is for what is owed, not for filling a cluster."""
+CRITICAL = 2_000_000_000
+"""Pods of this priority and above are the system's own (system-cluster-critical) and are never asked to go."""
+
+
+class Victim:
+    """A pod that may be asked to go."""
+
+    __slots__ = ("demand", "master", "owner", "record")
+
+    def __init__(self, record: PodRecord, owner: Application, demand: Vector) -> None:
+        self.record = record
+        self.owner = owner
+        self.master = record.spec.role == "master"
+        self.demand = demand
+
+
+def due(state: State) -> bool:
+    """Whether it is time to look for the starved: preemption is on, something waits, and an update interval has passed."""
+    settings = state.scheduler.fair
+    return settings.preemption and state.waiting > 0 and state.now >= state.preemption.looked + state.settings.update_interval
+
+
+def round_of_preemption(state: State) -> list[Evict]:
+    """Look for the starved and return whom to evict for them; the room is held."""
+    state.preemption.looked = state.now
+    state.widen()
+    update_demand(state.tree.root, len(state.types))
+    update_instant_shares(state.tree.root, state.cluster)
+    _forget_the_gone(state)
+    starved = _starved(state)
+    if not starved:
+        return []
+    settings = state.scheduler.fair
+    effects: list[Evict] = []
+    search = _Search(state)
+    for contender in sorted(starved, key=lambda one: (_dominant(state, starvation(one)), one.name)):
+        effects += search.help(contender)
+        contender.next_check = state.now + settings.wait_before_kill + 4 * settings.heartbeat + settings.wait_before_next_check
+    return effects
+
+
+def _dominant(state: State, amounts: Vector) -> float:
+    return max((amounts[position] * state.cluster.per[position] for position in state.cluster.counted), default=0.0)
+
+
+def _forget_the_gone(state: State) -> None:
+    preemption = state.preemption
+    for application in [one for one in preemption.contenders if one.queue is None or one.id not in state.applications]:
+        del preemption.contenders[application]
+    for queue in [one for one in preemption.leaves if state.tree.queues.get(one.path) is not one]:
+        del preemption.leaves[queue]
+    for uid in [uid for uid, until in preemption.spared.items() if until <= state.now]:
+        del preemption.spared[uid]
+    for uid in [uid for uid in preemption.marked if uid not in state.pods]:
+        del preemption.marked[uid]
+
+
+def _starved(state: State) -> list[Contender]:
+    """Return the applications that are short of something for longer than their timeout and that wait for a node."""
+    preemption = state.preemption
+    matters = worth_looking(state.cluster, state.tree.root.usage, state.scheduler.fair.utilization_threshold)
+    found: dict[Contender, None] = {}
+    for queue in state.tree.queues.values():
+        if not queue.applications:
+            continue
+        leaf = preemption.leaves.get(queue)
+        if leaf is None:
+            leaf = preemption.leaves[queue] = Starving(queue, state.now)
+        leaf.refresh(state)
+        candidates = []
+        for application in queue.applications.values():
+            contender = preemption.contenders.get(application)
+            if contender is None:
+                contender = preemption.contenders[application] = Contender(application, state.now)
+            contender.refresh(state)
+            if application.busy and application.asks and wants(contender) and state.now >= contender.next_check:
+                candidates.append(contender)
+        if matters and candidates:
+            candidates.sort(key=queue.rank)
+            for one in find_starved(leaf, candidates, state.cluster, state.now, remainder=False):
+                assert isinstance(one, Contender)
+                found[one] = None
+    return [contender for contender in found if any(_waits_for_a_node(ask) for ask in contender.application.asks.values())]
+
+
+def _waits_for_a_node(ask: Ask) -> bool:
+    return ask.wait is not None and ask.wait.reason == NO_NODE
+
+
+class _Search:
+    """The search for victims in one round: what each node has that may go, and what is going already."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.width = len(state.types)
+        self.leaving: dict[int, Vector] = defaultdict(lambda: [0] * self.width)
+        self.going: dict[Application, Vector] = defaultdict(lambda: [0] * self.width)
+        self.on_node: dict[int, list[Victim]] = defaultdict(list)
+        for application in state.applications.values():
+            self._take_in(application)
+        for victims in self.on_node.values():
+            victims.sort(key=lambda one: (one.master, one.record.spec.priority, -one.record.spec.created, one.record.spec.uid))
+
+    def _take_in(self, application: Application) -> None:
+        state = self.state
+        donates = application.queue is not None and _may_donate(application.queue) and not _of_daemon(application)
+        for uid, record in application.pods.items():
+            if record.state is not PodState.BOUND:
+                continue
+            demand = self._dense(record)
+            if record.spec.deleting or uid in state.preemption.marked:
+                add_to(self.going[application], demand)
+                add_to(self.leaving[record.node], demand)
+            elif donates and uid not in state.preemption.spared and record.spec.priority < CRITICAL:
+                self.on_node[record.node].append(Victim(record, application, demand))
+
+    def _dense(self, record: PodRecord) -> Vector:
+        vector = [0] * self.width
+        for position, value in record.shape.demand:
+            vector[position] = value
+        return vector
+
+    def help(self, contender: Contender) -> list[Evict]:
+        """Hold room for as many pods of an application as make up for what it lacks, and return whom to evict."""
+        state, application = self.state, contender.application
+        lacking = starvation(contender)
+        effects: list[Evict] = []
+        for ask in sorted(application.asks.values()):
+            if not _waits_for_a_node(ask):
+                continue
+            demand = [0] * self.width
+            for position, value in ask.shape.demand:
+                demand[position] = value
+            held = sum(hold.application is application and hold.key == ask.key for hold in state.preemption.holds)
+            for _ in range(min(len(ask.pods) - held, _times(contender, state, lacking, demand))):
+                if len(state.preemption.holds) >= MOST_HOLDS or self._over_maximum(application, demand):
+                    return effects
+                found = self._victims(ask, demand)
+                if found is None:
+                    break
+                effects += self._hold(ask, *found)
+                lacking = beyond(lacking, demand)
+        return effects
+
+    def _over_maximum(self, application: Application, demand: Vector) -> bool:
+        return any(
+            not fits(plus(plus(queue.usage, held_below(self.state, queue)), demand), queue.maximum)
+            for queue in application.limiting
+        )
+
+    def _victims(self, ask: Ask, demand: Vector) -> tuple[int, Picked[Victim]] | None:
+        """Return the node and the pods that have to go from it: the first node without a master among them, else the one with the fewest.
+
+        Nodes with the most room, what is leaving included, are looked at first, so that few have to go.
+        """
+        state = self.state
+        nodes, constraints, ports = state.nodes, ask.shape.constraints, ask.shape.ports
+        mask = nodes.mask(constraints)
+        rows = [
+            row
+            for row in {*self.on_node, *self.leaving}
+            if mask[row] and fits(demand, nodes.allocatable[row]) and (not ports or host_ports.free(ports, nodes.ports[row]))
+        ]
+        room = {row: plus(nodes.free[row], self.leaving.get(row, [0] * self.width)) for row in rows}
+        rows.sort(key=lambda row: (-room[row][MEMORY] * nodes.per_memory[row] - room[row][CPU] * nodes.per_cpu[row], row))
+        best: tuple[int, Picked[Victim]] | None = None
+        for row in rows:
+            if fits(demand, room[row]):
+                return row, Picked()
+        for row in rows:
+            most = best[1].masters if best is not None else 1 << 30
+            picked = pick_on_node(demand, room[row], self.on_node.get(row, ()), self._may_lose, most)
+            if picked is not None:
+                best = row, self._reprieve(demand, room[row], picked)
+                if not picked.masters:
+                    break
+        return best
+
+    @staticmethod
+    def _reprieve(demand: Vector, room: Vector, picked: Picked[Victim]) -> Picked[Victim]:
+        """Let those stay without whom the room suffices as well, the last to be asked first."""
+        kept = list(picked.victims)
+        for victim in reversed(picked.victims):
+            others = [other for other in kept if other is not victim]
+            have = list(room)
+            for other in others:
+                add_to(have, other.demand)
+            if fits(demand, have):
+                kept = others
+        picked.victims = kept
+        picked.masters = sum(victim.master for victim in kept)
+        return picked
+
+    def _may_lose(self, victim: Victim, considered: Vector) -> bool:
+        owner, state = victim.owner, self.state
+        queue = owner.queue
+        assert queue is not None
+        if victim.master and not _masters_may_go(state, queue):
+            return False
+        going = plus(self.going[owner], considered)
+        return keeps_share(queue.policy, state.cluster, owner.usage, owner.instant_share, going, victim.demand)
+
+    def _hold(self, ask: Ask, row: int, picked: Picked[Victim]) -> list[Evict]:
+        state, settings = self.state, self.state.scheduler.fair
+        victims = {victim.record.spec.uid for victim in picked.victims}
+        hold = Hold(
+            ask.application,
+            ask.shape,
+            ask.key,
+            row,
+            victims,
+            state.now,
+            state.now + settings.wait_before_kill + settings.hold_timeout,
+        )
+        place(state, hold)
+        effects = []
+        for victim in picked.victims:
+            self.on_node[row].remove(victim)
+            add_to(self.leaving[row], victim.demand)
+            add_to(self.going[victim.owner], victim.demand)
+            effects.append(_evict(state, victim, ask.application))
+        return effects
+
+
+def _evict(state: State, victim: Victim, beneficiary: Application) -> Evict:
+    spec, queue, settings = victim.record.spec, victim.owner.queue, state.scheduler.fair
+    assert queue is not None
+    assert beneficiary.queue is not None
+    state.preemption.victims[queue.path] = state.preemption.victims.get(queue.path, 0) + 1
+    state.tell(spec.uid, "victim", f"for {beneficiary.id} of {beneficiary.queue.path}")
+    why = f"queue {beneficiary.queue.path} is owed what queue {queue.path} holds beyond its fair share"
+    return Evict(
+        spec.uid, spec.namespace, spec.name, why, settings.wait_before_kill, settings.delete_blocked_victims, victim.record.cause
+    )
+
+
+def _times(contender: Contender, state: State, lacking: Vector, demand: Vector) -> int:
+    """Return how many pods of a demand make up for what is lacking without going beyond it."""
+    queue = contender.application.queue
+    assert queue is not None
+    types = [at for at in queue.policy.counts(state.cluster) if lacking[at] > 0 and demand[at] > 0]
+    return min((lacking[at] // demand[at] for at in types), default=0)
+
+
+def _may_donate(queue: Queue) -> bool:
+    return all(above.spec.preemptable for above in queue.chain)
+
+
+def _of_daemon(application: Application) -> bool:
+    """Whether it is a DaemonSet's: its controller would make the pod again on the same node."""
+    return application.id.partition("/")[2].startswith("daemonset/")
+
+
+def _masters_may_go(state: State, queue: Queue) -> bool:
+    settings = state.scheduler.fair
+    return settings.master_preemption_of.get(queue.path, settings.master_preemption)

@@ -1,0 +1,147 @@
+"""Evictions: victims of preemption are asked to go through the Eviction API, which respects disruption budgets.
+
+A budget that does not let a pod go is asked again until the eviction's patience is at its end. Then the pod is deleted if the
+policy says so, with its own time to end; else it stays, which is reported. Nobody is asked any more once nobody needs the room.
+Every request names the uid, so that a namesake that came later is never meant.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from treadle.core.effects import Evict
+from treadle.core.events import EvictFailed, PodGone
+from treadle.kube.errors import Unreachable
+from treadle.kube.transport import Client, Response
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 8
+FIRST_WAIT, LONGEST_WAIT = 0.5, 5.0
+
+
+class Evictor:
+    """Evicts pods; ``report`` gets what the core has to know.
+
+    ``wanted`` says of a uid whether it still has to go, ``told`` is called for each pod that went. ``clock`` is monotonic, in seconds.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        report: Callable[[EvictFailed | PodGone], None],
+        *,
+        wanted: Callable[[str], bool] = lambda _: True,
+        told: Callable[[Evict], None] = lambda _: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.client = client
+        self.evicted = 0
+        self.deleted = 0
+        self.stayed = 0
+        self._report, self._wanted, self._told, self._clock = report, wanted, told, clock
+        self._waiting: asyncio.Queue[Evict] = asyncio.Queue()
+        self._slots = asyncio.Semaphore(AT_ONCE)
+
+    def submit(self, victim: Evict) -> None:
+        """Ask a pod to go."""
+        self._waiting.put_nowait(victim)
+
+    async def run(self) -> None:
+        """Evict until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            while True:
+                victim = await self._waiting.get()
+                group.create_task(self._safely(victim), name=f"evict-{victim.name}")
+
+    async def _safely(self, victim: Evict) -> None:
+        try:
+            await self._evict(victim)
+        except Exception:
+            log.exception("eviction of %s/%s", victim.namespace, victim.name)
+            self._stays(victim, "the eviction failed by a defect of ours; the log has more")
+
+    async def _evict(self, victim: Evict) -> None:
+        end = self._clock() + victim.patience
+        wait = FIRST_WAIT
+        while True:
+            if not self._wanted(victim.uid):
+                return
+            answer, obstacle = await self._ask(victim)
+            if answer is not None and not obstacle:
+                return
+            pause = min(wait if answer is None or answer.retry_after is None else answer.retry_after, LONGEST_WAIT)
+            if self._clock() + pause > end:
+                break
+            await asyncio.sleep(pause)
+            wait = min(wait * 2, LONGEST_WAIT)
+        if victim.delete:
+            await self._delete(victim, obstacle)
+        else:
+            self._stays(victim, obstacle)
+
+    async def _ask(self, victim: Evict) -> tuple[Response | None, str]:
+        """Send the eviction once. Returns the answer, and what stands in its way that may go away; empty if it is settled."""
+        body = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": victim.name, "namespace": victim.namespace},
+            "deleteOptions": {"preconditions": {"uid": victim.uid}},
+        }
+        answer = await self._send("POST", f"{_path(victim)}/eviction", body)
+        if answer is None:
+            return None, "the API server does not answer"
+        if answer.status in {200, 201}:
+            self.evicted += 1
+            self._told(victim)
+            return answer, ""
+        if answer.status == 429 or answer.status >= 500:  # a budget says 429 as a full server does, and two budgets say 500
+            return answer, _why(answer)
+        self._settle(victim, answer)
+        return answer, ""
+
+    async def _delete(self, victim: Evict, obstacle: str) -> None:
+        answer = await self._send("DELETE", _path(victim), {"preconditions": {"uid": victim.uid}})
+        if answer is None:
+            self._stays(victim, "the API server does not answer")
+        elif answer.status in {200, 202}:
+            self.deleted += 1
+            log.info("%s/%s was deleted for preemption: %s", victim.namespace, victim.name, obstacle)
+            self._told(victim)
+        else:
+            self._settle(victim, answer)
+
+    def _settle(self, victim: Evict, answer: Response) -> None:
+        if answer.status in {404, 409}:  # gone, or another pod has the name by now
+            self._report(PodGone(victim.uid))
+            return
+        self._stays(victim, f"{answer.status} {answer.error().message}")
+
+    def _stays(self, victim: Evict, why: str) -> None:
+        self.stayed += 1
+        log.info("%s/%s stays: %s", victim.namespace, victim.name, why)
+        self._report(EvictFailed(victim.uid, why))
+
+    async def _send(self, method: str, path: str, body: Mapping[str, Any]) -> Response | None:
+        async with self._slots:
+            try:
+                return await self.client.request(method, path, body, pool="evict")
+            except Unreachable as error:
+                log.info("%s %s: %s", method, path, error)
+                return None
+
+
+def _path(victim: Evict) -> str:
+    return f"/api/v1/namespaces/{victim.namespace}/pods/{victim.name}"
+
+
+def _why(answer: Response) -> str:
+    """Return the words of the budget where there are any, else those of the answer."""
+    try:
+        causes = (answer.json().get("details") or {}).get("causes") or []
+        said = next((str(cause.get("message")) for cause in causes if cause.get("message")), "")
+    except Exception:  # noqa: BLE001 - whatever a proxy answered: the plain words are good enough
+        said = ""
+    return said or answer.error().message or f"the API server answered {answer.status}"
