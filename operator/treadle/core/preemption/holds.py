@@ -62,12 +62,15 @@ def release(state: State, hold: Hold, why: str) -> None:
 
 
 def victim_stays(state: State, uid: str, spare: float) -> None:
-    """Take note that a victim cannot be had: its hold ends, and for ``spare`` seconds it is not asked again."""
+    """Take note that a victim cannot be had: its hold ends, for ``spare`` seconds it is not asked again, and others are looked for."""
     preemption = state.preemption
     preemption.spared[uid] = state.now + spare
     hold = preemption.marked.get(uid)
     if hold is not None:
         release(state, hold, "a victim stays")
+        contender = preemption.contenders.get(hold.application)
+        if contender is not None:
+            contender.next_check = float("-inf")
 
 
 def serve(state: State, budget: int) -> list[Bind]:
