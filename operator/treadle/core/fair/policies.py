@@ -182,10 +182,9 @@ class Fair(Policy):
 
     @staticmethod
     def _compare(one: Schedulable, other: Schedulable) -> int:
-        if not any(one.demand) and other.demand[MEMORY] > 0:
-            return 1
-        if not any(other.demand) and one.demand[MEMORY] > 0:
-            return -1
+        wants, other_wants = one.demand[MEMORY] > 0, other.demand[MEMORY] > 0
+        if wants is not other_wants:
+            return -1 if wants else 1
         usage, others = one.usage[MEMORY], other.usage[MEMORY]
         minimum = 0 if one.minimum is None else min(one.minimum[MEMORY], one.demand[MEMORY])
         others_minimum = 0 if other.minimum is None else min(other.minimum[MEMORY], other.demand[MEMORY])

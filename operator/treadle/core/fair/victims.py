@@ -86,17 +86,17 @@ def pick_on_node(
     return None
 
 
-S = TypeVar("S", bound=Possible, covariant=True)
+S_co = TypeVar("S_co", bound=Possible, covariant=True)
 
 
-class Place(Protocol[S]):
+class Place(Protocol[S_co]):
     """A node with containers."""
 
     def room(self) -> Vector:
         """Return what is free and promised to nobody."""
         ...
 
-    def candidates(self) -> Iterable[S]:
+    def candidates(self) -> Iterable[S_co]:
         """Return its containers that nobody has marked yet, masters last."""
         ...
 

@@ -103,10 +103,11 @@ class Attempt:
     def change_blacklist(self, add: Iterable[str], remove: Iterable[str], nodes: Iterable[NodeManager]) -> None:
         """Add and remove places to avoid. The nodes they stand for in its headroom are those of this moment."""
         places = self.blacklist_for_master if self.awaits_master else self.blacklist
-        before = set(places)
-        places.update(add)
-        places.difference_update(remove)
-        if places is self.blacklist and places != before:
+        new = set(add) - places
+        places |= new
+        left = places.intersection(remove)
+        places -= left
+        if places is self.blacklist and (new or left):
             self.blacklisted_nodes = [node for node in nodes if self.avoids(node)]
 
     def holds_in(self, rack: str | None = None) -> int:
