@@ -25,7 +25,6 @@ from treadle.core.events import (
 )
 from treadle.core.explain import Explanation, explain
 from treadle.core.invariants import broken
-from treadle.core.offer import offer
 from treadle.core.pods import PodState
 from treadle.core.preemption import holds, rounds
 from treadle.core.reports import due
@@ -121,18 +120,6 @@ class Core:
             effects += rounds.round_of_preemption(state)
         if len(state.nodes.improved) > COMPACT_AFTER:
             self._compact()
-        if self.validate:
-            self.check()
-        return effects
-
-    def offer(self, node: str, now: float, budget: int = 1_000_000) -> list[Effect]:
-        """Return the binds that YARN's heartbeat of one node would give: the tree is walked for this node alone."""
-        state = self.state
-        state.now = now
-        if state.tree.unsettled:
-            self._settle()
-        follow_cluster(state)
-        effects: list[Effect] = list(offer(state, node, budget))
         if self.validate:
             self.check()
         return effects
