@@ -95,8 +95,10 @@ BAD = [
     ),
     (
         "an unknown policy",
-        queue(fair={"schedulingPolicy": "lottery"}),
-        ["spec.fair.schedulingPolicy: 'lottery' is not one of 'fifo', 'fair' or 'drf'"],
+        queue(fair={"schedulingPolicy": "the lottery"}),
+        [
+            "spec.fair.schedulingPolicy: 'the lottery': must be a scheduling policy's name such as drf: lower-case letters, digits and hyphens, beginning with a letter"
+        ],
     ),
     (
         "a percentage over 100",
@@ -201,7 +203,7 @@ def test_where_nothing_is_allowed_yet_an_unknown_field_says_so():
 
 
 def test_every_mistake_of_an_object_is_told_at_once():
-    said = problems(queue("prod", fair={"weight": "x", "schedulingPolicy": "y", "maxResources": {"cpu": "120%"}}))
+    said = problems(queue("prod", fair={"weight": "x", "schedulingPolicy": "Y", "maxResources": {"cpu": "120%"}}))
     assert len(said) == 3  # the name is looked at when the rest can be read
 
 

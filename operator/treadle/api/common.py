@@ -188,7 +188,15 @@ LabelKey = Annotated[
     ),
 ]
 
-Policy = Literal["fifo", "fair", "drf"]
+Policy = Annotated[
+    str,
+    patterned(
+        r"[a-z]([-a-z0-9]*[a-z0-9])?",
+        "must be a scheduling policy's name such as drf: lower-case letters, digits and hyphens, beginning with a letter",
+        63,
+    ),
+]
+"""Which names are known is not the schema's: policies of one's own are installed beside Treadle."""
 
 
 class Condition(StatusModel):

@@ -12,6 +12,7 @@ from cyclopts import Parameter
 
 from treadle.kube import auth
 from treadle.kube.errors import CredentialsError
+from treadle.runtime.policies import PolicyUnusable, load_policies
 from treadle.runtime.service import CannotListen, Options, listen_address, running
 
 
@@ -60,6 +61,10 @@ def run(
             _refuse(2, f"--listen: {error}")
     logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     logging.getLogger("kopf").setLevel(max(level, logging.WARNING))
+    try:
+        load_policies()
+    except PolicyUnusable as error:
+        _refuse(1, str(error))
     try:
         access = auth.load(str(kubeconfig) if kubeconfig else None, context)
     except CredentialsError as error:

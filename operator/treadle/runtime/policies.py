@@ -1,0 +1,37 @@
+"""Scheduling policies of one's own: installed packages name them under the entry point group ``treadle.policies``."""
+
+import logging
+from importlib.metadata import EntryPoint, entry_points
+
+from treadle.core.errors import InvalidSpec
+from treadle.core.fair.policies import Policy, register
+
+GROUP = "treadle.policies"
+
+
+class PolicyUnusable(Exception):
+    """An installed policy cannot be used; the message names the package's entry point and what is wrong."""
+
+
+def load_policies(found: list[EntryPoint] | None = None) -> list[str]:
+    """Register every policy that is installed; returns their names. Raises ``PolicyUnusable``.
+
+    An entry point is a class without arguments or an object; its name must be that of the policy.
+    """
+    names = []
+    for entry in sorted(found if found is not None else entry_points(group=GROUP), key=lambda entry: entry.name):
+        where = f"scheduling policy {entry.name!r} ({entry.value})"
+        try:
+            loaded = entry.load()
+            policy: Policy = loaded() if isinstance(loaded, type) else loaded
+        except Exception as error:
+            raise PolicyUnusable(f"{where} cannot be loaded: {error}") from error
+        if getattr(policy, "name", None) != entry.name or not callable(getattr(policy, "compare", None)):
+            raise PolicyUnusable(f"{where}: it must have the name {entry.name!r} and a method compare")
+        try:
+            register(policy)
+        except InvalidSpec as error:
+            raise PolicyUnusable(f"{where}: {error}") from error
+        names.append(entry.name)
+        logging.getLogger(__name__).info("scheduling policy %s is known", entry.name)
+    return names

@@ -1,0 +1,54 @@
+"""Policies of one's own: found by their entry points, used by name; the example of the documentation works."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from core.builders import Scenario
+from treadle.core.fair.policies import POLICIES
+from treadle.runtime.policies import GROUP, PolicyUnusable, load_policies
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "policies.md"
+
+
+@pytest.fixture
+def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder on the path; what is registered is forgotten afterwards."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    before = dict(POLICIES)
+    yield tmp_path
+    POLICIES.clear()
+    POLICIES.update(before)
+
+
+def test_the_policy_of_the_documentation_decides(packages: Path) -> None:
+    example = re.search(r"```python\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
+    assert example is not None
+    (packages / "documented_policies.py").write_text(example[1])
+
+    assert load_policies([EntryPoint("smallest", "documented_policies:Smallest", GROUP)]) == ["smallest"]
+
+    scenario = Scenario().nodes(1, cpu=8, memory=8).queue("root").queue("root.a", policy="smallest")
+    scenario.pods(4, "large", "root.a", "large", memory=2).pods(4, "small", "root.a", "small", memory=1)
+    names = [bind.uid.partition("-")[0] for bind in scenario.plan(budget=4)]
+    assert names == ["large", "small", "small", "large"]
+
+
+def test_a_queue_with_an_unknown_policy_says_which_are_known() -> None:
+    scenario = Scenario().queue("root").queue("root.a", policy="lottery").queue("root.b")
+    scenario.plan()
+    problem = scenario.core.state.tree.problems["root.a"]
+    assert "'lottery' is not known; allowed are drf, fair, fifo" in problem.message
+    assert "root.b" in scenario.core.state.tree.queues
+
+
+def test_a_policy_that_cannot_be_used_is_refused_with_its_package(packages: Path) -> None:
+    (packages / "bad_policies.py").write_text("class Nameless:\n    name = 'other'\n")
+    with pytest.raises(PolicyUnusable, match=r"'nameless' \(bad_policies:Nameless\): it must have the name 'nameless'"):
+        load_policies([EntryPoint("nameless", "bad_policies:Nameless", GROUP)])
+    with pytest.raises(PolicyUnusable, match=r"'gone' .* cannot be loaded"):
+        load_policies([EntryPoint("gone", "no_such_module:Gone", GROUP)])
