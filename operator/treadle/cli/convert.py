@@ -9,6 +9,7 @@ from treadle.convert.allocations import read
 from treadle.convert.errors import AllocationError
 from treadle.convert.objects import convert as convert_file
 from treadle.convert.objects import properties
+from treadle.runtime.policies import PolicyUnusable, load_policies
 
 
 def convert(allocations: Path, yarn_site: Path | None = None, /) -> None:
@@ -25,10 +26,14 @@ def convert(allocations: Path, yarn_site: Path | None = None, /) -> None:
     """
     shown = allocations
     try:
+        load_policies()
         file = read(allocations.read_bytes())
         shown = yarn_site or allocations
         site = properties(yarn_site.read_bytes()) if yarn_site is not None else {}
         converted = convert_file(file, site)
+    except PolicyUnusable as error:
+        print(error, file=sys.stderr)
+        raise SystemExit(1) from None
     except AllocationError as error:
         print(f"{shown}: {error}", file=sys.stderr)
         raise SystemExit(1) from None

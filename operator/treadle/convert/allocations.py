@@ -9,9 +9,9 @@ from treadle.convert.amounts import Amounts
 from treadle.convert.errors import AllocationError
 from treadle.convert.rules import Rule, read_policy
 from treadle.convert.xml import Element
+from treadle.core.fair.policies import POLICIES
 
 T = TypeVar("T")
-POLICIES = ("fair", "fifo", "drf")
 _POLICY_CLASSES = {
     "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.policies.FairSharePolicy": "fair",
     "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.policies.FifoPolicy": "fifo",
@@ -171,7 +171,8 @@ def _setting(queue: QueueElement, element: Element, types: Sequence[str]) -> Non
         case "fairSharePreemptionThreshold":
             queue.fair_share_threshold = min(1.0, max(0.0, _number(element, float)))
         case "allowPreemptionFrom":
-            queue.allow_preemption_from = element.text.strip().lower() == "true"
+            if queue.allow_preemption_from is not False:  # given twice, a refusal stands
+                queue.allow_preemption_from = element.text.strip().lower() == "true"
         case "reservation":
             queue.reservation = True
         case tag if tag.startswith("acl"):
@@ -209,7 +210,7 @@ def _number(element: Element, kind: Callable[[str], T]) -> T:
 
 def _policy(element: Element) -> str:
     name = element.text.strip()
-    policy = _POLICY_CLASSES.get(name, name.lower())
+    policy = _POLICY_CLASSES.get(name, name if name in POLICIES else name.lower())
     if policy not in POLICIES:
-        raise AllocationError(element.line, f"{element.tag}: {name!r} is not a policy; allowed are {', '.join(POLICIES)}")
+        raise AllocationError(element.line, f"{element.tag}: {name!r} is not a policy; allowed are {', '.join(sorted(POLICIES))}")
     return policy

@@ -125,7 +125,7 @@ class Limit:
 
     def resolve(self, total: int) -> int:
         """Return the amount for a cluster of ``total``; a percentage is truncated as YARN's ``ConfigurableResource`` does."""
-        return self.value if self.percent is None else int(total * self.percent / 100)
+        return self.value if self.percent is None else int(total * (self.percent / 100))
 
 
 @dataclass(frozen=True, slots=True)
