@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conformance.replay import built
+from conformance.suites import built
 
 HERE = Path(__file__).parent / "cases"
 PASSED, FAILED, NOT_BUILT = "passed", "failed", "not built"

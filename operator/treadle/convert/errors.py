@@ -9,3 +9,12 @@ class AllocationError(Exception):
         self.message = message
         self.hadoop = hadoop
         super().__init__(f"line {line}: {message} (Hadoop: {hadoop})")
+
+
+class MappingError(Exception):
+    """Mapping rules that the CapacityScheduler would refuse; ``hadoop`` is the exception that Hadoop throws, inside its YarnException."""
+
+    def __init__(self, message: str, hadoop: str) -> None:
+        self.message = message
+        self.hadoop = hadoop
+        super().__init__(f"{message} (Hadoop: {hadoop})")

@@ -1,4 +1,4 @@
-"""Every case of FairScheduler, decision by decision: our driver answers what Hadoop answered."""
+"""Every case, decision by decision: we answer what Hadoop answered."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from conformance.replay import answer, comparable, differences
+from conformance.replay import comparable, differences
+from conformance.suites import answer
 
 
 def test_we_decide_as_hadoop_did(conformance_case: tuple[str, Any]) -> None:

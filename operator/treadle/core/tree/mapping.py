@@ -1,0 +1,292 @@
+"""Mapping rules of the CapacityScheduler: where an application lands by its user, groups, name and wish.
+
+Hadoop's ``CSMappingPlacementRule`` and what it is made of. Rules are tried in order. A rule that matches may place, reject, or set the
+variable ``%default`` and pass on; where it cannot place its fallback decides. Variables stand for whole parts of a path. A path is
+checked against the queues that exist, and those that may be made below a parent that allows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Protocol
+
+from treadle.core.errors import InvalidSpec
+from treadle.core.tree.placement import clean
+
+DEFAULT = "default"
+"""What an application asks for that asks for nothing; ``root.default`` is a wish."""
+USER, PRIMARY, SECONDARY, APPLICATION, SPECIFIED = "%user", "%primary_group", "%secondary_group", "%application", "%specified"
+DEFAULT_QUEUE = "%default"
+FIXED = frozenset({USER, PRIMARY, SECONDARY, APPLICATION, SPECIFIED})
+"""Variables that no rule may set."""
+
+
+class InvalidMapping(InvalidSpec):
+    """A rule that can never work: its target does not exist and cannot be made."""
+
+
+class MappingRejected(InvalidSpec):
+    """The application is refused by a rule; the message says by which."""
+
+
+class _Unplaceable(Exception):
+    """The path that a rule gave is no queue that may take the application."""
+
+
+class Fallback(Enum):
+    """What happens where a rule that matches cannot place."""
+
+    SKIP = "skip"
+    REJECT = "reject"
+    PLACE_DEFAULT = "placeDefault"
+
+
+class Match(Enum):
+    """What a rule looks at. ``ANY`` matches everybody."""
+
+    ANY = "any"
+    USER = "user"
+    GROUP = "group"
+    APPLICATION = "application"
+
+
+@dataclass(frozen=True, slots=True)
+class MappingRule:
+    """One rule. ``place`` is the path it gives, variables included; else ``default`` is what it sets ``%default`` to; else it rejects."""
+
+    match: Match
+    value: str = ""
+    place: str | None = None
+    default: str | None = None
+    create: bool = True
+    fallback: Fallback = Fallback.SKIP
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What is known of an application. ``groups`` in their order, None where they cannot be looked up; ``queue`` as it was asked for."""
+
+    user: str
+    groups: tuple[str, ...] | None = None
+    application: str = ""
+    queue: str = DEFAULT
+    recovering: bool = False
+    """It was placed before a restart, in a queue whose last part is ``queue``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A queue as mapping sees it. ``makes``: leaves may be made right below it; ``deep``: with a parent between as well."""
+
+    path: str
+    leaf: bool
+    makes: bool = False
+    deep: bool = False
+
+
+class Queues(Protocol):
+    """The queues in force. A name is a full path, or the last part of one where only one queue is called so."""
+
+    def find(self, name: str) -> Known | None:
+        """Return the queue of a name, None if there is none or several."""
+        ...
+
+    def ambiguous(self, name: str) -> bool:
+        """Whether several queues are called so."""
+        ...
+
+
+@dataclass(slots=True)
+class QueueNames:
+    """Queues by full path, and by their last part."""
+
+    by_path: dict[str, Known] = field(default_factory=dict)
+    by_name: dict[str, list[Known]] = field(default_factory=dict)
+
+    def add(self, queue: Known) -> None:
+        """Take in a queue."""
+        self.by_path[queue.path] = queue
+        self.by_name.setdefault(queue.path.rpartition(".")[2], []).append(queue)
+
+    def find(self, name: str) -> Known | None:
+        """Return the queue of a full path, or the only one whose last part is ``name``."""
+        known = self.by_path.get(name)
+        if known is None:
+            called = self.by_name.get(name, [])
+            known = called[0] if len(called) == 1 else None
+        return known
+
+    def ambiguous(self, name: str) -> bool:
+        """Whether several queues end in ``name``."""
+        return name not in self.by_path and len(self.by_name.get(name, ())) > 1
+
+
+class _Variables:
+    """The values of one application's variables. A variable that has no value stays as it is written."""
+
+    def __init__(self, submission: Submission, queues: Queues) -> None:
+        self._queues = queues
+        self.user = submission.user
+        self.groups = submission.groups or ()
+        self._values = {
+            USER: clean(submission.user),
+            SPECIFIED: "" if submission.queue == DEFAULT else submission.queue,
+            APPLICATION: submission.application,
+            DEFAULT_QUEUE: "root.default",
+        }
+        self._others: list[str] | None = None
+        if self.groups:
+            self._values[PRIMARY] = clean(self.groups[0])
+            self._others = [clean(group) for group in self.groups[1:]]
+
+    def set(self, name: str, value: str) -> None:
+        self._values[name] = value
+
+    def in_text(self, text: str) -> str:
+        """Replace every variable wherever it stands, longer names first."""
+        for name in sorted(self._values, key=len, reverse=True):
+            text = text.replace(name, self._values[name])
+        return text
+
+    def in_path(self, path: str) -> str:
+        """Replace the parts of a path that are variables."""
+        parts = path.split(".")
+        for number, part in enumerate(parts):
+            if part == SECONDARY and self._others is not None:
+                parts[number] = self._secondary(".".join(parts[:number]))
+            else:
+                parts[number] = self._values.get(part, part)
+        return ".".join(parts)
+
+    def _secondary(self, above: str) -> str:
+        """Return the first further group that has a queue at this place; empty if none has."""
+        names = ((group, f"{above}.{group}" if above else group) for group in self._others or ())
+        return next((group for group, name in names if self._queues.find(name) is not None), "")
+
+    def matches(self, rule: MappingRule) -> bool:
+        if rule.match is Match.ANY:
+            return True
+        wanted = self.in_text(rule.value)
+        if rule.match is Match.USER:
+            return wanted == self.user
+        if rule.match is Match.GROUP:
+            return wanted in self.groups
+        return wanted == self._values[APPLICATION]
+
+
+class Mapper:
+    """A checked list of mapping rules. ``override``: also applications that ask for a queue are mapped. Raises ``InvalidMapping``."""
+
+    def __init__(self, rules: Sequence[MappingRule], queues: Queues, *, override: bool = False) -> None:
+        self.rules = tuple(rules)
+        self.override = override
+        self._queues = queues
+        variables = {*FIXED, DEFAULT_QUEUE}
+        for number, rule in enumerate(self.rules):
+            try:
+                if rule.place is not None:
+                    self._check(rule.place, variables)
+            except _Unplaceable as error:
+                raise InvalidMapping(f"mapping rule {number + 1}: {error}") from None
+
+    def place(self, submission: Submission) -> str | None:
+        """Return the full path for an application, None if the queue that it asked for stands. Raises ``MappingRejected``."""
+        if submission.recovering:
+            path = self._map(submission)
+            return path if path is not None and path.rpartition(".")[2] == submission.queue else None
+        return self._map(submission) if self.override or submission.queue == DEFAULT else None
+
+    def _map(self, submission: Submission) -> str | None:
+        variables = _Variables(submission, self._queues)
+        for number, rule in enumerate(self.rules):
+            if not variables.matches(rule):
+                continue
+            if rule.default is not None:
+                variables.set(DEFAULT_QUEUE, variables.in_text(rule.default))
+                continue
+            fallback, why = Fallback.REJECT, f"mapping rule {number + 1} rejects the application"
+            if rule.place is not None:
+                try:
+                    return self._queue(variables.in_path(rule.place), create=rule.create)
+                except _Unplaceable as error:
+                    fallback, why = rule.fallback, f"mapping rule {number + 1}: {error}"
+            if fallback is Fallback.REJECT:
+                raise MappingRejected(why)
+            if fallback is Fallback.PLACE_DEFAULT:
+                try:
+                    return self._queue(variables.in_path(DEFAULT_QUEUE), create=False)
+                except _Unplaceable as error:
+                    raise MappingRejected(f"{why}; nor can it be placed in the default queue: {error}") from None
+        return None
+
+    def _queue(self, path: str, *, create: bool) -> str:
+        """Return the full path of the leaf that a path means, which may be made if ``create``."""
+        if not all(path.split(".")):
+            raise _Unplaceable(f"{path!r} has an empty part")
+        full, exists = self._resolve(path)
+        if not exists and not create:
+            raise _Unplaceable(f"queue {full} does not exist, and the rule makes none")
+        known = self._queues.find(full)
+        if known is not None and not known.leaf:
+            raise _Unplaceable(f"queue {full} has child queues")
+        return full
+
+    def _resolve(self, path: str) -> tuple[str, bool]:
+        """Return the full path, and whether the queue exists; else it may be made."""
+        if "." not in path:
+            return self._named(path).path, True
+        full = self._full(path)
+        if self._queues.find(full) is not None:
+            return full, True
+        parent = full.rpartition(".")[0]
+        above = self._queues.find(parent)
+        allowed = above is not None and above.makes
+        if above is None:
+            above = self._queues.find(parent.rpartition(".")[0])
+            allowed = above is not None and above.deep
+        if not allowed:
+            raise _Unplaceable(f"queue {full} does not exist, and none may be made there")
+        return full, False
+
+    def _named(self, name: str) -> Known:
+        known = self._queues.find(name)
+        if known is None:
+            what = "several queues are called" if self._queues.ambiguous(name) else "there is no queue"
+            raise _Unplaceable(f"{what} {name}")
+        return known
+
+    def _full(self, path: str) -> str:
+        """Return a path with its first part as the full path of the queue that is called so."""
+        first, _, rest = path.partition(".")
+        return f"{self._named(first).path}.{rest}" if rest else self._named(first).path
+
+    def _check(self, path: str, variables: set[str]) -> None:
+        """Check the part of a target that holds no variable. Raises ``_Unplaceable``."""
+        parts = path.split(".")
+        fixed = parts[: next((number for number, part in enumerate(parts) if part in variables), len(parts))]
+        if not fixed:
+            return
+        if len(fixed) == len(parts):
+            full, exists = self._resolve(path)
+            known = self._queues.find(full)
+            if exists and known is not None and not known.leaf:
+                raise _Unplaceable(f"queue {full} has child queues")
+            return
+        full = self._full(".".join(fixed))
+        known = self._queues.find(full)
+        if known is None:
+            above = self._queues.find(full.rpartition(".")[0])
+            if above is None or not above.deep:
+                raise _Unplaceable(f"there is no queue {full} for {path} to be below, and none may be made there")
+        elif known.leaf:
+            raise _Unplaceable(f"queue {full} is a leaf, and {path} would be below it")
+
+
+def names_of(queues: Mapping[str, Known]) -> QueueNames:
+    """Return the lookup for some queues."""
+    names = QueueNames()
+    for known in queues.values():
+        names.add(known)
+    return names

@@ -1,0 +1,23 @@
+"""Which part of ours answers which kind of case."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance import mapping, replay
+
+PARTS = (replay, mapping)
+
+
+def part_for(case: dict[str, Any]) -> Any:
+    """The module that answers a case; None while none does."""
+    return next((part for part in PARTS if part.built(case)), None)
+
+
+def built(case: dict[str, Any]) -> bool:
+    return part_for(case) is not None
+
+
+def answer(case: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = part_for(case).answer(case)
+    return found
