@@ -230,11 +230,8 @@ def test_a_status_of_another_version_does_not_spoil_the_object():
     ("obj", "fields"),
     [
         (queue(fair={"weight": "2", "minResources": {"cpu": 1}, "maxResources": {"cpu": 2}, "schedulingPolicy": "fifo"}), []),
-        (queue(state="Stopped", maxRunningApplications=3), ["spec.maxRunningApplications"]),
-        (
-            queue(fair={"maxAMShare": "0.5", "allowPreemptionFrom": False}),
-            ["spec.fair.maxAMShare"],
-        ),
+        (queue(state="Stopped", maxRunningApplications=3), []),
+        (queue(fair={"maxAMShare": "0.5", "maxContainerAllocation": {"cpu": 1}, "allowPreemptionFrom": False}), []),
         (
             queue(capacity={"guaranteed": "60%", "partitions": {"gpu": {}}}),
             ["spec.capacity.guaranteed", "spec.capacity.partitions"],
@@ -242,8 +239,8 @@ def test_a_status_of_another_version_does_not_spoil_the_object():
         (queue(capacity={}), []),
         (scheduler(aliases=["yunikorn"], discipline="Fair", nodes={"scoring": "Spread"}), []),
         (
-            scheduler(discipline="Capacity", fair={"sizeBasedWeight": True}),
-            ["spec.discipline: Capacity", "spec.fair.sizeBasedWeight"],
+            scheduler(discipline="Capacity", fair={"sizeBasedWeight": True}, capacity={"maximumApplications": 3}),
+            ["spec.discipline: Capacity", "spec.capacity.maximumApplications"],
         ),
         (application(queue="root.a", priority=3), []),
         (application(user="ann", placementConstraints=["notin,node,hbase"]), ["spec.placementConstraints"]),

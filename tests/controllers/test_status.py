@@ -151,13 +151,47 @@ def test_the_numbers_of_a_queue_are_quantities(cluster: Cluster) -> None:
 
 
 def test_fields_that_are_accepted_and_not_acted_on_are_named(cluster: Cluster) -> None:
-    cluster.create("Queue", "root.a", {"maxRunningApplications": 5})
+    cluster.create("Queue", "root.a", {"capacity": {"guaranteed": "60%"}})
 
     assert condition(cluster.status("Queue", "root.a"), "NotActedOn") == (
         "True",
         "FieldsNotActedOn",
-        "accepted but not acted on yet: spec.maxRunningApplications",
+        "accepted but not acted on yet: spec.capacity.guaranteed",
     )
+
+
+def test_a_refused_move_is_a_condition_of_the_application_until_it_is_over(cluster: Cluster) -> None:
+    cluster.create("Queue", "root.a")
+    cluster.create("Queue", "root.b", {"maxRunningApplications": 0})
+    cluster.create("Application", "app", {"queue": "root.a"}, namespace="ns")
+    cluster.pod("p")
+    cluster.plan()
+    assert all(one["type"] != "Moved" for one in cluster.status("Application", "app", "ns")["conditions"])
+
+    cluster.edit("app", {"queue": "root.b"})
+    status = cluster.status("Application", "app", "ns")
+    assert condition(status, "Moved") == (
+        "False",
+        "MoveRefused",
+        "queue: ns/app cannot move to root.b: root.b has 0 running applications, which is its limit",
+    )
+    assert (status["queue"], condition(status, "Ready")[0]) == ("root.a", "True")
+
+    cluster.ledger.entries["Application", "ns", "app"].status = status
+    cluster.edit("app", {"queue": "root.a"})
+    cluster.ledger.entries["Application", "ns", "app"].status = status
+    assert condition(cluster.status("Application", "app", "ns"), "Moved") == ("True", "AsAsked", "")
+
+
+def test_an_application_that_may_not_run_yet_is_accepted_and_says_which_limit_holds_it(cluster: Cluster) -> None:
+    cluster.create("Queue", "root.a", {"maxRunningApplications": 1})
+    cluster.create("Application", "late", {"queue": "root.a"}, namespace="ns")
+    cluster.pod("p", queue="root.a", created=1.0)
+    cluster.pod("q", application="late", created=2.0)
+    cluster.plan()
+    status = cluster.status("Application", "late", "ns")
+    assert (status["phase"], status["waiting"]["reason"]) == ("Accepted", "TooManyApplications")
+    assert cluster.status("Queue", "root.a")["applications"] == {"running": 1, "pending": 1}
 
 
 # -- schedulers
@@ -268,7 +302,7 @@ def test_a_message_is_cut_to_what_the_schema_takes(cluster: Cluster) -> None:
 
 
 def full(cluster: Cluster) -> list[tuple[str, str, str]]:
-    cluster.create("Queue", "root.a", {"maxRunningApplications": 5, "fair": {"minResources": {"cpu": "1"}}})
+    cluster.create("Queue", "root.a", {"capacity": {"guaranteed": "60%"}, "fair": {"minResources": {"cpu": "1"}}})
     cluster.create("Scheduler", "treadle", {"aliases": ["yunikorn"]})
     cluster.create("Application", "app", {"queue": "root.a"}, namespace="ns")
     for name in ("p", "q", "r"):

@@ -14,6 +14,13 @@ READY: Final = "Ready"
 NOT_ACTED_ON: Final = "NotActedOn"
 """True when the object sets fields that this version accepts but does not act on; the message names them."""
 
+MOVED: Final = "Moved"
+"""Of an Application: whether it is in the queue that is asked for; said once a running one could not move there."""
+
+MOVE_REFUSED: Final = "MoveRefused"
+"""The running application may not move to the queue that is asked for; it stays where it is, and is tried again."""
+AS_ASKED: Final = "AsAsked"
+"""The application is in the queue that is asked for again, or nothing else is asked for any more."""
 IN_FORCE: Final = "InForce"
 """The object is acted on as it is written."""
 INVALID: Final = "Invalid"

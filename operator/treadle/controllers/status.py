@@ -3,7 +3,7 @@
 One writer, one patch an object: the conditions and the numbers go together, computed from the ledger and the core's state.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice, takewhile
 from typing import Any
 
@@ -51,6 +51,8 @@ def status_of(entry: Entry, state: State, serving: str, now: str, orders: Orders
             entry.generation,
         ),
     ]
+    if entry.kind == "Application":
+        found += _moved(entry, state, previous)
     merged: list[dict[str, Any]] = list(previous)
     for one in found:
         merged = c.merge_condition(merged, one, now)
@@ -86,6 +88,17 @@ def _ready(entry: Entry, state: State, serving: str) -> tuple[bool, str, str]:
     if application is not None and application.wait is not None:
         return False, application.wait.reason, application.wait.message
     return True, c.IN_FORCE, ""
+
+
+def _moved(entry: Entry, state: State, previous: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the condition of a move that was refused, or that such a refusal is over."""
+    application = state.applications.get(f"{entry.namespace}/{entry.name}")
+    why = state.refused.get(application, "") if application is not None else ""
+    if why:
+        return [c.condition(c.MOVED, status=False, reason=c.MOVE_REFUSED, message=why, generation=entry.generation)]
+    if any(one.get("type") == c.MOVED for one in previous):
+        return [c.condition(c.MOVED, status=True, reason=c.AS_ASKED, generation=entry.generation)]
+    return []
 
 
 def _queue(queue: Queue | None, state: State) -> dict[str, Any]:

@@ -9,8 +9,11 @@ from __future__ import annotations
 from heapq import heappop, heapreplace
 from typing import TYPE_CHECKING
 
+from treadle.core import masters
 from treadle.core.effects import Bind, Effect, new_bind
+from treadle.core.gates import AT_ZERO, OVER_LARGEST, barred, oversized
 from treadle.core.lifecycle import assume
+from treadle.core.masters import MASTER_SHARE, may_have_master
 from treadle.core.nodes.candidates import pick
 from treadle.core.order import park, rekey, unpark
 from treadle.core.tree.application import Application, Wait
@@ -19,6 +22,7 @@ from treadle.core.tree.limits import exceeded
 if TYPE_CHECKING:
     from treadle.core.pods import PodRecord
     from treadle.core.state import State
+    from treadle.core.tree.application import Ask
     from treadle.core.tree.queue import Queue
 
 NO_NODE = "Unschedulable"
@@ -30,17 +34,30 @@ def wake(state: State) -> None:
     """Let what waited for something that changed compete again."""
     for queue in state.relieved:
         for ask in list(queue.blocked):
-            if exceeded((queue,), ask.shape.demand) is None:
+            if exceeded((queue,), ask.shape.demand) is None and not _too_large(ask):
                 unpark(ask)
     state.relieved.clear()
+    if state.masters_relieved:
+        masters.wake(state)
     score = state.score
     for shape in state.shapes.parked():
         if pick(state.nodes, shape, score) >= 0:
             for ask in list(shape.parked):
                 unpark(ask)
+    for queue in state.left:
+        rekey(queue)
+    state.left.clear()
     for application in state.dirty:
         rekey(application)
     state.dirty.clear()
+
+
+def _too_large(ask: Ask) -> bool:
+    return (
+        ask.wait is not None
+        and ask.wait.reason == OVER_LARGEST
+        and oversized(ask.application.chain[0], ask.shape.demand) is not None
+    )
 
 
 def cycle(state: State, budget: int) -> list[Effect]:
@@ -66,8 +83,16 @@ def cycle(state: State, budget: int) -> list[Effect]:
         if not ask.active:
             ask = application.next_ask()
         if application.limiting and (full := exceeded(application.limiting, ask.shape.demand)) is not None:
-            full[0].blocked[ask] = None
-            park(state, ask, Wait(AT_MAXIMUM, full[0].path, ""))
+            never = barred(application.limiting, ask.shape.demand)
+            queue = full[0] if never is None else never[0]
+            queue.blocked[ask] = None
+            park(state, ask, Wait(AT_MAXIMUM if never is None else AT_ZERO, queue.path, ""))
+            continue
+        if ask.master and not may_have_master(state, ask):
+            leaf = application.chain[0]
+            leaf.masters_blocked[ask] = None
+            state.masters_waiting[leaf] = None
+            park(state, ask, Wait(MASTER_SHARE, leaf.path, ""))
             continue
         row = pick(nodes, ask.shape, score)
         if row < 0:

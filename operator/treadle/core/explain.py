@@ -11,6 +11,8 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from treadle.core.cycle import AT_MAXIMUM, NO_NODE
+from treadle.core.gates import AT_ZERO, OVER_LARGEST, TOO_MANY, barred, oversized
+from treadle.core.masters import MASTER_SHARE, limit_of, share_of, short_of
 from treadle.core.nodes.filters import host_ports, static_refusal
 from treadle.core.nodes.filters.resources import shortages
 from treadle.core.pods import PodState
@@ -78,7 +80,8 @@ def waiting(state: State, ask: Ask) -> tuple[str, str]:
         return NO_NODE, no_node(state, ask.shape) + _coming(state, ask)
     if ask.wait.reason == AT_MAXIMUM:
         return AT_MAXIMUM, at_maximum(state, ask)
-    return ask.wait.reason, ask.wait.message
+    words = _LIMITS.get(ask.wait.reason)
+    return ask.wait.reason, words(state, ask) if words is not None else ask.wait.message
 
 
 def waiting_order(queue: Queue) -> list[Application]:
@@ -105,6 +108,60 @@ def at_maximum(state: State, ask: Ask) -> str:
     used, most = format_amount(name, queue.usage[position]), format_amount(name, queue.maximum[position])
     wanted = format_amount(name, dict(ask.shape.demand)[position])
     return f"queue {queue.path} is at its maximum: {name} {used} used of {most}, {wanted} wanted"
+
+
+def too_many(state: State, ask: Ask) -> str:
+    """Return which limit on running applications holds an application back."""
+    application = ask.application
+    if application.queue is None:
+        return ""
+    why = state.running.obstacle(application.queue, application.user)
+    return (
+        f"application {application.id} may not run yet: {why}"
+        if why
+        else f"application {application.id} is let in with the next pass"
+    )
+
+
+def master_share(state: State, ask: Ask) -> str:
+    """Return of what the masters of a queue would hold too much."""
+    leaf = ask.application.chain[0]
+    at = short_of(state, ask)
+    if at is None:
+        return f"the masters of queue {leaf.path} leave room again; the pod is next looked at with the next pass"
+    name = state.types.names[at]
+    held, most, wanted = (
+        format_amount(name, value) for value in (leaf.master_usage[at], limit_of(state, leaf)[at], dict(ask.shape.demand)[at])
+    )
+    return (
+        f"the masters of queue {leaf.path} hold {name} {held} of the {most} that they may together "
+        f"(maxAMShare {share_of(state, leaf):g} of the queue's fair share), {wanted} wanted"
+    )
+
+
+def over_largest(state: State, ask: Ask) -> str:
+    """Return of what a pod asks more than one pod may have in its queue."""
+    leaf = ask.application.chain[0]
+    at = oversized(leaf, ask.shape.demand)
+    if at is None or leaf.largest is None:
+        return "the limit has been raised; the pod is next looked at with the next pass"
+    name = state.types.names[at]
+    owner = next(queue for queue in leaf.chain if queue.spec.max_container)
+    wanted, most = format_amount(name, dict(ask.shape.demand)[at]), format_amount(name, leaf.largest[at])
+    return f"{name}: {wanted} is asked for, and a pod may have at most {most} (maxContainerAllocation of queue {owner.path})"
+
+
+def at_zero(state: State, ask: Ask) -> str:
+    """Return of what a queue may have nothing at all."""
+    found = barred(ask.application.chain, ask.shape.demand)
+    if found is None:
+        return "the maximum has been raised; the pod is next looked at with the next pass"
+    name = state.types.names[found[1]]
+    wanted = format_amount(name, dict(ask.shape.demand)[found[1]])
+    return f"{name}: {wanted} is asked for, and queue {found[0].path} may have none of it (maxResources is 0)"
+
+
+_LIMITS = {TOO_MANY: too_many, MASTER_SHARE: master_share, OVER_LARGEST: over_largest, AT_ZERO: at_zero}
 
 
 def _coming(state: State, ask: Ask) -> str:

@@ -9,12 +9,13 @@ from treadle.core.pods import PodState
 
 if TYPE_CHECKING:
     from treadle.core.state import State
+    from treadle.core.tree.application import Application
     from treadle.core.tree.queue import Queue
 
 
 def broken(state: State) -> list[str]:
     """Return every contradiction found in the state, as sentences."""
-    return [*_nodes(state), *_applications(state), *_tree(state), *_counts(state)]
+    return [*_nodes(state), *_applications(state), *_tree(state), *_admission(state), *_masters(state), *_counts(state)]
 
 
 def _nodes(state: State) -> list[str]:
@@ -73,6 +74,58 @@ def _tree(state: State) -> list[str]:
         problems += _order(queue)
         if queue.dynamic and not children and queue not in state.tree.idle:
             problems.append(f"queue {queue.path} was made by a rule, is empty, and nothing will remove it")
+    return problems
+
+
+def _admission(state: State) -> list[str]:
+    problems = []
+    users: dict[str, int] = defaultdict(int)
+    running: dict[str, int] = defaultdict(int)
+    for application in state.applications.values():
+        if application.counted:
+            users[application.user] += 1
+            for queue in application.chain:
+                running[queue.path] += 1
+        elif application.queue is not None and application.busy and application not in state.newcomers:
+            problems.append(f"application {application.id} runs without being counted")
+        if not application.busy:
+            problems += _held_back(state, application)
+    if users != state.running.running:
+        problems.append(f"running applications of users: {state.running.running} counted, {dict(users)} found")
+    for queue in state.tree.queues.values():
+        if queue.running_below != running.get(queue.path, 0):
+            problems.append(
+                f"queue {queue.path}: {queue.running_below} running applications counted, {running.get(queue.path, 0)} found"
+            )
+    return problems
+
+
+def _held_back(state: State, application: Application) -> list[str]:
+    queue = application.queue
+    if queue is None or application not in queue.unadmitted:
+        return [f"application {application.id} waits to run and nobody knows"]
+    problems = []
+    if application.active:
+        problems.append(f"application {application.id} competes although it may not run")
+    undecided = state.relimited or state.tree.unsettled or application in state.newcomers
+    if not undecided and state.running.obstacle(queue, application.user) is None:
+        problems.append(f"application {application.id} waits to run and no limit holds it")
+    return problems
+
+
+def _masters(state: State) -> list[str]:
+    problems = []
+    for queue in state.tree.queues.values():
+        held = [0] * len(state.types)
+        for application in queue.applications.values():
+            for record in application.pods.values():
+                if record.master:
+                    for position, value in record.shape.demand:
+                        held[position] += value
+        if held != queue.master_usage:
+            problems.append(f"queue {queue.path}: its masters hold {held}, {queue.master_usage} counted")
+        if any(ask.application.queue is not queue for ask in queue.masters_blocked):
+            problems.append(f"queue {queue.path}: a master of another queue waits here")
     return problems
 
 

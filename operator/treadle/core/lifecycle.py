@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treadle.core.gates import OVER_LARGEST, block, compete
 from treadle.core.model import PodSpec
 from treadle.core.order import activate, arm_report, deactivate, forget_blockers, park
 from treadle.core.pods import PodRecord, PodState
+from treadle.core.tree import admission
 from treadle.core.tree.application import Application, Ask, Wait
-from treadle.core.tree.assign import assign
+from treadle.core.tree.assign import asked_for, assign, in_force
+from treadle.core.tree.moves import MoveRefused, check_move
 
 if TYPE_CHECKING:
     from treadle.core.resources import Demand
@@ -35,7 +38,11 @@ def see(state: State, spec: PodSpec) -> None:
         record = state.pods[spec.uid] = PodRecord(spec, state.shapes.of(spec.demand, spec.constraints))
         state.widen()
     elif record.state is PodState.ASSUMED and not spec.node and not spec.deleting:
-        record.spec = spec  # the bind is under way: what was decided stays counted until its outcome is known
+        before, record.spec = (
+            record.spec,
+            spec,
+        )  # the bind is under way: what was decided stays counted until its outcome is known
+        _asks_elsewhere(state, record, before)
         return
     elif record.spec == spec and record.state is not PodState.IDLE:
         return
@@ -48,12 +55,28 @@ def see(state: State, spec: PodSpec) -> None:
     else:
         if spec.node and not record.spec.node and record.state is not PodState.ASSUMED:
             state.adopted_at = state.now
-        withdraw(state, record)
+        before, was_in = record.spec, record.application
+        withdraw(state, record, stays=True)
         record.spec = spec
         record.shape = state.shapes.of(spec.demand, spec.constraints)
         state.widen()
+        record.cause = state.cause
+        _contribute(state, record)
+        if was_in is record.application:
+            _asks_elsewhere(state, record, before)
+        elif was_in is not None:
+            _drop_if_empty(state, was_in)
+        return
     record.cause = state.cause
     _contribute(state, record)
+
+
+def _asks_elsewhere(state: State, record: PodRecord, before: PodSpec) -> None:
+    """Let an application follow its pods where their label is edited; its object's word goes first."""
+    application, spec = record.application, record.spec
+    if application is not None and spec.queue and spec.queue not in {before.queue, application.wanted}:
+        application.wanted = spec.queue
+        house(state, application, spec.namespace)
 
 
 def _confirms(state: State, record: PodRecord, spec: PodSpec) -> bool:
@@ -92,6 +115,10 @@ def _contribute(state: State, record: PodRecord) -> None:
             assert record.application is not None
             charge(state, record.application, record.shape.demand)
             record.application.allocated += 1
+            if spec.role == "master":
+                _count_master(record, 1)
+            if not record.application.counted:
+                state.newcomers[record.application] = None
         else:
             _count_foreign(state, record.shape.demand, 1)
         return
@@ -102,8 +129,11 @@ def _contribute(state: State, record: PodRecord) -> None:
     enqueue(state, record)
 
 
-def withdraw(state: State, record: PodRecord) -> None:
-    """Take away everything that is counted for a pod; the record is IDLE afterwards and belongs to nothing."""
+def withdraw(state: State, record: PodRecord, *, stays: bool = False) -> None:
+    """Take away everything that is counted for a pod; the record is IDLE afterwards and belongs to nothing.
+
+    With ``stays`` its application is kept, though it be empty: the caller puts the pod back, or drops the application.
+    """
     application = record.application
     if record.state in {PodState.ASSUMED, PodState.BOUND}:
         state.nodes.give(record.node, record.shape.demand, record.shape.ports)
@@ -115,6 +145,8 @@ def withdraw(state: State, record: PodRecord) -> None:
         if application is not None:
             discharge(state, application, record.shape.demand)
             application.allocated -= 1
+            if record.master:
+                _release_master(state, record)
         else:
             _count_foreign(state, record.shape.demand, -1)
     elif record.state in {PodState.WAITING, PodState.DELAYED}:
@@ -125,7 +157,8 @@ def withdraw(state: State, record: PodRecord) -> None:
     record.application = None
     if application is not None:
         application.pods.pop(record.spec.uid, None)
-        _drop_if_empty(state, application)
+        if not stays:
+            _drop_if_empty(state, application)
 
 
 def enqueue(state: State, record: PodRecord) -> None:
@@ -141,27 +174,15 @@ def enqueue(state: State, record: PodRecord) -> None:
     record.state = PodState.WAITING
     ask.pods[spec.uid] = record
     state.waiting += 1
-    block = refusal(record) or application.wait
-    if block is not None:
-        park(state, ask, block)
+    wait = block(application, record)
+    if wait is not None:
+        if wait.reason == OVER_LARGEST:
+            application.chain[0].blocked[ask] = None
+        park(state, ask, wait)
     elif ask.wait is None:
         activate(ask)
     else:
         arm_report(state, ask)
-
-
-def refusal(record: PodRecord) -> Wait | None:
-    """Return why a pod cannot be placed whatever the cluster looks like, or None."""
-    if record.spec.problem:
-        return Wait("InvalidPod", record.spec.uid, record.spec.problem)
-    unsupported = record.shape.constraints.unsupported
-    if unsupported:
-        return Wait(
-            "UnsupportedConstraint",
-            record.spec.uid,
-            f"not supported: {', '.join(unsupported)}; the pod is not placed against its own rule",
-        )
-    return None
 
 
 def _leave_ask(record: PodRecord) -> None:
@@ -206,6 +227,9 @@ def assume(state: State, ask: Ask, row: int) -> PodRecord:
             for position, value in demand:
                 usage[position] += value
     application.allocated += 1
+    record.since = state.now
+    if ask.master:
+        _count_master(record, 1)
     if not ask.pods:
         ask.active = False
         application.active -= 1
@@ -230,6 +254,25 @@ def forget(state: State, record: PodRecord) -> None:
     state.assumed -= 1
     discharge(state, application, record.shape.demand)
     application.allocated -= 1
+    if record.master:
+        _release_master(state, record)
+
+
+def _count_master(record: PodRecord, sign: int) -> None:
+    """Count a placed pod among what the masters of its leaf hold, or take it out."""
+    application = record.application
+    record.master = sign > 0
+    if application is not None and application.queue is not None:
+        held = application.queue.master_usage
+        for position, value in record.shape.demand:
+            held[position] += sign * value
+
+
+def _release_master(state: State, record: PodRecord) -> None:
+    _count_master(record, -1)
+    application = record.application
+    if application is not None and application.queue is not None and application.queue.masters_blocked:
+        state.masters_relieved[application.queue] = None
 
 
 def charge(state: State, application: Application, demand: Demand) -> None:
@@ -291,7 +334,10 @@ def identify(state: State, application: Application) -> None:
     else:
         spec = next(iter(application.pods.values())).spec
         user, groups = spec.user or spec.namespace, spec.groups
-    application.user = user
+    if application.queue is None:
+        application.user = user
+    else:
+        admission.rename(state, application, user)
     if groups:
         state.groups[application.id] = groups
     else:
@@ -299,12 +345,26 @@ def identify(state: State, application: Application) -> None:
 
 
 def house(state: State, application: Application, namespace: str) -> None:
-    """Put an application into the queue that it belongs to now, with its usage and its asks, or note why there is none."""
+    """Put an application into the queue that it belongs to now, with its usage and its asks, or note why there is none.
+
+    One that runs moves only if the limits of the new queue allow it; otherwise it stays, and ``refused`` says why.
+    """
+    before = state.placed.get(application.id)
     place = assign(state, application, namespace)
+    if place is application.queue and place is not None:
+        state.refused.pop(application, None)
+        return
+    why = _refuses_move(state, application, place, namespace)
+    if why:
+        if before is not None:
+            state.placed[application.id] = before
+        if state.refused.get(application) != why:
+            state.tell(application.id, "move refused", why[:200])
+        state.refused[application] = why
+        return
+    state.refused.pop(application, None)
     queue = None if isinstance(place, Wait) else place
     wait = place if isinstance(place, Wait) else None
-    if queue is not None and queue is application.queue:
-        return
     for ask in application.asks.values():
         deactivate(ask)
         forget_blockers(ask)
@@ -316,22 +376,42 @@ def house(state: State, application: Application, namespace: str) -> None:
     else:
         state.homeless[application] = None
     for ask in application.asks.values():
-        block = wait or (refusal(next(iter(ask.pods.values()))) if ask.pods else None)
-        if block is not None:
-            park(state, ask, block)
-        else:
-            activate(ask)
+        compete(state, ask)
+
+
+def _refuses_move(state: State, application: Application, place: Queue | Wait, namespace: str) -> str:
+    """Return why a running application may not go where it is to go, empty if it may or need not be asked.
+
+    What was never counted as running (a restart is not over) is put where it belongs, and so is whose queue is no more.
+    """
+    current = application.queue
+    if current is None or not application.counted or not application.allocated or not in_force(state, current):
+        return ""
+    if isinstance(place, Wait):
+        return f"queue: {application.id} cannot move: {place.message}"
+    wanted = asked_for(state, application, namespace)
+    if state.tree.rules is None and wanted and wanted != place.path:
+        return f"queue: {application.id} cannot move to {wanted}: it does not exist"
+    try:
+        check_move(current.path, place, application.usage, application.id)
+    except MoveRefused as error:
+        return str(error)
+    return ""
 
 
 def _move(state: State, application: Application, queue: Queue | None) -> None:
+    left, ran = application.queue, admission.leave(state, application)
+    masters = [record for record in application.pods.values() if record.master]
+    for record in masters:
+        _release_master(state, record)
     for holder in application.chain:
         for position, value in enumerate(application.usage):
             holder.usage[position] -= value
         if holder.blocked:
             state.relieved[holder] = None
-    left = application.queue
     if left is not None:
         left.applications.pop(application.id, None)
+        state.left[left] = None
         state.tree.drained(left)
         state.tree.left(left, state.now)
     if queue is not None:
@@ -342,13 +422,18 @@ def _move(state: State, application: Application, queue: Queue | None) -> None:
         for holder in application.chain:
             for position, value in enumerate(application.usage):
                 holder.usage[position] += value
+        admission.arrive(state, application, runs=ran and application.allocated > 0)
         state.tell(application.id, "in queue", queue.path)
     else:
         application.queue, application.chain = None, ()
         application.ledgers = (application.usage,)
         application.limiting = ()
         state.tell(application.id, "has no queue")
+    for record in masters:
+        _count_master(record, 1)
     state.dirty[application] = None
+    if ran and left is not None:
+        admission.replace(state, left, application.user)
 
 
 def _drop_if_empty(state: State, application: Application) -> None:
@@ -356,6 +441,7 @@ def _drop_if_empty(state: State, application: Application) -> None:
         _move(state, application, None)
         state.applications.pop(application.id, None)
         state.homeless.pop(application, None)
+        state.refused.pop(application, None)
         state.groups.pop(application.id, None)
         state.placed.pop(application.id, None)
         state.dirty.pop(application, None)

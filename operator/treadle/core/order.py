@@ -9,10 +9,12 @@ from __future__ import annotations
 from heapq import heapify, heappush
 from typing import TYPE_CHECKING
 
+from treadle.core.tree.application import Application
+
 if TYPE_CHECKING:
     from treadle.core.fair.policies import Key
     from treadle.core.state import State
-    from treadle.core.tree.application import Application, Ask, Wait
+    from treadle.core.tree.application import Ask, Wait
     from treadle.core.tree.queue import Queue
 
 
@@ -73,14 +75,16 @@ def unpark(ask: Ask) -> None:
 def forget_blockers(ask: Ask) -> None:
     """Take an ask off the lists of what blocks it."""
     ask.shape.parked.pop(ask, None)
-    for queue in ask.application.chain:
+    chain = ask.application.chain
+    for queue in chain:
         queue.blocked.pop(ask, None)
+    if ask.master and chain:
+        chain[0].masters_blocked.pop(ask, None)
 
 
-def rekey(application: Application) -> None:
-    """Give an application and its queues new keys after its usage changed."""
-    child: Application | Queue = application
-    parent = application.queue
+def rekey(child: Application | Queue) -> None:
+    """Give an application or a queue, and the queues above it, new keys after its usage changed."""
+    parent = child.queue if isinstance(child, Application) else child.parent
     while parent is not None and child.active:
         child.key = parent.rank(child)
         heappush(parent.heap, child.key)

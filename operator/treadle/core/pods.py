@@ -28,18 +28,23 @@ class PodState(Enum):
 
 
 class PodRecord:
-    """A pod as last seen, and what is counted for it: ``shape`` at ``node`` (a row of the node columns, -1 for none)."""
+    """A pod as last seen, and what is counted for it: ``shape`` at ``node`` (a row of the node columns, -1 for none).
+
+    ``master``: it is counted among the masters of its queue. ``since`` is when it was last assumed.
+    """
 
     __slots__ = (
         "application",
         "ask",
         "cause",
         "failures",
+        "master",
         "node",
         "reported_at",
         "reported_message",
         "reported_reason",
         "shape",
+        "since",
         "spec",
         "state",
     )
@@ -53,5 +58,7 @@ class PodRecord:
         self.node = -1
         self.cause = 0
         self.failures = 0
+        self.master = False
+        self.since = 0.0
         self.reported_reason, self.reported_message = spec.reported
         self.reported_at = float("-inf")

@@ -29,8 +29,9 @@ from treadle.core.pods import PodState
 from treadle.core.preemption import holds, rounds
 from treadle.core.reports import due
 from treadle.core.state import Settings, State
+from treadle.core.tree.admission import decide
 from treadle.core.tree.tree import IDLE
-from treadle.core.update import apply_limits, follow_cluster, refresh_shares
+from treadle.core.update import apply_limits, follow_cluster, follow_demand, next_pass, refresh_shares
 
 if TYPE_CHECKING:
     from treadle.core.effects import Effect
@@ -111,7 +112,10 @@ class Core:
             state.tree.unsettled = True
         if state.tree.unsettled:
             self._settle()
+        self._retry_moves()
         follow_cluster(state)
+        decide(state)
+        follow_demand(state)
         effects = due(state)
         served = holds.serve(state, budget)
         effects += served
@@ -131,6 +135,11 @@ class Core:
         if state.cluster_changed:
             times.append(state.updated + state.settings.update_interval)
         times += [since + IDLE for since in state.tree.idle.values()]
+        if state.refused:
+            times.append(state.refused_at + state.settings.update_interval)
+        coming = next_pass(state)
+        if coming is not None:
+            times.append(coming)
         times += [hold.until for hold in state.preemption.holds]
         if state.scheduler.fair.preemption and state.waiting:
             times.append(state.preemption.looked + state.settings.update_interval)
@@ -165,6 +174,13 @@ class Core:
         while state.tree.settle():
             apply_limits(state)
             self._house(list(state.applications.values()))
+
+    def _retry_moves(self) -> None:
+        """Try refused moves again, once an update interval."""
+        state = self.state
+        if state.refused and state.now >= state.refused_at + state.settings.update_interval:
+            state.refused_at = state.now
+            self._house(list(state.refused))
 
     def _house(self, applications: list[Application]) -> None:
         for application in applications:

@@ -14,10 +14,12 @@ from treadle.core.pods import PodRecord
 from treadle.core.preemption.memory import Preemption
 from treadle.core.resources import UNBOUNDED, ResourceTypes, extend
 from treadle.core.story import Story
+from treadle.core.tree import admission
 from treadle.core.tree.application import Application, Ask
-from treadle.core.tree.limits import resolve
+from treadle.core.tree.limits import resolve, resolve_largest
 from treadle.core.tree.placement import Request
 from treadle.core.tree.queue import Queue
+from treadle.core.tree.running import RunningLimits
 from treadle.core.tree.tree import QueueTree
 
 Timer = tuple[float, int, "PodRecord | Ask"]
@@ -61,6 +63,24 @@ class State:
     cluster: Cluster = field(init=False)
     dirty: dict[Application, None] = field(default_factory=dict)
     relieved: dict[Queue, None] = field(default_factory=dict)
+    left: dict[Queue, None] = field(default_factory=dict)
+    """Leaves that an application left: their place in the order is out of date."""
+    running: RunningLimits[Application] = field(default_factory=RunningLimits)
+    newcomers: dict[Application, None] = field(default_factory=dict)
+    """Applications that came into a queue since the last pass, which decides whether they may run."""
+    relimited: bool = True
+    """Whether limits may have changed since the last pass."""
+    passed_at: float = float("-inf")
+    """When demands and instantaneous shares were last computed, and after which event."""
+    passed_cause: int = -1
+    masters_waiting: dict[Queue, None] = field(default_factory=dict)
+    """Leaves in which masters wait for a share, or did lately."""
+    masters_relieved: dict[Queue, None] = field(default_factory=dict)
+    """Leaves whose masters hold less than before, or may hold more, while others wait for that."""
+    refused: dict[Application, str] = field(default_factory=dict)
+    """Running applications that were to move and may not, and why."""
+    refused_at: float = float("-inf")
+    """When those were last looked at."""
     homeless: dict[Application, None] = field(default_factory=dict)
     timers: list[Timer] = field(default_factory=list)
     preemption: Preemption = field(default_factory=Preemption)
@@ -112,6 +132,8 @@ class State:
         for one in queue.chain:
             if one.dynamic:
                 resolve(one, self.cluster.total, self.types, self.scheduler.fair.queue_max_default)
+                resolve_largest(one, self.cluster.total, self.types)
+                admission.limit(one, self.scheduler.fair)
                 one.rank = one.policy.ranker(self.cluster)
 
     def wake_at(self, when: float, what: PodRecord | Ask) -> None:
@@ -128,7 +150,10 @@ class State:
         for queue in self.tree.queues.values():
             for vector in (queue.usage, queue.demand, queue.pending, queue.fair_share, queue.steady_share, queue.instant_share):
                 extend(vector, width)
+            extend(queue.master_usage, width)
             extend(queue.maximum, width, UNBOUNDED)
+            if queue.largest is not None:
+                extend(queue.largest, width, UNBOUNDED)
             if queue.minimum is not None:
                 extend(queue.minimum, width)
         for application in self.applications.values():

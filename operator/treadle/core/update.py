@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from math import log, log1p
 from typing import TYPE_CHECKING
 
+from treadle.core.fair.amounts import f32
 from treadle.core.fair.policies import Cluster
-from treadle.core.fair.update import update_demand, update_shares
+from treadle.core.fair.update import update_demand, update_instant_shares, update_shares
+from treadle.core.gates import OVER_LARGEST, compete, oversized
 from treadle.core.order import rekey_all
-from treadle.core.tree import limits
+from treadle.core.resources import MEMORY
+from treadle.core.tree import admission, limits
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from treadle.core.state import State
+    from treadle.core.tree.application import Application
+
+MIB = 1 << 20
 
 
 def follow_cluster(state: State) -> None:
@@ -28,14 +37,82 @@ def follow_cluster(state: State) -> None:
 
 def apply_limits(state: State) -> None:
     """Resolve every queue's limits, look again at what they blocked, and order everything anew."""
-    for queue in state.tree.queues.values():
-        limits.resolve(queue, state.cluster.total, state.types, state.scheduler.fair.queue_max_default)
+    settings = state.scheduler.fair
+    for queue in state.tree.root.walk():
+        limits.resolve(queue, state.cluster.total, state.types, settings.queue_max_default)
+        limits.resolve_largest(queue, state.cluster.total, state.types)
+        admission.limit(queue, settings)
         queue.rank = queue.policy.ranker(state.cluster)
         if queue.blocked:
             state.relieved[queue] = None
+    state.masters_relieved.update(state.masters_waiting)
+    state.relimited = True
+    state.passed_at = float("-inf")
     for application in state.applications.values():
         application.limiting = tuple(queue for queue in application.chain if queue.limited)
+    if not _sized(state):
+        weigh(state, state.applications.values())
     rekey_all(state)
+    for application in state.applications.values():
+        leaf = application.queue
+        if leaf is not None and leaf.largest is not None:
+            for ask in application.asks.values():
+                too_large = oversized(leaf, ask.shape.demand) is not None
+                if too_large and (ask.wait is None or ask.wait.reason != OVER_LARGEST):
+                    compete(state, ask)
+
+
+def pass_due(state: State) -> bool:
+    """Whether the shares that decisions go by are older than an update interval."""
+    return state.now >= state.passed_at + state.settings.update_interval
+
+
+def update_pass(state: State) -> None:
+    """Recompute demands, weights that follow them, and the instantaneous fair shares; let those look again who wait for a share.
+
+    The pass of ``FairScheduler.update`` for those who decide by its results: the limit on masters, weights by size, and preemption.
+    It is made at most once an update interval, and only while one of them needs it.
+    """
+    state.widen()
+    state.passed_at, state.passed_cause = state.now, state.cause
+    update_demand(state.tree.root, len(state.types))
+    weigh(state, state.applications.values())
+    update_instant_shares(state.tree.root, state.cluster)
+    state.masters_relieved.update(state.masters_waiting)
+
+
+def follow_demand(state: State) -> None:
+    """Make the pass if masters wait for a share, or applications weigh by their size while pods wait."""
+    if pass_due(state) and (masters_wait(state) or (_sized(state) and state.waiting and state.passed_cause != state.cause)):
+        update_pass(state)
+
+
+def next_pass(state: State) -> float | None:
+    """Return when the next pass is due, None if nobody needs one."""
+    if masters_wait(state) or (_sized(state) and state.waiting and state.passed_cause != state.cause):
+        return state.passed_at + state.settings.update_interval
+    return None
+
+
+def masters_wait(state: State) -> bool:
+    """Whether a master waits for its queue's masters to hold less."""
+    for leaf in [leaf for leaf in state.masters_waiting if not leaf.masters_blocked]:
+        del state.masters_waiting[leaf]
+    return bool(state.masters_waiting)
+
+
+def _sized(state: State) -> bool:
+    return state.scheduler.fair.size_based_weight
+
+
+def weigh(state: State, applications: Iterable[Application]) -> None:
+    """Give applications their weights: 1, or by the memory that they demand (``sizebasedweight``); demands are current."""
+    sized = _sized(state)
+    for application in applications:
+        weight = f32(log1p(application.demand[MEMORY] / MIB) / log(2)) if sized else 1.0
+        if weight != application.weight:
+            application.weight = weight
+            state.dirty[application] = None
 
 
 def refresh_shares(state: State) -> None:

@@ -50,6 +50,7 @@ class OfferQueue(Queue):
     )
     parent: OfferQueue | None
     children: dict[str, OfferQueue]  # type: ignore[assignment] # all queues of this tree are of this kind
+    parental: bool
 
     def __init__(
         self, spec: QueueSpec, parent: OfferQueue | None, policy: Policy, width: int, now: float, *, parental: bool

@@ -11,7 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.effects import Bind, new_bind
+from treadle.core.gates import block
 from treadle.core.lifecycle import assume
+from treadle.core.masters import may_have_master
 from treadle.core.order import rekey, unpark
 from treadle.core.tree.limits import exceeded
 
@@ -86,9 +88,14 @@ def serve(state: State, budget: int) -> list[Bind]:
             release(state, hold, "the node admits it no longer")
         elif len(effects) < budget and all(state.nodes.free[hold.row][position] >= 0 for position, _ in hold.shape.demand):
             release(state, hold, "fulfilled")
-            if exceeded(hold.application.limiting, hold.shape.demand) is None:
+            if exceeded(hold.application.limiting, hold.shape.demand) is None and _may_run(state, ask):
                 effects.append(_bind(state, ask, hold.row))
     return effects
+
+
+def _may_run(state: State, ask: Ask) -> bool:
+    """Whether nothing but room was in the way of an ask: limits may have changed since the room was held."""
+    return block(ask.application, next(iter(ask.pods.values()))) is None and (not ask.master or may_have_master(state, ask))
 
 
 def _bind(state: State, ask: Ask, row: int) -> Bind:

@@ -14,7 +14,6 @@ from treadle.core.cycle import NO_NODE
 from treadle.core.effects import Evict
 from treadle.core.fair.amounts import add_to, beyond, fits, plus
 from treadle.core.fair.starvation import find_starved, starvation, wants, worth_looking
-from treadle.core.fair.update import update_demand, update_instant_shares
 from treadle.core.fair.victims import Picked, keeps_share, pick_on_node
 from treadle.core.nodes.filters import host_ports
 from treadle.core.pods import PodRecord, PodState
@@ -22,6 +21,7 @@ from treadle.core.preemption.contender import Contender, Starving
 from treadle.core.preemption.holds import held_below, place
 from treadle.core.preemption.memory import Hold
 from treadle.core.resources import CPU, MEMORY, Vector
+from treadle.core.update import update_pass
 
 if TYPE_CHECKING:
     from treadle.core.state import State
@@ -55,9 +55,8 @@ def due(state: State) -> bool:
 def round_of_preemption(state: State) -> list[Evict]:
     """Look for the starved and return whom to evict for them; the room is held."""
     state.preemption.looked = state.now
-    state.widen()
-    update_demand(state.tree.root, len(state.types))
-    update_instant_shares(state.tree.root, state.cluster)
+    if state.passed_at != state.now:
+        update_pass(state)
     _forget_the_gone(state)
     starved = _starved(state)
     if not starved:

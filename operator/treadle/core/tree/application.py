@@ -29,12 +29,25 @@ class Ask:
     ``key`` is (shape's id, pod priority, whether master) and unique in the application. ``rank`` orders the asks of an application: higher pod priority first, then the master, then first come first served.
     """
 
-    __slots__ = ("active", "application", "key", "pods", "queued", "rank", "report_armed", "shape", "wait", "waiting_since")
+    __slots__ = (
+        "active",
+        "application",
+        "key",
+        "master",
+        "pods",
+        "queued",
+        "rank",
+        "report_armed",
+        "shape",
+        "wait",
+        "waiting_since",
+    )
 
     def __init__(self, application: Application, shape: Shape, key: tuple[int, int, bool], number: int) -> None:
         self.application = application
         self.shape = shape
         self.key = key
+        self.master = key[2]
         self.rank = (-key[1], not key[2], number)
         self.pods: OrderedDict[str, PodRecord] = OrderedDict()
         self.active = False
@@ -51,7 +64,7 @@ class Application:
     """A set of pods that share as one: explicit (an Application object), or implied by the pods' labels or owner.
 
     ``queue`` is None while it has no queue to be in; ``wait`` then says why. ``chain`` is the queues from the leaf to the root.
-    ``busy``: it may run. ``ledgers`` are the usage vectors of the application and its chain: what a placement is added to,
+    ``busy``: it may run; ``counted``: it runs, by the limits on running applications, which is decided at the beginning of a pass. ``ledgers`` are the usage vectors of the application and its chain: what a placement is added to,
     ``limiting`` those of the chain that have a maximum.
     """
 
@@ -61,6 +74,7 @@ class Application:
         "asks",
         "busy",
         "chain",
+        "counted",
         "demand",
         "explicit",
         "fair_share",
@@ -105,6 +119,7 @@ class Application:
         self.fair_share: Vector = [0] * width
         self.instant_share: Vector = [0] * width
         self.busy = True
+        self.counted = False
         self.allocated = 0
         self.asks: dict[tuple[int, int, bool], Ask] = {}
         self.order: list[Ask] = []

@@ -73,6 +73,17 @@ def assign(state: State, application: Application, namespace: str) -> Queue | Wa
     return place
 
 
+def asked_for(state: State, application: Application, namespace: str) -> str:
+    """Return the path of the queue that is asked for by name, empty if none is."""
+    wanted = application.requested or application.wanted or state.namespaces.get(namespace, "")
+    return qualified(wanted) if wanted else ""
+
+
+def in_force(state: State, queue: Queue) -> bool:
+    """Whether a queue is still in the tree, and a leaf."""
+    return state.tree.queues.get(queue.path) is queue and queue.leaf
+
+
 def _held(application: Application) -> str:
     """Return the queue that the first of an application's bound pods was bound in, empty if none is known."""
     return next((record.spec.held_in for record in application.pods.values() if record.spec.node and record.spec.held_in), "")
@@ -91,7 +102,7 @@ def _stays(state: State, application: Application, request: Request, held: str) 
     Pods may be seen before the rules: who was placed without them is put back where it was bound.
     """
     current = application.queue
-    if current is not None and (state.tree.queues.get(current.path) is not current or not current.leaf):
+    if current is not None and not in_force(state, current):
         current = None
     before = state.placed.get(application.id)
     if before is not None and before.queue != request.queue and application.allocated:

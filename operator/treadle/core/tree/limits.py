@@ -22,6 +22,20 @@ def resolve(queue: Queue, total: Vector, types: ResourceTypes, default: dict[str
         maximum = [max(pair) for pair in zip(maximum, queue.minimum, strict=True)]
     queue.maximum = maximum
     queue.limited = any(value < UNBOUNDED for value in maximum)
+    source = own if own is not None else default or {}
+    queue.zero = tuple(
+        position
+        for position, name in enumerate(types.names)
+        if not maximum[position] and name in source and not (source[name].percent or source[name].value)
+    )
+
+
+def resolve_largest(queue: Queue, total: Vector, types: ResourceTypes) -> None:
+    """Resolve the most that one pod may have in a queue (``maxContainerAllocation``): its own limit, else the nearest one above."""
+    if queue.spec.max_container:
+        queue.largest = _vector(queue.spec.max_container, total, types, UNBOUNDED)
+    else:
+        queue.largest = queue.parent.largest if queue.parent is not None else None
 
 
 def _vector(limits: dict[str, Limit], total: Vector, types: ResourceTypes, default: int) -> Vector:

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 from treadle.core.fair.policies import Cluster, Key, Policy, Ranker
 from treadle.core.model import QueueSpec
 from treadle.core.resources import UNBOUNDED, Vector
+from treadle.core.tree.running import NO_LIMIT
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from treadle.core.tree.application import Application, Ask
 
 
@@ -21,6 +24,10 @@ class Queue:
     ``rank`` gives children their keys, by the policy and for the present cluster.
     ``demand``, ``pending``, ``running`` and ``accepted`` applications, ``waiting_pods``, the shares and whether it is ``busy`` (an
     application below may run) are as of the last update pass.
+    ``running_below`` counts the applications of it and of all queues below that may run, at most ``max_running`` if they came since that
+    was the limit; ``unadmitted`` are a leaf's that wait for a limit. ``largest`` is the most that one pod may have here, None without a
+    limit, and ``zero`` the resource types of which the queue may have nothing at all.
+    ``master_usage`` is what the master pods of a leaf hold, ``masters_blocked`` the asks for masters that wait until that is less.
     ``active`` counts such children, so that an idle or blocked subtree costs nothing.
     ``defined``: it takes new applications, which a queue that was deleted while in use does not. ``dynamic``: a placement rule made it,
     nobody defined it, and it goes when it has been idle for a while.
@@ -40,7 +47,11 @@ class Queue:
         "heap",
         "instant_share",
         "key",
+        "largest",
         "limited",
+        "master_usage",
+        "masters_blocked",
+        "max_running",
         "maximum",
         "minimum",
         "name",
@@ -51,12 +62,15 @@ class Queue:
         "priority",
         "rank",
         "running",
+        "running_below",
         "spec",
         "start",
         "steady_share",
+        "unadmitted",
         "usage",
         "waiting_pods",
         "weight",
+        "zero",
     )
 
     def __init__(self, spec: QueueSpec, parent: Queue | None, policy: Policy, width: int) -> None:
@@ -79,6 +93,13 @@ class Queue:
         self.key: Key | None = None
         self.active = 0
         self.blocked: dict[Ask, None] = {}
+        self.running_below = 0
+        self.max_running = NO_LIMIT
+        self.unadmitted: list[Application] = []
+        self.largest: Vector | None = None
+        self.zero: tuple[int, ...] = ()
+        self.master_usage: Vector = [0] * width
+        self.masters_blocked: dict[Ask, None] = {}
         self.defined = True
         self.dynamic = False
         self.start = 0.0
@@ -96,6 +117,16 @@ class Queue:
     def leaf(self) -> bool:
         """Whether applications may live here; the root never holds any."""
         return not self.children and self.parent is not None and not self.spec.holds_queues
+
+    @property
+    def parental(self) -> bool:
+        """Whether it is for child queues, or takes no applications for another reason."""
+        return not self.leaf
+
+    @property
+    def below(self) -> Sequence[Queue]:
+        """The child queues, in the order in which they were made."""
+        return list(self.children.values())
 
     @property
     def chain(self) -> tuple[Queue, ...]:
