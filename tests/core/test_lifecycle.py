@@ -3,7 +3,8 @@
 import pytest
 
 from core.builders import Scenario, a_pod, amounts, replaced
-from treadle.core.events import PodSeen
+from treadle.core.effects import Verify
+from treadle.core.events import BindFailed, PodGone, PodSeen
 from treadle.core.pods import PodState
 
 
@@ -113,3 +114,67 @@ def test_the_story_tells_what_happened_to_a_pod_and_which_event_caused_it() -> N
     assert [step.what for step in steps] == ["assumed", "bind refused", "gone"]
     assert steps[0].cause == bind.cause
     assert steps[0].detail == "node-0"
+
+
+def questions(scenario: Scenario) -> list[str]:
+    scenario.plan()
+    return [effect.uid for effect in scenario.effects if isinstance(effect, Verify)]
+
+
+def test_a_bind_of_which_nothing_is_heard_is_asked_about_again_and_again() -> None:
+    scenario = Scenario().nodes(1, cpu=4).pod("p", cpu=3)
+    (bind,) = scenario.plan()
+    assert scenario.core.next_timer() == 60.0
+    assert questions(scenario.wait(59.0)) == []
+    assert questions(scenario.wait(1.0)) == ["p"]
+    (asked,) = [effect for effect in scenario.effects if isinstance(effect, Verify)]
+    assert (asked.namespace, asked.name, asked.node) == ("ns", "p", bind.node)
+    assert questions(scenario) == []
+    assert questions(scenario.wait(60.0)) == ["p"]
+    assert state_of(scenario, "p") is PodState.ASSUMED
+
+
+@pytest.mark.parametrize("outcome", ["confirmed", "gone", "failed"])
+def test_a_bind_whose_outcome_is_known_is_not_asked_about(outcome: str) -> None:
+    scenario = Scenario().nodes(1, cpu=4).pod("p", cpu=3)
+    (bind,) = scenario.plan()
+    match outcome:
+        case "confirmed":
+            scenario.confirm([bind])
+        case "gone":
+            scenario.gone("p")
+        case "failed":
+            scenario.fail(bind, "refused")
+    assert scenario.core.next_timer() is None
+    assert questions(scenario.wait(60.0)) == []
+
+
+def test_a_later_bind_of_the_same_pod_has_its_own_time() -> None:
+    scenario = Scenario().nodes(1, cpu=4).pod("p", cpu=3)
+    (bind,) = scenario.plan()
+    scenario.wait(30.0).fail(bind).wait(1.0)
+    assert len(scenario.plan()) == 1
+    assert questions(scenario.wait(40.0)) == []
+    assert questions(scenario.wait(20.0)) == ["p"]
+
+
+def test_the_answers_end_an_assumption() -> None:
+    scenario = Scenario().nodes(2, cpu=4).pods(4, "p", cpu=2)
+    binds = {bind.uid: bind for bind in scenario.plan()}
+    assert sorted(questions(scenario.wait(60.0))) == ["p-0", "p-1", "p-2", "p-3"]
+    other = {"node-0": "node-1", "node-1": "node-0"}[binds["p-1"].node]
+    scenario.tell(
+        PodSeen(replaced(a_pod("p-0", cpu=2), node=binds["p-0"].node), answer=True),
+        PodSeen(replaced(a_pod("p-1", cpu=2), node=other), answer=True),
+        PodGone("p-2"),
+        BindFailed("p-3", "transient", "the pod is not bound"),
+    )
+    assert [state_of(scenario, f"p-{number}") for number in (0, 1, 3)] == [PodState.BOUND, PodState.BOUND, PodState.DELAYED]
+    assert scenario.used("root") == 4
+
+
+def test_an_answer_that_comes_after_the_watch_has_told_more_says_nothing() -> None:
+    scenario = Scenario().nodes(1, cpu=4).pod("p", cpu=3)
+    scenario.plan()
+    scenario.gone("p").tell(PodSeen(replaced(a_pod("p", cpu=3), node="node-0"), answer=True))
+    assert (scenario.core.state.pods, scenario.free("node-0")) == ({}, 4)

@@ -64,7 +64,7 @@ def test_a_reason_that_changes_back_and_forth_is_held_down() -> None:
 
 def test_the_next_timer_says_when_to_look_again() -> None:
     scenario = Scenario().nodes(1, cpu=1).pods(2, "p")
-    scenario.wait(1).plan()
+    scenario.confirm(scenario.wait(1).plan())
     assert scenario.core.next_timer() == 4.0
     scenario.wait(3).plan()
     assert scenario.core.next_timer() is None

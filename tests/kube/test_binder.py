@@ -138,6 +138,48 @@ async def test_a_successor_of_the_same_name_is_not_bound_in_its_place(api: FakeA
     assert not api.get("pods", "a")["spec"].get("nodeName")
 
 
+# -- questions about binds of which nothing was heard
+
+
+@pytest.mark.parametrize(("where", "seen"), [(NODE, NODE), ("elsewhere", "elsewhere"), ("", "")])
+async def test_a_question_is_answered_with_the_pod_as_it_is(api: FakeApi, where: str, seen: str) -> None:
+    async with binding(api) as at:
+        placement = at.waiting_pod()
+        if where:
+            api.bind("a", {"metadata": {"name": "a"}, "target": {"kind": "Node", "name": where}})
+        at.binder.verify(placement)
+        at.binder.verify(placement)
+        await until(lambda: at.outcomes)
+        (outcome,) = at.outcomes
+    if seen:
+        assert (outcome.pod.uid, outcome.pod.node, outcome.answer) == (placement.uid, seen, True)
+    else:
+        assert (outcome.uid, outcome.kind) == (placement.uid, "transient")
+    assert at.binder.bound == 0
+
+
+async def test_a_question_about_a_pod_that_has_gone_or_was_made_anew_says_so(api: FakeApi) -> None:
+    async with binding(api) as at:
+        placement = at.waiting_pod()
+        api.delete("pods", "a")
+        at.waiting_pod()
+        at.binder.verify(placement)
+        await until(lambda: at.outcomes)
+    assert at.outcomes == [PodGone(placement.uid)]
+
+
+async def test_a_bind_that_is_still_under_way_is_not_asked_about(api: FakeApi) -> None:
+    async with binding(api) as at:
+        placement = at.waiting_pod()
+        at.binder.submit(placement)
+        at.binder.verify(placement)
+        assert await at.binder.drain(20)
+        assert at.outcomes == [BindDone(placement.uid)]
+        at.binder.verify(placement)
+        await until(lambda: len(at.outcomes) == 2)
+    assert at.outcomes[1].answer
+
+
 @pytest.mark.parametrize("code", [400, 401, 403, 422, 429, 500, 503])
 async def test_another_refusal_may_pass_and_says_what_the_server_said(api: FakeApi, code: int) -> None:
     async with binding(api) as at:

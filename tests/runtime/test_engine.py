@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.builders import a_node, a_pod
+from core.builders import a_node, a_pod, replaced
 from kube.access import task_of, until
 from treadle.core import Core
 from treadle.core.effects import Evict, ReportWaiting
@@ -28,12 +28,16 @@ class Binder:
         self.placements: list[Placement] = []
         self.free = 32
         self.withdrawn: list[Placement] = []
+        self.questions: list[Placement] = []
 
     def room(self) -> int:
         return max(0, self.free - len(self.placements))
 
     def submit(self, placement: Placement) -> None:
         self.placements.append(placement)
+
+    def verify(self, placement: Placement) -> None:
+        self.questions.append(placement)
 
     def withdraw(self) -> list[Placement]:
         taken, self.placements = self.placements, []
@@ -240,3 +244,16 @@ def test_a_long_message_is_cut_to_what_the_api_takes() -> None:
     WaitingReports(patcher).submit(ReportWaiting("u", "ns", "a", "Why", "x" * 5000, 1))  # type: ignore[arg-type]
 
     assert len(patcher.writes["u"].body["status"]["conditions"][0]["message"]) == 1024
+
+
+async def test_a_bind_that_is_neither_confirmed_nor_failed_is_asked_about_until_there_is_an_answer() -> None:
+    at = At(core=Core(Settings(expire_after=0.05), validate=True))
+    async with task_of(at.engine.run()):
+        at.put(NodeSeen(a_node("n")), PodSeen(a_pod("a")))
+        await until(lambda: len(at.binder.questions) >= 2)
+        question = at.binder.questions[0]
+        assert (question.uid, question.namespace, question.name, question.node) == ("a", "ns", "a", "n")
+
+        at.put(PodSeen(replaced(a_pod("a"), node="n"), answer=True))
+        await until(lambda: at.core.state.bound == 1)
+    assert at.core.next_timer() is None

@@ -43,4 +43,17 @@ class Evict(NamedTuple):
     cause: int
 
 
-Effect = Bind | ReportWaiting | Evict
+class Verify(NamedTuple):
+    """Ask for a pod whose bind to ``node`` has long been neither confirmed nor failed.
+
+    What the API server has must come back: ``PodSeen`` (an ``answer``), ``PodGone`` or ``BindFailed``; nothing while the bind is still under way.
+    """
+
+    uid: str
+    namespace: str
+    name: str
+    node: str
+    cause: int
+
+
+Effect = Bind | ReportWaiting | Evict | Verify

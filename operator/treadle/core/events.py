@@ -22,9 +22,14 @@ class NodeGone:
 
 @dataclass(frozen=True, slots=True)
 class PodSeen:
-    """A pod exists and looks like this."""
+    """A pod exists and looks like this.
+
+    ``answer``: that is what a question about an assumed pod got for an answer. The watch may have told more meanwhile, so it only
+    counts while the pod is known and still assumed.
+    """
 
     pod: PodSpec
+    answer: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from treadle.core.events import (
     QueueSeen,
     SchedulerSeen,
 )
+from treadle.core.expiry import await_outcome, expired, next_expiry
 from treadle.core.explain import Explanation, explain
 from treadle.core.invariants import broken
 from treadle.core.pods import PodState
@@ -59,7 +60,9 @@ class Core:
         state.cause += 1
         state.now = now
         match event:
-            case PodSeen(pod):
+            case PodSeen(pod, answer):
+                if answer and not self._is_assumed(pod.uid):
+                    return
                 if state.tree.unsettled:
                     self._settle()
                 lifecycle.see(state, pod)
@@ -117,9 +120,11 @@ class Core:
         decide(state)
         follow_demand(state)
         effects = due(state)
+        effects += expired(state)
         served = holds.serve(state, budget)
         effects += served
         effects += cycle(state, budget - len(served))
+        await_outcome(state, effects)
         if rounds.due(state):
             effects += rounds.round_of_preemption(state)
         if len(state.nodes.improved) > COMPACT_AFTER:
@@ -137,9 +142,7 @@ class Core:
         times += [since + IDLE for since in state.tree.idle.values()]
         if state.refused:
             times.append(state.refused_at + state.settings.update_interval)
-        coming = next_pass(state)
-        if coming is not None:
-            times.append(coming)
+        times += [coming for coming in (next_pass(state), next_expiry(state)) if coming is not None]
         times += [hold.until for hold in state.preemption.holds]
         if state.scheduler.fair.preemption and state.waiting:
             times.append(state.preemption.looked + state.settings.update_interval)
@@ -174,6 +177,10 @@ class Core:
         while state.tree.settle():
             apply_limits(state)
             self._house(list(state.applications.values()))
+
+    def _is_assumed(self, uid: str) -> bool:
+        record = self.state.pods.get(uid)
+        return record is not None and record.state is PodState.ASSUMED
 
     def _retry_moves(self) -> None:
         """Try refused moves again, once an update interval."""

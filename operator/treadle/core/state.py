@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
 from heapq import heappush
 
+from treadle.core.effects import Bind
 from treadle.core.fair.policies import Cluster
 from treadle.core.model import ApplicationSpec, SchedulerSpec
 from treadle.core.nodes.columns import Nodes
@@ -38,6 +40,8 @@ class Settings:
     retry_first: float = 1.0
     """The wait after a first transient bind failure; it doubles with each."""
     retry_most: float = 60.0
+    expire_after: float = 60.0
+    """How long a placement is assumed before the API server is asked what became of it, again and again."""
     update_interval: float = 0.5
     """How often totals, limits and shares follow the cluster (FairScheduler's update-interval)."""
 
@@ -83,6 +87,8 @@ class State:
     """When those were last looked at."""
     homeless: dict[Application, None] = field(default_factory=dict)
     timers: list[Timer] = field(default_factory=list)
+    flights: deque[tuple[float, list[Bind]]] = field(default_factory=deque)
+    """Binds whose outcome is awaited, and since when: in the order of those times."""
     preemption: Preemption = field(default_factory=Preemption)
     story: Story = field(default_factory=Story)
     cause: int = 0

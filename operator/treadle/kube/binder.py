@@ -90,6 +90,9 @@ class Binder:
         self._report = report
         self._least, self._most, self._patience, self._clock = min(least, most), most, patience, clock
         self._waiting: deque[Placement] = deque()
+        self._under_way: set[str] = set()
+        self._questions: asyncio.Queue[Placement] = asyncio.Queue()
+        self._asked: set[str] = set()
         self._more = asyncio.Event()
         self._grown = asyncio.Event()
         self._done = asyncio.Event()
@@ -106,13 +109,21 @@ class Binder:
     def submit(self, placement: Placement) -> None:
         """Queue a placement."""
         self._waiting.append(placement)
+        self._under_way.add(placement.uid)
         self._done.clear()
         self._more.set()
+
+    def verify(self, placement: Placement) -> None:
+        """Ask what became of a placement of which nothing has been heard; one that is still under way is not asked about, it reports itself."""
+        if placement.uid not in self._under_way and placement.uid not in self._asked:
+            self._asked.add(placement.uid)
+            self._questions.put_nowait(placement)
 
     def withdraw(self) -> list[Placement]:
         """Take back what has not been sent."""
         taken = list(self._waiting)
         self._waiting.clear()
+        self._under_way.difference_update(placement.uid for placement in taken)
         if not self.in_flight:
             self._done.set()
         return taken
@@ -122,6 +133,7 @@ class Binder:
         async with asyncio.TaskGroup() as group:
             for number in range(self._most):
                 group.create_task(self._worker(number), name=f"bind-{number}")
+            group.create_task(self._answer(), name="verify")
 
     async def drain(self, seconds: float) -> bool:
         """Wait until nothing is queued or in flight; returns whether that was so in time."""
@@ -151,8 +163,20 @@ class Binder:
                 await self._find_out(placement)
             finally:
                 self.in_flight -= 1
+                self._under_way.discard(placement.uid)
                 if not waiting and not self.in_flight:
                     self._done.set()
+
+    async def _answer(self) -> None:
+        """Answer questions, one at a time: they are rare."""
+        while True:
+            placement = await self._questions.get()
+            try:
+                await self._find_out(placement, asked=True)
+            except Exception:
+                log.exception("asking for %s/%s", placement.namespace, placement.name)
+            finally:
+                self._asked.discard(placement.uid)
 
     async def _bind(self, placement: Placement) -> None:
         while (pause := self._not_before - self._clock()) > 0:  # noqa: ASYNC110 - the server names the time, no event does
@@ -204,8 +228,8 @@ class Binder:
         log.warning("bind of %s/%s to %s: %d %s", placement.namespace, placement.name, placement.node, answer.status, message)
         self._report(BindFailed(placement.uid, "transient", f"{answer.status} {message}"))
 
-    async def _find_out(self, placement: Placement, after: str = "") -> None:
-        """Ask for the pod until there is an answer, and report what is so."""
+    async def _find_out(self, placement: Placement, after: str = "", *, asked: bool = False) -> None:
+        """Ask for the pod until there is an answer, and report what is so; ``asked``: because somebody asked, whom no watch has told."""
         wait = 0.1
         while True:
             try:
@@ -216,6 +240,8 @@ class Binder:
                 pass
             await asyncio.sleep(wait)
             wait = min(wait * 2, 5.0)
+        if asked and placement.uid in self._under_way:
+            return
         if answer.status == 404:
             self._report(PodGone(placement.uid))
             return
@@ -227,15 +253,19 @@ class Binder:
         if pod.metadata.uid != placement.uid:
             self._report(PodGone(placement.uid))
         elif pod.spec is not None and pod.spec.node_name == placement.node:
-            self.bound += 1
-            self._report(BindDone(placement.uid))
+            if asked:
+                self._report(PodSeen(translate.pod(pod), answer=True))
+            else:
+                self.bound += 1
+                self._report(BindDone(placement.uid))
         elif pod.spec is not None and pod.spec.node_name:
-            self._report(PodSeen(translate.pod(pod)))
+            self._report(PodSeen(translate.pod(pod), answer=True))
         else:
             self._report(
                 BindFailed(placement.uid, "refused" if after else "transient", after or "no answer, and the pod is not bound")
             )
-            self._report(PodSeen(translate.pod(pod)))
+            if not asked:
+                self._report(PodSeen(translate.pod(pod)))
 
     def _grow(self) -> None:
         """Let one more be in flight once as many binds as may be now have gone well."""

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 
 from treadle.core import Core
-from treadle.core.effects import Bind, Evict
+from treadle.core.effects import Bind, Evict, Verify
 from treadle.core.events import BindDone, BindFailed, Event
 from treadle.kube.binder import Binder, Placement
 from treadle.kube.evictor import Evictor
@@ -127,6 +127,8 @@ class Engine:
                 self.reports.discard(effect.uid)
             elif isinstance(effect, Evict):
                 self.evictor.submit(effect)
+            elif isinstance(effect, Verify):
+                self.binder.verify(Placement(effect.uid, effect.namespace, effect.name, effect.node))
             else:
                 record = self.core.state.pods.get(effect.uid)
                 self.reports.submit(effect, again=record is not None and record.spec.reported[0] != "")
