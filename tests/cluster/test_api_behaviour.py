@@ -449,7 +449,7 @@ async def test_a_custom_object_gets_the_defaults_of_its_schema(server: Server) -
     ("name", "spec", "word"),
     [
         ("root.a", {"fair": {"weight": "-1"}}, "spec.fair.weight"),
-        ("root.a", {"fair": {"schedulingPolicy": "lottery"}}, "spec.fair.schedulingPolicy"),
+        ("root.a", {"fair": {"schedulingPolicy": "of chance"}}, "spec.fair.schedulingPolicy"),
         ("elsewhere.a", {}, "root"),
     ],
 )

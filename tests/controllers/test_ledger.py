@@ -201,14 +201,14 @@ def test_a_list_without_a_version_is_taken_at_its_word(book: Book) -> None:
 def test_an_invalid_edit_leaves_the_last_good_version_in_force(book: Book) -> None:
     queue = book.server.create("Queue", "root.a", weight("2"))
     book.ledger.seen("Queue", queue)
-    bad = book.server.edit(queue, {"fair": {"schedulingPolicy": "best"}})
+    bad = book.server.edit(queue, {"fair": {"weight": "-1"}})
     book.ledger.seen("Queue", bad)
     entry = book.entry("Queue", "root.a")
 
     assert book.weights() == [2.0]
     assert entry.model is not None
     assert entry.generation == 2
-    assert "schedulingPolicy: 'best' is not one of" in entry.problems[0]
+    assert "weight" in entry.problems[0]
 
     book.ledger.seen("Queue", book.server.edit(bad, weight("5")))
     assert book.weights() == [2.0, 5.0]

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.builders import Scenario, limits
+from core.builders import GIB, Scenario, limits
 from treadle.core.fair.shares import fair_shares
+from treadle.core.fair.update import update_instant_shares
 
 MANY = 1 << 60
 
@@ -111,3 +112,18 @@ def test_foreign_pods_leave_less_to_share() -> None:
     scenario.pods(20, "a", "root.a", "a")
 
     assert shares_of(scenario, "root.a") == [6]
+
+
+@pytest.mark.parametrize("nodes", [1, 3, 20])
+def test_shares_in_bytes_are_as_exact_as_the_bytes(nodes: int) -> None:
+    """Twice the halvings of Hadoop, which counts in MiB: equal shares of a few GiB would be too large by dozens of bytes."""
+    at = Scenario().nodes(nodes, memory=4)
+    for name in ("root.a", "root.b"):
+        at.queue(name, weight=3.0).pods(5 * nodes, name, name, name)
+    at.plan()
+    at.core.refresh_shares()
+    state = at.core.state
+    update_instant_shares(state.tree.root, state.cluster)
+    for name in ("root.a", "root.b"):
+        assert state.tree.queues[name].instant_share[:2] == [nodes * 2 * GIB, nodes * 2000]
+        assert state.tree.queues[name].steady_share[:2] == [nodes * 2 * GIB, nodes * 2000]

@@ -14,13 +14,18 @@ import numpy as np
 from treadle.core.resources import UNBOUNDED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
 LARGEST_EXPONENT = 255
 HALVINGS = 25
 """``ComputeFairShares.COMPUTE_FAIR_SHARES_ITERATIONS``."""
+FINE = 50
+"""Halvings that suffice for amounts in bytes. After 25 equal shares of 4 GiB are 64 bytes too large, and what holds exactly its share and one
+pod more would seem to need that pod."""
+COARSE = 1 << 20
+"""Ratios up to which 25 halvings are as good."""
 
 
 def fair_shares(
@@ -46,6 +51,7 @@ def grouped_shares(
     minima: NDArray[np.int64],
     maxima: NDArray[np.int64],
     active: NDArray[np.bool_],
+    halvings: int = HALVINGS,
 ) -> NDArray[np.int64]:
     """Return the share of every sibling; ``group[i]`` is the row in ``totals`` of what sibling i shares, in ascending order.
 
@@ -58,40 +64,72 @@ def grouped_shares(
     free = np.flatnonzero(~fixed)
     if not len(free):
         return shares
-    where, weight = group[free], weights[free]
-    sums = _Sums(where, groups)
-    low_bound, high_bound = minima[free].astype(np.float64), maxima[free].astype(np.float64)
-    target = np.minimum(sums.of(maxima[free]), np.maximum(0, totals - taken))
-
-    def at(ratio: NDArray[np.float64]) -> NDArray[np.int64]:
-        return np.minimum(np.maximum(weight * ratio[where], low_bound), high_bound).astype(np.int64)
-
-    high = _doubled(lambda ratio: sums.of(at(ratio)) >= target, groups)
-    low = np.zeros(groups)
-    exact = np.zeros(groups, dtype=np.bool_)
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        used = sums.of(at(middle))
-        below = used < target
-        low = np.where(below & ~exact, middle, low)
-        high = np.where(~below & ~exact, middle, high)
-        exact |= used == target
-        if exact.all():
-            break
-    shares[free] = at(high)
+    where = group[free]
+    target = np.minimum(_Sums(where, groups).of(maxima[free]), np.maximum(0, totals - taken))
+    search = _Search(where, weights[free], minima[free].astype(np.float64), maxima[free].astype(np.float64), target)
+    search.double()
+    coarse = search.high > COARSE
+    search.halve(min(halvings, HALVINGS))
+    search.refine(coarse, halvings - HALVINGS)
+    shares[free] = search.at(search.high)
     return shares
 
 
-def _doubled(enough: Callable[[NDArray[np.float64]], NDArray[np.bool_]], groups: int) -> NDArray[np.float64]:
-    """Return for each group the smallest power of two that is enough: where Hadoop's doubling ends, found by halving the exponent."""
-    low, high = np.full(groups, -1), np.full(groups, LARGEST_EXPONENT)
-    while (open_ := high - low > 1).any():
-        middle = (low + high) // 2
-        found = enough(np.exp2(middle))
-        high = np.where(open_ & found, middle, high)
-        low = np.where(open_ & ~found, middle, low)
-    result: NDArray[np.float64] = np.exp2(high)
-    return result
+class _Search:
+    """The search for the ratio of each group; ``low`` is not enough, ``high`` is. ``where`` is each sibling's group, ascending."""
+
+    def __init__(
+        self,
+        where: NDArray[np.int64],
+        weights: NDArray[np.float64],
+        minima: NDArray[np.float64],
+        maxima: NDArray[np.float64],
+        target: NDArray[np.int64],
+    ) -> None:
+        self.where, self.weights, self.minima, self.maxima, self.target = where, weights, minima, maxima, target
+        self.low = np.zeros(len(target))
+        self.high = np.ones(len(target))
+        self.exact = np.zeros(len(target), dtype=np.bool_)
+        self._sums = _Sums(where, len(target))
+
+    def at(self, ratio: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return every sibling's share at its group's ratio."""
+        return np.minimum(np.maximum(self.weights * ratio[self.where], self.minima), self.maxima).astype(np.int64)
+
+    def double(self) -> None:
+        """Find the smallest power of two that is enough: where Hadoop's doubling ends, found by halving the exponent."""
+        low, high = np.full(len(self.target), -1), np.full(len(self.target), LARGEST_EXPONENT)
+        while (unknown := high - low > 1).any():
+            middle = (low + high) // 2
+            enough = self._sums.of(self.at(np.exp2(middle))) >= self.target
+            high = np.where(unknown & enough, middle, high)
+            low = np.where(unknown & ~enough, middle, low)
+        self.high = np.exp2(high)
+
+    def halve(self, times: int) -> None:
+        """Close in on the ratio; a group whose shares add up exactly is done."""
+        for _ in range(times):
+            middle = (self.low + self.high) / 2
+            used = self._sums.of(self.at(middle))
+            below = used < self.target
+            self.low = np.where(below & ~self.exact, middle, self.low)
+            self.high = np.where(~below & ~self.exact, middle, self.high)
+            self.exact |= used == self.target
+            if self.exact.all():
+                break
+
+    def refine(self, groups: NDArray[np.bool_], times: int) -> None:
+        """Go on with some of the groups, unless they are exact already."""
+        rows = np.flatnonzero(groups & ~self.exact)
+        if times <= 0 or not len(rows):
+            return
+        number = np.full(len(self.target), -1)
+        number[rows] = np.arange(len(rows))
+        part = np.flatnonzero(number[self.where] >= 0)
+        rest = _Search(number[self.where[part]], self.weights[part], self.minima[part], self.maxima[part], self.target[rows])
+        rest.low, rest.high = self.low[rows], self.high[rows]
+        rest.halve(times)
+        self.high[rows] = rest.high
 
 
 class _Sums:

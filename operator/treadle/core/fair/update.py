@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from treadle.core.fair.shares import grouped_shares
+from treadle.core.fair.shares import FINE, grouped_shares
 from treadle.core.resources import UNBOUNDED
 
 if TYPE_CHECKING:
@@ -136,6 +136,7 @@ def _distribute(groups: Sequence[tuple[Queue, Sequence[Child]]], cluster: Cluste
         minima.T.ravel(),
         maxima.T.ravel(),
         np.tile(active, width),
+        FINE,
     )
     found = np.zeros((len(members), len(cluster.total)), dtype=np.int64)
     found[:, types] = shares.reshape(width, len(members)).T
