@@ -1,5 +1,6 @@
 """Each hard rule about nodes, as kube-scheduler and the kubelet read it."""
 
+import numpy as np
 import pytest
 
 from core.builders import a_node
@@ -99,7 +100,13 @@ def test_host_ports_clash(wanted: tuple[str, str, int], taken: tuple[str, str, i
 def test_only_what_is_demanded_has_to_fit() -> None:
     assert fits([-5, 100, 3], ((1, 100), (2, 1)))
     assert not fits([-5, 100, 3], ((1, 101),))
-    assert shortages([0, 100, 0], ((0, 1), (1, 5), (2, 1)), ["memory", "cpu", "pods"]) == ["Insufficient memory", "Too many pods"]
+    free = np.array([[0, 1], [100, 4], [0, 1]], dtype=np.int64)
+    found = shortages(free, ((0, 1), (1, 5), (2, 1)), ["memory", "cpu", "pods"])
+    assert {reason: short.tolist() for reason, short in found.items()} == {
+        "Insufficient memory": [True, False],
+        "Insufficient cpu": [False, True],
+        "Too many pods": [True, False],
+    }
 
 
 def test_the_first_refusal_is_told_in_the_order_of_kube_scheduler() -> None:

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from treadle.core.cycle import AT_MAXIMUM, NO_NODE
 from treadle.core.gates import AT_ZERO, OVER_LARGEST, TOO_MANY, barred, oversized
 from treadle.core.masters import MASTER_SHARE, limit_of, share_of, short_of
-from treadle.core.nodes.filters import host_ports, static_refusal
-from treadle.core.nodes.filters.resources import shortages
+from treadle.core.nodes.filters import host_ports
+from treadle.core.nodes.filters.resources import fitting, shortages
 from treadle.core.pods import PodState
 from treadle.core.resources import format_amount
 from treadle.core.tree.limits import exceeded
@@ -175,19 +177,16 @@ def _coming(state: State, ask: Ask) -> str:
 def no_node(state: State, shape: Shape) -> str:
     """Return kube-scheduler's sentence: how many nodes there are, and how many are out for which reason."""
     nodes, names = state.nodes, state.types.names
-    reasons: Counter[str] = Counter()
-    known = 0
+    reasons = Counter(nodes.refusals(shape.constraints))
     mask = nodes.mask(shape.constraints)
-    for row, spec in enumerate(nodes.specs):
-        if spec is None:
-            continue
-        known += 1
-        if not mask[row]:
-            reasons[static_refusal(spec, shape.constraints)] += 1
-            continue
-        short = shortages(nodes.free[row], shape.demand, names)
-        reasons.update(short)
-        if not short and not host_ports.free(shape.constraints.host_ports, nodes.ports[row]):
-            reasons[host_ports.REASON] += 1
+    columns = nodes.columns()[:, : len(nodes)]
+    for reason, short in shortages(columns, shape.demand, names).items():
+        if count := int((short & mask).sum()):
+            reasons[reason] = count
+    if shape.ports:
+        for row in np.flatnonzero(mask & fitting(columns, shape.demand)).tolist():
+            if not host_ports.free(shape.ports, nodes.ports[row]):
+                reasons[host_ports.REASON] += 1
+    known = nodes.known()
     parts = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0])))
     return f"0/{known} nodes are available" + (f": {parts}." if parts else ".")

@@ -7,6 +7,7 @@ A row outlives its node while pods are bound to it: the API server binds to node
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,6 +50,7 @@ class Nodes:
         self.stale: set[int] = set()
         self._per: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
         self._masks: dict[Constraints, tuple[NDArray[np.bool_], int]] = {}
+        self._refusals: dict[Constraints, tuple[Counter[str], int]] = {}
 
     def __len__(self) -> int:
         return len(self.names)
@@ -188,9 +190,20 @@ class Nodes:
         self._masks[constraints] = (mask, end)
         return mask
 
+    def refusals(self, constraints: Constraints) -> Counter[str]:
+        """Return how many nodes' descriptions do not admit pods with these constraints, by reason."""
+        end = len(self.edited)
+        reasons, position = self._refusals.get(constraints, (Counter(), -1))
+        if position != end:
+            refused = (static_refusal(spec, constraints) for spec in self.specs if spec is not None)
+            reasons = Counter(reason for reason in refused if reason)
+            self._refusals[constraints] = (reasons, end)
+        return reasons
+
     def compact(self, constraints: set[Constraints]) -> None:
         """Forget the logs and the masks that nobody uses; every position kept by a reader is void after this."""
         self.improved.clear()
+        self._refusals.clear()
         self.edited = [row for row, spec in enumerate(self.specs) if spec is not None]
         self._masks = {
             key: (mask, len(self.edited)) for key, (mask, end) in self._masks.items() if key in constraints and end >= 0

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from treadle.core.model import Constraints
+from treadle.core.nodes.near import Near
 from treadle.core.resources import CPU, MEMORY, Demand, ResourceTypes
 
 if TYPE_CHECKING:
@@ -13,15 +15,20 @@ if TYPE_CHECKING:
 
 
 class Shape:
-    """An interned pair of demand and constraints. ``parked`` are the asks that no node can take at present."""
+    """An interned pair of demand and constraints. ``parked`` are the asks that no node can take at present.
 
-    __slots__ = ("candidates", "constraints", "cpu", "demand", "id", "memory", "named", "parked", "ports")
+    ``near`` are the nodes that such pods would like, None for those that do not care; the constraints are then only what is hard.
+    """
+
+    __slots__ = ("candidates", "constraints", "cpu", "demand", "id", "memory", "named", "near", "parked", "ports")
 
     def __init__(self, identity: int, named: tuple[tuple[str, int], ...], demand: Demand, constraints: Constraints) -> None:
         self.id = identity
         self.named = named
         self.demand = demand
-        self.constraints = constraints
+        wish = constraints.wish
+        self.near = Near(wish) if wish is not None else None
+        self.constraints = replace(constraints, wish=None) if wish is not None and wish.relax else constraints
         self.ports = constraints.host_ports
         amounts = dict(demand)
         self.memory = amounts.get(MEMORY, 0)

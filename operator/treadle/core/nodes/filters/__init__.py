@@ -7,11 +7,11 @@ host ports change with every placement and are looked at each time.
 from collections.abc import Callable
 
 from treadle.core.model import Constraints, NodeSpec
-from treadle.core.nodes.filters import affinity, taints, unschedulable
+from treadle.core.nodes.filters import affinity, locality, taints, unschedulable
 
 StaticRule = Callable[[NodeSpec, Constraints], str]
 
-STATIC_RULES: tuple[StaticRule, ...] = (unschedulable.refuses, taints.refuses, affinity.refuses)
+STATIC_RULES: tuple[StaticRule, ...] = (unschedulable.refuses, taints.refuses, affinity.refuses, locality.refuses)
 """Each returns an empty text where the node is admitted, else the reason as users read it. In kube-scheduler's order."""
 
 

@@ -20,10 +20,11 @@ def fitting(
     return mask
 
 
-def shortages(free: Vector, demand: Demand, names: list[str]) -> list[str]:
-    """Return in kube-scheduler's words what a node is short of."""
-    return [
-        "Too many pods" if position == PODS else f"Insufficient {names[position]}"
+def shortages(
+    free: "np.ndarray[tuple[int, int], np.dtype[np.int64]]", demand: Demand, names: list[str]
+) -> dict[str, "np.ndarray[tuple[int], np.dtype[np.bool_]]"]:
+    """Return for the columns ``free[type, node]`` which nodes are short of what, in kube-scheduler's words."""
+    return {
+        "Too many pods" if position == PODS else f"Insufficient {names[position]}": free[position] < value
         for position, value in demand
-        if free[position] < value
-    ]
+    }
