@@ -8,13 +8,14 @@ out counts before anybody else is asked to go, nobody goes whose leaving would n
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from treadle.core.cycle import NO_NODE
 from treadle.core.effects import Evict
 from treadle.core.fair.amounts import add_to, beyond, fits, plus
 from treadle.core.fair.starvation import find_starved, starvation, wants, worth_looking
-from treadle.core.fair.victims import Picked, keeps_share, pick_on_node
+from treadle.core.fair.victims import NO_BOUND, Picked, keeps_share, pick_on_node
 from treadle.core.nodes.filters import host_ports
 from treadle.core.pods import PodRecord, PodState
 from treadle.core.preemption.contender import Contender, Starving
@@ -24,10 +25,13 @@ from treadle.core.resources import CPU, MEMORY, Vector
 from treadle.core.update import update_pass
 
 if TYPE_CHECKING:
+    from treadle.core.nodes.shapes import Shape
     from treadle.core.state import State
     from treadle.core.tree.application import Application, Ask
     from treadle.core.tree.queue import Queue
 
+MOST_SPARING = 64
+"""Further nodes that are looked at for one where fewer masters have to go."""
 MOST_HOLDS = 128
 """Holds at one time: preemption is for what is owed, not for filling a cluster."""
 CRITICAL = 2_000_000_000
@@ -118,6 +122,14 @@ def _waits_for_a_node(ask: Ask) -> bool:
     return ask.wait is not None and ask.wait.reason == NO_NODE
 
 
+@dataclass(slots=True)
+class _Spots:
+    """The nodes that may help the pods of a shape; ``roomy`` while one of them may have room without any victim."""
+
+    rows: list[int]
+    roomy: bool = True
+
+
 class _Search:
     """The search for victims in one round: what each node has that may go, and what is going already."""
 
@@ -127,6 +139,7 @@ class _Search:
         self.leaving: dict[int, Vector] = defaultdict(lambda: [0] * self.width)
         self.going: dict[Application, Vector] = defaultdict(lambda: [0] * self.width)
         self.on_node: dict[int, list[Victim]] = defaultdict(list)
+        self._known: dict[int, _Spots] = {}
         for application in state.applications.values():
             self._take_in(application)
         for victims in self.on_node.values():
@@ -182,30 +195,58 @@ class _Search:
     def _victims(self, ask: Ask, demand: Vector) -> tuple[int, Picked[Victim]] | None:
         """Return the node and the pods that have to go from it: the first node without a master among them, else the one with the fewest.
 
-        Nodes with the most room, what is leaving included, are looked at first, so that few have to go.
+        A node that cannot help is not looked at again in this round: what it has only gets less.
         """
-        state = self.state
-        nodes, constraints, ports = state.nodes, ask.shape.constraints, ask.shape.ports
-        mask = nodes.mask(constraints)
-        rows = [
-            row
-            for row in {*self.on_node, *self.leaving}
-            if mask[row] and fits(demand, nodes.allocatable[row]) and (not ports or host_ports.free(ports, nodes.ports[row]))
-        ]
-        room = {row: plus(nodes.free[row], self.leaving.get(row, [0] * self.width)) for row in rows}
-        rows.sort(key=lambda row: (-room[row][MEMORY] * nodes.per_memory[row] - room[row][CPU] * nodes.per_cpu[row], row))
-        best: tuple[int, Picked[Victim]] | None = None
-        for row in rows:
-            if fits(demand, room[row]):
+        spots = self._spots(ask.shape, demand)
+        if spots.roomy:
+            row = next((row for row in spots.rows if fits(demand, self._room(row))), None)
+            if row is not None:
                 return row, Picked()
-        for row in rows:
-            most = best[1].masters if best is not None else 1 << 30
-            picked = pick_on_node(demand, room[row], self.on_node.get(row, ()), self._may_lose, most)
+            spots.roomy = False
+        best: tuple[int, Picked[Victim]] | None = None
+        seen = 0
+        useless = []
+        for row in spots.rows:
+            most = best[1].masters if best is not None else NO_BOUND
+            picked = pick_on_node(demand, self._room(row), self.on_node.get(row, ()), self._may_lose, most)
             if picked is not None:
-                best = row, self._reprieve(demand, room[row], picked)
-                if not picked.masters:
+                best = row, self._reprieve(demand, self._room(row), picked)
+                if not best[1].masters:
                     break
+            elif best is None:
+                useless.append(row)
+            seen += best is not None
+            if seen > MOST_SPARING:
+                break
+        if useless:
+            gone = set(useless)
+            spots.rows = [row for row in spots.rows if row not in gone]
         return best
+
+    def _spots(self, shape: Shape, demand: Vector) -> _Spots:
+        """Return the nodes that may help pods of a shape, those with the most room first, so that few have to go."""
+        spots = self._known.get(shape.id)
+        if spots is None:
+            nodes, ports = self.state.nodes, shape.ports
+            mask = nodes.mask(shape.constraints)
+            rows = [
+                row
+                for row in {*self.on_node, *self.leaving}
+                if mask[row] and fits(demand, nodes.allocatable[row]) and (not ports or host_ports.free(ports, nodes.ports[row]))
+            ]
+            per_memory, per_cpu = nodes.per_memory, nodes.per_cpu
+
+            def taken(row: int) -> tuple[float, int]:
+                room = self._room(row)
+                return (-room[MEMORY] * per_memory[row] - room[CPU] * per_cpu[row], row)
+
+            spots = self._known[shape.id] = _Spots(sorted(rows, key=taken))
+        return spots
+
+    def _room(self, row: int) -> Vector:
+        """Return what a node will have free when those who leave it have left, beyond what is held there."""
+        leaving = self.leaving.get(row)
+        return self.state.nodes.free[row] if leaving is None else plus(self.state.nodes.free[row], leaving)
 
     @staticmethod
     def _reprieve(demand: Vector, room: Vector, picked: Picked[Victim]) -> Picked[Victim]:
