@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from kube.manifests import Json, container, node, pod, wired
-from treadle.core.model import HostPort, NodeSpec, PodSpec, Requirement, Taint, Toleration
+from treadle.core.model import HostPort, NodeSpec, PodSpec, Requirement, Taint, Toleration, Wish
 from treadle.kube import translate, wire
 
 
@@ -161,7 +161,30 @@ def test_preferred_affinity_alone_is_no_rule() -> None:
     affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": {}}]}}
     found = translated(pod("a", affinity=affinity)).constraints
 
-    assert (found.affinity, found.unsupported) == (None, ())
+    assert (found.affinity, found.unsupported, found.wish) == (None, (), None)
+
+
+def test_preferred_terms_and_places_are_taken_over_as_wishes() -> None:
+    term = {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}
+    preferred = [{"weight": 7, "preference": term}, {"weight": 3, "preference": {}}]
+    affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
+    notes = {"treadle.dev/locality-nodes": "n1, n2", "treadle.dev/locality-racks": "a"}
+    found = translated(pod("a", metadata={"annotations": notes}, affinity=affinity)).constraints
+
+    assert found.wish == Wish(("n1", "n2"), ("a",), ((7, (Requirement("disk", "In", ("ssd",)),)),))
+    insists = translated(pod("a", metadata={"annotations": {**notes, "treadle.dev/relax-locality": "false"}})).constraints.wish
+    assert insists == Wish(("n1", "n2"), ("a",), relax=False)
+
+
+@pytest.mark.parametrize(
+    ("notes", "words"),
+    [
+        ({"treadle.dev/locality-nodes": "n", "treadle.dev/relax-locality": "no"}, '\'no\' is not "true" or "false"'),
+        ({"treadle.dev/relax-locality": "false"}, "names no place; treadle.dev/locality-nodes or"),
+    ],
+)
+def test_places_that_make_no_sense_are_a_problem_of_the_pod(notes: Json, words: str) -> None:
+    assert words in translated(pod("a", metadata={"annotations": notes})).problem
 
 
 def test_host_ports_of_containers_and_sidecars_count_and_those_of_init_containers_do_not() -> None:

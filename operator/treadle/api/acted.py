@@ -24,6 +24,8 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.fair.userMaxAppsDefault",
             "spec.fair.queueMaxAMShareDefault",
             "spec.fair.sizeBasedWeight",
+            "spec.fair.localityDelayNode",
+            "spec.fair.localityDelayRack",
             "spec.fair.preemption",
             "spec.fair.preemptionClusterUtilizationThreshold",
             "spec.fair.waitTimeBeforeKill",

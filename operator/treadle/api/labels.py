@@ -22,6 +22,9 @@ ROLE: Final = f"{GROUP}/role"
 EXECUTION_TYPE: Final = f"{GROUP}/execution-type"
 ALLOCATION_TAGS: Final = f"{GROUP}/allocation-tags"
 PLACEMENT_CONSTRAINTS: Final = f"{GROUP}/placement-constraints"
+LOCALITY_NODES: Final = f"{GROUP}/locality-nodes"
+LOCALITY_RACKS: Final = f"{GROUP}/locality-racks"
+RELAX_LOCALITY: Final = f"{GROUP}/relax-locality"
 USER: Final = f"{GROUP}/user"
 GROUPS: Final = f"{GROUP}/groups"
 PARTITION: Final = f"{GROUP}/partition"
@@ -124,6 +127,29 @@ def role_of(labels: Strings, annotations: Strings) -> Role:
     )
 
 
+def locality_of(annotations: Strings) -> tuple[tuple[str, ...], tuple[str, ...], bool] | None:
+    """The nodes and the racks that a pod would like to be on, and whether others will do (YARN's relaxLocality); None if it does not say.
+
+    Raises ``ValueError`` for a value that makes no sense, with the annotation, the value and what is allowed.
+    """
+    if not annotations or not (LOCALITY_NODES in annotations or LOCALITY_RACKS in annotations or RELAX_LOCALITY in annotations):
+        return None
+    nodes, racks = _parts(annotations.get(LOCALITY_NODES, "")), _parts(annotations.get(LOCALITY_RACKS, ""))
+    relax = annotations.get(RELAX_LOCALITY, "true")
+    if relax not in {"true", "false"}:
+        raise ValueError(f'metadata.annotations[{RELAX_LOCALITY}]: {relax[:64]!r} is not "true" or "false"')
+    if relax == "false" and not nodes and not racks:
+        raise ValueError(
+            f'metadata.annotations[{RELAX_LOCALITY}]: "false" names no place; {LOCALITY_NODES} or {LOCALITY_RACKS} has to'
+        )
+    return (nodes, racks, relax == "true") if nodes or racks else None
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    """The parts of a list that is parted by commas, in their order."""
+    return tuple(stripped for part in text.split(",") if (stripped := part.strip()))
+
+
 def user_of(annotations: Strings, namespace: str) -> tuple[str, tuple[str, ...]]:
     """The user a pod was submitted by and the user's groups, in their order; without a record the namespace stands for the user.
 
@@ -141,7 +167,7 @@ def user_of(annotations: Strings, namespace: str) -> tuple[str, tuple[str, ...]]
 
 def groups_of(annotations: Strings) -> tuple[str, ...]:
     """The groups of our own annotation, in their order."""
-    return tuple(group for part in (annotations or _NONE).get(GROUPS, "").split(",") if (group := part.strip()))
+    return _parts((annotations or _NONE).get(GROUPS, ""))
 
 
 def _yunikorn_user(document: str) -> tuple[str, tuple[str, ...]] | None:

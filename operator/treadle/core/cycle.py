@@ -9,7 +9,7 @@ from __future__ import annotations
 from heapq import heappop, heapreplace
 from typing import TYPE_CHECKING
 
-from treadle.core import masters
+from treadle.core import masters, nearness
 from treadle.core.effects import Bind, Effect, new_bind
 from treadle.core.gates import AT_ZERO, OVER_LARGEST, barred, oversized
 from treadle.core.lifecycle import assume
@@ -39,6 +39,8 @@ def wake(state: State) -> None:
     state.relieved.clear()
     if state.masters_relieved:
         masters.wake(state)
+    if state.near_until or state.near_timers:
+        nearness.wake(state)
     score = state.score
     for shape in state.shapes.parked():
         if pick(state.nodes, shape, score) >= 0:
@@ -94,7 +96,13 @@ def cycle(state: State, budget: int) -> list[Effect]:
             state.masters_waiting[leaf] = None
             park(state, ask, Wait(MASTER_SHARE, leaf.path, ""))
             continue
-        row = pick(nodes, ask.shape, score)
+        if ask.shape.near is None:
+            row = pick(nodes, ask.shape, score)
+        else:
+            row, wait = nearness.choose(state, ask, ask.shape.near)
+            if wait is not None:
+                park(state, ask, wait)
+                continue
         if row < 0:
             ask.shape.parked[ask] = None
             park(state, ask, Wait(NO_NODE, "", ""))

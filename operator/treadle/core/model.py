@@ -48,12 +48,30 @@ class HostPort:
     port: int
 
 
+RACK_LABEL = "topology.kubernetes.io/zone"
+"""The label of a node that names its rack."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Where a pod would like to be: on nodes by name or by weighted terms, else in racks (the label ``RACK_LABEL``), those of such nodes included.
+
+    ``relax``: anywhere else will do in the end. Without it, only the named nodes and racks will.
+    """
+
+    nodes: tuple[str, ...] = ()
+    racks: tuple[str, ...] = ()
+    terms: tuple[tuple[int, tuple[Requirement, ...]], ...] = ()
+    relax: bool = True
+
+
 @dataclass(frozen=True, slots=True)
 class Constraints:
     """The hard rules of a pod about its node. Pods with equal constraints share one evaluation.
 
     ``affinity`` is None without required node affinity; otherwise the terms are alternatives and an empty term admits nothing.
     ``unsupported`` names the fields that we do not act on: a pod with any is refused, never bound against its wish.
+    ``wish`` is what the pod prefers; it is a hard rule only where it does not ``relax``.
     """
 
     selector: tuple[tuple[str, str], ...] = ()
@@ -61,6 +79,7 @@ class Constraints:
     tolerations: tuple[Toleration, ...] = ()
     host_ports: tuple[HostPort, ...] = ()
     unsupported: tuple[str, ...] = ()
+    wish: Wish | None = None
 
 
 NO_CONSTRAINTS = Constraints()

@@ -142,7 +142,11 @@ class Core:
         times += [since + IDLE for since in state.tree.idle.values()]
         if state.refused:
             times.append(state.refused_at + state.settings.update_interval)
-        times += [coming for coming in (next_pass(state), next_expiry(state)) if coming is not None]
+        times += [
+            coming
+            for coming in (next_pass(state), next_expiry(state), next(iter(state.near_timers), (None,))[0])
+            if coming is not None
+        ]
         times += [hold.until for hold in state.preemption.holds]
         if state.scheduler.fair.preemption and state.waiting:
             times.append(state.preemption.looked + state.settings.update_interval)
@@ -238,4 +242,7 @@ class Core:
         state.shapes.prune(used)
         for shape in {record.shape.id: record.shape for record in state.pods.values()}.values():
             shape.candidates = None
+            if shape.near is not None:
+                shape.near.edits = -1
+        state.near_seen = 0
         state.nodes.compact({record.shape.constraints for record in state.pods.values()})

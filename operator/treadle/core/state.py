@@ -87,6 +87,11 @@ class State:
     """When those were last looked at."""
     homeless: dict[Application, None] = field(default_factory=dict)
     timers: list[Timer] = field(default_factory=list)
+    near_until: dict[Ask, float] = field(default_factory=dict)
+    """Asks that wait for places that their pods would like, and until when."""
+    near_timers: list[tuple[float, int, Ask]] = field(default_factory=list)
+    near_seen: int = 0
+    """How far the log of improved nodes has been read for those."""
     flights: deque[tuple[float, list[Bind]]] = field(default_factory=deque)
     """Binds whose outcome is awaited, and since when: in the order of those times."""
     preemption: Preemption = field(default_factory=Preemption)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from heapq import heappush
 from math import log, log1p
 from typing import TYPE_CHECKING
 
@@ -52,6 +53,9 @@ def apply_limits(state: State) -> None:
         application.limiting = tuple(queue for queue in application.chain if queue.limited)
     if not _sized(state):
         weigh(state, state.applications.values())
+    for ask in state.near_until:
+        state.near_until[ask] = state.now  # the delays may be others now
+        heappush(state.near_timers, (state.now, state.number(), ask))
     rekey_all(state)
     for application in state.applications.values():
         leaf = application.queue

@@ -11,6 +11,7 @@ from treadle.core.model import (
     Requirement,
     Taint,
     Toleration,
+    Wish,
 )
 from treadle.core.resources import amount
 from treadle.kube import accounting, wire
@@ -58,6 +59,10 @@ def pod(seen: wire.Pod) -> PodSpec:
         demand = accounting.demand(seen)
     except InvalidSpec as error:
         demand, problem = (accounting.SLOT,), str(error)
+    try:
+        rules = constraints(spec, meta.labels, meta.annotations)
+    except ValueError as error:
+        rules, problem = NO_CONSTRAINTS, problem or str(error)
     owner = None
     for reference in meta.owner_references or ():
         if reference.controller:
@@ -85,7 +90,7 @@ def pod(seen: wire.Pod) -> PodSpec:
         scheduler=spec.scheduler_name,
         node=spec.node_name,
         demand=demand,
-        constraints=constraints(spec, own, notes),
+        constraints=rules,
         priority=spec.priority or 0,
         application=f"{meta.namespace}/{application}",
         queue=labels.queue_of(own, notes) or "",
@@ -113,13 +118,18 @@ def _too_long(application: str, notes: dict[str, str]) -> str:
 
 
 def constraints(spec: wire.PodSpec, own: dict[str, str] | None = None, notes: dict[str, str] | None = None) -> Constraints:
-    """Translate a pod's hard rules about its node; those that we do not act on are named in ``unsupported``."""
+    """Translate a pod's rules and wishes about its node; hard rules that we do not act on are named in ``unsupported``.
+
+    Raises ``ValueError`` for an annotation that makes no sense.
+    """
     tolerations = tuple(spec.tolerations or ())
     ports = _host_ports(spec)
     unsupported = _unsupported(spec, own or {}, notes or {})
+    wish = _wish(spec.affinity, notes)
     if (
         not ports
         and not unsupported
+        and wish is None
         and not spec.node_selector
         and (spec.affinity is None or spec.affinity.node_affinity is None)
     ):
@@ -137,7 +147,19 @@ def constraints(spec: wire.PodSpec, own: dict[str, str] | None = None, notes: di
         tolerations=_tolerations(tolerations),
         host_ports=ports,
         unsupported=unsupported,
+        wish=wish,
     )
+
+
+def _wish(affinity: wire.Affinity | None, notes: dict[str, str] | None) -> Wish | None:
+    preferred = affinity.node_affinity.preferred if affinity is not None and affinity.node_affinity is not None else None
+    places = labels.locality_of(notes)
+    if not preferred and places is None:
+        return None
+    terms = [(one.weight, _term(one.preference)) for one in preferred or () if one.preference is not None]
+    nodes, racks, relax = places or ((), (), True)
+    kept = tuple((weight, term) for weight, term in terms if term and weight > 0)  # an empty term prefers nothing
+    return Wish(nodes, racks, kept, relax) if nodes or racks or kept else None
 
 
 def _tolerations(seen: tuple[wire.Toleration, ...]) -> tuple[Toleration, ...]:
@@ -148,12 +170,13 @@ def _affinity(seen: wire.Affinity | None) -> tuple[tuple[Requirement, ...], ...]
     required = seen.node_affinity.required if seen is not None and seen.node_affinity is not None else None
     if required is None:
         return None
-    return tuple(
-        (
-            *(Requirement(one.key, one.operator, tuple(one.values or ())) for one in term.match_expressions or ()),
-            *(Requirement(one.key, one.operator, tuple(one.values or ()), field=True) for one in term.match_fields or ()),
-        )
-        for term in required.node_selector_terms or ()
+    return tuple(_term(term) for term in required.node_selector_terms or ())
+
+
+def _term(term: wire.NodeSelectorTerm) -> tuple[Requirement, ...]:
+    return (
+        *(Requirement(one.key, one.operator, tuple(one.values or ())) for one in term.match_expressions or ()),
+        *(Requirement(one.key, one.operator, tuple(one.values or ()), field=True) for one in term.match_fields or ()),
     )
 
 

@@ -82,8 +82,14 @@ class NodeSelector(Wire):
     node_selector_terms: list[NodeSelectorTerm] | None = None
 
 
+class PreferredTerm(Wire):
+    weight: int = 0
+    preference: NodeSelectorTerm | None = None
+
+
 class NodeAffinity(Wire):
     required: NodeSelector | None = msgspec.field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
+    preferred: list[PreferredTerm] | None = msgspec.field(default=None, name="preferredDuringSchedulingIgnoredDuringExecution")
 
 
 class PodAffinity(Wire):

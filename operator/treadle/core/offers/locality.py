@@ -6,10 +6,13 @@ a part of the number of nodes, or longer than a delay. A container that is place
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from enum import IntEnum
 
 from treadle.core.fair.amounts import f32
-from treadle.core.offers.requests import Key
+
+Key = Hashable
+"""What an application's asks are told apart by."""
 
 
 class Level(IntEnum):

@@ -11,6 +11,7 @@ from treadle.core.resources import Vector
 if TYPE_CHECKING:
     from treadle.core.fair.policies import Key
     from treadle.core.nodes.shapes import Shape
+    from treadle.core.offers.locality import Locality
     from treadle.core.pods import PodRecord
     from treadle.core.tree.queue import Queue
 
@@ -83,6 +84,7 @@ class Application:
         "key",
         "ledgers",
         "limiting",
+        "locality",
         "maximum",
         "minimum",
         "name",
@@ -120,6 +122,7 @@ class Application:
         self.instant_share: Vector = [0] * width
         self.busy = True
         self.counted = False
+        self.locality: Locality | None = None
         self.allocated = 0
         self.asks: dict[tuple[int, int, bool], Ask] = {}
         self.order: list[Ask] = []

@@ -1,0 +1,96 @@
+"""Delay scheduling, live: how long an ask waits for places that its pods would like before it takes others.
+
+The rules and times of Hadoop's ``FSAppAttempt`` (``offers.locality``) with the delays of ``fair.localityDelayNode`` and
+``localityDelayRack``: first only the nodes that are liked, after the one delay also their racks, after the other any node. Without
+delays what is liked is just taken first. Nobody waits for places that no known node is.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, NamedTuple
+
+from treadle.core.gates import compete
+from treadle.core.nodes.candidates import pick
+from treadle.core.nodes.near import best_around, best_liked
+from treadle.core.offers.locality import Level, Locality
+from treadle.core.tree.application import Wait
+
+if TYPE_CHECKING:
+    from treadle.core.nodes.near import Near
+    from treadle.core.state import State
+    from treadle.core.tree.application import Ask
+
+WAITING = "WaitingForLocality"
+_A_MOMENT = 0.001
+"""Seconds past the end of a delay at which it is certainly over."""
+
+
+class Choice(NamedTuple):
+    """A row (-1: none), and why there is none although others have room."""
+
+    row: int
+    wait: Wait | None = None
+
+
+def choose(state: State, ask: Ask, near: Near) -> Choice:
+    """Return the node for an ask whose pods have a wish: the closest that may be taken by now."""
+    nodes, shape, score = state.nodes, ask.shape, state.score
+    near.follow(nodes)
+    settings, locality = state.scheduler.fair, _locality(ask)
+    allowed = locality.by_time(ask.key, state.now, settings.node_delay, settings.rack_delay)
+    row = best_liked(nodes, shape, near, score)
+    if row >= 0:
+        locality.placed(ask.key, Level.NODE)
+        return Choice(row)
+    row = best_around(nodes, shape, near, score)
+    if row >= 0 and (allowed > Level.NODE or not len(near.liked)):
+        locality.placed(ask.key, Level.RACK)
+        return Choice(row)
+    if row < 0:
+        row = pick(nodes, shape, score)
+    for_node = allowed is Level.NODE
+    if row < 0 or allowed is Level.ANYWHERE or not len(near.liked if for_node else near.around):
+        return Choice(row)
+    delay = settings.node_delay if for_node else settings.rack_delay
+    until = locality.since.get(ask.key, state.now) + delay + _A_MOMENT
+    state.near_until[ask] = until
+    heappush(state.near_timers, (until, state.number(), ask))
+    what = "nodes that it prefers" if for_node else "racks of the nodes that it prefers"
+    then = "their racks will do" if for_node else "any node will do"
+    words = f"there is no room on the {what}; it waits for them for {delay:g} s at the most, then {then}"
+    return Choice(-1, Wait(WAITING, what, words))
+
+
+def wake(state: State) -> None:
+    """Let those look again whose delay is over, or for whose wish a node has got room since."""
+    while state.near_timers and (
+        state.near_timers[0][0] <= state.now or state.near_until.get(state.near_timers[0][2]) != state.near_timers[0][0]
+    ):
+        until, _, ask = heappop(state.near_timers)
+        if state.near_until.get(ask) == until:
+            _look_again(state, ask)
+    improved = set(state.nodes.improved[state.near_seen :])
+    state.near_seen = len(state.nodes.improved)
+    if improved:
+        for ask in list(state.near_until):
+            near = ask.shape.near
+            if near is not None and not (
+                near.edits == len(state.nodes.edited)
+                and improved.isdisjoint(near.liked.tolist())
+                and improved.isdisjoint(near.around.tolist())
+            ):
+                _look_again(state, ask)
+
+
+def _look_again(state: State, ask: Ask) -> None:
+    del state.near_until[ask]
+    if ask.wait is not None and ask.wait.reason == WAITING:
+        compete(state, ask)
+
+
+def _locality(ask: Ask) -> Locality:
+    application = ask.application
+    if application.locality is None:
+        application.locality = Locality()
+    return application.locality
