@@ -90,16 +90,10 @@ def cycle(state: State, budget: int) -> list[Effect]:
             queue.blocked[ask] = None
             park(state, ask, Wait(AT_MAXIMUM if never is None else AT_ZERO, queue.path, ""))
             continue
-        if ask.master and not may_have_master(state, ask):
-            leaf = application.chain[0]
-            leaf.masters_blocked[ask] = None
-            state.masters_waiting[leaf] = None
-            park(state, ask, Wait(MASTER_SHARE, leaf.path, ""))
-            continue
-        if ask.shape.near is None:
+        if ask.plain:
             row = pick(nodes, ask.shape, score)
         else:
-            row, wait = nearness.choose(state, ask, ask.shape.near)
+            row, wait = _particular(state, ask)
             if wait is not None:
                 park(state, ask, wait)
                 continue
@@ -112,6 +106,17 @@ def cycle(state: State, budget: int) -> list[Effect]:
         _advance(application, holder)
     state.decided(len(effects))
     return effects
+
+
+def _particular(state: State, ask: Ask) -> nearness.Choice:
+    """Return the node for a master, or for pods that would like to be somewhere, or why there is none yet."""
+    if ask.master and not may_have_master(state, ask):
+        leaf = ask.application.chain[0]
+        leaf.masters_blocked[ask] = None
+        state.masters_waiting[leaf] = None
+        return nearness.Choice(-1, Wait(MASTER_SHARE, leaf.path, ""))
+    near = ask.shape.near
+    return nearness.Choice(pick(state.nodes, ask.shape, state.score)) if near is None else nearness.choose(state, ask, near)
 
 
 def bind(state: State, record: PodRecord) -> Bind:

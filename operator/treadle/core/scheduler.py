@@ -23,11 +23,11 @@ from treadle.core.events import (
     QueueSeen,
     SchedulerSeen,
 )
-from treadle.core.expiry import await_outcome, expired, next_expiry
+from treadle.core.expiry import expired, next_expiry
 from treadle.core.explain import Explanation, explain
 from treadle.core.invariants import broken
 from treadle.core.pods import PodState
-from treadle.core.preemption import holds, rounds
+from treadle.core.preemption import holds, reserve, rounds
 from treadle.core.reports import due
 from treadle.core.state import Settings, State
 from treadle.core.tree.admission import decide
@@ -124,9 +124,10 @@ class Core:
         served = holds.serve(state, budget)
         effects += served
         effects += cycle(state, budget - len(served))
-        await_outcome(state, effects)
         if rounds.due(state):
             effects += rounds.round_of_preemption(state)
+        if reserve.due(state):
+            reserve.keep_nodes(state)
         if len(state.nodes.improved) > COMPACT_AFTER:
             self._compact()
         if self.validate:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, field
 from heapq import heappush
 
-from treadle.core.effects import Bind
 from treadle.core.fair.policies import Cluster
 from treadle.core.model import ApplicationSpec, SchedulerSpec
 from treadle.core.nodes.columns import Nodes
@@ -92,8 +90,8 @@ class State:
     near_timers: list[tuple[float, int, Ask]] = field(default_factory=list)
     near_seen: int = 0
     """How far the log of improved nodes has been read for those."""
-    flights: deque[tuple[float, list[Bind]]] = field(default_factory=deque)
-    """Binds whose outcome is awaited, and since when: in the order of those times."""
+    expiry: float = float("inf")
+    """When a bind may be overdue at the earliest; infinite while none has been made since the last look."""
     preemption: Preemption = field(default_factory=Preemption)
     story: Story = field(default_factory=Story)
     cause: int = 0
@@ -132,6 +130,8 @@ class State:
         self.waiting -= count
         self.assumed += count
         self.decisions += count
+        if count and self.expiry == float("inf"):
+            self.expiry = self.now + self.settings.expire_after
 
     def number(self) -> int:
         """Return the next number of a sequence, for orders of arrival."""

@@ -27,7 +27,7 @@ class Wait(NamedTuple):
 class Ask:
     """Pods of one application that are alike in demand, constraints, priority and role: YARN's ResourceRequest with a count.
 
-    ``key`` is (shape's id, pod priority, whether master) and unique in the application. ``rank`` orders the asks of an application: higher pod priority first, then the master, then first come first served.
+    ``key`` is (shape's id, pod priority, whether master) and unique in the application. ``plain``: nothing but room and maxima matters to it. ``rank`` orders the asks of an application: higher pod priority first, then the master, then first come first served.
     """
 
     __slots__ = (
@@ -35,6 +35,7 @@ class Ask:
         "application",
         "key",
         "master",
+        "plain",
         "pods",
         "queued",
         "rank",
@@ -49,6 +50,7 @@ class Ask:
         self.shape = shape
         self.key = key
         self.master = key[2]
+        self.plain = not self.master and shape.near is None
         self.rank = (-key[1], not key[2], number)
         self.pods: OrderedDict[str, PodRecord] = OrderedDict()
         self.active = False
