@@ -32,6 +32,7 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.fair.waitTimeBeforeNextStarvationCheck",
             "spec.fair.deleteBlockedVictims",
             "spec.fair.holdTimeout",
+            "spec.fair.reservableNodes",
             "spec.fair.amPreemption",
             "spec.fair.amPreemptionOf",
             "spec.fair.defaultMinSharePreemptionTimeout",

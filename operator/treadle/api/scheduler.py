@@ -48,7 +48,10 @@ class SchedulerFair(Model):
         default=None, description="Exceptions from amPreemption by the path of the leaf whose master pods are meant."
     )
     size_based_weight: Bool | None = None
-    reservable_nodes: Ratio | None = None
+    reservable_nodes: Ratio | None = Field(
+        default=None,
+        description="Part of the nodes that may be kept for large pods of one application that find no room; none unless set.",
+    )
     locality_threshold_node: RatioOrOff | None = None
     locality_threshold_rack: RatioOrOff | None = None
     locality_delay_node: Duration | None = Field(default=None, description="How long an ask waits for the nodes it prefers.")

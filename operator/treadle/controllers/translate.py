@@ -76,6 +76,7 @@ def _fair(fair: SchedulerFair) -> FairSettings:
         "master_preemption_of": fair.am_preemption_of,
         "size_based_weight": fair.size_based_weight,
         "reservable_nodes": _number(fair.reservable_nodes),
+        "keep_nodes": fair.reservable_nodes is not None and float(fair.reservable_nodes) > 0,
         "node_threshold": _number(fair.locality_threshold_node),
         "rack_threshold": _number(fair.locality_threshold_rack),
         "node_delay": _seconds(fair.locality_delay_node),

@@ -168,10 +168,13 @@ _LIMITS = {TOO_MANY: too_many, MASTER_SHARE: master_share, OVER_LARGEST: over_la
 
 def _coming(state: State, ask: Ask) -> str:
     """Say what is held for an ask already."""
-    held = sum(hold.application is ask.application and hold.key == ask.key for hold in state.preemption.holds)
-    if not held:
-        return ""
-    return f" Room for {held} of these pods is held on nodes that others are leaving."
+    mine = [hold for hold in state.preemption.holds if hold.application is ask.application and hold.key == ask.key]
+    kept = [state.nodes.names[hold.row] for hold in mine if hold.patient]
+    held = len(mine) - len(kept)
+    words = f" Room for {held} of these pods is held on nodes that others are leaving." if held else ""
+    if kept:
+        words += f" Kept for these pods until enough is free: {', '.join(sorted(kept)[:3])}{', …' if len(kept) > 3 else ''}."
+    return words
 
 
 def no_node(state: State, shape: Shape) -> str:

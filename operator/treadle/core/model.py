@@ -216,6 +216,8 @@ class FairSettings:
     node_delay: float = -1.0
     rack_delay: float = -1.0
     reservable_nodes: float = 0.05
+    keep_nodes: bool = False
+    """Whether nodes are kept in a live cluster for large pods that find no room (``reservable_nodes`` says how many)."""
     reservation_multiple: float = 2.0
     increment: dict[str, int] = field(default_factory=dict)
     least: dict[str, int] = field(default_factory=dict)

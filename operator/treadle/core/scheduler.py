@@ -151,6 +151,8 @@ class Core:
         times += [hold.until for hold in state.preemption.holds]
         if state.scheduler.fair.preemption and state.waiting:
             times.append(state.preemption.looked + state.settings.update_interval)
+        if state.scheduler.fair.keep_nodes and state.waiting:
+            times.append(state.preemption.reserved + state.settings.update_interval)
         return min(times, default=None)
 
     def explain(self, uid: str) -> Explanation | None:

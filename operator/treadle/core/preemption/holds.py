@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 def held_for(state: State, application: Application) -> Vector:
-    """Return the sum of what is held for an application."""
-    return _sum(state, [hold for hold in state.preemption.holds if hold.application is application])
+    """Return the sum of what is held for an application because others go for it."""
+    return _sum(state, [hold for hold in state.preemption.holds if hold.application is application and not hold.patient])
 
 
 def held_below(state: State, queue: Queue) -> Vector:
-    """Return the sum of what is held for the applications of a queue and below."""
-    return _sum(state, [hold for hold in state.preemption.holds if queue in hold.application.chain])
+    """Return the sum of what is held for the applications of a queue and below because others go for it."""
+    return _sum(state, [hold for hold in state.preemption.holds if queue in hold.application.chain and not hold.patient])
 
 
 def _sum(state: State, holds: list[Hold]) -> Vector:

@@ -26,6 +26,8 @@ class Hold:
     victims: set[str]
     placed_at: float
     until: float
+    patient: bool = False
+    """Nobody was asked to go for it, and what is owed is still owed: room is only kept as it comes."""
 
 
 @dataclass(slots=True)
@@ -41,5 +43,6 @@ class Preemption:
     contenders: dict[Application, Contender] = field(default_factory=dict)
     leaves: dict[Queue, Starving] = field(default_factory=dict)
     looked: float = float("-inf")
+    reserved: float = float("-inf")
     victims: dict[str, int] = field(default_factory=dict)
     """How many pods have been preempted, by the path of their queue."""

@@ -19,7 +19,7 @@ from treadle.core.fair.victims import NO_BOUND, Picked, keeps_share, pick_on_nod
 from treadle.core.nodes.filters import host_ports
 from treadle.core.pods import PodRecord, PodState
 from treadle.core.preemption.contender import Contender, Starving
-from treadle.core.preemption.holds import held_below, place
+from treadle.core.preemption.holds import held_below, place, release
 from treadle.core.preemption.memory import Hold
 from treadle.core.resources import CPU, MEMORY, Vector
 from treadle.core.update import update_pass
@@ -175,8 +175,12 @@ class _Search:
             demand = [0] * self.width
             for position, value in ask.shape.demand:
                 demand[position] = value
-            held = sum(hold.application is application and hold.key == ask.key for hold in state.preemption.holds)
-            for _ in range(min(len(ask.pods) - held, _times(contender, state, lacking, demand))):
+            mine = [hold for hold in state.preemption.holds if hold.application is application and hold.key == ask.key]
+            count = min(len(ask.pods) - sum(not hold.patient for hold in mine), _times(contender, state, lacking, demand))
+            for hold in mine if count > 0 else ():
+                if hold.patient:
+                    release(state, hold, "victims are asked to go instead")
+            for _ in range(count):
                 if len(state.preemption.holds) >= MOST_HOLDS or self._over_maximum(application, demand):
                     return effects
                 found = self._victims(ask, demand)
