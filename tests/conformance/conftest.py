@@ -12,7 +12,7 @@ import pytest
 from conformance.suites import built
 
 HERE = Path(__file__).parent / "cases"
-PASSED, FAILED, NOT_BUILT = "passed", "failed", "not built"
+PASSED, FAILED, NOT_YET, NOT_BUILT = "passed", "failed", "not yet", "not built"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -64,7 +64,13 @@ def pytest_runtest_makereport(item: pytest.Item) -> Any:
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     counts: dict[str, Counter[str]] = {}
-    for outcome, name in (("passed", PASSED), ("failed", FAILED), ("error", FAILED), ("skipped", NOT_BUILT)):
+    for outcome, name in (
+        ("passed", PASSED),
+        ("failed", FAILED),
+        ("error", FAILED),
+        ("xfailed", NOT_YET),
+        ("skipped", NOT_BUILT),
+    ):
         for report in terminalreporter.stats.get(outcome, []):
             properties = dict(report.user_properties) if hasattr(report, "user_properties") else {}
             if "suite" in properties:
@@ -74,5 +80,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     terminalreporter.section("conformance")
     for suite in sorted(counts):
         found = counts[suite]
-        words = [f"{found[name]} {name}" for name in (PASSED, FAILED, NOT_BUILT) if found[name] or name != NOT_BUILT]
+        words = [
+            f"{found[name]} {name}" for name in (PASSED, FAILED, NOT_YET, NOT_BUILT) if found[name] or name in {PASSED, FAILED}
+        ]
         terminalreporter.line(f"{suite}: {', '.join(words)}")

@@ -69,4 +69,20 @@ class Moved:
     queue: str
 
 
-Effect = Accepted | Rejected | Placed | Ended | Relieved | Moved
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A container was chosen as a victim: its application is warned, or, when the time to warn it is over (``due``), it may be ended."""
+
+    container: Container
+    due: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HoldTaken:
+    """The hold of an application on a node was taken away by preemption."""
+
+    application: str
+    node: str
+
+
+Effect = Accepted | Rejected | Placed | Ended | Relieved | Moved | Marked | HoldTaken

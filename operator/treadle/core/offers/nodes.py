@@ -6,7 +6,7 @@ Hadoop's ``SchedulerNode`` and ``FSSchedulerNode``. A container that the node ha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from treadle.core.fair.amounts import add_to, least, loosely_beyond, minus, plus, take_from
 from treadle.core.offers.requests import Key
@@ -17,16 +17,23 @@ if TYPE_CHECKING:
 
 
 class Container:
-    """A container that an application was given, or, while it waits for room, the one that is held for it. ``ordinal`` counts within the application."""
+    """A container that an application was given, or, while it waits for room, the one that is held for it.
 
-    __slots__ = ("demand", "ended", "key", "master", "node", "ordinal", "owner", "sequence")
+    ``owner`` is the application as the discipline knows it. ``ordinal`` counts within the application. ``partition`` is the one that was asked for,
+    ``since`` when it was given or held.
+    """
 
-    def __init__(self, owner: Attempt, node: NodeManager, key: Key, demand: Sequence[int], sequence: int) -> None:
+    __slots__ = ("demand", "ended", "key", "master", "moved", "node", "ordinal", "owner", "partition", "sequence", "since")
+
+    def __init__(self, owner: Any, node: NodeManager, key: Key, demand: Sequence[int], sequence: int) -> None:
         self.owner, self.node, self.key, self.demand = owner, node, key, demand
         self.sequence = sequence
         self.ordinal = 0
         self.master = False
         self.ended = False
+        self.partition = ""
+        self.since = 0.0
+        self.moved = False
 
     def __repr__(self) -> str:
         return f"{self.owner.name}#{self.ordinal}"
@@ -51,10 +58,12 @@ class NodeManager:
         "containers",
         "free",
         "hold",
+        "killable",
         "launching",
         "marked",
         "name",
         "order",
+        "partition",
         "peak",
         "promised",
         "rack",
@@ -77,6 +86,8 @@ class NodeManager:
         self.reported: list[Container] = []
         self.order = order
         self.peak = 0
+        self.partition = ""
+        self.killable: dict[Container, None] = {}
         self.removed = False
 
     def resize(self, total: Sequence[int]) -> None:
@@ -102,6 +113,7 @@ class NodeManager:
         if launched is None:
             return
         self.marked.discard(container)
+        self.killable.pop(container, None)
         if launched and not by_node:
             return
         del self.containers[container]

@@ -25,21 +25,26 @@ class Key(NamedTuple):
 
 @dataclass(slots=True)
 class Ask:
-    """A count of containers of one size at one place: a host, a rack, or ANY. ``relax``: other places will do as well."""
+    """A count of containers of one size at one place: a host, a rack, or ANY. ``relax``: other places will do as well.
+
+    ``partition`` of the ask for ANY holds for all places of its key.
+    """
 
     place: str
     demand: Sequence[int]
     count: int
     relax: bool = True
+    partition: str = ""
 
 
 class Requests:
-    """All requests of an application. ``places`` is by key, then by place; ``keys`` are those with a count for ANY."""
+    """All requests of an application. ``places`` is by key, then by place; ``keys`` are those with a count for ANY, ``partitions`` all that were ever asked for."""
 
     def __init__(self, width: int) -> None:
         self.width = width
         self.places: dict[Key, dict[str, Ask]] = {}
         self.keys: set[Key] = set()
+        self.partitions: set[str] = set()
 
     def update(self, key: Key, asks: Sequence[Ask]) -> None:
         """Replace the counts of the named places of a key."""

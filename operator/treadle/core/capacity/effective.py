@@ -1,0 +1,160 @@
+"""What a queue is due and may have at most in the cluster of this moment (Hadoop's ``updateClusterResource`` in legacy mode).
+
+Percentages and weights are products of float32 parts down the tree, truncated; absolute amounts are scaled down when the parent has less than
+its children are promised.
+"""
+
+from __future__ import annotations
+
+from math import isinf
+
+from treadle.core.capacity import modern
+from treadle.core.capacity.calculators import times, whole
+from treadle.core.capacity.context import DEFAULT
+from treadle.core.capacity.limits import Limits, limit_applications, of_child, take_limit
+from treadle.core.capacity.masters import start_applications
+from treadle.core.capacity.queue import CapacityQueue, Share
+from treadle.core.fair.amounts import add_to, f32
+from treadle.core.resources import PODS, Vector
+
+
+def update(root: CapacityQueue) -> None:
+    """Recompute the whole tree after the cluster or the definitions changed."""
+    limits = Limits(root.context.total)
+    if root.context.settings.legacy:
+        _update(root, limits)
+    else:
+        modern.update(root)
+        refresh(root, limits)
+        _refresh_below(root, limits)
+
+
+def absolute_capacities(queue: CapacityQueue) -> None:
+    """Compute the parts of partitions from the parts of the parent."""
+    legacy = queue.context.settings.legacy
+    for partition, share in queue.shares.items():
+        above = queue.parent.share(partition) if queue.parent is not None else None
+        part = max(share.capacity, share.normalized_weight) if legacy else share.capacity
+        if not legacy or part > 0:
+            share.absolute = f32(part * (1.0 if above is None else above.absolute))
+        if share.maximum_capacity > 0:
+            share.absolute_maximum = f32(share.maximum_capacity * (1.0 if above is None else above.absolute_maximum))
+
+
+def _update(queue: CapacityQueue, limits: Limits) -> None:
+    if not queue.parental:
+        queue.last_total = list(queue.context.total)
+        absolute_capacities(queue)
+        _in_force(queue)
+        refresh(queue, limits)
+        return
+    if queue.parent is None:
+        for share in queue.shares.values():
+            if share.weight > 0:
+                share.normalized_weight = 1.0
+    absolute_capacities(queue)
+    if queue.children and weighs(queue.children, queue):
+        _normalize(queue)
+    for partition in queue.configured:
+        if queue.parent is None:
+            share = queue.own(partition)
+            share.minimum, share.maximum = list(queue.context.of(partition)), list(queue.context.of(partition))
+        else:
+            _in_force(queue)
+        _scale_children(queue, partition)
+    for child in queue.children:
+        _update(child, of_child(queue, child, limits, DEFAULT, net=False))
+    queue.update_statistics()
+
+
+def refresh(queue: CapacityQueue, limits: Limits) -> None:
+    """Bring everything of a queue that follows from its amounts up to date."""
+    if queue.parental:
+        queue.update_statistics()
+        return
+    context = queue.context
+    queue.last_total = list(context.total)
+    limit_applications(queue)
+    take_limit(queue, limits)
+    queue.told_limit = queue.limit
+    queue.users.recount(list(dict.fromkeys([*queue.shares, *queue.usage.partitions])))
+    queue.update_statistics()
+    start_applications(queue)
+    queue.users.changed()
+    for application in queue.active:
+        queue.users.limit(application.user, DEFAULT)
+
+
+def _refresh_below(parent: CapacityQueue, limits: Limits) -> None:
+    for child in parent.children:
+        modern.update_parts(child)
+        left = of_child(parent, child, limits, DEFAULT, net=False)
+        refresh(child, left)
+        if child.children:
+            modern.update_children(child)
+            _refresh_below(child, left)
+
+
+def weighs(queues: list[CapacityQueue], parent: CapacityQueue) -> bool:
+    """Whether queues share by weights."""
+    return any(queue.share(partition).weight >= 0 for queue in queues for partition in parent.shares if partition in queue.shares)
+
+
+def _normalize(parent: CapacityQueue) -> None:
+    for partition in parent.shares:
+        shares = [child.shares[partition] for child in parent.children if partition in child.shares]
+        total = 0.0
+        for share in shares:
+            total = f32(total + max(0.0, share.weight))
+        if abs(total) > 1e-6:
+            for share in shares:
+                share.normalized_weight = f32(share.weight / total)
+
+
+def _in_force(queue: CapacityQueue) -> None:
+    assert queue.parent is not None
+    for partition in queue.configured:
+        share, total = queue.own(partition), queue.context.of(partition)
+        if queue.kind != "ABSOLUTE_RESOURCE":
+            share.minimum = times(total, share.absolute)
+            share.maximum = times(total, share.absolute_maximum)
+            continue
+        above = queue.parent.share(partition)
+        share.minimum = [
+            whole(f32(f32(value) * above.ratios[position])) if position in above.ratios else value
+            for position, value in enumerate(share.configured_minimum)
+        ]
+        most: Vector = above.configured_maximum if any(above.configured_maximum) else above.maximum
+        if any(share.configured_maximum):
+            most = queue.context.calculator.smaller(total, share.configured_maximum, most)
+        share.maximum = list(most)
+        derive(queue, partition, queue.context.total)
+
+
+def derive(queue: CapacityQueue, partition: str, total: Vector) -> None:
+    """Compute the parts of the parent from amounts."""
+    assert queue.parent is not None
+    calculator, share, above = queue.context.calculator, queue.own(partition), queue.parent.share(partition)
+    part = calculator.divide(total, share.minimum, above.minimum)
+    share.capacity = 0.0 if isinf(part) else part
+    part = calculator.divide(total, share.maximum, above.maximum)
+    share.maximum_capacity = 0.0 if isinf(part) else part
+    share.absolute = f32(share.capacity * above.absolute)
+    share.absolute_maximum = f32(share.maximum_capacity * above.absolute_maximum)
+
+
+def _scale_children(queue: CapacityQueue, partition: str) -> None:
+    context, share = queue.context, queue.own(partition)
+    promised = context.none()
+    for child in queue.children:
+        add_to(promised, child.share(partition).configured_minimum)
+    has: Vector = context.of(partition) if queue.parent is None else share.minimum
+    share.ratios = {}
+    if (queue.parent is None and not any(has)) or not context.calculator.less(context.total, has, promised):
+        return
+    share.ratios = {at: f32(f32(has[at]) / f32(promised[at])) for at in range(context.width) if promised[at] and at != PODS}
+
+
+def shares_of(queue: CapacityQueue) -> dict[str, Share]:
+    """Return the shares of a queue by partition."""
+    return queue.shares

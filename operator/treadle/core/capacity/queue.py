@@ -1,0 +1,178 @@
+"""A queue of the capacity discipline: its shares of every partition, its usage, and, in a leaf, its users and applications (Hadoop's ``AbstractCSQueue``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from treadle.core.capacity.context import ANY_PARTITION, DEFAULT, Context
+from treadle.core.capacity.settings import CapacityQueueSpec
+from treadle.core.capacity.usage import Usage
+from treadle.core.capacity.users import Users
+from treadle.core.resources import Vector
+
+if TYPE_CHECKING:
+    from treadle.core.capacity.application import CapacityApplication
+
+RUNNING, DRAINING, STOPPED = "RUNNING", "DRAINING", "STOPPED"
+
+
+class Share:
+    """What a queue has of one partition.
+
+    ``capacity`` and ``maximum_capacity`` are parts of the parent, ``absolute`` and ``absolute_maximum`` of the partition, all float32.
+    ``minimum`` and ``maximum`` are the amounts in force, the ``configured`` ones those that the definition names as absolute.
+    """
+
+    def __init__(self, width: int) -> None:
+        self.capacity = 0.0
+        self.maximum_capacity = 0.0
+        self.absolute = 0.0
+        self.absolute_maximum = 0.0
+        self.weight = -1.0
+        self.normalized_weight = 0.0
+        self.master_share = 0.0
+        self.used_capacity = 0.0
+        self.absolute_used = 0.0
+        self.configured_minimum: Vector = [0] * width
+        self.configured_maximum: Vector = [0] * width
+        self.minimum: Vector = [0] * width
+        self.maximum: Vector = [0] * width
+        self.master_limit: Vector = [0] * width
+        self.ratios: dict[int, float] = {}
+
+
+class CapacityQueue:
+    """A queue. ``parental``: it is for child queues; otherwise it is a leaf with applications.
+
+    Of a leaf, ``active`` applications may have containers, ``pending`` ones wait for room for their masters, and ``waiting`` ones for a limit on
+    parallel applications. ``limit`` is what the parents last left to it; ``told_limit`` is the one that headrooms are made from.
+    """
+
+    def __init__(self, name: str, parent: CapacityQueue | None, context: Context, *, parental: bool) -> None:
+        self.name, self.parent, self.context, self.parental = name, parent, context, parental
+        self.path: str = name if parent is None else f"{parent.path}.{name}"
+        self.children: list[CapacityQueue] = []
+        self.spec = CapacityQueueSpec(self.path)
+        self.shares: dict[str, Share] = {}
+        self.usage = Usage(context.width)
+        self.state = ""
+        self.kind = "PERCENTAGE"
+        self.configured: tuple[str, ...] = (DEFAULT,)
+        self.accessible: frozenset[str] = frozenset({ANY_PARTITION})
+        self.default_partition: str | None = None
+        self.max_allocation: Vector = list(context.most)
+        self.priority = 0
+        self.order = "utilization"
+        self.disable_preemption = False
+        self.disable_intra_preemption = False
+        self.user_weights: dict[str, float] = {}
+        self.max_running = 0
+        self.running_below = 0
+        self.applications_below = 0
+        self.max_lifetime = -1.0
+        self.default_lifetime = -1.0
+        self.default_lifetime_set = False
+        self.dynamic = False
+        self.killable: dict[str, dict[object, Vector]] = {}
+        # of a leaf
+        self.user_limit = 100.0
+        self.user_limit_factor = 1.0
+        self.max_applications = 0
+        self.max_applications_of_user = 0
+        self.allocation_factor = 0.0
+        self.default_application_priority = 0
+        self.active: list[CapacityApplication] = []
+        self.pending: list[CapacityApplication] = []
+        self.waiting: list[CapacityApplication] = []
+        self.runnable: list[CapacityApplication] = []
+        self.unsorted: dict[str, CapacityApplication] = {}
+        self.lent: dict[str, dict[object, None]] = {}
+        self.last_total: Vector = list(context.total)
+        self.limit: Vector = list(context.total)
+        self.told_limit: Vector = list(context.total)
+        self.users = Users(self)
+
+    @property
+    def below(self) -> Sequence[CapacityQueue]:
+        """The child queues."""
+        return self.children
+
+    @property
+    def chain(self) -> Iterator[CapacityQueue]:
+        """The queue and those above it, the root last."""
+        at: CapacityQueue | None = self
+        while at is not None:
+            yield at
+            at = at.parent
+
+    def walk(self) -> Iterator[CapacityQueue]:
+        """The queue and all below it."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    def share(self, partition: str) -> Share:
+        """Return what the queue has of a partition, to read; nothing of one that it has no share of."""
+        found = self.shares.get(partition)
+        if found is None:
+            found = Share(self.context.width)
+            found.weight = 0.0
+        return found
+
+    def own(self, partition: str) -> Share:
+        """Return what the queue has of a partition, to change."""
+        found = self.shares.get(partition)
+        if found is None:
+            found = self.shares[partition] = Share(self.context.width)
+        return found
+
+    def may_use(self, partition: str) -> bool:
+        """Whether the queue can have anything of a partition by its own right; the default partition is everybody's."""
+        return partition == DEFAULT or ANY_PARTITION in self.accessible or partition in self.accessible
+
+    @property
+    def allow_zero_sum(self) -> bool:
+        """Whether children may have no capacity at all although the queue has some."""
+        return self.spec.allow_zero_sum
+
+    def maximum_down(self, partition: str) -> Vector:
+        """Return the maximum in whole steps."""
+        return self.context.calculator.round_down(self.share(partition).maximum, self.context.least)
+
+    def killable_amount(self, partition: str) -> Vector:
+        """Return how much of what is used may be ended at any time (lazy preemption)."""
+        total = self.context.none()
+        for amount in self.killable.get(partition, {}).values():
+            for position, value in enumerate(amount):
+                total[position] += value
+        return total
+
+    @property
+    def applications(self) -> int:
+        """How many applications are in the queue or below it, whatever they wait for."""
+        return len(self.active) + len(self.pending) + len(self.waiting) if not self.parental else self.applications_below
+
+    def partitions_of_masters(self) -> list[str]:
+        """Return the partitions for which the leaf has limits on masters."""
+        if ANY_PARTITION in self.accessible:
+            found = dict.fromkeys([*self.shares, *self.usage.partitions])
+        else:
+            found = dict.fromkeys(self.accessible)
+        found.setdefault(DEFAULT)
+        return list(found)
+
+    def update_statistics(self, partition: str | None = None) -> None:
+        """Compute which parts of its capacity and of the partitions are used; they decide the order of siblings."""
+        calculator = self.context.calculator
+        for name in [partition] if partition is not None else dict.fromkeys([*self.shares, *self.usage.partitions]):
+            share, total = self.own(name), self.context.of(name)
+            share.used_capacity = share.absolute_used = 0.0
+            if calculator.positive(total, total):
+                used = self.usage.used(name)
+                capacity = calculator.larger(total, share.minimum, self.context.least)
+                share.absolute_used = calculator.divide(total, used, total)
+                share.used_capacity = calculator.divide(total, used, capacity)
+
+    def __repr__(self) -> str:
+        return f"CapacityQueue({self.path})"

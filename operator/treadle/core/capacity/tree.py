@@ -1,0 +1,270 @@
+"""Queues from their definitions, at first and on a refresh (Hadoop's ``CapacitySchedulerQueueManager``, ``setupQueueConfigs``).
+
+A refresh builds the new tree aside, checks it, and then lets the old queues take over its definitions: usage and applications stay. Whatever is
+refused leaves the old definitions in force.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from treadle.core.capacity import states
+from treadle.core.capacity.context import ANY_PARTITION, DEFAULT, Context
+from treadle.core.capacity.effective import absolute_capacities, update
+from treadle.core.capacity.limits import limit_applications
+from treadle.core.capacity.queue import RUNNING, STOPPED, CapacityQueue
+from treadle.core.capacity.settings import Capacity, CapacityQueueSpec, Kind
+from treadle.core.capacity.validation import Refused, check_children, check_maximum, check_weights, same_kind
+from treadle.core.fair.amounts import f32, fits, minus
+
+ROOT = "root"
+Arrange = Callable[[Sequence[CapacityQueue]], Sequence[CapacityQueue]]
+
+
+class CapacityTree:
+    """The queues. ``arrange`` is the order of siblings after a refresh, which Hadoop leaves to a hash table."""
+
+    def __init__(self, specs: Mapping[str, CapacityQueueSpec], context: Context, arrange: Arrange = list) -> None:
+        self.context, self.arrange = context, arrange
+        self.specs = dict(specs)
+        self.root = self._build(ROOT, None, {})
+        update(self.root)
+
+    def queues(self) -> dict[str, CapacityQueue]:
+        """Return the queues by path."""
+        return {queue.path: queue for queue in self.root.walk()}
+
+    def leaves(self) -> list[CapacityQueue]:
+        """Return the leaves, in the order of the tree."""
+        return [queue for queue in self.root.walk() if not queue.parental]
+
+    def find(self, name: str) -> CapacityQueue | None:
+        """Return a queue by its path, or by its own name if only one leaf or parent has it."""
+        found = [queue for queue in self.root.walk() if name in {queue.path, queue.name}]
+        exact = [queue for queue in found if queue.path == name]
+        if exact:
+            return exact[0]
+        return found[0] if len(found) == 1 else None
+
+    def follow(self) -> None:
+        """Take over another size of the cluster."""
+        update(self.root)
+
+    def reload(self, specs: Mapping[str, CapacityQueueSpec]) -> None:
+        """Put other definitions in force. Raises ``Refused``, and then nothing changed."""
+        old_specs, old = self.specs, self.queues()
+        self.specs = dict(specs)
+        try:
+            new = self._build(ROOT, None, {path: queue.state for path, queue in old.items()})
+            fresh = {queue.path: queue for queue in new.walk()}
+            self._check_hierarchy(old, fresh)
+            self._reinitialize(self.root, new)
+        except Refused:
+            self.specs = old_specs
+            before = self._build(ROOT, None, {path: queue.state for path, queue in old.items()})
+            self._reinitialize(self.root, before)
+            raise
+        update(self.root)
+
+    def _check_hierarchy(self, old: Mapping[str, CapacityQueue], new: Mapping[str, CapacityQueue]) -> None:
+        for path, queue in old.items():
+            found = new.get(path)
+            if found is None:
+                if queue.state != STOPPED and self.specs.get(path, CapacityQueueSpec(path)).state != STOPPED:
+                    raise Refused("IOException", f"{path}: a queue can be removed only when it is stopped; it is {queue.state}")
+            elif found.parental != queue.parental and queue.state != STOPPED:
+                raise Refused("IOException", f"{path}: leaf and parent can be changed only when stopped; it is {queue.state}")
+
+    def _reinitialize(self, queue: CapacityQueue, new: CapacityQueue) -> None:
+        if not queue.parental and not fits(queue.max_allocation, new.max_allocation):
+            raise Refused("IOException", f"{queue.path}: the maximum allocation can not be decreased")
+        self._define(queue)
+        if not queue.parental:
+            return
+        mine = {child.path: child for child in queue.children}
+        theirs = {child.path: child for child in new.children}
+        for path, child in self._arranged(theirs).items():
+            own = mine.get(path)
+            if own is None or own.parental != child.parental:
+                child.parent = queue
+                mine[path] = child
+            else:
+                self._reinitialize(own, child)
+        kept = {path: child for path, child in mine.items() if path in theirs or child.dynamic}
+        children = list(self._arranged(kept).values())
+        check_children(queue, children)
+        queue.children = children
+
+    def _arranged(self, queues: Mapping[str, CapacityQueue]) -> dict[str, CapacityQueue]:
+        return {queue.path: queue for queue in self.arrange(list(queues.values()))}
+
+    def _build(self, name: str, parent: CapacityQueue | None, states_before: Mapping[str, str]) -> CapacityQueue:
+        path = name if parent is None else f"{parent.path}.{name}"
+        spec = self.specs.get(path, CapacityQueueSpec(path))
+        if parent is None and not spec.children:
+            raise Refused("IllegalStateException", "root: it has no child queues")
+        queue = CapacityQueue(name, parent, self.context, parental=bool(spec.children))
+        queue.state = states_before.get(path, "")
+        self._define(queue)
+        if spec.children:
+            children = [self._build(child, queue, states_before) for child in spec.children]
+            check_children(queue, children)
+            queue.children = children
+        return queue
+
+    def _define(self, queue: CapacityQueue) -> None:
+        """Give a queue what its definition, its parent and the settings say."""
+        spec, parent, settings = self.specs.get(queue.path, CapacityQueueSpec(queue.path)), queue.parent, self.context.settings
+        queue.spec = spec
+        self._set_partitions(queue)
+        self._set_capacities(queue)
+        absolute_capacities(queue)
+        self._set_configured(queue)
+        self._set_largest(queue)
+        states.define(queue, spec.state)
+        queue.user_weights = {**(parent.user_weights if parent is not None else {}), **spec.user_weights}
+        self._set_kind(queue)
+        queue.update_statistics()
+        queue.priority = spec.priority
+        queue.order = (
+            spec.order if spec.order is not None and queue.parental else (parent.order if parent is not None else "utilization")
+        )
+        enabled = settings.preemption.enabled
+        above = parent.disable_preemption if parent is not None else False
+        queue.disable_preemption = not enabled or (above if spec.disable_preemption is None else spec.disable_preemption)
+        above = parent.disable_intra_preemption if parent is not None else False
+        queue.disable_intra_preemption = not enabled or (
+            above if spec.disable_intra_preemption is None else spec.disable_intra_preemption
+        )
+        queue.max_running = settings.max_parallel if spec.max_parallel is None else spec.max_parallel
+        self._set_lifetimes(queue)
+        if not queue.parental:
+            self._set_leaf(queue)
+
+    def _set_partitions(self, queue: CapacityQueue) -> None:
+        spec, parent = queue.spec, queue.parent
+        if parent is None:
+            queue.accessible = frozenset({ANY_PARTITION})
+            named = [name for each in self.specs.values() for name in each.partitions]
+            queue.configured = tuple(dict.fromkeys([DEFAULT, *named]))
+        else:
+            queue.accessible = parent.accessible if spec.accessible is None else spec.accessible
+            queue.configured = tuple(dict.fromkeys([DEFAULT, *spec.partitions]))
+            if ANY_PARTITION not in parent.accessible:
+                if ANY_PARTITION in queue.accessible:
+                    raise Refused("IOException", f"{queue.path}: accessible-node-labels: * is more than what the parent may use")
+                over = queue.accessible - parent.accessible - {DEFAULT}
+                if over:
+                    raise Refused(
+                        "IOException", f"{queue.path}: accessible-node-labels: the parent may not use {', '.join(sorted(over))}"
+                    )
+        queue.default_partition = spec.default_partition
+        if queue.default_partition is None and parent is not None and queue.accessible >= parent.accessible:
+            queue.default_partition = parent.default_partition
+        wanted = queue.default_partition
+        if not queue.parental and wanted and not queue.may_use(wanted):
+            raise Refused("IOException", f"{queue.path}: default-node-label-expression: the queue may not use {wanted}")
+
+    def _set_capacities(self, queue: CapacityQueue) -> None:
+        for share in queue.shares.values():
+            share.capacity = share.maximum_capacity = share.master_share = 0.0
+            share.weight = -1.0
+        settings, spec = self.context.settings, queue.spec
+        default = settings.master_share if spec.master_share is None else spec.master_share
+        for partition in queue.configured:
+            given = spec.partitions.get(partition)
+            share = queue.own(partition)
+            guaranteed = given.guaranteed if given is not None else Capacity()
+            maximum = given.maximum if given is not None else Capacity()
+            share.capacity = f32(1.0) if queue.parent is None else _percent(guaranteed, 0.0)
+            share.maximum_capacity = _percent(maximum, 100.0)
+            share.master_share = f32(default if given is None or given.master_share is None else given.master_share)
+            one = guaranteed.uniform
+            alike = set(guaranteed.types.values())
+            if one is None and len(alike) == 1 and len(guaranteed.types) >= len(self.context.types) - 1:
+                one = alike.pop()
+            share.weight = -1.0 if one is None or one.kind is not Kind.WEIGHT else check_weights(queue.path, one.value)
+
+    def _set_configured(self, queue: CapacityQueue) -> None:
+        context = self.context
+        for partition in queue.configured:
+            given, share = queue.spec.partitions.get(partition), queue.own(partition)
+            minimum = context.types.vector(given.guaranteed.amounts) if given is not None else context.none()
+            maximum = context.types.vector(given.maximum.amounts) if given is not None else context.none()
+            if queue.parent is not None:
+                above = queue.parent.share(partition).configured_maximum
+                check_maximum(queue, maximum, above, "maximum-capacity: more than the parent's")
+                if not any(maximum) and any(minimum) and any(above):
+                    maximum = list(above)
+            check_maximum(queue, minimum, maximum, "capacity: more than maximum-capacity")
+            share.configured_minimum, share.configured_maximum = minimum, maximum
+
+    def _set_kind(self, queue: CapacityQueue) -> None:
+        found: str | None = None
+        for partition in queue.configured:
+            given = queue.spec.partitions.get(partition)
+            capacity = given.guaranteed if given is not None else Capacity()
+            kinds = {one.kind for one in capacity.types.values()}
+            absolute = capacity.written_by_type if self.context.settings.legacy else kinds == {Kind.ABSOLUTE}
+            kind = "ABSOLUTE_RESOURCE" if absolute and queue.parent is not None else "PERCENTAGE"
+            if found is None:
+                found = kind
+            else:
+                same_kind(queue, found, kind, partition)
+        queue.kind = found or "PERCENTAGE"
+
+    def _set_largest(self, queue: CapacityQueue) -> None:
+        above = self.context.most if queue.parent is None else queue.parent.max_allocation
+        queue.max_allocation = list(above)
+        for name, value in queue.spec.max_allocation.items():
+            position = self.context.types.position(name)
+            if value > self.context.most[position]:
+                raise Refused(
+                    "IllegalArgumentException", f"{queue.path}: maximum-allocation: {value} {name} is more than the cluster's"
+                )
+            queue.max_allocation[position] = value
+
+    def _set_lifetimes(self, queue: CapacityQueue) -> None:
+        spec, parent = queue.spec, queue.parent
+        own = -1.0 if spec.max_lifetime is None else spec.max_lifetime
+        queue.max_lifetime = own if own >= 0 or parent is None else parent.max_lifetime
+        default = -1.0 if spec.default_lifetime is None else spec.default_lifetime
+        queue.default_lifetime_set = default >= 0 or (parent is not None and parent.default_lifetime_set)
+        if default < 0:
+            inherits = parent is not None and parent.default_lifetime_set
+            default = queue.max_lifetime
+            if inherits and parent is not None:
+                default = parent.default_lifetime if queue.max_lifetime <= 0 else min(parent.default_lifetime, queue.max_lifetime)
+        if 0 < queue.max_lifetime < default:
+            raise Refused(
+                "YarnRuntimeException", f"{queue.path}: default-application-lifetime: {default} is more than the maximum"
+            )
+        queue.default_lifetime = default if default > 0 else queue.max_lifetime
+
+    def _set_leaf(self, queue: CapacityQueue) -> None:
+        context, settings, spec = self.context, self.context.settings, queue.spec
+        queue.last_total = list(context.total)
+        queue.limit = queue.told_limit = list(context.total)
+        queue.user_limit = f32(settings.user_limit if spec.user_limit is None else spec.user_limit)
+        queue.user_limit_factor = f32(settings.user_limit_factor if spec.user_limit_factor is None else spec.user_limit_factor)
+        limit_applications(queue)
+        room = minus(queue.max_allocation, context.least)
+        queue.allocation_factor = context.calculator.ratio(room, queue.max_allocation)
+        queue.default_application_priority = spec.default_application_priority
+        most = f32(100.0 / min(100.0, queue.user_limit)) if queue.user_limit else float("inf")
+        for user, weight in queue.user_weights.items():
+            if not 0 <= f32(weight) <= most:
+                raise Refused("IOException", f"{queue.path}: user-settings.{user}.weight: {weight} is not between 0 and {most:g}")
+        queue.users.reweigh()
+
+
+def _percent(capacity: Capacity, default: float) -> float:
+    one = capacity.uniform
+    if one is None:
+        return f32((100.0 if capacity.written_by_type and default else default) / 100.0)
+    if one.kind is Kind.WEIGHT:
+        return 0.0
+    return f32(f32(one.value) / 100.0)
+
+
+__all__ = ["RUNNING", "CapacityTree"]

@@ -1,0 +1,423 @@
+"""The door of the capacity driver: what happens is told by methods, what was decided comes back as effects. There is no clock: ``now`` is an argument."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from treadle.core.capacity import states
+from treadle.core.capacity.context import DEFAULT, Context
+from treadle.core.capacity.limits import Limits, headroom
+from treadle.core.capacity.masters import start_applications, stop
+from treadle.core.capacity.ordering import rank_anew
+from treadle.core.capacity.queue import RUNNING, CapacityQueue
+from treadle.core.capacity.settings import CapacityQueueSpec, CapacitySettings
+from treadle.core.capacity.tree import CapacityTree
+from treadle.core.fair.amounts import add_to, least
+from treadle.core.offers.capacity import accounts
+from treadle.core.offers.capacity.allocator import Outcome, Proposal
+from treadle.core.offers.capacity.commit import commit
+from treadle.core.offers.capacity.member import Member
+from treadle.core.offers.capacity.preemption import CapacityPreemptionDriver
+from treadle.core.offers.capacity.walk import assign, assign_leaf, killable
+from treadle.core.offers.capacity.world import CapacityOrders, CapacityWorld
+from treadle.core.offers.effects import Accepted, Cause, Effect, Moved, Rejected
+from treadle.core.offers.locality import Level
+from treadle.core.offers.nodes import Container, NodeManager
+from treadle.core.offers.requests import Ask, Key
+from treadle.core.resources import ResourceTypes, Vector
+from treadle.core.tree.moves import MoveRefused
+from treadle.core.tree.running import RunningLimits, by_start
+
+
+class MoveDenied(MoveRefused):
+    """The new leaf takes nobody in, or no more."""
+
+
+class CapacityDriver:
+    """YARN's CapacityScheduler over nodes that offer themselves. ``groups`` are those of users, for access lists. ``as_hadoop``: with its defects too."""
+
+    def __init__(
+        self,
+        queues: Mapping[str, CapacityQueueSpec],
+        settings: CapacitySettings,
+        *,
+        types: ResourceTypes,
+        now: float,
+        groups: Mapping[str, tuple[str, ...]] | None = None,
+        orders: CapacityOrders | None = None,
+        as_hadoop: bool = False,
+    ) -> None:
+        context = Context(types, settings)
+        orders = orders or CapacityOrders()
+        tree = CapacityTree(queues, context, orders.queues)
+        limits: RunningLimits[Member] = RunningLimits(dict(settings.user_max_parallel_of), settings.user_max_parallel)
+        self.world = CapacityWorld(context, tree, limits, orders, now=now, as_hadoop=as_hadoop)
+        self.groups = groups or {}
+        self.preemption = CapacityPreemptionDriver(self.world)
+
+    def load(self, queues: Mapping[str, CapacityQueueSpec], settings: CapacitySettings, now: float) -> list[Effect]:
+        """Put other definitions in force. Raises ``Refused``, and then the old ones stay."""
+        world, before = self._at(now), self.world.settings
+        world.context.apply(settings)
+        try:
+            world.tree.reload(queues)
+        except Exception:
+            world.context.apply(before)
+            world.tree.follow()
+            raise
+        world.running.of_user = dict(settings.user_max_parallel_of)
+        world.running.default = settings.user_max_parallel
+        self._promote(by_start(world.running.candidates_on_reload(world.tree.root, self._waiting)), None)
+        return self._effects()
+
+    def add_node(self, name: str, rack: str, total: Sequence[int], now: float, *, partition: str = DEFAULT) -> list[Effect]:
+        """Let a node of a partition in."""
+        world = self._at(now)
+        node = world.nodes[name] = NodeManager(name, rack, total, world.orders.containers)
+        node.partition = partition
+        world.racks.setdefault(rack, []).append(node)
+        world.cluster_changed()
+        return self._effects()
+
+    def resize_node(self, name: str, total: Sequence[int], now: float) -> list[Effect]:
+        """Take over another size of a node."""
+        world = self._at(now)
+        world.nodes[name].resize(total)
+        world.cluster_changed()
+        return self._effects()
+
+    def remove_node(self, name: str, now: float) -> list[Effect]:
+        """Let a node go, with all that runs or is held there."""
+        world = self._at(now)
+        node = world.nodes[name]
+        for container in list(node.containers):
+            accounts.end(world, container, Cause.ABORTED)
+            node.release(container, by_node=True)
+        if node.hold is not None:
+            accounts.end(world, node.hold, Cause.ABORTED)
+        del world.nodes[name]
+        world.racks[node.rack].remove(node)
+        world.cluster_changed()
+        return self._effects()
+
+    def add_application(
+        self,
+        name: str,
+        user: str,
+        queue: str,
+        now: float,
+        *,
+        managed: bool = False,
+        master: Sequence[int] | None = None,
+        master_partition: str = DEFAULT,
+        priority: int = 0,
+    ) -> list[Effect]:
+        """Let an application into its queue. ``master`` is what its master will ask for; without one it is charged the smallest container."""
+        world = self._at(now)
+        world.submitted += 1
+        root = world.tree.root
+        why = ""
+        if root.applications >= world.settings.max_applications:
+            why = f"the cluster has {root.applications} applications, which is the limit (maximum-applications)"
+        leaf = world.tree.find(queue)
+        if not why and (leaf is None or leaf.parental):
+            why = f"there is no leaf queue {queue}" if leaf is None else f"{queue} is not a leaf queue"
+        why = why or (self._closed(leaf, user) if leaf is not None else "")
+        if why or leaf is None:
+            world.effects.append(Rejected(name, "scheduler", why))
+            return self._effects()
+        self._count(leaf)
+        member = Member(name, user, leaf, world.submitted, min(priority, world.settings.max_priority), managed=managed)
+        if master is not None:
+            member.master_demand, member.master_partition = list(master), master_partition
+        world.members[name] = member
+        world.effects.append(Accepted(name, leaf.path))
+        self._submit(leaf, member, runs=world.running.obstacle(leaf, user) is None)
+        return self._effects()
+
+    def ask(self, name: str, key: Key, asks: Sequence[Ask], now: float) -> list[Effect]:
+        """Replace what an application asks for at the named places. The partition of the ask for anywhere holds for all."""
+        self._at(now)
+        member = self.world.members.get(name)
+        if member is not None:
+            normal = [Ask(a.place, self.normal(a.demand, member.leaf), a.count, a.relax, a.partition) for a in asks]
+            if (
+                accounts.ask(member, key, normal)
+                and not member.awaits_master
+                and member.leaf.spec.size_based_weight
+                and member in member.leaf.active
+            ):
+                rank_anew(member.leaf, member)
+        return self._effects()
+
+    def avoid(self, name: str, add: Iterable[str], remove: Iterable[str], now: float) -> list[Effect]:
+        """Change the hosts and racks that an application does not want."""
+        world = self._at(now)
+        member = world.members.get(name)
+        if member is not None:
+            member.change_blacklist(add, remove, world.nodes.values())
+        return self._effects()
+
+    def offer(self, name: str, now: float) -> list[Effect]:
+        """Let a node report and offer itself: what was launched and what ended there is taken over, then its room is given away."""
+        world, settings = self._at(now), self.world.settings
+        node = world.nodes[name]
+        for container in node.launching:
+            if container in node.containers:
+                node.containers[container] = True
+        for container in node.reported:
+            accounts.end(world, container, Cause.FINISHED)
+            node.release(container, by_node=True)
+        node.launching.clear()
+        node.reported.clear()
+        far = count = 0
+        while True:
+            proposal = self._once(node)
+            if proposal is None:
+                break
+            far += proposal.level is Level.ANYWHERE
+            count += proposal.some(world)
+            if not any(proposal.demand) or far >= max(settings.max_offswitch, 1) or proposal.outcome is Outcome.HELD:
+                break
+            if not settings.assign_multiple or (settings.max_assign != -1 and count >= settings.max_assign):
+                break
+        for member in world.members.values():
+            member.master_seen = member.master_seen or member.count > 0
+        return self._effects()
+
+    def launch(self, container: Container) -> None:
+        """Note that a container was started on its node, which reports it with its next offer. Without this a container's end frees its room at once."""
+        container.node.launching.append(container)
+
+    def preempt(self, now: float) -> list[Effect]:
+        """Do one round of preemption."""
+        self._at(now)
+        self.preemption.round()
+        return self._effects()
+
+    def tick(self, now: float) -> list[Effect]:
+        """Note the time."""
+        self._at(now)
+        return self._effects()
+
+    def end(self, container: Container, cause: Cause, now: float) -> list[Effect]:
+        """End a container."""
+        accounts.end(self._at(now), container, cause)
+        return self._effects()
+
+    def kill(self, container: Container, now: float) -> list[Effect]:
+        """End a container as preemption does: at once, or, with lazy preemption, when somebody who is due it wants its room."""
+        self.preemption.end_when_wanted(self._at(now), container)
+        return self._effects()
+
+    def move(self, name: str, queue: str, now: float, *, checked_before: bool = True) -> list[Effect]:
+        """Move an application to another leaf. Raises ``MoveRefused``."""
+        world = self._at(now)
+        member, target = world.members.get(name), world.tree.find(queue)
+        if member is None:
+            raise MoveRefused(f"queue: there is no running application {name} to move")
+        if target is None or target.parental:
+            raise MoveRefused(f"queue: {queue} is not a leaf queue")
+        source = member.leaf
+        if checked_before:
+            over = [each for each in member.partitions_asked() if not target.may_use(each)]
+            if over:
+                raise MoveRefused(
+                    f"queue: {queue} may not use partition {', '.join(sorted(over))}, which the application asks for"
+                )
+        why = self._closed(target, member.user)
+        if why:
+            raise MoveDenied(f"queue: {why}")
+        if target is not source or world.as_hadoop:
+            self._move(member, source, target)
+        world.effects.append(Moved(name, target.path))
+        return self._effects()
+
+    def remove_application(self, name: str, now: float) -> list[Effect]:
+        """Let an application go, with all its containers and holds."""
+        world = self._at(now)
+        member = world.members[name]
+        leaf = member.leaf
+        for container in list(member.containers):
+            accounts.end(world, container, Cause.ABORTED)
+        for held in member.all_holds():
+            accounts.end(world, held, Cause.ABORTED)
+        for partition, amounts in member.usage.partitions.items():
+            for queue in leaf.chain:
+                queue.usage.change(partition, "pending", amounts.pending, less=True)
+        member.requests.clear()
+        self._leave(leaf, member)
+        member.gone = True
+        if member.runnable:
+            world.running.stop(leaf, member)
+            lists = world.running.candidates_after(leaf, member.user, self._waiting)
+            self._promote(by_start(lists), len(lists))
+        else:
+            world.running.forget(member)
+        leaf.users.satisfied(member.user, name)
+        self._uncount(leaf)
+        del world.members[name]
+        return self._effects()
+
+    def may(self, user: str, queue: str, *, administer: bool = False) -> bool:
+        """Whether a user may submit to a queue, or administer it: granted by the queue or any above it."""
+        found = self.world.tree.find(queue)
+        groups = self.groups.get(user, ())
+        for above in found.chain if found is not None else ():
+            granted = above.spec.administer if administer else above.spec.submit
+            if granted is None:
+                if above.parent is None:
+                    return True
+            elif user in granted[0] or "*" in granted[0] or not granted[1].isdisjoint(groups):
+                return True
+        return False
+
+    def headroom(self, name: str) -> Vector:
+        """Return what an application may expect to get beyond what it has, of all partitions that it asked for."""
+        world = self.world
+        member = world.members[name]
+        if not member.headroom_known:
+            return world.context.none()
+        asked = member.partitions_asked()
+        total = world.context.none()
+        for partition in asked or {DEFAULT}:
+            add_to(total, headroom(member.leaf, member.user, partition, world.tree.root.usage.used(partition)))
+        total[0] = max(total[0], 0)
+        return total
+
+    def normal(self, demand: Sequence[int], leaf: CapacityQueue | None = None) -> Vector:
+        """Return a demand as it is counted: in steps, and at most the largest container that can be had."""
+        context = self.world.context
+        largest = context.largest if self.world.nodes else context.most
+        if leaf is not None:
+            largest = least(largest, leaf.max_allocation)
+        return context.calculator.normal(demand, context.least, largest, context.least)
+
+    def _once(self, node: NodeManager) -> Proposal | None:
+        """Give away one container's room, or hold the node; ``None``: nothing more is to be had here."""
+        world, context = self.world, self.world.context
+        if node.hold is not None:
+            member = accounts.owner(node.hold)
+            proposal = assign_leaf(world, member.leaf, node, Limits(context.of(DEFAULT)), within=True)
+            commit(world, proposal)
+            return None
+        room = [one + other for one, other in zip(node.free, killable(world, node), strict=True)]
+        if context.calculator.containers(room, context.least) <= 0:
+            return None
+        proposal = assign(world, world.tree.root, node, Limits(context.of(node.partition)), within=True)
+        commit(world, proposal)
+        if proposal.some(world):
+            return proposal
+        if node.partition == DEFAULT or world.settings.partitions.get(node.partition, True):
+            return None
+        proposal = assign(world, world.tree.root, node, Limits(context.of(DEFAULT)), within=False)
+        commit(world, proposal)
+        return proposal
+
+    def _closed(self, leaf: CapacityQueue, user: str) -> str:
+        """Say why a leaf does not take one more application of a user."""
+        if leaf.state != RUNNING:
+            return f"{leaf.path} is {leaf.state}"
+        if leaf.applications >= leaf.max_applications:
+            return f"{leaf.path} has {leaf.applications} applications, which is its limit"
+        if leaf.users.user(user).applications >= leaf.max_applications_of_user:
+            return f"{user} has {leaf.users.user(user).applications} applications in {leaf.path}, which is the limit"
+        closed = next((above for above in leaf.chain if above.state != RUNNING), None)
+        return f"{closed.path} is {closed.state}" if closed is not None else ""
+
+    def _count(self, leaf: CapacityQueue) -> None:
+        for above in list(leaf.chain)[1:]:
+            above.applications_below += 1
+
+    def _uncount(self, leaf: CapacityQueue) -> None:
+        states.left(leaf)
+        for above in list(leaf.chain)[1:]:
+            above.applications_below -= 1
+            states.left(above)
+
+    def _submit(self, leaf: CapacityQueue, member: Member, *, runs: bool) -> None:
+        member.runnable = runs
+        user = leaf.users.user(member.user)
+        if not runs:
+            self.world.running.wait(member)
+            leaf.waiting.append(member)
+            return
+        self.world.running.run(leaf, member)
+        self._admit(leaf, member, user.name)
+
+    def _admit(self, leaf: CapacityQueue, member: Member, user: str) -> None:
+        leaf.users.user(user).pending += 1
+        leaf.runnable.append(member)
+        leaf.pending.append(member)
+        if leaf.context.calculator.positive(leaf.last_total, leaf.last_total):
+            start_applications(leaf)
+
+    def _leave(self, leaf: CapacityQueue, member: Member) -> None:
+        user = leaf.users.user(member.user)
+        if member in leaf.active:
+            stop(leaf, member)
+            user.active -= 1
+        elif member in leaf.pending:
+            leaf.pending.remove(member)
+            user.pending -= 1
+        elif member in leaf.waiting:
+            leaf.waiting.remove(member)
+            user.pending -= 1
+        if member in leaf.runnable:
+            leaf.runnable.remove(member)
+        if user.applications == 0:
+            leaf.users.forget(member.user)
+        start_applications(leaf)
+
+    def _move(self, member: Member, source: CapacityQueue, target: CapacityQueue) -> None:
+        self._count(target)
+        held = member.all_holds()
+        for container in [*member.containers, *held]:
+            accounts.give_back(member, container)
+            member.leaf = target
+            accounts.charge(self.world, container)
+            member.leaf = source
+        for container in held:
+            accounts.count_hold(source, container, less=True)
+            accounts.count_hold(target, container)
+        self._leave(source, member)
+        running = self.world.running
+        running.stop(source, member) if member.runnable else running.forget(member)
+        member.leaf = target
+        self._submit(target, member, runs=member.runnable)
+        for partition, amounts in member.usage.partitions.items():
+            for queue, less in ((source, True), (target, False)):
+                for above in queue.chain:
+                    above.usage.change(partition, "pending", amounts.pending, less=less)
+        source.users.satisfied(member.user, member.name)
+        if member.requests.keys:
+            target.users.wants(member.user, member.name)
+        self._uncount(source)
+
+    def _waiting(self, queue: object, /) -> list[Member]:
+        assert isinstance(queue, CapacityQueue)
+        return [member for member in queue.waiting if isinstance(member, Member)]
+
+    def _promote(self, candidates: Iterable[Member], limit: int | None) -> None:
+        running, done = self.world.running, list[Member]()
+        for member in candidates:
+            leaf = member.leaf
+            if running.obstacle(leaf, member.user) is not None:
+                continue
+            running.run(leaf, member)
+            member.runnable = True
+            self._admit(leaf, member, member.user)
+            done.append(member)
+            if limit is not None and len(done) >= limit:
+                break
+        for member in done:
+            member.leaf.waiting.remove(member)
+            running.forget(member)
+
+    def _at(self, now: float) -> CapacityWorld:
+        self.world.now = now
+        return self.world
+
+    def _effects(self) -> list[Effect]:
+        effects, self.world.effects = self.world.effects, []
+        return effects

@@ -1,0 +1,83 @@
+"""What the capacity driver knows at one moment, shared by its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from treadle.core.capacity.context import Context
+from treadle.core.capacity.queue import CapacityQueue
+from treadle.core.capacity.settings import CapacitySettings
+from treadle.core.capacity.tree import CapacityTree
+from treadle.core.fair.amounts import add_to
+from treadle.core.offers.capacity.member import Member
+from treadle.core.offers.effects import Effect
+from treadle.core.offers.nodes import Container, InOrder, NodeManager
+from treadle.core.resources import Vector
+from treadle.core.tree.running import RunningLimits
+
+
+def oldest_first(node: NodeManager) -> list[Container]:
+    """Return the containers of a node in the order in which they came."""
+    return list(node.containers)
+
+
+@dataclass(slots=True)
+class CapacityOrders:
+    """Orders that the rules leave open; Hadoop has those of its hash tables, and whoever replays it passes them in.
+
+    ``nodes``: which of the nodes held for an application is given up first, and which are looked at first for victims. ``queues``: siblings after
+    a refresh. ``leaves``: in which order victims are sought in leaves. ``containers``: those on a node when victims are sought there.
+    """
+
+    nodes: Callable[[Sequence[NodeManager]], Sequence[NodeManager]] = list
+    queues: Callable[[Sequence[CapacityQueue]], Sequence[CapacityQueue]] = list
+    leaves: Callable[[Sequence[str]], Sequence[str]] = list
+    containers: InOrder = oldest_first
+
+
+@dataclass(slots=True)
+class CapacityWorld:
+    """The state of the driver.
+
+    ``as_hadoop``: its defects are kept. An application that asked for another size while a node was held for it is charged the new size for the
+    container of the old one; moving it to its own leaf makes the leaf forget what its user has.
+    """
+
+    context: Context
+    tree: CapacityTree
+    running: RunningLimits[Member]
+    orders: CapacityOrders = field(default_factory=CapacityOrders)
+    nodes: dict[str, NodeManager] = field(default_factory=dict)
+    racks: dict[str, list[NodeManager]] = field(default_factory=dict)
+    members: dict[str, Member] = field(default_factory=dict)
+    effects: list[Effect] = field(default_factory=list)
+    now: float = 0.0
+    sequence: int = 0
+    submitted: int = 0
+    as_hadoop: bool = False
+
+    @property
+    def settings(self) -> CapacitySettings:
+        """The cluster-wide settings."""
+        return self.context.settings
+
+    @property
+    def allocated(self) -> Vector:
+        """What all queues hold together."""
+        return self.tree.root.usage.all_used()
+
+    def cluster_changed(self) -> None:
+        """Add the nodes up, by partition and for the largest container, and let the queues follow."""
+        context = self.context
+        context.total = context.none()
+        context.partitions = {}
+        for node in self.nodes.values():
+            add_to(context.total, node.total)
+            add_to(context.partitions.setdefault(node.partition, context.none()), node.total)
+        context.largest = list(context.most)
+        for position in range(context.width):
+            if self.nodes:
+                largest = max(node.total[position] for node in self.nodes.values())
+                context.largest[position] = min(context.most[position], largest)
+        self.tree.follow()
