@@ -484,7 +484,7 @@ async def test_what_was_not_sent_is_taken_back_when_the_lead_is_lost(api: FakeAp
     names = [f"p{number}" for number in range(32)]
     async with treadle(api) as service:
         add_pods(api, *names)
-        await until(lambda: service.core.state.assumed == 32)
+        await until(lambda: service.core.state.assumed == 32 and service.binder.in_flight == 16)
         service.engine.stopping = True
         service._led(leading=False)
         await until(lambda: service.core.state.assumed == 16)
