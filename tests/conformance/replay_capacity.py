@@ -30,7 +30,25 @@ from treadle.core.tree.moves import MoveRefused
 LONG = (1 << 63) - 1
 EXITS = {Cause.FINISHED: 0, Cause.ABORTED: -100, Cause.PREEMPTED: -102, Cause.STOPPED: -106}
 STEPS = frozenset(
-    ["add_node", "remove_node", "update_node", "add_app", "ask", "node_update", "node_update_all", "tick", "preempt", "finish", "kill", "release", "blacklist", "move_app", "remove_app", "check_access", "reinit"]
+    [
+        "add_node",
+        "remove_node",
+        "update_node",
+        "add_app",
+        "ask",
+        "node_update",
+        "node_update_all",
+        "tick",
+        "preempt",
+        "finish",
+        "kill",
+        "release",
+        "blacklist",
+        "move_app",
+        "remove_app",
+        "check_access",
+        "reinit",
+    ]
 )
 Events = list[dict[str, Any]]
 
@@ -65,7 +83,9 @@ class CapacityReplay:
         rules = read_rules(case["conf"])
         self.mapper = Mapper(rules, queues_of(case["conf"]), override=overrides(case["conf"])) if rules else None
         groups = {user: tuple(groups) for user, groups in (case.get("groups") or {}).items()}
-        orders = CapacityOrders(self._nodes, self._queues, lambda paths: table_order(paths, string_hash), self._containers)
+        orders = CapacityOrders(
+            self._nodes, self._queues, lambda paths: table_order(paths, string_hash), self._containers, self._ends
+        )
         self.driver = CapacityDriver(
             loaded.queues, loaded.settings, types=self.types, now=self.now, groups=groups, orders=orders, as_hadoop=True
         )
@@ -78,6 +98,10 @@ class CapacityReplay:
 
     def _containers(self, node: NodeManager) -> list[Container]:
         return table_order(node.containers, lambda one: self.hashes.get(self.name(one), 0), peak=node.peak)
+
+    def _ends(self, member: Member) -> list[Container]:
+        hashed = lambda one: self.hashes.get(self.name(one), 0)  # noqa: E731
+        return table_order(member.containers, hashed, peak=member.peak, concurrent=True)
 
     def _queues(self, queues: Sequence[CapacityQueue]) -> list[CapacityQueue]:
         return table_order(queues, lambda queue: string_hash(queue.path))

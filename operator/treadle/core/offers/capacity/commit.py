@@ -102,6 +102,7 @@ def _apply(world: CapacityWorld, proposal: Proposal, released: list[Container], 
         if held is not None:
             let_go(member, held)
         member.containers[container] = None
+        member.peak = max(member.peak, len(member.containers))
         container.since = world.now
         places = [node.name, node.rack, ANY]
         given(member, key, places[proposal.level :])

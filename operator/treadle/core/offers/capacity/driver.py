@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from treadle.core.capacity import states
 from treadle.core.capacity.context import DEFAULT, Context
 from treadle.core.capacity.limits import Limits, headroom
-from treadle.core.capacity.masters import start_applications, stop
 from treadle.core.capacity.ordering import rank_anew
-from treadle.core.capacity.queue import RUNNING, CapacityQueue
+from treadle.core.capacity.queue import CapacityQueue
 from treadle.core.capacity.settings import CapacityQueueSpec, CapacitySettings
 from treadle.core.capacity.tree import CapacityTree
 from treadle.core.fair.amounts import add_to, least
-from treadle.core.offers.capacity import accounts
+from treadle.core.offers.capacity import accounts, membership
 from treadle.core.offers.capacity.allocator import Outcome, Proposal
 from treadle.core.offers.capacity.commit import commit
 from treadle.core.offers.capacity.member import Member
@@ -67,7 +65,7 @@ class CapacityDriver:
             raise
         world.running.of_user = dict(settings.user_max_parallel_of)
         world.running.default = settings.user_max_parallel
-        self._promote(by_start(world.running.candidates_on_reload(world.tree.root, self._waiting)), None)
+        membership.promote(world, by_start(world.running.candidates_on_reload(world.tree.root, membership.waiting)), None)
         return self._effects()
 
     def add_node(self, name: str, rack: str, total: Sequence[int], now: float, *, partition: str = DEFAULT) -> list[Effect]:
@@ -122,17 +120,17 @@ class CapacityDriver:
         leaf = world.tree.find(queue)
         if not why and (leaf is None or leaf.parental):
             why = f"there is no leaf queue {queue}" if leaf is None else f"{queue} is not a leaf queue"
-        why = why or (self._closed(leaf, user) if leaf is not None else "")
+        why = why or (membership.closed(leaf, user) if leaf is not None else "")
         if why or leaf is None:
             world.effects.append(Rejected(name, "scheduler", why))
             return self._effects()
-        self._count(leaf)
+        membership.count(leaf)
         member = Member(name, user, leaf, world.submitted, min(priority, world.settings.max_priority), managed=managed)
         if master is not None:
             member.master_demand, member.master_partition = list(master), master_partition
         world.members[name] = member
         world.effects.append(Accepted(name, leaf.path))
-        self._submit(leaf, member, runs=world.running.obstacle(leaf, user) is None)
+        membership.submit(world, leaf, member, runs=world.running.obstacle(leaf, user) is None)
         return self._effects()
 
     def ask(self, name: str, key: Key, asks: Sequence[Ask], now: float) -> list[Effect]:
@@ -225,11 +223,11 @@ class CapacityDriver:
                 raise MoveRefused(
                     f"queue: {queue} may not use partition {', '.join(sorted(over))}, which the application asks for"
                 )
-        why = self._closed(target, member.user)
+        why = membership.closed(target, member.user)
         if why:
             raise MoveDenied(f"queue: {why}")
         if target is not source or world.as_hadoop:
-            self._move(member, source, target)
+            membership.move(world, member, source, target)
         world.effects.append(Moved(name, target.path))
         return self._effects()
 
@@ -238,7 +236,7 @@ class CapacityDriver:
         world = self._at(now)
         member = world.members[name]
         leaf = member.leaf
-        for container in list(member.containers):
+        for container in world.orders.ends(member):
             accounts.end(world, container, Cause.ABORTED)
         for held in member.all_holds():
             accounts.end(world, held, Cause.ABORTED)
@@ -246,16 +244,16 @@ class CapacityDriver:
             for queue in leaf.chain:
                 queue.usage.change(partition, "pending", amounts.pending, less=True)
         member.requests.clear()
-        self._leave(leaf, member)
+        membership.leave(leaf, member)
         member.gone = True
         if member.runnable:
             world.running.stop(leaf, member)
-            lists = world.running.candidates_after(leaf, member.user, self._waiting)
-            self._promote(by_start(lists), len(lists))
+            lists = world.running.candidates_after(leaf, member.user, membership.waiting)
+            membership.promote(world, by_start(lists), len(lists))
         else:
             world.running.forget(member)
         leaf.users.satisfied(member.user, name)
-        self._uncount(leaf)
+        membership.uncount(leaf)
         del world.members[name]
         return self._effects()
 
@@ -313,106 +311,6 @@ class CapacityDriver:
         proposal = assign(world, world.tree.root, node, Limits(context.of(DEFAULT)), within=False)
         commit(world, proposal)
         return proposal
-
-    def _closed(self, leaf: CapacityQueue, user: str) -> str:
-        """Say why a leaf does not take one more application of a user."""
-        if leaf.state != RUNNING:
-            return f"{leaf.path} is {leaf.state}"
-        if leaf.applications >= leaf.max_applications:
-            return f"{leaf.path} has {leaf.applications} applications, which is its limit"
-        if leaf.users.user(user).applications >= leaf.max_applications_of_user:
-            return f"{user} has {leaf.users.user(user).applications} applications in {leaf.path}, which is the limit"
-        closed = next((above for above in leaf.chain if above.state != RUNNING), None)
-        return f"{closed.path} is {closed.state}" if closed is not None else ""
-
-    def _count(self, leaf: CapacityQueue) -> None:
-        for above in list(leaf.chain)[1:]:
-            above.applications_below += 1
-
-    def _uncount(self, leaf: CapacityQueue) -> None:
-        states.left(leaf)
-        for above in list(leaf.chain)[1:]:
-            above.applications_below -= 1
-            states.left(above)
-
-    def _submit(self, leaf: CapacityQueue, member: Member, *, runs: bool) -> None:
-        member.runnable = runs
-        user = leaf.users.user(member.user)
-        if not runs:
-            self.world.running.wait(member)
-            leaf.waiting.append(member)
-            return
-        self.world.running.run(leaf, member)
-        self._admit(leaf, member, user.name)
-
-    def _admit(self, leaf: CapacityQueue, member: Member, user: str) -> None:
-        leaf.users.user(user).pending += 1
-        leaf.runnable.append(member)
-        leaf.pending.append(member)
-        if leaf.context.calculator.positive(leaf.last_total, leaf.last_total):
-            start_applications(leaf)
-
-    def _leave(self, leaf: CapacityQueue, member: Member) -> None:
-        user = leaf.users.user(member.user)
-        if member in leaf.active:
-            stop(leaf, member)
-            user.active -= 1
-        elif member in leaf.pending:
-            leaf.pending.remove(member)
-            user.pending -= 1
-        elif member in leaf.waiting:
-            leaf.waiting.remove(member)
-            user.pending -= 1
-        if member in leaf.runnable:
-            leaf.runnable.remove(member)
-        if user.applications == 0:
-            leaf.users.forget(member.user)
-        start_applications(leaf)
-
-    def _move(self, member: Member, source: CapacityQueue, target: CapacityQueue) -> None:
-        self._count(target)
-        held = member.all_holds()
-        for container in [*member.containers, *held]:
-            accounts.give_back(member, container)
-            member.leaf = target
-            accounts.charge(self.world, container)
-            member.leaf = source
-        for container in held:
-            accounts.count_hold(source, container, less=True)
-            accounts.count_hold(target, container)
-        self._leave(source, member)
-        running = self.world.running
-        running.stop(source, member) if member.runnable else running.forget(member)
-        member.leaf = target
-        self._submit(target, member, runs=member.runnable)
-        for partition, amounts in member.usage.partitions.items():
-            for queue, less in ((source, True), (target, False)):
-                for above in queue.chain:
-                    above.usage.change(partition, "pending", amounts.pending, less=less)
-        source.users.satisfied(member.user, member.name)
-        if member.requests.keys:
-            target.users.wants(member.user, member.name)
-        self._uncount(source)
-
-    def _waiting(self, queue: object, /) -> list[Member]:
-        assert isinstance(queue, CapacityQueue)
-        return [member for member in queue.waiting if isinstance(member, Member)]
-
-    def _promote(self, candidates: Iterable[Member], limit: int | None) -> None:
-        running, done = self.world.running, list[Member]()
-        for member in candidates:
-            leaf = member.leaf
-            if running.obstacle(leaf, member.user) is not None:
-                continue
-            running.run(leaf, member)
-            member.runnable = True
-            self._admit(leaf, member, member.user)
-            done.append(member)
-            if limit is not None and len(done) >= limit:
-                break
-        for member in done:
-            member.leaf.waiting.remove(member)
-            running.forget(member)
 
     def _at(self, now: float) -> CapacityWorld:
         self.world.now = now

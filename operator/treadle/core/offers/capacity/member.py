@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 class Member(Applicant, CapacityApplication):
     """An application. ``chances`` and ``missed`` count the nodes that a key was offered, altogether and while it asks for the default partition.
 
-    ``holds`` are the nodes held for each key, ``held_again`` how often the holds of a key were kept. ``numbers`` counts its containers and holds.
+    ``holds`` are the nodes held for each key, ``held_again`` how often the holds of a key were kept. ``numbers`` counts its containers and holds,
+    ``peak`` is the largest number of containers that it ever had at once.
     """
 
     def __init__(self, name: str, user: str, leaf: CapacityQueue, order: int, priority: int, *, managed: bool) -> None:
@@ -29,6 +30,7 @@ class Member(Applicant, CapacityApplication):
         self.held_again: Counter[Key] = Counter()
         self.holds: dict[Key, dict[NodeManager, Container]] = {}
         self.numbers = 0
+        self.peak = 0
         self.headroom_known = False
 
     @property

@@ -22,18 +22,25 @@ def oldest_first(node: NodeManager) -> list[Container]:
     return list(node.containers)
 
 
+def containers_of(member: Member) -> list[Container]:
+    """Return the containers of an application in the order in which it got them."""
+    return list(member.containers)
+
+
 @dataclass(slots=True)
 class CapacityOrders:
     """Orders that the rules leave open; Hadoop has those of its hash tables, and whoever replays it passes them in.
 
     ``nodes``: which of the nodes held for an application is given up first, and which are looked at first for victims. ``queues``: siblings after
     a refresh. ``leaves``: in which order victims are sought in leaves. ``containers``: those on a node when victims are sought there.
+    ``ends``: those of an application when all of them end.
     """
 
     nodes: Callable[[Sequence[NodeManager]], Sequence[NodeManager]] = list
     queues: Callable[[Sequence[CapacityQueue]], Sequence[CapacityQueue]] = list
     leaves: Callable[[Sequence[str]], Sequence[str]] = list
     containers: InOrder = oldest_first
+    ends: Callable[[Member], Sequence[Container]] = containers_of
 
 
 @dataclass(slots=True)

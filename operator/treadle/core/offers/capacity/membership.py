@@ -1,0 +1,132 @@
+"""How applications enter, leave and change leaves: limits on their number, the wait for parallel ones, the start of masters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from treadle.core.capacity import states
+from treadle.core.capacity.masters import start_applications, stop
+from treadle.core.capacity.queue import RUNNING, CapacityQueue
+from treadle.core.offers.capacity import accounts
+from treadle.core.offers.capacity.member import Member
+
+if TYPE_CHECKING:
+    from treadle.core.offers.capacity.world import CapacityWorld
+
+
+def closed(leaf: CapacityQueue, user: str) -> str:
+    """Say why a leaf does not take one more application of a user."""
+    if leaf.state != RUNNING:
+        return f"{leaf.path} is {leaf.state}"
+    if leaf.applications >= leaf.max_applications:
+        return f"{leaf.path} has {leaf.applications} applications, which is its limit"
+    if leaf.users.user(user).applications >= leaf.max_applications_of_user:
+        return f"{user} has {leaf.users.user(user).applications} applications in {leaf.path}, which is the limit"
+    closed = next((above for above in leaf.chain if above.state != RUNNING), None)
+    return f"{closed.path} is {closed.state}" if closed is not None else ""
+
+
+def count(leaf: CapacityQueue) -> None:
+    """Count one more application above a leaf."""
+    for above in list(leaf.chain)[1:]:
+        above.applications_below += 1
+
+
+def uncount(leaf: CapacityQueue) -> None:
+    """Count one application less above a leaf; whoever drains may be stopped now."""
+    states.left(leaf)
+    for above in list(leaf.chain)[1:]:
+        above.applications_below -= 1
+        states.left(above)
+
+
+def submit(world: CapacityWorld, leaf: CapacityQueue, member: Member, *, runs: bool) -> None:
+    """Let an application into a leaf; one that may not run yet waits."""
+    member.runnable = runs
+    user = leaf.users.user(member.user)
+    if not runs:
+        world.running.wait(member)
+        leaf.waiting.append(member)
+        return
+    world.running.run(leaf, member)
+    admit(leaf, member, user.name)
+
+
+def admit(leaf: CapacityQueue, member: Member, user: str) -> None:
+    """Let a runnable application wait for room for its master."""
+    leaf.users.user(user).pending += 1
+    leaf.runnable.append(member)
+    leaf.pending.append(member)
+    if leaf.context.calculator.positive(leaf.last_total, leaf.last_total):
+        start_applications(leaf)
+
+
+def leave(leaf: CapacityQueue, member: Member) -> None:
+    """Take an application out of its leaf; others may start."""
+    user = leaf.users.user(member.user)
+    if member in leaf.active:
+        stop(leaf, member)
+        user.active -= 1
+    elif member in leaf.pending:
+        leaf.pending.remove(member)
+        user.pending -= 1
+    elif member in leaf.waiting:
+        leaf.waiting.remove(member)
+        user.pending -= 1
+    if member in leaf.runnable:
+        leaf.runnable.remove(member)
+    if user.applications == 0:
+        leaf.users.forget(member.user)
+    start_applications(leaf)
+
+
+def move(world: CapacityWorld, member: Member, source: CapacityQueue, target: CapacityQueue) -> None:
+    """Take an application with all that it has from one leaf to another, in Hadoop's order."""
+    count(target)
+    held = member.all_holds()
+    for container in [*member.containers, *held]:
+        accounts.give_back(member, container)
+        member.leaf = target
+        accounts.charge(world, container)
+        member.leaf = source
+    for container in held:
+        accounts.count_hold(source, container, less=True)
+        accounts.count_hold(target, container)
+    leave(source, member)
+    running = world.running
+    running.stop(source, member) if member.runnable else running.forget(member)
+    member.leaf = target
+    submit(world, target, member, runs=member.runnable)
+    for partition, amounts in member.usage.partitions.items():
+        for queue, less in ((source, True), (target, False)):
+            for above in queue.chain:
+                above.usage.change(partition, "pending", amounts.pending, less=less)
+    source.users.satisfied(member.user, member.name)
+    if member.requests.keys:
+        target.users.wants(member.user, member.name)
+    uncount(source)
+
+
+def waiting(queue: object, /) -> list[Member]:
+    """Return the applications of a leaf that may not run yet."""
+    assert isinstance(queue, CapacityQueue)
+    return [member for member in queue.waiting if isinstance(member, Member)]
+
+
+def promote(world: CapacityWorld, candidates: Iterable[Member], limit: int | None) -> None:
+    """Let those run that may, up to a number of them."""
+    running, done = world.running, list[Member]()
+    for member in candidates:
+        leaf = member.leaf
+        if running.obstacle(leaf, member.user) is not None:
+            continue
+        running.run(leaf, member)
+        member.runnable = True
+        admit(leaf, member, member.user)
+        done.append(member)
+        if limit is not None and len(done) >= limit:
+            break
+    for member in done:
+        member.leaf.waiting.remove(member)
+        running.forget(member)
