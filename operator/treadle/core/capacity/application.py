@@ -9,12 +9,14 @@ from treadle.core.resources import Vector
 
 if TYPE_CHECKING:
     from treadle.core.capacity.queue import CapacityQueue
+    from treadle.core.capacity.users import User
 
 
 class CapacityApplication:
     """Who asks, in which leaf, how urgently; ``order`` counts submissions.
 
-    ``ranked_usage`` and ``ranked_pending`` are the memory by which a fair leaf last ranked it.
+    ``ranked_usage`` and ``ranked_pending`` are the memory by which a fair leaf last ranked it. ``headroom_from`` is where its headroom was
+    last looked at.
     """
 
     def __init__(self, name: str, user: str, leaf: CapacityQueue, order: int, priority: int) -> None:
@@ -25,6 +27,7 @@ class CapacityApplication:
         self.master_partition = ""
         self.ranked_usage = 0
         self.ranked_pending = 0
+        self.headroom_from: tuple[CapacityQueue, User] | None = None
 
     def reserved(self, partition: str) -> Vector:
         """Return what is held for it in a partition, to read."""

@@ -83,6 +83,7 @@ def refresh(queue: CapacityQueue, limits: Limits) -> None:
     queue.users.changed()
     for application in queue.active:
         queue.users.limit(application.user, DEFAULT)
+        application.headroom_from = (queue, queue.users.user(application.user))
 
 
 def _refresh_below(parent: CapacityQueue, limits: Limits) -> None:

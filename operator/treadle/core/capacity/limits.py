@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from treadle.core.capacity.calculators import whole
 from treadle.core.capacity.context import DEFAULT
 from treadle.core.capacity.queue import CapacityQueue
+from treadle.core.capacity.users import User
 from treadle.core.fair.amounts import add_to, f32, least, loosely_beyond, minus, plus
 from treadle.core.resources import Vector
 
@@ -75,13 +76,11 @@ def take_limit(leaf: CapacityQueue, limits: Limits) -> None:
     leaf.limit = calculator.smaller(leaf.context.total, leaf.maximum_down(DEFAULT), limits.limit)
 
 
-def headroom(leaf: CapacityQueue, user: str, partition: str, used_of_cluster: Sequence[int]) -> Vector:
+def headroom(leaf: CapacityQueue, user: User, partition: str, used_of_cluster: Sequence[int]) -> Vector:
     """Return what a user may expect to get more of a partition; ``used_of_cluster`` is what all queues have of it."""
     context, calculator = leaf.context, leaf.context.calculator
     limit = leaf.told_limit if partition == DEFAULT else leaf.share(partition).maximum
-    found = leaf.users.users.get(user)
-    used = found.usage.used(partition) if found is not None else context.none()
-    of_user = loosely_beyond(leaf.users.limit(user, partition), used)
+    of_user = loosely_beyond(leaf.users.limit(user.name, partition), user.usage.used(partition))
     left = least(of_user, loosely_beyond(limit, leaf.usage.used(partition)))
     left = calculator.round_down(left, context.least)
     total = context.of(partition)

@@ -18,6 +18,8 @@ from treadle.core.capacity.validation import Refused, check_children, check_maxi
 from treadle.core.fair.amounts import f32, fits, minus
 
 ROOT = "root"
+QUEUE_ORDERS = ("utilization", "priority-utilization")
+APPLICATION_ORDERS = ("fifo", "fair", "fifo-with-partitions", "fifo-for-pending-apps")
 Arrange = Callable[[Sequence[CapacityQueue]], Sequence[CapacityQueue]]
 
 
@@ -129,6 +131,12 @@ class CapacityTree:
         queue.order = (
             spec.order if spec.order is not None and queue.parental else (parent.order if parent is not None else "utilization")
         )
+        known = QUEUE_ORDERS if queue.parental else APPLICATION_ORDERS
+        if spec.order is not None and spec.order not in known:
+            kind = "YarnRuntimeException" if queue.parental else "RuntimeException"
+            raise Refused(
+                f"{kind}/ClassNotFoundException", f"{queue.path}: ordering-policy: {spec.order} is not one of {', '.join(known)}"
+            )
         enabled = settings.preemption.enabled
         above = parent.disable_preemption if parent is not None else False
         queue.disable_preemption = not enabled or (above if spec.disable_preemption is None else spec.disable_preemption)

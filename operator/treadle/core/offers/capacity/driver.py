@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from treadle.core.capacity.context import DEFAULT, Context
 from treadle.core.capacity.limits import Limits, headroom
 from treadle.core.capacity.ordering import rank_anew
-from treadle.core.capacity.queue import CapacityQueue
 from treadle.core.capacity.settings import CapacityQueueSpec, CapacitySettings
 from treadle.core.capacity.tree import CapacityTree
-from treadle.core.fair.amounts import add_to, least
+from treadle.core.fair.amounts import add_to
 from treadle.core.offers.capacity import accounts, membership
 from treadle.core.offers.capacity.allocator import Outcome, Proposal
 from treadle.core.offers.capacity.commit import commit
@@ -78,9 +77,13 @@ class CapacityDriver:
         return self._effects()
 
     def resize_node(self, name: str, total: Sequence[int], now: float) -> list[Effect]:
-        """Take over another size of a node."""
+        """Take over another size of a node; a hold on it ends."""
         world = self._at(now)
-        world.nodes[name].resize(total)
+        node = world.nodes[name]
+        if node.total != list(total):
+            if node.hold is not None:
+                accounts.end(world, node.hold, Cause.ABORTED)
+            node.resize(total)
         world.cluster_changed()
         return self._effects()
 
@@ -138,7 +141,7 @@ class CapacityDriver:
         self._at(now)
         member = self.world.members.get(name)
         if member is not None:
-            normal = [Ask(a.place, self.normal(a.demand, member.leaf), a.count, a.relax, a.partition) for a in asks]
+            normal = [Ask(a.place, self.normal(a.demand), a.count, a.relax, a.partition) for a in asks]
             if (
                 accounts.ask(member, key, normal)
                 and not member.awaits_master
@@ -274,21 +277,20 @@ class CapacityDriver:
         """Return what an application may expect to get beyond what it has, of all partitions that it asked for."""
         world = self.world
         member = world.members[name]
-        if not member.headroom_known:
+        if member.headroom_from is None:
             return world.context.none()
+        leaf, user = member.headroom_from
         asked = member.partitions_asked()
         total = world.context.none()
         for partition in asked or {DEFAULT}:
-            add_to(total, headroom(member.leaf, member.user, partition, world.tree.root.usage.used(partition)))
+            add_to(total, headroom(leaf, user, partition, world.tree.root.usage.used(partition)))
         total[0] = max(total[0], 0)
         return total
 
-    def normal(self, demand: Sequence[int], leaf: CapacityQueue | None = None) -> Vector:
+    def normal(self, demand: Sequence[int]) -> Vector:
         """Return a demand as it is counted: in steps, and at most the largest container that can be had."""
         context = self.world.context
         largest = context.largest if self.world.nodes else context.most
-        if leaf is not None:
-            largest = least(largest, leaf.max_allocation)
         return context.calculator.normal(demand, context.least, largest, context.least)
 
     def _once(self, node: NodeManager) -> Proposal | None:

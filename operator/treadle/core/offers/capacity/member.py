@@ -31,7 +31,6 @@ class Member(Applicant, CapacityApplication):
         self.holds: dict[Key, dict[NodeManager, Container]] = {}
         self.numbers = 0
         self.peak = 0
-        self.headroom_known = False
 
     @property
     def queue(self) -> CapacityQueue:

@@ -130,10 +130,11 @@ def _user_may(
     if known is None:
         known = seen[member.user] = _Seen(leaf.users.limit(member.user, partition, within=within))
     leaf.told_limit = leaf.limit
-    member.headroom_known = True
+    user = leaf.users.users.get(member.user)
+    if user is not None:
+        member.headroom_from = (leaf, user)
     if not known.allowed and all(one <= other for one, other in zip(held, known.held, strict=True)):
         return False
-    user = leaf.users.users.get(member.user)
     if user is None:
         return False
     limits.to_release = world.context.none()
