@@ -90,7 +90,7 @@ def move(world: CapacityWorld, member: Member, source: CapacityQueue, target: Ca
         member.leaf = target
         accounts.charge(world, container)
         member.leaf = source
-    for container in held:
+    for container in held if not world.as_hadoop else ():
         accounts.count_hold(source, container, less=True)
         accounts.count_hold(target, container)
     leave(source, member)
