@@ -95,9 +95,9 @@ BAD = [
     ),
     (
         "an unknown policy",
-        queue(fair={"schedulingPolicy": "the lottery"}),
+        queue(fair={"schedulingPolicy": "lottery"}),
         [
-            "spec.fair.schedulingPolicy: 'the lottery': must be a scheduling policy's name such as drf: lower-case letters, digits and hyphens, beginning with a letter"
+            "spec.fair.schedulingPolicy: 'lottery': must be fifo, fair, drf, or the name of an installed policy, which has a dot, such as acme.smallest"
         ],
     ),
     (

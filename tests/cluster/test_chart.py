@@ -93,7 +93,9 @@ def test_the_service_account_may_do_what_it_needs_and_nothing_else(cluster, tmp_
     assert may("update", "coordination.k8s.io", "leases", namespace=SPACE)
     assert not may("update", "coordination.k8s.io", "leases")
     assert not may("get", "", "secrets")
-    assert not may("delete", "", "pods")
+    assert may("create", "", "pods", "eviction")
+    assert may("delete", "", "pods"), "victims whose budget is in the way, where the policy says so"
+    assert not may("delete", "", "nodes")
     assert not may("patch", "", "pods")
     assert not may("update", "treadle.dev", "queues")
 

@@ -84,7 +84,7 @@ REFUSED = [
         "Queue",
         "root.x",
         {"fair": {"schedulingPolicy": "lottery"}},
-        'spec.fair.schedulingPolicy: Unsupported value: "lottery": supported values: "fifo", "fair", "drf"',
+        'spec.fair.schedulingPolicy: Invalid value: "lottery": must be fifo, fair, drf, or the name of an installed policy',
     ),
     (
         "a percentage over 100",
@@ -136,7 +136,7 @@ REFUSED = [
         "Reservation",
         "r",
         reservation(request={"duration": "1d"}),
-        "must be a duration such as 30s, 15m or 1h30m",
+        "must be a duration such as 30s, 15m, 1h30m or 500ms",
     ),
     ("an unknown discipline", "Scheduler", "t", {"discipline": "Lottery"}, 'supported values: "Fair", "Capacity"'),
     ("an alias that is no name", "Scheduler", "t", {"aliases": ["Foo"]}, "must be a scheduler's name"),

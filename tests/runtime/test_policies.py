@@ -30,9 +30,9 @@ def test_the_policy_of_the_documentation_decides(packages: Path) -> None:
     assert example is not None
     (packages / "documented_policies.py").write_text(example[1])
 
-    assert load_policies([EntryPoint("smallest", "documented_policies:Smallest", GROUP)]) == ["smallest"]
+    assert load_policies([EntryPoint("acme.smallest", "documented_policies:Smallest", GROUP)]) == ["acme.smallest"]
 
-    scenario = Scenario().nodes(1, cpu=8, memory=8).queue("root").queue("root.a", policy="smallest")
+    scenario = Scenario().nodes(1, cpu=8, memory=8).queue("root").queue("root.a", policy="acme.smallest")
     scenario.pods(4, "large", "root.a", "large", memory=2).pods(4, "small", "root.a", "small", memory=1)
     names = [bind.uid.partition("-")[0] for bind in scenario.plan(budget=4)]
     assert names == ["large", "small", "small", "large"]

@@ -191,12 +191,14 @@ LabelKey = Annotated[
 Policy = Annotated[
     str,
     patterned(
-        r"[a-z]([-a-z0-9]*[a-z0-9])?",
-        "must be a scheduling policy's name such as drf: lower-case letters, digits and hyphens, beginning with a letter",
+        r"fifo|fair|drf|[a-z]([-a-z0-9]*[a-z0-9])?(\.[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?)+",
+        "must be fifo, fair, drf, or the name of an installed policy, which has a dot, such as acme.smallest",
         63,
     ),
 ]
-"""Which names are known is not the schema's: policies of one's own are installed beside Treadle."""
+"""Names without a dot are Treadle's own. Which others are known is not the schema's: they are installed beside Treadle, as YARN's are
+classes named in full.
+"""
 
 
 class Condition(StatusModel):
