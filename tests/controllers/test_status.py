@@ -16,7 +16,9 @@ from treadle.api.objects import parse
 from treadle.controllers.ledger import Ledger
 from treadle.controllers.status import merge_patch, status_of
 from treadle.core import Core
-from treadle.core.events import BindDone, NodeSeen, PodSeen
+from treadle.core.effects import Evict
+from treadle.core.events import BindDone, NodeSeen, PodGone, PodSeen, SchedulerSeen
+from treadle.core.model import FairSettings, SchedulerSpec
 
 NOW, LATER = "2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z"
 
@@ -444,3 +446,25 @@ def test_an_invalid_list_of_rules_leaves_the_last_good_settings_in_force(cluster
 
     cluster.edit("treadle", {"placementRules": RULES})
     assert cluster.ready("Scheduler", "treadle")[:2] == ("True", "InForce")
+
+
+def test_room_that_is_held_for_a_queue_is_shown_as_reserved_until_it_is_used(cluster: Cluster) -> None:
+    settings = FairSettings(preemption=True, fair_share_timeout=0.0, fair_share_threshold=1.0)
+    cluster.core.handle(SchedulerSeen(SchedulerSpec(fair=settings)), 0.0)
+    cluster.create("Queue", "root")
+    cluster.create("Queue", "root.a")
+    cluster.create("Queue", "root.b")
+    for number in range(5):
+        cluster.pod(f"a-{number}", queue="root.a", cpu=2, memory=20)
+    cluster.plan()
+    assert cluster.status("Queue", "root.b")["reserved"] is None
+
+    cluster.pod("b-0", queue="root.b", application="b", cpu=2, memory=20)
+    evictions = [effect for at in (2.0, 3.0, 4.0) for effect in cluster.core.plan(at) if isinstance(effect, Evict)]
+    assert len(evictions) == 1
+    assert cluster.status("Queue", "root.b")["reserved"] == {"cpu": "2", "memory": "20Gi", "pods": "1"}
+    assert cluster.status("Queue", "root")["reserved"] == {"cpu": "2", "memory": "20Gi", "pods": "1"}
+
+    cluster.core.handle(PodGone(evictions[0].uid), 5.0)
+    cluster.core.plan(5.0)
+    assert cluster.status("Queue", "root.b")["reserved"] is None

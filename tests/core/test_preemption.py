@@ -284,7 +284,7 @@ def test_a_victim_is_told_for_whom_it_goes() -> None:
     cluster.pods(1, "starved", "root.starved", "starved")
     (eviction,) = cluster.run(6.0)
     assert eviction.why == "queue root.starved is owed what queue root.hog holds beyond its fair share"
-    assert (eviction.patience, eviction.delete) == (15.0, False)
+    assert (eviction.queue, eviction.patience, eviction.delete) == ("root.hog", 15.0, False)
 
 
 def test_a_hold_survives_another_pod_of_the_same_kind_finding_room_elsewhere() -> None:

@@ -41,7 +41,7 @@ class Evicting:
 
     async def evict(self, *names: str, patience: float = 15.0, delete: bool = False, seconds: float = 60.0) -> None:
         for name in names or ("a",):
-            self.evictor.submit(Evict(f"uid-{name}", "ns", name, "somebody is owed it", patience, delete, 1))
+            self.evictor.submit(Evict(f"uid-{name}", "ns", name, "root.hog", "somebody is owed it", patience, delete, 1))
         async with task_of(self.evictor.run()):
             await asyncio.sleep(seconds)
 
@@ -56,6 +56,7 @@ async def test_a_victim_is_asked_through_the_eviction_api_by_its_uid() -> None:
     assert (request.method, request.path, request.pool) == ("POST", "/api/v1/namespaces/ns/pods/a/eviction", "evict")
     assert request.body["deleteOptions"] == {"preconditions": {"uid": "uid-a"}}
     assert (at.evictor.evicted, at.told, at.events) == (1, ["a"], [])
+    assert at.evictor.gone_from == {"root.hog": 1}
 
 
 async def test_a_budget_is_asked_again_until_it_lets_the_pod_go() -> None:
@@ -73,6 +74,7 @@ async def test_a_pod_that_no_budget_lets_go_stays_and_the_budget_is_quoted() -> 
     assert at.client.requests[-1].at <= 15.0
     assert {request.method for request in at.client.requests} == {"POST"}
     assert (at.evictor.stayed, at.told) == (1, [])
+    assert not at.evictor.gone_from, "it is not counted as preempted"
 
 
 async def test_past_the_deadline_a_pod_is_deleted_if_the_policy_says_so() -> None:

@@ -12,6 +12,7 @@ from treadle.api.queue import DYNAMIC_LIMIT
 from treadle.controllers.ledger import Entry
 from treadle.core.explain import waiting, waiting_order
 from treadle.core.pods import PodState
+from treadle.core.preemption.holds import kept_below
 from treadle.core.resources import Vector
 from treadle.core.state import State
 from treadle.core.tree.application import Application
@@ -111,6 +112,7 @@ def _queue(queue: Queue | None, state: State) -> dict[str, Any]:
         "guaranteed": _amounts(state, queue.minimum or []),
         "used": _amounts(state, queue.usage),
         "pending": _amounts(state, queue.pending),
+        "reserved": _amounts(state, kept_below(state, queue)) if state.preemption.holds else None,
         "applications": {"running": queue.running, "pending": queue.accepted},
         "dynamicQueues": _dynamic(queue) or None,
     }

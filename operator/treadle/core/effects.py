@@ -32,11 +32,12 @@ class ReportWaiting(NamedTuple):
 
 
 class Evict(NamedTuple):
-    """Ask a pod to go, for ``why``. Where it cannot be had within ``patience`` seconds it is deleted if ``delete``, else ``EvictFailed`` must come back."""
+    """Ask a pod of ``queue`` to go, for ``why``. Where it cannot be had within ``patience`` seconds it is deleted if ``delete``, else ``EvictFailed`` must come back."""
 
     uid: str
     namespace: str
     name: str
+    queue: str
     why: str
     patience: float
     delete: bool

@@ -8,6 +8,7 @@ Every request names the uid, so that a namesake that came later is never meant.
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -41,6 +42,8 @@ class Evictor:
         self.evicted = 0
         self.deleted = 0
         self.stayed = 0
+        self.gone_from: Counter[str] = Counter()
+        """Pods that went, by the path of their queue."""
         self._report, self._wanted, self._told, self._clock = report, wanted, told, clock
         self._waiting: asyncio.Queue[Evict] = asyncio.Queue()
         self._slots = asyncio.Semaphore(AT_ONCE)
@@ -95,7 +98,7 @@ class Evictor:
             return None, "the API server does not answer"
         if answer.status in {200, 201}:
             self.evicted += 1
-            self._told(victim)
+            self._went(victim)
             return answer, ""
         if answer.status == 429 or answer.status >= 500:  # a budget says 429 as a full server does, and two budgets say 500
             return answer, _why(answer)
@@ -109,7 +112,7 @@ class Evictor:
         elif answer.status in {200, 202}:
             self.deleted += 1
             log.info("%s/%s was deleted for preemption: %s", victim.namespace, victim.name, obstacle)
-            self._told(victim)
+            self._went(victim)
         else:
             self._settle(victim, answer)
 
@@ -118,6 +121,10 @@ class Evictor:
             self._report(PodGone(victim.uid))
             return
         self._stays(victim, f"{answer.status} {answer.error().message}")
+
+    def _went(self, victim: Evict) -> None:
+        self.gone_from[victim.queue] += 1
+        self._told(victim)
 
     def _stays(self, victim: Evict, why: str) -> None:
         self.stayed += 1

@@ -7,6 +7,7 @@ from treadle.core.errors import InvalidSpec
 from treadle.core.fair.policies import Policy, register
 
 GROUP = "treadle.policies"
+PARTS = ("compare", "ranker", "counts", "shares", "headroom", "weigh")
 
 
 class PolicyUnusable(Exception):
@@ -26,8 +27,13 @@ def load_policies(found: list[EntryPoint] | None = None) -> list[str]:
             policy: Policy = loaded() if isinstance(loaded, type) else loaded
         except Exception as error:
             raise PolicyUnusable(f"{where} cannot be loaded: {error}") from error
-        if getattr(policy, "name", None) != entry.name or not callable(getattr(policy, "compare", None)):
+        if getattr(policy, "name", None) != entry.name or getattr(type(policy), "compare", Policy.compare) is Policy.compare:
             raise PolicyUnusable(f"{where}: it must have the name {entry.name!r} and a method compare")
+        missing = [part for part in PARTS if not callable(getattr(policy, part, None))]
+        if missing:
+            raise PolicyUnusable(
+                f"{where}: {', '.join(missing)} is missing; a policy is a subclass of {Policy.__module__}.Policy"
+            )
         try:
             register(policy)
         except InvalidSpec as error:

@@ -49,7 +49,7 @@ def metrics_of(service: Service) -> Samples:
         bind_seconds=binder.seconds,
         evictions={name: getattr(service.evictor, name) for name in ("evicted", "deleted", "stayed")},
         holds=len(state.preemption.holds),
-        preempted=dict(state.preemption.victims),
+        preempted=dict(service.evictor.gone_from),
         binds_in_flight=binder.in_flight,
         bind_limit=binder.limit,
         passes=engine.passes,

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from treadle.core.fair.amounts import least
+from treadle.core.fair.policies import Policy
 from treadle.core.fair.shares import FINE, grouped_shares
 from treadle.core.resources import UNBOUNDED
 
@@ -98,11 +100,22 @@ def _descend(root: Queue, cluster: Cluster, kind: _Share) -> None:
             children: Sequence[Child] = list(queue.children.values()) if kind is STEADY else queue.members()
             if children and queue.policy.name == "fifo":
                 _first_come(queue, children, kind, len(cluster.total))
+            elif children and type(queue.policy).shares is not Policy.shares:
+                _by_its_own(queue, children, cluster, kind)
             elif children:
                 groups.append((queue, children))
         if groups:
             _distribute(groups, cluster, kind)
         level = [child for queue in level for child in queue.children.values()]
+
+
+def _by_its_own(queue: Queue, children: Sequence[Child], cluster: Cluster, kind: _Share) -> None:
+    """Let a policy that shares in a way of its own do so."""
+    nothing = [[0] * len(cluster.total) for _ in children]
+    busy = [child.busy if kind.busy else True for child in children]
+    found = queue.policy.shares(cluster, getattr(queue, kind.attribute), children, busy, nothing)
+    for child, share in zip(children, found, strict=True):
+        setattr(child, kind.attribute, least(share, child.demand) if kind.held else list(share))
 
 
 def _distribute(groups: Sequence[tuple[Queue, Sequence[Child]]], cluster: Cluster, kind: _Share) -> None:

@@ -35,6 +35,11 @@ def held_below(state: State, queue: Queue) -> Vector:
     return _sum(state, [hold for hold in state.preemption.holds if queue in hold.application.chain and not hold.patient])
 
 
+def kept_below(state: State, queue: Queue) -> Vector:
+    """Return all that is held for the applications of a queue and below, whether others go for it or not."""
+    return _sum(state, [hold for hold in state.preemption.holds if queue in hold.application.chain])
+
+
 def _sum(state: State, holds: list[Hold]) -> Vector:
     total = [0] * len(state.types)
     for hold in holds:

@@ -44,5 +44,3 @@ class Preemption:
     leaves: dict[Queue, Starving] = field(default_factory=dict)
     looked: float = float("-inf")
     reserved: float = float("-inf")
-    victims: dict[str, int] = field(default_factory=dict)
-    """How many pods have been preempted, by the path of their queue."""

@@ -302,11 +302,17 @@ def _evict(state: State, victim: Victim, beneficiary: Application) -> Evict:
     spec, queue, settings = victim.record.spec, victim.owner.queue, state.scheduler.fair
     assert queue is not None
     assert beneficiary.queue is not None
-    state.preemption.victims[queue.path] = state.preemption.victims.get(queue.path, 0) + 1
     state.tell(spec.uid, "victim", f"for {beneficiary.id} of {beneficiary.queue.path}")
     why = f"queue {beneficiary.queue.path} is owed what queue {queue.path} holds beyond its fair share"
     return Evict(
-        spec.uid, spec.namespace, spec.name, why, settings.wait_before_kill, settings.delete_blocked_victims, victim.record.cause
+        spec.uid,
+        spec.namespace,
+        spec.name,
+        queue.path,
+        why,
+        settings.wait_before_kill,
+        settings.delete_blocked_victims,
+        victim.record.cause,
     )
 
 
