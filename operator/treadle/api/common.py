@@ -24,7 +24,7 @@ MAX_CONDITIONS: Final = 16
 MAX_MESSAGE: Final = 1024
 
 QUEUE_PATH: Final = names.PATH
-_DNS_LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+DNS_LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _RESOURCE_NAME: Final = re.compile(r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 
 
@@ -172,12 +172,10 @@ Factor = Annotated[str, _within(0, 1_000_000, -1)]
 
 Duration = Annotated[str, patterned(quantities.DURATION, quantities.DURATION_TEXT, 32)]
 QueuePath = Annotated[str, patterned(QUEUE_PATH, 'must be a queue\'s path: "root" or "root.…" in lower case', NAME_LIMIT)]
-DnsLabel = Annotated[str, patterned(_DNS_LABEL, "must be a lower-case name of letters, digits and hyphens", NAME_LIMIT)]
+DnsLabel = Annotated[str, patterned(DNS_LABEL, "must be a lower-case name of letters, digits and hyphens", NAME_LIMIT)]
 SchedulerName = Annotated[
     str,
-    patterned(
-        rf"{_DNS_LABEL}(\.{_DNS_LABEL})*", "must be a scheduler's name: lower-case letters, digits, hyphens and points", 253
-    ),
+    patterned(rf"{DNS_LABEL}(\.{DNS_LABEL})*", "must be a scheduler's name: lower-case letters, digits, hyphens and points", 253),
 ]
 LabelKey = Annotated[
     str,

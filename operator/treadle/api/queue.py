@@ -13,6 +13,7 @@ from pydantic_core import PydanticCustomError
 
 from treadle.api import cel, quantities
 from treadle.api.common import (
+    DNS_LABEL,
     NAME_LIMIT,
     Amounts,
     Bool,
@@ -20,7 +21,6 @@ from treadle.api.common import (
     Conditions,
     Count,
     Demand,
-    DnsLabel,
     Duration,
     Factor,
     Generation,
@@ -33,6 +33,7 @@ from treadle.api.common import (
     RatioOrOff,
     StatusModel,
     Weight,
+    patterned,
 )
 from treadle.core.tree.names import path_problem
 
@@ -114,11 +115,19 @@ class QueueFair(Model):
         return self
 
 
+OrderingPolicy = Literal["fifo", "fair", "fifo-with-partitions", "fifo-for-pending-apps", "utilization", "priority-utilization"]
+PartitionName = Annotated[str, patterned(rf"\*|{DNS_LABEL}", 'must be the name of a partition, or "*" for all', NAME_LIMIT)]
+_Partitions = Annotated[list[PartitionName], Field(max_length=64, json_schema_extra={"x-kubernetes-list-type": "set"})]
+
+
 class PartitionCapacity(Model):
     """A queue's share of one node partition (``accessible-node-labels.LABEL.*``)."""
 
     guaranteed: Capacity | None = Field(default=None, description="What the queue can count on in this partition.")
     maximum: Capacity | None = Field(default=None, description="What it may hold there at most.")
+    maximum_am_resource_percent: Ratio | None = Field(
+        default=None, alias="maximumAMResourcePercent", description="Part of that which master pods may hold, 0 to 1."
+    )
 
 
 class QueueCapacity(Model):
@@ -135,18 +144,44 @@ class QueueCapacity(Model):
     minimum_user_limit_percent: Annotated[int, Field(ge=0, le=100)] | None = Field(
         default=None, description="Part of the queue that a user is assured of while others ask too."
     )
+    user_weights: Annotated[dict[str, Weight], Field(max_length=256)] | None = Field(
+        default=None, description="How many times an ordinary user's limit a user has, by name; also in the queues below."
+    )
     maximum_applications: Count | None = Field(default=None, description="Applications that may run or wait.")
+    maximum_allocation: Demand | None = Field(default=None, description="What one pod may ask at most.")
+    maximum_application_lifetime: Duration | None = Field(
+        default=None, description="How long an application may be in the queue before its pods are deleted."
+    )
+    default_application_lifetime: Duration | None = Field(
+        default=None, description="The lifetime of an application that names none; at most the maximum."
+    )
     maximum_am_resource_percent: Ratio | None = Field(
         default=None, alias="maximumAMResourcePercent", description="Part of the queue that master pods may hold, 0 to 1."
     )
     priority: Int | None = Field(default=None, description="Priority among the siblings.")
     default_application_priority: Int | None = Field(default=None, description="Priority of an application that names none.")
-    ordering_policy: Literal["fifo", "fair", "fifo-with-partitions", "utilization", "priority-utilization"] | None = Field(
+    ordering_policy: OrderingPolicy | None = Field(
         default=None, description="Order of a leaf's applications, or of a parent's children."
     )
+    size_based_weight: Bool | None = Field(
+        default=None, description="Whether larger applications count as smaller ones in a leaf of order fair."
+    )
+    enforced_partitions: _Partitions | None = Field(
+        default=None, description="Partitions whose nodes serve their own applications only, in order fifo-with-partitions."
+    )
     disable_preemption: Bool | None = Field(default=None, description="Whether others may not preempt from this queue.")
-    accessible_partitions: Annotated[list[DnsLabel], Field(max_length=64)] | None = Field(
-        default=None, description="Partitions the queue may use.", json_schema_extra={"x-kubernetes-list-type": "set"}
+    disable_intra_queue_preemption: Bool | None = Field(
+        default=None, description="Whether applications and users of the queue may not preempt from each other."
+    )
+    allow_zero_capacity_sum: Bool | None = Field(
+        default=None, description="Whether child queues may be guaranteed nothing although the queue is guaranteed something."
+    )
+    accessible_partitions: _Partitions | None = Field(
+        default=None,
+        description="Partitions the queue may use, \"*\" for all; the parent's if absent. The default one is everybody's.",
+    )
+    default_partition: Annotated[str, Field(max_length=NAME_LIMIT)] | None = Field(
+        default=None, description="The partition of pods and applications that name none."
     )
     partitions: Annotated[dict[str, PartitionCapacity], Field(max_length=16)] | None = Field(
         default=None, description="Shares of further node partitions, by name."

@@ -15,6 +15,7 @@ from treadle.api.common import (
     Count,
     DnsLabel,
     Duration,
+    Factor,
     Generation,
     Int,
     LabelKey,
@@ -69,6 +70,33 @@ class SchedulerFair(Model):
     default_fair_share_preemption_threshold: Ratio | None = None
 
 
+class IntraQueuePreemption(Model):
+    """Preemption between the applications and users of one leaf."""
+
+    enabled: Bool | None = None
+    minimum_threshold: Ratio | None = Field(
+        default=None, description="Part of its guarantee that a leaf uses before its applications preempt from each other."
+    )
+    max_allowable_limit: Ratio | None = Field(default=None, description="Part of the guarantee that one round may take at most.")
+    preemption_order_policy: Literal["userlimit_first", "priority_first"] | None = Field(
+        default=None, description="Whether users below their limit, or applications of higher priority, come first."
+    )
+
+
+class QueuePriorityPreemption(Model):
+    """Preemption for queues of higher priority, whose parents' ordering policy is priority-utilization."""
+
+    enabled: Bool | None = None
+    reserved_container_delay: Duration | None = Field(default=None, description="How long a pod waits before others go for it.")
+
+
+class BalancePreemption(Model):
+    """Preemption between queues that all have what they are guaranteed."""
+
+    enabled: Bool | None = None
+    max_wait_before_kill: Duration | None = None
+
+
 class CapacityPreemption(Model):
     """``ProportionalCapacityPreemptionPolicy``: what may be taken back, and how fast."""
 
@@ -79,15 +107,45 @@ class CapacityPreemption(Model):
     total_preemption_per_round: Ratio | None = None
     max_ignored_over_capacity: Ratio | None = None
     natural_termination_factor: Ratio | None = None
+    delete_blocked_victims: Bool | None = Field(
+        default=None, description="Whether a victim that no disruption budget lets go is deleted after maxWaitBeforeKill."
+    )
+    hold_timeout: Duration | None = Field(
+        default=None, description="How long freed room is held for whom it was made, after maxWaitBeforeKill; 2m by default."
+    )
+    intra_queue: IntraQueuePreemption | None = None
+    queue_priority: QueuePriorityPreemption | None = None
+    balance: BalancePreemption | None = None
+
+
+_Percent = Annotated[int, Field(ge=0, le=100)]
 
 
 class SchedulerCapacity(Model):
     """Cluster-wide CapacityScheduler settings."""
 
+    legacy_queue_mode: Bool | None = Field(
+        default=None,
+        description="Whether the strict rules of old hold for capacities (true if absent); without, kinds may be mixed.",
+    )
+    resource_calculator: Literal["dominant", "memory"] | None = Field(
+        default=None, description="What counts: every resource (dominant, if absent) or memory alone, which is YARN's default."
+    )
+    minimum_user_limit_percent: _Percent | None = None
+    user_limit_factor: Factor | None = None
     maximum_applications: Count | None = None
+    queue_maximum_applications: Count | None = Field(
+        default=None, description="Applications of a queue that names no number (global-queue-max-application)."
+    )
     maximum_am_resource_percent: Ratio | None = Field(default=None, alias="maximumAMResourcePercent")
     max_parallel_apps: Count | None = None
     user_max_parallel_apps: Count | None = None
+    user_max_parallel_apps_of: Annotated[dict[str, Count], Field(max_length=256)] | None = Field(
+        default=None, description="Exceptions from userMaxParallelApps, by user."
+    )
+    maximum_application_priority: Count | None = Field(
+        default=None, description="The ceiling of applications' priorities; none if absent."
+    )
     node_locality_delay: Int | None = None
     rack_locality_additional_delay: Int | None = None
     preemption: CapacityPreemption | None = None

@@ -8,6 +8,7 @@ from treadle.api.quantities import seconds
 from treadle.api.queue import Acl, Queue
 from treadle.api.scheduler import ParentRule, Scheduler, SchedulerFair
 from treadle.api.scheduler import PlacementRule as Rule
+from treadle.controllers import capacity
 from treadle.core.errors import InvalidSpec
 from treadle.core.fair.policies import policy_named
 from treadle.core.model import ApplicationSpec, FairSettings, Limit, PlacementRule, QueueSpec, SchedulerSpec
@@ -33,6 +34,9 @@ def queue(model: Queue) -> QueueSpec:
         fair_share_timeout=_seconds(fair.fair_share_preemption_timeout),
         fair_share_threshold=_number(fair.fair_share_preemption_threshold),
         preemptable=fair.allow_preemption_from is not False,
+        capacity=None
+        if spec.capacity is None
+        else capacity.queue(model.metadata.name, spec.capacity, running=spec.state == "Running"),
         submit=_acl(spec.submit_acl),
         administer=_acl(spec.administer_acl),
     )
@@ -55,7 +59,16 @@ def scheduler(model: Scheduler, aliases: tuple[str, ...]) -> SchedulerSpec:
     if spec.placement_rules:
         rules = tuple(_rule(rule) for rule in spec.placement_rules)
         analyse(rules, "spec.placementRules")
-    return SchedulerSpec(model.metadata.name, aliases, spec.nodes.scoring, _fair(spec.fair or SchedulerFair()), rules)
+    return SchedulerSpec(
+        model.metadata.name,
+        aliases,
+        spec.nodes.scoring,
+        spec.discipline,
+        _fair(spec.fair or SchedulerFair()),
+        capacity.settings(spec.capacity, spec.nodes),
+        spec.nodes.partition_label or labels.PARTITION,
+        rules,
+    )
 
 
 def _fair(fair: SchedulerFair) -> FairSettings:

@@ -10,6 +10,7 @@ from heapq import heappop, heapreplace
 from typing import TYPE_CHECKING
 
 from treadle.core import masters, nearness
+from treadle.core.capacity.live.gates import end_turn, hold_back_user, wake_users
 from treadle.core.effects import Bind, Effect, new_bind
 from treadle.core.gates import AT_ZERO, OVER_LARGEST, barred, oversized
 from treadle.core.lifecycle import assume
@@ -37,6 +38,8 @@ def wake(state: State) -> None:
             if exceeded((queue,), ask.shape.demand) is None and not _too_large(ask):
                 unpark(ask)
     state.relieved.clear()
+    if state.contended:
+        wake_users(state)
     if state.masters_relieved:
         masters.wake(state)
     if state.near_until or state.near_timers:
@@ -84,11 +87,17 @@ def cycle(state: State, budget: int) -> list[Effect]:
         ask = application.order[0]
         if not ask.active:
             ask = application.next_ask()
+        account = application.account
+        if account is not None and account.full():
+            hold_back_user(state, ask)
+            continue
         if application.limiting and (full := exceeded(application.limiting, ask.shape.demand)) is not None:
             never = barred(application.limiting, ask.shape.demand)
             queue = full[0] if never is None else never[0]
             queue.blocked[ask] = None
             park(state, ask, Wait(AT_MAXIMUM if never is None else AT_ZERO, queue.path, ""))
+            if account is not None and never is None:
+                end_turn(queue, ask)
             continue
         if ask.plain:
             row = pick(nodes, ask.shape, score)

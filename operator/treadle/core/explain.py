@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treadle.core.capacity.live import masters as capacity
+from treadle.core.capacity.live.gates import USER_LIMIT, at_user_limit
 from treadle.core.cycle import AT_MAXIMUM, NO_NODE
 from treadle.core.gates import AT_ZERO, OVER_LARGEST, TOO_MANY, barred, oversized
 from treadle.core.masters import MASTER_SHARE, limit_of, share_of, short_of
@@ -128,6 +130,8 @@ def too_many(state: State, ask: Ask) -> str:
 def master_share(state: State, ask: Ask) -> str:
     """Return of what the masters of a queue would hold too much."""
     leaf = ask.application.chain[0]
+    if ask.application.account is not None:
+        return _capacity_masters(state, ask)
     at = short_of(state, ask)
     if at is None:
         return f"the masters of queue {leaf.path} leave room again; the pod is next looked at with the next pass"
@@ -141,6 +145,21 @@ def master_share(state: State, ask: Ask) -> str:
     )
 
 
+def _capacity_masters(state: State, ask: Ask) -> str:
+    leaf, found = ask.application.chain[0], capacity.short_of(ask)
+    if found is None:
+        return f"the masters of queue {leaf.path} leave room again; the pod is next looked at with the next pass"
+    whose, at, held, limit = found
+    name = state.types.names[at]
+    whom = f"queue {leaf.path}" if whose == "queue" else f"user {ask.application.user} in queue {leaf.path}"
+    wanted = format_amount(name, dict(ask.shape.demand)[at])
+    most = format_amount(name, limit)
+    return (
+        f"the masters of {whom} hold {name} {format_amount(name, held)} of the {most} that they may together "
+        f"(maximumAMResourcePercent), {wanted} wanted"
+    )
+
+
 def over_largest(state: State, ask: Ask) -> str:
     """Return of what a pod asks more than one pod may have in its queue."""
     leaf = ask.application.chain[0]
@@ -148,9 +167,9 @@ def over_largest(state: State, ask: Ask) -> str:
     if at is None or leaf.largest is None:
         return "the limit has been raised; the pod is next looked at with the next pass"
     name = state.types.names[at]
-    owner = next(queue for queue in leaf.chain if queue.spec.max_container)
+    owner = next((queue for queue in leaf.chain if queue.spec.max_container), leaf)
     wanted, most = format_amount(name, dict(ask.shape.demand)[at]), format_amount(name, leaf.largest[at])
-    return f"{name}: {wanted} is asked for, and a pod may have at most {most} (maxContainerAllocation of queue {owner.path})"
+    return f"{name}: {wanted} is asked for, and a pod may have at most {most} ({'maxContainerAllocation' if state.books is None else 'maximumAllocation'} of queue {owner.path})"
 
 
 def at_zero(state: State, ask: Ask) -> str:
@@ -163,7 +182,13 @@ def at_zero(state: State, ask: Ask) -> str:
     return f"{name}: {wanted} is asked for, and queue {found[0].path} may have none of it (maxResources is 0)"
 
 
-_LIMITS = {TOO_MANY: too_many, MASTER_SHARE: master_share, OVER_LARGEST: over_largest, AT_ZERO: at_zero}
+_LIMITS = {
+    TOO_MANY: too_many,
+    MASTER_SHARE: master_share,
+    OVER_LARGEST: over_largest,
+    AT_ZERO: at_zero,
+    USER_LIMIT: at_user_limit,
+}
 
 
 def _coming(state: State, ask: Ask) -> str:

@@ -170,6 +170,8 @@ def enqueue(state: State, record: PodRecord) -> None:
     if ask is None:
         ask = application.asks[key] = Ask(application, record.shape, key, state.number())
         ask.waiting_since = state.now
+        if application.account is not None:
+            application.account.note()
     record.ask = ask
     record.state = PodState.WAITING
     ask.pods[spec.uid] = record
@@ -199,6 +201,8 @@ def _close(ask: Ask) -> None:
     forget_blockers(ask)
     ask.wait = None
     del ask.application.asks[ask.key]
+    if ask.application.account is not None:
+        ask.application.account.note()
 
 
 def assume(state: State, ask: Ask, row: int) -> PodRecord:
@@ -235,6 +239,8 @@ def assume(state: State, ask: Ask, row: int) -> PodRecord:
         application.active -= 1
         forget_blockers(ask)
         del application.asks[ask.key]
+        if application.account is not None:
+            application.account.note()
     record.ask = None
     record.node = row
     record.state = PodState.ASSUMED
@@ -263,9 +269,12 @@ def _count_master(record: PodRecord, sign: int) -> None:
     application = record.application
     record.master = sign > 0
     if application is not None and application.queue is not None:
-        held = application.queue.master_usage
-        for position, value in record.shape.demand:
-            held[position] += sign * value
+        ledgers = [application.queue.master_usage]
+        if application.account is not None:
+            ledgers.append(application.account.masters)
+        for held in ledgers:
+            for position, value in record.shape.demand:
+                held[position] += sign * value
 
 
 def _release_master(state: State, record: PodRecord) -> None:
@@ -337,7 +346,11 @@ def identify(state: State, application: Application) -> None:
     if application.queue is None:
         application.user = user
     else:
+        if state.books is not None:
+            state.books.leave(application)
         admission.rename(state, application, user)
+        if state.books is not None:
+            state.books.arrive(application)
     if groups:
         state.groups[application.id] = groups
     else:
@@ -404,6 +417,8 @@ def _move(state: State, application: Application, queue: Queue | None) -> None:
     masters = [record for record in application.pods.values() if record.master]
     for record in masters:
         _release_master(state, record)
+    if state.books is not None:
+        state.books.leave(application)
     for holder in application.chain:
         for position, value in enumerate(application.usage):
             holder.usage[position] -= value
@@ -422,6 +437,8 @@ def _move(state: State, application: Application, queue: Queue | None) -> None:
         for holder in application.chain:
             for position, value in enumerate(application.usage):
                 holder.usage[position] += value
+        if state.books is not None:
+            state.books.arrive(application)
         admission.arrive(state, application, runs=ran and application.allocated > 0)
         state.tell(application.id, "in queue", queue.path)
     else:

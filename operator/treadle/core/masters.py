@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treadle.core.capacity.live import masters as capacity
 from treadle.core.fair.amounts import beyond
 from treadle.core.order import unpark
 from treadle.core.resources import UNBOUNDED, Vector
@@ -40,6 +41,8 @@ def limit_of(state: State, leaf: Queue) -> Vector:
 def may_have_master(state: State, ask: Ask) -> bool:
     """Whether a leaf's masters leave enough for one more. Shares older than an update interval are computed anew."""
     leaf = ask.application.chain[0]
+    if ask.application.account is not None:
+        return capacity.short_of(ask) is None
     share = share_of(state, leaf)
     if share == NO_LIMIT:
         return True
@@ -51,6 +54,11 @@ def may_have_master(state: State, ask: Ask) -> bool:
 def wake(state: State) -> None:
     """Let as many masters compete as there may be now, in the order in which their applications are served."""
     for leaf in state.masters_relieved:
+        if state.books is not None:
+            for ask in list(leaf.masters_blocked):
+                if capacity.short_of(ask) is None:
+                    unpark(ask)
+            continue
         held, limit, share = list(leaf.master_usage), limit_of(state, leaf), share_of(state, leaf)
         waiting = sorted(leaf.masters_blocked, key=lambda ask, leaf=leaf: (leaf.rank(ask.application), ask))  # type: ignore[misc]
         for ask in waiting:

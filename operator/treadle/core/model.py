@@ -5,9 +5,12 @@ Adapters translate API objects to these; the core never sees JSON. Amounts are i
 
 from dataclasses import dataclass, field
 
+from treadle.core.capacity.settings import CapacityQueueSpec, CapacitySettings
 from treadle.core.resources import amount
 
 DEFAULT_QUEUE = "root.default"
+FAIR, CAPACITY = "Fair", "Capacity"
+"""The disciplines: whose rules share the tree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +172,8 @@ class QueueSpec:
     fair_share_timeout: float | None = None
     fair_share_threshold: float | None = None
     preemptable: bool = True
+    capacity: CapacityQueueSpec | None = None
+    """How the capacity discipline sees the queue; None: nothing is said, and that discipline cannot be in force."""
     submit: tuple[frozenset[str], frozenset[str]] | None = None
     """The (users, groups) that may submit; ``*`` among the users is everybody. None: only an ancestor may allow it."""
     administer: tuple[frozenset[str], frozenset[str]] | None = None
@@ -256,7 +261,10 @@ class SchedulerSpec:
     name: str = "treadle"
     aliases: tuple[str, ...] = ()
     scoring: str = "Pack"
+    discipline: str = FAIR
     fair: FairSettings = field(default_factory=FairSettings)
+    capacity: CapacitySettings = field(default_factory=lambda: CapacitySettings(precise=True))
+    partition_label: str = "treadle.dev/partition"
     rules: tuple[PlacementRule, ...] | None = None
     """None: what Treadle does without rules, see ``QueueTree.place``."""
 

@@ -29,11 +29,43 @@ def activate(ask: Ask) -> None:
     child: Application | Queue = application
     parent: Queue | None = application.queue
     child.active += 1
-    while parent is not None and child.active == 1:
+    if child.active == 1:
+        _enter(child, parent)
+
+
+def _enter(child: Application | Queue, parent: Queue | None) -> None:
+    """Put a child that has something to place into its parent's order, and the parent into the next one, as far as that is news."""
+    while parent is not None and child.full_for is None:
         child.key = parent.rank(child)
         heappush(parent.heap, child.key)
         parent.active += 1
+        if parent.active > 1:
+            return
         child, parent = parent, parent.parent
+
+
+def _leave(child: Application | Queue, parent: Queue | None) -> None:
+    """Take a child out of its parent's order, and the parent out of the next one if it has nothing else."""
+    while parent is not None and child.full_for is None:
+        child.key = None
+        parent.active -= 1
+        if parent.active:
+            return
+        child, parent = parent, parent.parent
+
+
+def suspend(queue: Queue, ask: Ask) -> None:
+    """Take a queue with all below it out of the competition, until ``ask``, which found it full, is not blocked any more."""
+    if queue.active:
+        _leave(queue, queue.parent)
+    queue.full_for = ask
+
+
+def resume(queue: Queue) -> None:
+    """Let a suspended queue compete again."""
+    queue.full_for = None
+    if queue.active:
+        _enter(queue, queue.parent)
 
 
 def deactivate(ask: Ask) -> None:
@@ -44,10 +76,8 @@ def deactivate(ask: Ask) -> None:
     child: Application | Queue = ask.application
     parent: Queue | None = ask.application.queue
     child.active -= 1
-    while parent is not None and child.active == 0:
-        child.key = None
-        parent.active -= 1
-        child, parent = parent, parent.parent
+    if not child.active:
+        _leave(child, parent)
 
 
 def park(state: State, ask: Ask, wait: Wait) -> None:
@@ -78,6 +108,10 @@ def forget_blockers(ask: Ask) -> None:
     chain = ask.application.chain
     for queue in chain:
         queue.blocked.pop(ask, None)
+        if queue.full_for is ask:
+            resume(queue)
+    if chain:
+        chain[0].users_blocked.pop(ask, None)
     if ask.master and chain:
         chain[0].masters_blocked.pop(ask, None)
 
@@ -85,7 +119,7 @@ def forget_blockers(ask: Ask) -> None:
 def rekey(child: Application | Queue) -> None:
     """Give an application or a queue, and the queues above it, new keys after its usage changed."""
     parent = child.queue if isinstance(child, Application) else child.parent
-    while parent is not None and child.active:
+    while parent is not None and child.active and child.full_for is None:
         child.key = parent.rank(child)
         heappush(parent.heap, child.key)
         if len(parent.heap) > 64 and len(parent.heap) > 4 * parent.active:
@@ -102,7 +136,7 @@ def rekey_all(state: State) -> None:
 def _rebuild(queue: Queue) -> None:
     heap: list[Key] = []
     for child in queue.members():
-        if child.active:
+        if child.active and child.full_for is None:
             child.key = queue.rank(child)
             heap.append(child.key)
     heapify(heap)

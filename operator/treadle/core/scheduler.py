@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core import lifecycle
+from treadle.core import discipline, lifecycle
 from treadle.core.cycle import cycle
 from treadle.core.errors import InvariantBroken
 from treadle.core.events import (
@@ -100,7 +100,12 @@ class Core:
             case SchedulerSeen(scheduler):
                 names = state.scheduler.names
                 state.tree.govern(scheduler)
-                state.tree.unsettled |= scheduler.fair != state.scheduler.fair
+                before = state.scheduler
+                state.tree.unsettled |= (scheduler.fair, scheduler.capacity, scheduler.discipline) != (
+                    before.fair,
+                    before.capacity,
+                    before.discipline,
+                )
                 state.scheduler = scheduler
                 if scheduler.names != names:
                     self._names_changed()
@@ -181,7 +186,9 @@ class Core:
 
     def _settle(self) -> None:
         state = self.state
+        discipline.settle(state)
         while state.tree.settle():
+            discipline.settled(state)
             apply_limits(state)
             self._house(list(state.applications.values()))
 

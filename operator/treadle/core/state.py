@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from heapq import heappush
 
+from treadle.core.capacity.live.books import Books
 from treadle.core.fair.policies import Cluster
-from treadle.core.model import ApplicationSpec, SchedulerSpec
+from treadle.core.model import FAIR, ApplicationSpec, SchedulerSpec
 from treadle.core.nodes.columns import Nodes
 from treadle.core.nodes.scores import SCORES, Score
 from treadle.core.nodes.shapes import Shapes
@@ -63,6 +64,11 @@ class State:
     placed: dict[str, Request] = field(default_factory=dict)
     """What the placement rules were last asked for an application that they placed, by id."""
     cluster: Cluster = field(init=False)
+    discipline: str = FAIR
+    """The discipline in force, which is not the one that is asked for if the tree lacks what that needs: ``discipline_problem`` says so then."""
+    discipline_problem: str = ""
+    books: Books | None = None
+    """The capacities of the tree, under the capacity discipline."""
     dirty: dict[Application, None] = field(default_factory=dict)
     relieved: dict[Queue, None] = field(default_factory=dict)
     left: dict[Queue, None] = field(default_factory=dict)
@@ -77,6 +83,8 @@ class State:
     passed_cause: int = -1
     masters_waiting: dict[Queue, None] = field(default_factory=dict)
     """Leaves in which masters wait for a share, or did lately."""
+    contended: dict[Queue, object] = field(default_factory=dict)
+    """Leaves in which users have come to their limits, and what was held and asked when they were last looked at."""
     masters_relieved: dict[Queue, None] = field(default_factory=dict)
     """Leaves whose masters hold less than before, or may hold more, while others wait for that."""
     refused: dict[Application, str] = field(default_factory=dict)
@@ -140,6 +148,10 @@ class State:
 
     def prepare(self, queue: Queue) -> None:
         """Give a queue that was just made its limits and its order, its new parents included."""
+        if self.books is not None:
+            self.books = Books(self)
+            self.books.follow(self)
+            return
         for one in queue.chain:
             if one.dynamic:
                 resolve(one, self.cluster.total, self.types, self.scheduler.fair.queue_max_default)
@@ -167,6 +179,8 @@ class State:
                 extend(queue.largest, width, UNBOUNDED)
             if queue.minimum is not None:
                 extend(queue.minimum, width)
+        if self.books is not None:
+            self.books.widen(width)
         for application in self.applications.values():
             for vector in (application.usage, application.demand, application.fair_share, application.instant_share):
                 extend(vector, width)

@@ -6,6 +6,7 @@ from heapq import heappush
 from math import log, log1p
 from typing import TYPE_CHECKING
 
+from treadle.core.capacity.live.books import Books
 from treadle.core.fair.amounts import f32
 from treadle.core.fair.policies import Cluster
 from treadle.core.fair.update import update_demand, update_instant_shares, update_shares
@@ -39,13 +40,19 @@ def follow_cluster(state: State) -> None:
 def apply_limits(state: State) -> None:
     """Resolve every queue's limits, look again at what they blocked, and order everything anew."""
     settings = state.scheduler.fair
+    if state.books is not None:
+        if state.books.context.width != len(state.types):
+            state.books = Books(state)
+        state.books.follow(state)
     for queue in state.tree.root.walk():
+        if queue.blocked:
+            state.relieved[queue] = None
+        if state.books is not None:
+            continue
         limits.resolve(queue, state.cluster.total, state.types, settings.queue_max_default)
         limits.resolve_largest(queue, state.cluster.total, state.types)
         admission.limit(queue, settings)
         queue.rank = queue.policy.ranker(state.cluster)
-        if queue.blocked:
-            state.relieved[queue] = None
     state.masters_relieved.update(state.masters_waiting)
     state.relimited = True
     state.passed_at = float("-inf")
@@ -87,13 +94,19 @@ def update_pass(state: State) -> None:
 
 def follow_demand(state: State) -> None:
     """Make the pass if masters wait for a share, or applications weigh by their size while pods wait."""
+    if state.books is not None:
+        if pass_due(state) and masters_wait(state):
+            state.passed_at = state.now
+            state.masters_relieved.update(state.masters_waiting)
+        return
     if pass_due(state) and (masters_wait(state) or (_sized(state) and state.waiting and state.passed_cause != state.cause)):
         update_pass(state)
 
 
 def next_pass(state: State) -> float | None:
     """Return when the next pass is due, None if nobody needs one."""
-    if masters_wait(state) or (_sized(state) and state.waiting and state.passed_cause != state.cause):
+    sized = state.books is None and _sized(state)
+    if masters_wait(state) or (sized and state.waiting and state.passed_cause != state.cause):
         return state.passed_at + state.settings.update_interval
     return None
 
@@ -123,4 +136,9 @@ def refresh_shares(state: State) -> None:
     """Bring demands and fair shares of all queues and applications up to date, for those who show them."""
     state.widen()
     update_demand(state.tree.root, len(state.types))
-    update_shares(state.tree.root, state.cluster)
+    if state.books is None:
+        update_shares(state.tree.root, state.cluster)
+        return
+    for queue in state.tree.queues.values():
+        queue.steady_share = list(queue.minimum or [])
+        queue.fair_share = queue.steady_share

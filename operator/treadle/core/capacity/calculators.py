@@ -7,7 +7,7 @@ are. The calculator by memory forgets the other types in what it computes: one c
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import ceil, inf, isnan
 
 from treadle.core.fair.amounts import f32, quotient
@@ -15,6 +15,8 @@ from treadle.core.fair.calculators import dominant, memory_only, memory_ratio
 from treadle.core.resources import CPU, MEMORY, Vector
 
 MANY = (1 << 63) - 1
+HAIR = 1e-3
+"""What amounts are rounded up by where fractions are precise: far less than the least unit, far more than what is lost by rounding."""
 
 
 def whole(value: float) -> int:
@@ -26,9 +28,9 @@ def whole(value: float) -> int:
     return int(value)
 
 
-def times(one: Sequence[int], by: float) -> Vector:
-    """Return the product, without fractions."""
-    return [whole(value * by) for value in one]
+def nearly(value: float) -> int:
+    """Return a number without its fraction, where a hair below a whole number counts as it."""
+    return -nearly(-value) if value < 0 else whole(value + HAIR)
 
 
 def up(value: int, step: int) -> int:
@@ -47,11 +49,26 @@ def whole_quotient(value: int, by: int) -> int:
 
 
 class Calculator(ABC):
-    """What both calculators can do. ``total`` is what the cluster, or a partition, has."""
+    """What both calculators can do. ``total`` is what the cluster, or a partition, has.
 
-    def __init__(self, width: int, counted: Sequence[int]) -> None:
+    ``single`` rounds a fraction to the precision that is kept, ``whole`` makes an amount of it (``CapacitySettings.precise``).
+    """
+
+    def __init__(self, width: int, counted: Sequence[int], *, precise: bool = False) -> None:
         self.width = width
         self.counted = tuple(counted)
+        self.single: Callable[[float], float] = float if precise else f32
+        self.whole: Callable[[float], int] = nearly if precise else whole
+        self.slack = HAIR if precise else 0.0
+
+    @property
+    def deciding(self) -> frozenset[int]:
+        """The positions of the types by which it compares."""
+        return frozenset(self.counted)
+
+    def times(self, one: Sequence[int], by: float) -> Vector:
+        """Return the product, without fractions."""
+        return [self.whole(value * by) for value in one]
 
     @abstractmethod
     def compare(self, total: Sequence[int], one: Sequence[int], other: Sequence[int]) -> int:
@@ -133,6 +150,16 @@ class Calculator(ABC):
 class MemoryOnly(Calculator):
     """Memory decides."""
 
+    @property
+    def deciding(self) -> frozenset[int]:
+        """Memory alone."""
+        return frozenset({MEMORY})
+
+    def _ratio(self, one: Sequence[int], other: Sequence[int]) -> float:
+        if self.single is f32:
+            return memory_ratio(one, other)
+        return quotient(one[MEMORY], other[MEMORY]) if one[MEMORY] or other[MEMORY] else 0.0
+
     def _of(self, memory: int) -> Vector:
         result = [0] * self.width
         result[MEMORY] = memory
@@ -145,12 +172,12 @@ class MemoryOnly(Calculator):
 
     def ratio(self, one: Sequence[int], other: Sequence[int]) -> float:
         """Return the ratio of memory."""
-        return memory_ratio(one, other)
+        return self._ratio(one, other)
 
     def divide(self, total: Sequence[int], one: Sequence[int], other: Sequence[int]) -> float:
         """Return the ratio of memory."""
         del total
-        return memory_ratio(one, other)
+        return self._ratio(one, other)
 
     def fits(self, one: Sequence[int], other: Sequence[int]) -> bool:
         """Whether the memory fits."""
@@ -162,7 +189,7 @@ class MemoryOnly(Calculator):
 
     def share_up(self, one: Sequence[int], among: float) -> Vector:
         """Return a part of the memory."""
-        return self._of(ceil(f32(f32(one[MEMORY]) / f32(among))) if among else 0)
+        return self._of(ceil(self.single(self.single(one[MEMORY]) / self.single(among))) if among else 0)
 
     def share_up_whole(self, one: Sequence[int], among: int) -> Vector:
         """Return a part of the memory."""
@@ -170,11 +197,11 @@ class MemoryOnly(Calculator):
 
     def times_up(self, one: Sequence[int], by: float, step: Sequence[int]) -> Vector:
         """Return the product of the memory, rounded half up before it is raised."""
-        return self._of(up(whole(one[MEMORY] * by + 0.5), step[MEMORY]))
+        return self._of(up(self.whole(one[MEMORY] * by + 0.5), step[MEMORY]))
 
     def times_down(self, one: Sequence[int], by: float, step: Sequence[int]) -> Vector:
         """Return the product of the memory."""
-        return self._of(down(whole(one[MEMORY] * by), step[MEMORY]))
+        return self._of(down(self.whole(one[MEMORY] * by), step[MEMORY]))
 
     def round_up(self, one: Sequence[int], step: Sequence[int]) -> Vector:
         """Return the memory raised."""
@@ -210,14 +237,14 @@ class AllTypes(Calculator):
         result = 0.0
         for position in self.counted:
             if one[position] or other[position]:
-                result = max(result, f32(quotient(f32(one[position]), f32(other[position]))))
+                result = max(result, self.single(quotient(self.single(one[position]), self.single(other[position]))))
         return result
 
     def divide(self, total: Sequence[int], one: Sequence[int], other: Sequence[int]) -> float:
         """Return the ratio of the largest parts."""
         mine = max([0.0, *(one[position] / total[position] for position in self.counted if total[position])])
         theirs = max([0.0, *(other[position] / total[position] for position in self.counted if total[position])])
-        return f32(quotient(mine, theirs))
+        return self.single(quotient(mine, theirs))
 
     def fits(self, one: Sequence[int], other: Sequence[int]) -> bool:
         """Whether every type fits."""
@@ -229,7 +256,7 @@ class AllTypes(Calculator):
 
     def share_up(self, one: Sequence[int], among: float) -> Vector:
         """Return a part of each type."""
-        return [ceil(f32(f32(value) / f32(among))) if among else 0 for value in one]
+        return [ceil(self.single(self.single(value) / self.single(among))) if among else 0 for value in one]
 
     def share_up_whole(self, one: Sequence[int], among: int) -> Vector:
         """Return a part of each type."""
@@ -237,12 +264,12 @@ class AllTypes(Calculator):
 
     def times_up(self, one: Sequence[int], by: float, step: Sequence[int]) -> Vector:
         """Return the products, raised."""
-        raised = [whole(float(ceil(f32(value * by)))) for value in one]
+        raised = [whole(float(ceil(self.single(value * by) - self.slack))) for value in one]
         return [up(value, step[at]) if step[at] else value for at, value in enumerate(raised)]
 
     def times_down(self, one: Sequence[int], by: float, step: Sequence[int]) -> Vector:
         """Return the products, lowered."""
-        return self.round_down(times(one, by), step)
+        return self.round_down(self.times(one, by), step)
 
     def round_up(self, one: Sequence[int], step: Sequence[int]) -> Vector:
         """Return each type raised."""

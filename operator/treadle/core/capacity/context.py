@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from treadle.core.capacity.calculators import AllTypes, Calculator, MemoryOnly
 from treadle.core.capacity.settings import CapacitySettings
-from treadle.core.resources import PODS, ResourceTypes, Vector
+from treadle.core.resources import PODS, UNBOUNDED, ResourceTypes, Vector
 
 DEFAULT = ""
 ANY_PARTITION = "*"
@@ -30,9 +30,10 @@ class Context:
         """Take over other settings."""
         self.settings = settings
         counted = [position for position in range(self.width) if position != PODS]
-        self.calculator = (AllTypes if settings.all_types else MemoryOnly)(self.width, counted)
+        self.calculator = (AllTypes if settings.all_types else MemoryOnly)(self.width, counted, precise=settings.precise)
+        self.single = self.calculator.single
         self.least = self.types.vector(settings.least)
-        self.most = self.types.vector(settings.most)
+        self.most = self.types.vector(settings.most, UNBOUNDED if settings.precise else 0)
 
     def of(self, partition: str) -> Vector:
         """Return the size of a partition."""

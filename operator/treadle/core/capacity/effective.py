@@ -6,15 +6,15 @@ its children are promised.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import isinf
 
 from treadle.core.capacity import modern
-from treadle.core.capacity.calculators import times, whole
-from treadle.core.capacity.context import DEFAULT
+from treadle.core.capacity.context import DEFAULT, Context
 from treadle.core.capacity.limits import Limits, limit_applications, of_child, take_limit
 from treadle.core.capacity.masters import start_applications
 from treadle.core.capacity.queue import CapacityQueue, Share
-from treadle.core.fair.amounts import add_to, f32
+from treadle.core.fair.amounts import add_to
 from treadle.core.resources import PODS, Vector
 
 
@@ -29,16 +29,33 @@ def update(root: CapacityQueue) -> None:
         _refresh_below(root, limits)
 
 
+def update_below(parent: CapacityQueue) -> None:
+    """Recompute what a queue and those below it get after its children changed."""
+    limits = Limits(parent.context.total)
+    if parent.context.settings.legacy:
+        _update(parent, limits)
+    elif parent.parent is None:
+        update(parent)
+    else:
+        modern.update_children(parent.parent)
+        _refresh_below(parent.parent, limits)
+
+
 def absolute_capacities(queue: CapacityQueue) -> None:
     """Compute the parts of partitions from the parts of the parent."""
-    legacy = queue.context.settings.legacy
-    for partition, share in queue.shares.items():
-        above = queue.parent.share(partition) if queue.parent is not None else None
+    absolute_parts(queue.shares, queue.parent, queue.context)
+
+
+def absolute_parts(shares: Mapping[str, Share], parent: CapacityQueue | None, context: Context) -> None:
+    """Compute the parts of partitions from parts of ``parent``, for a queue or a template of one."""
+    legacy = context.settings.legacy
+    for partition, share in shares.items():
+        above = parent.share(partition) if parent is not None else None
         part = max(share.capacity, share.normalized_weight) if legacy else share.capacity
         if not legacy or part > 0:
-            share.absolute = f32(part * (1.0 if above is None else above.absolute))
+            share.absolute = context.single(part * (1.0 if above is None else above.absolute))
         if share.maximum_capacity > 0:
-            share.absolute_maximum = f32(share.maximum_capacity * (1.0 if above is None else above.absolute_maximum))
+            share.absolute_maximum = context.single(share.maximum_capacity * (1.0 if above is None else above.absolute_maximum))
 
 
 def _update(queue: CapacityQueue, limits: Limits) -> None:
@@ -53,6 +70,10 @@ def _update(queue: CapacityQueue, limits: Limits) -> None:
             if share.weight > 0:
                 share.normalized_weight = 1.0
     absolute_capacities(queue)
+    for child in queue.children:
+        for partition in queue.shares if child.dynamic else ():
+            if child.share(partition).weight == -1.0:
+                child.own(partition).weight = 1.0
     if queue.children and weighs(queue.children, queue):
         _normalize(queue)
     for partition in queue.configured:
@@ -106,10 +127,10 @@ def _normalize(parent: CapacityQueue) -> None:
         shares = [child.shares[partition] for child in parent.children if partition in child.shares]
         total = 0.0
         for share in shares:
-            total = f32(total + max(0.0, share.weight))
+            total = parent.context.single(total + max(0.0, share.weight))
         if abs(total) > 1e-6:
             for share in shares:
-                share.normalized_weight = f32(share.weight / total)
+                share.normalized_weight = parent.context.single(share.weight / total)
 
 
 def _in_force(queue: CapacityQueue) -> None:
@@ -117,12 +138,14 @@ def _in_force(queue: CapacityQueue) -> None:
     for partition in queue.configured:
         share, total = queue.own(partition), queue.context.of(partition)
         if queue.kind != "ABSOLUTE_RESOURCE":
-            share.minimum = times(total, share.absolute)
-            share.maximum = times(total, share.absolute_maximum)
+            share.minimum = queue.context.calculator.times(total, share.absolute)
+            share.maximum = queue.context.calculator.times(total, share.absolute_maximum)
             continue
         above = queue.parent.share(partition)
         share.minimum = [
-            whole(f32(f32(value) * above.ratios[position])) if position in above.ratios else value
+            queue.context.calculator.whole(queue.context.single(queue.context.single(value) * above.ratios[position]))
+            if position in above.ratios
+            else value
             for position, value in enumerate(share.configured_minimum)
         ]
         most: Vector = above.configured_maximum if any(above.configured_maximum) else above.maximum
@@ -140,8 +163,8 @@ def derive(queue: CapacityQueue, partition: str, total: Vector) -> None:
     share.capacity = 0.0 if isinf(part) else part
     part = calculator.divide(total, share.maximum, above.maximum)
     share.maximum_capacity = 0.0 if isinf(part) else part
-    share.absolute = f32(share.capacity * above.absolute)
-    share.absolute_maximum = f32(share.maximum_capacity * above.absolute_maximum)
+    share.absolute = queue.context.single(share.capacity * above.absolute)
+    share.absolute_maximum = queue.context.single(share.maximum_capacity * above.absolute_maximum)
 
 
 def _scale_children(queue: CapacityQueue, partition: str) -> None:
@@ -153,7 +176,11 @@ def _scale_children(queue: CapacityQueue, partition: str) -> None:
     share.ratios = {}
     if (queue.parent is None and not any(has)) or not context.calculator.less(context.total, has, promised):
         return
-    share.ratios = {at: f32(f32(has[at]) / f32(promised[at])) for at in range(context.width) if promised[at] and at != PODS}
+    share.ratios = {
+        at: queue.context.single(queue.context.single(has[at]) / queue.context.single(promised[at]))
+        for at in range(context.width)
+        if promised[at] and at != PODS
+    }
 
 
 def shares_of(queue: CapacityQueue) -> dict[str, Share]:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from treadle.core.capacity.calculators import whole
 from treadle.core.capacity.context import DEFAULT
 from treadle.core.capacity.queue import CapacityQueue
 from treadle.core.capacity.users import User
-from treadle.core.fair.amounts import add_to, f32, least, loosely_beyond, minus, plus
+from treadle.core.fair.amounts import add_to, least, loosely_beyond, minus, plus
 from treadle.core.resources import Vector
 
 
@@ -89,7 +88,7 @@ def headroom(leaf: CapacityQueue, user: User, partition: str, used_of_cluster: S
 
 def limit_applications(leaf: CapacityQueue) -> None:
     """Compute how many applications a leaf takes, altogether and of one user."""
-    settings = leaf.context.settings
+    settings, single, whole = leaf.context.settings, leaf.context.single, leaf.context.calculator.whole
     system = settings.max_applications
     found = -1 if leaf.spec.max_applications is None else leaf.spec.max_applications
     base = min(settings.queue_max_applications, system) if settings.queue_max_applications > 0 else system
@@ -100,8 +99,8 @@ def limit_applications(leaf: CapacityQueue) -> None:
             found = base
         else:
             for partition in leaf.configured:
-                found = max(found, whole(f32(f32(base) * leaf.share(partition).absolute)))
+                found = max(found, whole(single(single(base) * leaf.share(partition).absolute)))
     leaf.max_applications = leaf.max_applications_of_user = found
     if leaf.user_limit_factor != -1:
-        part = f32(f32(f32(found) * f32(f32(leaf.user_limit) / 100.0)) * leaf.user_limit_factor)
+        part = single(single(single(found) * single(single(leaf.user_limit) / 100.0)) * leaf.user_limit_factor)
         leaf.max_applications_of_user = min(found, whole(part))

@@ -10,7 +10,7 @@ from treadle.core.capacity.application import CapacityApplication
 from treadle.core.capacity.context import DEFAULT
 from treadle.core.capacity.ordering import first_come
 from treadle.core.capacity.queue import CapacityQueue
-from treadle.core.fair.amounts import f32, plus
+from treadle.core.fair.amounts import plus
 from treadle.core.resources import Vector
 
 
@@ -31,10 +31,11 @@ def limit_of_user(leaf: CapacityQueue, partition: str, user: str | None) -> Vect
     context, calculator = leaf.context, leaf.context.calculator
     found = leaf.users.users.get(user) if user is not None else None
     weight = found.weight if found is not None else 1.0
-    part = max(f32(f32(leaf.user_limit) / f32(100.0)), f32(1.0 / f32(max(leaf.users.count_active(), 1))))
-    part = min(f32(part * weight), 1.0)
+    single = context.single
+    part = max(single(single(leaf.user_limit) / single(100.0)), single(1.0 / single(max(leaf.users.count_active(), 1))))
+    part = min(single(part * weight), 1.0)
     share = leaf.share(partition)
-    by = f32(f32(share.master_share * part) * leaf.user_limit_factor)
+    by = single(single(share.master_share * part) * leaf.user_limit_factor)
     if leaf.user_limit_factor == -1:
         by = share.master_share
     limit = calculator.times_up(share.minimum, by, context.least)

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from math import floor, isfinite, isinf, nan
 
-from treadle.core.capacity.calculators import whole
 from treadle.core.capacity.queue import CapacityQueue
 from treadle.core.capacity.settings import Kind, Portion
-from treadle.core.fair.amounts import f32, quotient
+from treadle.core.fair.amounts import quotient
 from treadle.core.resources import MEMORY, PODS
 
 KINDS = (Kind.ABSOLUTE, Kind.PERCENT, Kind.WEIGHT)
@@ -32,7 +31,7 @@ def portion(queue: CapacityQueue, partition: str, position: int, *, maximum: boo
     """Return what is configured for one type of a partition; ``None`` if that is nothing."""
     if queue.parent is None:
         return Portion(Kind.PERCENT, 100.0)
-    given = queue.spec.partitions.get(partition)
+    given = queue.imposed.get(partition, queue.spec.partitions.get(partition))
     if given is None:
         return None
     capacity = given.maximum if maximum else given.guaranteed
@@ -56,8 +55,8 @@ class _Level:
         self.given = [portion(child, partition, position) for child in self.children]
         amounts = sum(int(one.value) for one in self.given if one is not None and one.kind is Kind.ABSOLUTE)
         self.weights = sum(one.value for one in self.given if one is not None and one.kind is Kind.WEIGHT)
-        numerator = f32(self.due) if self.due < amounts else f32(amounts)
-        self.ratio = f32(quotient(numerator, f32(amounts))) if amounts else 1.0
+        numerator = parent.context.single(self.due) if self.due < amounts else parent.context.single(amounts)
+        self.ratio = parent.context.single(quotient(numerator, parent.context.single(amounts))) if amounts else 1.0
 
     def run(self) -> None:
         """Serve the kinds one after the other."""
@@ -99,6 +98,7 @@ class _Level:
         maximum = above if maximum == 0 else min(maximum, above)
         minimum = min(minimum, maximum) if maximum < minimum else minimum
         minimum = min(minimum, self.overall)
+        whole = self.parent.context.calculator.whole
         share.minimum[self.position], share.maximum[self.position] = whole(minimum), whole(maximum)
         return minimum
 
@@ -133,6 +133,6 @@ def update_parts(queue: CapacityQueue) -> None:
         share.maximum_capacity = 0.0 if isinf(part) else part
         for name, each in queue.shares.items():
             over = queue.parent.share(name)
-            each.absolute = f32(each.capacity * over.absolute)
+            each.absolute = queue.context.single(each.capacity * over.absolute)
             if each.maximum_capacity > 0:
-                each.absolute_maximum = f32(each.maximum_capacity * over.absolute_maximum)
+                each.absolute_maximum = queue.context.single(each.maximum_capacity * over.absolute_maximum)

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from treadle.core.capacity.context import ANY_PARTITION, DEFAULT, Context
-from treadle.core.capacity.settings import CapacityQueueSpec
+from treadle.core.capacity.settings import CapacityQueueSpec, PartitionShare
 from treadle.core.capacity.usage import Usage
 from treadle.core.capacity.users import Users
 from treadle.core.resources import Vector
 
 if TYPE_CHECKING:
     from treadle.core.capacity.application import CapacityApplication
+    from treadle.core.capacity.auto.managed import Entitlements
 
 RUNNING, DRAINING, STOPPED = "RUNNING", "DRAINING", "STOPPED"
 
@@ -47,6 +48,9 @@ class CapacityQueue:
 
     Of a leaf, ``active`` applications may have containers, ``pending`` ones wait for room for their masters, and ``waiting`` ones for a limit on
     parallel applications. ``limit`` is what the parents last left to it; ``told_limit`` is the one that headrooms are made from.
+
+    ``dynamic``: it was made because an application asked for it, and goes when nobody uses it. ``entitled``: it is a leaf that a managed
+    parent made, which has ``entitlements``; what is ``imposed`` on it stands for its definition where legacy mode is off. ``last_submitted`` is when it was last used; for a parent, when a child was made.
     """
 
     def __init__(self, name: str, parent: CapacityQueue | None, context: Context, *, parental: bool) -> None:
@@ -74,6 +78,10 @@ class CapacityQueue:
         self.default_lifetime = -1.0
         self.default_lifetime_set = False
         self.dynamic = False
+        self.entitled = False
+        self.entitlements: Entitlements | None = None
+        self.imposed: dict[str, PartitionShare] = {}
+        self.last_submitted = float("-inf")
         self.killable: dict[str, dict[object, Vector]] = {}
         # of a leaf
         self.user_limit = 100.0
@@ -134,7 +142,7 @@ class CapacityQueue:
     @property
     def allow_zero_sum(self) -> bool:
         """Whether children may have no capacity at all although the queue has some."""
-        return self.spec.allow_zero_sum
+        return bool(self.spec.allow_zero_sum)
 
     def maximum_down(self, partition: str) -> Vector:
         """Return the maximum in whole steps."""
@@ -170,9 +178,16 @@ class CapacityQueue:
             share.used_capacity = share.absolute_used = 0.0
             if calculator.positive(total, total):
                 used = self.usage.used(name)
-                capacity = calculator.larger(total, share.minimum, self.context.least)
+                capacity = calculator.larger(total, self._ranked_by(name, share), self.context.least)
                 share.absolute_used = calculator.divide(total, used, total)
                 share.used_capacity = calculator.divide(total, used, capacity)
+
+    def _ranked_by(self, partition: str, share: Share) -> Vector:
+        """Return what the used part is of: the amount in force, or, of a leaf that was given nothing, what its template has."""
+        entitlements = self.parent.entitlements if self.parent is not None and self.entitled else None
+        if entitlements is None or share.absolute:
+            return share.minimum
+        return entitlements.amount(partition)
 
     def __repr__(self) -> str:
         return f"CapacityQueue({self.path})"

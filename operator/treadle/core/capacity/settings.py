@@ -5,7 +5,7 @@ Amounts are by the name of the type, in the unit in which the type is counted. T
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -39,6 +39,12 @@ class Capacity:
     types: Mapping[str, Portion] = field(default_factory=dict)
     written_by_type: bool = False
 
+    def part(self, single: Callable[[float], float], default: float) -> float:
+        """Return the part of the parent, ``default`` percent if nothing was said; ``single`` rounds. Weights and amounts are no parts."""
+        if self.uniform is None:
+            return single((100.0 if self.written_by_type and default else default) / 100.0)
+        return 0.0 if self.uniform.kind is Kind.WEIGHT else single(single(self.uniform.value) / 100.0)
+
     @property
     def amounts(self) -> dict[str, int]:
         """The absolute amounts by type; nothing unless memory is among them, which Hadoop demands, nor beside percentages."""
@@ -58,11 +64,42 @@ class PartitionShare:
 
 
 @dataclass(frozen=True, slots=True)
+class FlexibleCreation:
+    """Child queues of any depth that are made when an application asks for them (``auto-queue-creation-v2``), and their removal.
+
+    ``max_queues`` (1000 if not said) are the child queues at most, ``max_depth`` is how far from the first declared queue a leaf may be.
+    ``common``, ``leaf`` and ``parent`` are the templates, each with no more than what was said; ``partitions`` names those that the children
+    have shares of (``None``: they name them themselves). ``removal`` (true if not said) is about the queue itself, should it have been made.
+    """
+
+    enabled: bool = False
+    max_queues: int | None = None
+    max_depth: int | None = None
+    removal: bool | None = None
+    common: CapacityQueueSpec | None = None
+    leaf: CapacityQueueSpec | None = None
+    parent: CapacityQueueSpec | None = None
+    partitions: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ManagedCreation:
+    """Leaves that are made from one template, each with all of its capacity or none (``auto-create-child-queue``).
+
+    ``fail_on_excess``: a leaf for which there is no capacity is not made, and capacities are never taken away again.
+    """
+
+    template: CapacityQueueSpec
+    max_queues: int = 1000
+    fail_on_excess: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class CapacityQueueSpec:
     """A queue by its path. ``None`` is what was not said: it comes from above or has a default.
 
     ``partitions`` is by name, the default partition is the empty one. ``accessible`` holds ``*`` for all partitions.
-    ``children`` in the order in which they were listed.
+    ``children`` in the order in which they were listed. With ``managed`` or enabled ``flexible`` creation a queue is a parent without any.
     """
 
     path: str
@@ -79,17 +116,19 @@ class CapacityQueueSpec:
     master_share: float | None = None
     max_allocation: Mapping[str, int] = field(default_factory=dict)
     order: str | None = None
-    size_based_weight: bool = False
+    size_based_weight: bool | None = None
     enforced_partitions: frozenset[str] = frozenset()
-    priority: int = 0
-    default_application_priority: int = 0
+    priority: int | None = None
+    default_application_priority: int | None = None
     disable_preemption: bool | None = None
     disable_intra_preemption: bool | None = None
     max_lifetime: float | None = None
     default_lifetime: float | None = None
-    allow_zero_sum: bool = False
+    allow_zero_sum: bool | None = None
     submit: tuple[frozenset[str], frozenset[str]] | None = None
     administer: tuple[frozenset[str], frozenset[str]] | None = None
+    flexible: FlexibleCreation = field(default_factory=FlexibleCreation)
+    managed: ManagedCreation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +155,22 @@ class CapacityPreemption:
     by_priority: bool = False
     by_priority_delay: float = 60000
     by_priority_moves: bool = False
+    delete_blocked: bool = False
+    """Live: whether a victim that no disruption budget lets go is deleted after ``wait_before_kill``."""
+    hold_timeout: float = 120
+    """Live: how long room is held for whom it was made, once its victims should have been asked to go."""
 
 
 @dataclass(frozen=True, slots=True)
 class CapacitySettings:
-    """The cluster-wide settings. ``partitions`` says of each partition whether it is exclusive. ``least`` is also the step of all rounding."""
+    """The cluster-wide settings. ``partitions`` says of each partition whether it is exclusive. ``least`` is also the step of all rounding.
+
+    ``precise``: fractions are in double precision and a hair below a whole number counts as it. Without, they are in Java's single
+    precision, in which 70% of 100 cores is a little less than 70 cores: Hadoop's answer, but not what people mean.
+    """
 
     legacy: bool = True
+    precise: bool = False
     all_types: bool = False
     least: Mapping[str, int] = field(default_factory=dict)
     most: Mapping[str, int] = field(default_factory=dict)
@@ -145,4 +193,8 @@ class CapacitySettings:
     lazy_preemption: bool = False
     masters_share_partitions: bool = False
     partitions: Mapping[str, bool] = field(default_factory=dict)
+    max_depth: int = 2
+    idle_before_removal: float = 301000
+    removal_interval: float = 300000
+    management_interval: float = 1500
     preemption: CapacityPreemption = field(default_factory=CapacityPreemption)

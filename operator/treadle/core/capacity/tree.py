@@ -9,26 +9,38 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from treadle.core.capacity import states
+from treadle.core.capacity.auto.managed import Entitlements
+from treadle.core.capacity.auto.templates import dynamic_spec, entitled_spec, partitions_named
 from treadle.core.capacity.context import ANY_PARTITION, DEFAULT, Context
-from treadle.core.capacity.effective import absolute_capacities, update
+from treadle.core.capacity.effective import absolute_capacities, update, update_below
 from treadle.core.capacity.limits import limit_applications
 from treadle.core.capacity.queue import RUNNING, STOPPED, CapacityQueue
 from treadle.core.capacity.settings import Capacity, CapacityQueueSpec, Kind
 from treadle.core.capacity.validation import Refused, check_children, check_maximum, check_weights, same_kind
-from treadle.core.fair.amounts import f32, fits, minus
+from treadle.core.fair.amounts import fits, minus
 
 ROOT = "root"
 QUEUE_ORDERS = ("utilization", "priority-utilization")
 APPLICATION_ORDERS = ("fifo", "fair", "fifo-with-partitions", "fifo-for-pending-apps")
 Arrange = Callable[[Sequence[CapacityQueue]], Sequence[CapacityQueue]]
+Undeclared = Callable[[str], CapacityQueueSpec]
 
 
 class CapacityTree:
-    """The queues. ``arrange`` is the order of siblings after a refresh, which Hadoop leaves to a hash table."""
+    """The queues. ``arrange`` is the order of siblings after a refresh, which Hadoop leaves to a hash table.
 
-    def __init__(self, specs: Mapping[str, CapacityQueueSpec], context: Context, arrange: Arrange = list) -> None:
+    ``undeclared`` gives what is said about a queue that no list of children names: it may be made when an application asks for it.
+    """
+
+    def __init__(
+        self,
+        specs: Mapping[str, CapacityQueueSpec],
+        context: Context,
+        arrange: Arrange = list,
+        undeclared: Undeclared = CapacityQueueSpec,
+    ) -> None:
         self.context, self.arrange = context, arrange
-        self.specs = dict(specs)
+        self.specs, self.undeclared = dict(specs), undeclared
         self.root = self._build(ROOT, None, {})
         update(self.root)
 
@@ -42,49 +54,81 @@ class CapacityTree:
 
     def find(self, name: str) -> CapacityQueue | None:
         """Return a queue by its path, or by its own name if only one leaf or parent has it."""
-        found = [queue for queue in self.root.walk() if name in {queue.path, queue.name}]
-        exact = [queue for queue in found if queue.path == name]
-        if exact:
-            return exact[0]
+        found = self._called(name)
         return found[0] if len(found) == 1 else None
+
+    def ambiguous(self, name: str) -> bool:
+        """Whether several queues have a name, and none has it as its path."""
+        return len(self._called(name)) > 1
+
+    def _called(self, name: str) -> list[CapacityQueue]:
+        found = [queue for queue in self.root.walk() if name in {queue.path, queue.name}]
+        return [queue for queue in found if queue.path == name] or found
 
     def follow(self) -> None:
         """Take over another size of the cluster."""
         update(self.root)
 
-    def reload(self, specs: Mapping[str, CapacityQueueSpec]) -> None:
+    def reload(self, specs: Mapping[str, CapacityQueueSpec], undeclared: Undeclared = CapacityQueueSpec) -> None:
         """Put other definitions in force. Raises ``Refused``, and then nothing changed."""
-        old_specs, old = self.specs, self.queues()
-        self.specs = dict(specs)
+        before, old = (self.specs, self.undeclared), self.queues()
+        were = [(queue, list(queue.children), queue.dynamic, queue.state) for queue in old.values()]
+        self.specs, self.undeclared = dict(specs), undeclared
         try:
-            new = self._build(ROOT, None, {path: queue.state for path, queue in old.items()})
-            fresh = {queue.path: queue for queue in new.walk()}
-            self._check_hierarchy(old, fresh)
+            new = self._build(ROOT, None, old)
+            self._check_hierarchy(old, {queue.path: queue for queue in new.walk()})
             self._reinitialize(self.root, new)
         except Refused:
-            self.specs = old_specs
-            before = self._build(ROOT, None, {path: queue.state for path, queue in old.items()})
-            self._reinitialize(self.root, before)
+            self.specs, self.undeclared = before
+            for queue, children, dynamic, state in were:
+                queue.children, queue.dynamic, queue.state = children, dynamic, state
+            self._reinitialize(self.root, self.root)
             raise
         update(self.root)
+
+    def add(self, parent: CapacityQueue, name: str, *, parental: bool, entitled: bool = False) -> CapacityQueue:
+        """Make a queue below a parent; what it gets is still to be computed. Raises ``Refused``."""
+        queue = CapacityQueue(name, parent, self.context, parental=parental)
+        queue.dynamic, queue.entitled = not entitled, entitled
+        self._define(queue)
+        parent.children.append(queue)
+        return queue
+
+    def remove(self, queue: CapacityQueue) -> None:
+        """Remove a queue that was made, and let its siblings share what it had."""
+        assert queue.parent is not None
+        queue.parent.children.remove(queue)
+        update_below(queue.parent)
 
     def _check_hierarchy(self, old: Mapping[str, CapacityQueue], new: Mapping[str, CapacityQueue]) -> None:
         for path, queue in old.items():
             found = new.get(path)
+            if queue.entitled:
+                continue
             if found is None:
-                if queue.state != STOPPED and self.specs.get(path, CapacityQueueSpec(path)).state != STOPPED:
+                if STOPPED not in {queue.state, self.undeclared(path).state} and not queue.dynamic:
                     raise Refused("IOException", f"{path}: a queue can be removed only when it is stopped; it is {queue.state}")
-            elif found.parental != queue.parental and queue.state != STOPPED:
-                raise Refused("IOException", f"{path}: leaf and parent can be changed only when stopped; it is {queue.state}")
+            elif queue.parental and (queue.entitlements is None) != (found.entitlements is None):
+                raise Refused("IOException", f"{path}: whether leaves are made from one template can not be changed")
+            elif found.parental and not queue.parental and STOPPED not in {queue.state, found.state}:
+                raise Refused("IOException", f"{path}: a leaf can become a parent only when it is stopped; it is {queue.state}")
 
     def _reinitialize(self, queue: CapacityQueue, new: CapacityQueue) -> None:
         if not queue.parental and not fits(queue.max_allocation, new.max_allocation):
             raise Refused("IOException", f"{queue.path}: the maximum allocation can not be decreased")
+        if queue is not new:
+            queue.dynamic = False
+        if queue.entitlements is not None:
+            self._reinitialize_managed(queue, queue.entitlements)
+            return
         self._define(queue)
         if not queue.parental:
             return
         mine = {child.path: child for child in queue.children}
         theirs = {child.path: child for child in new.children}
+        for path, child in mine.items():
+            if path not in theirs and child.dynamic:
+                self._reinitialize(child, child)
         for path, child in self._arranged(theirs).items():
             own = mine.get(path)
             if own is None or own.parental != child.parental:
@@ -97,26 +141,42 @@ class CapacityTree:
         check_children(queue, children)
         queue.children = children
 
+    def _reinitialize_managed(self, queue: CapacityQueue, entitlements: Entitlements) -> None:
+        spec = self._spec(queue)
+        assert spec.managed is not None
+        entitlements.take_over(spec.managed)
+        self._define(queue)
+        for child in queue.children:
+            self._define(child)
+            if child.entitled:
+                entitlements.empty(child)
+        entitlements.restart()
+
     def _arranged(self, queues: Mapping[str, CapacityQueue]) -> dict[str, CapacityQueue]:
         return {queue.path: queue for queue in self.arrange(list(queues.values()))}
 
-    def _build(self, name: str, parent: CapacityQueue | None, states_before: Mapping[str, str]) -> CapacityQueue:
+    def _build(self, name: str, parent: CapacityQueue | None, before: Mapping[str, CapacityQueue]) -> CapacityQueue:
         path = name if parent is None else f"{parent.path}.{name}"
-        spec = self.specs.get(path, CapacityQueueSpec(path))
-        if parent is None and not spec.children:
+        spec, old = self.specs.get(path, CapacityQueueSpec(path)), before.get(path)
+        parental = bool(
+            spec.children or spec.flexible.enabled or spec.managed or (old is not None and old.dynamic and old.parental)
+        )
+        if parent is None and not parental:
             raise Refused("IllegalStateException", "root: it has no child queues")
-        queue = CapacityQueue(name, parent, self.context, parental=bool(spec.children))
-        queue.state = states_before.get(path, "")
+        queue = CapacityQueue(name, parent, self.context, parental=parental)
+        queue.state = "" if old is None else old.state
         self._define(queue)
+        if spec.managed is not None:
+            queue.entitlements = Entitlements(queue, spec.managed)
         if spec.children:
-            children = [self._build(child, queue, states_before) for child in spec.children]
+            children = [self._build(child, queue, before) for child in spec.children]
             check_children(queue, children)
             queue.children = children
         return queue
 
     def _define(self, queue: CapacityQueue) -> None:
         """Give a queue what its definition, its parent and the settings say."""
-        spec, parent, settings = self.specs.get(queue.path, CapacityQueueSpec(queue.path)), queue.parent, self.context.settings
+        spec, parent, settings = self._spec(queue), queue.parent, self.context.settings
         queue.spec = spec
         self._set_partitions(queue)
         self._set_capacities(queue)
@@ -127,7 +187,7 @@ class CapacityTree:
         queue.user_weights = {**(parent.user_weights if parent is not None else {}), **spec.user_weights}
         self._set_kind(queue)
         queue.update_statistics()
-        queue.priority = spec.priority
+        queue.priority = spec.priority or 0
         queue.order = (
             spec.order if spec.order is not None and queue.parental else (parent.order if parent is not None else "utilization")
         )
@@ -149,11 +209,21 @@ class CapacityTree:
         if not queue.parental:
             self._set_leaf(queue)
 
+    def _spec(self, queue: CapacityQueue) -> CapacityQueueSpec:
+        """Return what is said about a queue; for one that was made, its parent's templates fill it up."""
+        parent = queue.parent
+        if parent is not None and (queue.dynamic or queue.entitled):
+            said = self.undeclared(queue.path)
+            if queue.entitled and parent.entitlements is not None:
+                return entitled_spec(said, parent.entitlements.creation.template)
+            return dynamic_spec(said, parent.spec.flexible, leaf=not queue.parental)
+        return self.specs.get(queue.path, CapacityQueueSpec(queue.path))
+
     def _set_partitions(self, queue: CapacityQueue) -> None:
         spec, parent = queue.spec, queue.parent
         if parent is None:
             queue.accessible = frozenset({ANY_PARTITION})
-            named = [name for each in self.specs.values() for name in each.partitions]
+            named = [name for each in self.specs.values() for name in partitions_named(each)]
             queue.configured = tuple(dict.fromkeys([DEFAULT, *named]))
         else:
             queue.accessible = parent.accessible if spec.accessible is None else spec.accessible
@@ -184,9 +254,11 @@ class CapacityTree:
             share = queue.own(partition)
             guaranteed = given.guaranteed if given is not None else Capacity()
             maximum = given.maximum if given is not None else Capacity()
-            share.capacity = f32(1.0) if queue.parent is None else _percent(guaranteed, 0.0)
-            share.maximum_capacity = _percent(maximum, 100.0)
-            share.master_share = f32(default if given is None or given.master_share is None else given.master_share)
+            share.capacity = 1.0 if queue.parent is None else guaranteed.part(self.context.single, 0.0)
+            share.maximum_capacity = maximum.part(self.context.single, 100.0)
+            share.master_share = self.context.single(
+                default if given is None or given.master_share is None else given.master_share
+            )
             one = guaranteed.uniform
             alike = set(guaranteed.types.values())
             if one is None and len(alike) == 1 and len(guaranteed.types) >= len(self.context.types) - 1:
@@ -253,26 +325,19 @@ class CapacityTree:
         context, settings, spec = self.context, self.context.settings, queue.spec
         queue.last_total = list(context.total)
         queue.limit = queue.told_limit = list(context.total)
-        queue.user_limit = f32(settings.user_limit if spec.user_limit is None else spec.user_limit)
-        queue.user_limit_factor = f32(settings.user_limit_factor if spec.user_limit_factor is None else spec.user_limit_factor)
+        queue.user_limit = self.context.single(settings.user_limit if spec.user_limit is None else spec.user_limit)
+        queue.user_limit_factor = self.context.single(
+            settings.user_limit_factor if spec.user_limit_factor is None else spec.user_limit_factor
+        )
         limit_applications(queue)
         room = minus(queue.max_allocation, context.least)
         queue.allocation_factor = context.calculator.ratio(room, queue.max_allocation)
-        queue.default_application_priority = spec.default_application_priority
-        most = f32(100.0 / min(100.0, queue.user_limit)) if queue.user_limit else float("inf")
+        queue.default_application_priority = spec.default_application_priority or 0
+        most = self.context.single(100.0 / min(100.0, queue.user_limit)) if queue.user_limit else float("inf")
         for user, weight in queue.user_weights.items():
-            if not 0 <= f32(weight) <= most:
+            if not 0 <= self.context.single(weight) <= most:
                 raise Refused("IOException", f"{queue.path}: user-settings.{user}.weight: {weight} is not between 0 and {most:g}")
         queue.users.reweigh()
-
-
-def _percent(capacity: Capacity, default: float) -> float:
-    one = capacity.uniform
-    if one is None:
-        return f32((100.0 if capacity.written_by_type and default else default) / 100.0)
-    if one.kind is Kind.WEIGHT:
-        return 0.0
-    return f32(f32(one.value) / 100.0)
 
 
 __all__ = ["RUNNING", "CapacityTree"]

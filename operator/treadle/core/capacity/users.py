@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from treadle.core.capacity.calculators import times
 from treadle.core.capacity.usage import Usage
-from treadle.core.fair.amounts import add_to, f32, plus, take_from
+from treadle.core.fair.amounts import add_to, plus, take_from
 from treadle.core.resources import Vector
 
 if TYPE_CHECKING:
@@ -62,7 +61,9 @@ class Users:
         """Return a user, who is known from now on."""
         found = self.users.get(name)
         if found is None:
-            found = self.users[name] = User(name, f32(self.leaf.user_weights.get(name, 1.0)), self.leaf.context.width)
+            found = self.users[name] = User(
+                name, self.leaf.context.single(self.leaf.user_weights.get(name, 1.0)), self.leaf.context.width
+            )
             self.all_weights = self._weights(self.users)
             self.inactive.setdefault(name)
         return found
@@ -78,7 +79,7 @@ class Users:
     def reweigh(self) -> None:
         """Take over other weights."""
         for name, user in self.users.items():
-            user.weight = f32(self.leaf.user_weights.get(name, 1.0))
+            user.weight = self.leaf.context.single(self.leaf.user_weights.get(name, 1.0))
         self.active_weights = self._weights(self.active)
         self.all_weights = self._weights(self.users)
         self.changed()
@@ -114,9 +115,9 @@ class Users:
         (self.active_usage if name in self.active else self.inactive_usage).change(partition, "used", amount, less=less)
         self.changed()
         ratio = self._ratio(user, partition)
-        delta = f32(ratio - user.ratios.get(partition, 0.0))
+        delta = self.leaf.context.single(ratio - user.ratios.get(partition, 0.0))
         user.ratios[partition] = ratio
-        self.ratios[partition] = f32(self.ratios.get(partition, 0.0) + delta)
+        self.ratios[partition] = self.leaf.context.single(self.ratios.get(partition, 0.0) + delta)
         return user
 
     def recount(self, partitions: Sequence[str]) -> None:
@@ -125,7 +126,7 @@ class Users:
             consumed = 0.0
             for user in self.users.values():
                 user.ratios[partition] = self._ratio(user, partition)
-                consumed = f32(consumed + user.ratios[partition])
+                consumed = self.leaf.context.single(consumed + user.ratios[partition])
             self.ratios[partition] = consumed
 
     def count_active(self) -> int:
@@ -153,13 +154,13 @@ class Users:
         divided, weights = plus(self.active_usage.used(partition), least), self.active_weights
         if not of_active:
             divided, weights = current, self.all_weights
-        floor = self._percent(times(current, leaf.user_limit))
+        floor = self._percent(self.leaf.context.calculator.times(current, leaf.user_limit))
         limit = calculator.larger(total, calculator.share_up(divided, weights), floor)
         most: Sequence[int] = total
         if within and (leaf.user_limit_factor == -1 or not any(guaranteed)):
             most = leaf.maximum_down(partition)
         elif within:
-            most = times(capacity, leaf.user_limit_factor)
+            most = self.leaf.context.calculator.times(capacity, leaf.user_limit_factor)
         return calculator.round_up(calculator.smaller(total, limit, most), least)
 
     def _percent(self, amount: Sequence[int]) -> Vector:
@@ -171,7 +172,7 @@ class Users:
     def _weights(self, names: dict[str, User] | dict[str, None]) -> float:
         total = 0.0
         for name in names:
-            total = f32(total + self.users[name].weight)
+            total = self.leaf.context.single(total + self.users[name].weight)
         return total
 
     def _shift(self, name: str, here: dict[str, None], there: dict[str, None], usage: Usage, other: Usage) -> None:

@@ -32,7 +32,12 @@ PATIENCE = 10.0
 def due(state: State) -> bool:
     """Whether it is time to look: nodes may be kept, something waits, and an update interval has passed."""
     settings, preemption = state.scheduler.fair, state.preemption
-    return settings.keep_nodes and state.waiting > 0 and state.now >= preemption.reserved + state.settings.update_interval
+    return (
+        state.books is None
+        and settings.keep_nodes
+        and state.waiting > 0
+        and state.now >= preemption.reserved + state.settings.update_interval
+    )
 
 
 def keep_nodes(state: State) -> None:

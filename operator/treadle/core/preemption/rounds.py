@@ -53,7 +53,12 @@ class Victim:
 def due(state: State) -> bool:
     """Whether it is time to look for the starved: preemption is on, something waits, and an update interval has passed."""
     settings = state.scheduler.fair
-    return settings.preemption and state.waiting > 0 and state.now >= state.preemption.looked + state.settings.update_interval
+    return (
+        state.books is None
+        and settings.preemption
+        and state.waiting > 0
+        and state.now >= state.preemption.looked + state.settings.update_interval
+    )
 
 
 def round_of_preemption(state: State) -> list[Evict]:

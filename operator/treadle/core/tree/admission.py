@@ -82,8 +82,12 @@ def decide(state: State) -> None:
     """Let in, or hold back, everybody who came since the last pass, and look at those who wait if limits have changed."""
     newcomers = state.newcomers
     if state.relimited:
-        settings = state.scheduler.fair
-        state.running.of_user, state.running.default = settings.user_max_running, settings.user_max_running_default
+        if state.books is None:
+            fair = state.scheduler.fair
+            state.running.of_user, state.running.default = fair.user_max_running, fair.user_max_running_default
+        else:
+            capacity = state.scheduler.capacity
+            state.running.of_user, state.running.default = dict(capacity.user_max_parallel_of), capacity.user_max_parallel
     for application in [one for one in newcomers if one.allocated]:
         _admit(state, application)
     if state.relimited:
@@ -100,6 +104,7 @@ def decide(state: State) -> None:
             application.busy = False
             queue.unadmitted.append(application)
             state.running.wait(application)
+            _note(application)
             for ask in list(application.asks.values()):
                 compete(state, ask)
     newcomers.clear()
@@ -111,9 +116,15 @@ def _admit(state: State, application: Application) -> None:
     if not application.busy:
         _wait_no_longer(state, application)
     _count(state, application)
+    _note(application)
     for ask in list(application.asks.values()):
         if ask.wait is not None and ask.wait.reason == TOO_MANY:
             compete(state, ask)
+
+
+def _note(application: Application) -> None:
+    if application.account is not None:
+        application.account.note()
 
 
 def _count(state: State, application: Application) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from treadle.core.resources import Vector
 
 if TYPE_CHECKING:
+    from treadle.core.capacity.live.accounts import Account
     from treadle.core.fair.policies import Key
     from treadle.core.nodes.shapes import Shape
     from treadle.core.offers.locality import Locality
@@ -68,10 +69,11 @@ class Application:
 
     ``queue`` is None while it has no queue to be in; ``wait`` then says why. ``chain`` is the queues from the leaf to the root.
     ``busy``: it may run; ``counted``: it runs, by the limits on running applications, which is decided at the beginning of a pass. ``ledgers`` are the usage vectors of the application and its chain: what a placement is added to,
-    ``limiting`` those of the chain that have a maximum.
+    ``limiting`` those of the chain that have a maximum. ``account`` is that of its user in its leaf, under the capacity discipline.
     """
 
     __slots__ = (
+        "account",
         "active",
         "allocated",
         "asks",
@@ -103,6 +105,9 @@ class Application:
         "weight",
     )
 
+    full_for: Ask | None = None
+    """Never set: only queues are taken out of the order by who finds them full."""
+
     def __init__(self, identity: str, start: float, width: int) -> None:
         self.id = self.name = identity
         self.start = start
@@ -126,6 +131,7 @@ class Application:
         self.counted = False
         self.locality: Locality | None = None
         self.allocated = 0
+        self.account: Account | None = None
         self.asks: dict[tuple[int, int, bool], Ask] = {}
         self.order: list[Ask] = []
         self.pods: dict[str, PodRecord] = {}
@@ -145,6 +151,15 @@ class Application:
         while not order[0].active:
             heappop(order).queued = False
         return order[0]
+
+    def master_usage(self) -> Vector:
+        """Return what its placed masters hold."""
+        total = [0] * len(self.usage)
+        for record in self.pods.values():
+            if record.master:
+                for position, value in record.shape.demand:
+                    total[position] += value
+        return total
 
     @property
     def pending(self) -> int:

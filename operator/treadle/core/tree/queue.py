@@ -12,6 +12,7 @@ from treadle.core.tree.running import NO_LIMIT
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from treadle.core.capacity.live.ranks import Standing
     from treadle.core.tree.application import Application, Ask
 
 
@@ -28,6 +29,8 @@ class Queue:
     was the limit; ``unadmitted`` are a leaf's that wait for a limit. ``largest`` is the most that one pod may have here, None without a
     limit, and ``zero`` the resource types of which the queue may have nothing at all.
     ``master_usage`` is what the master pods of a leaf hold, ``masters_blocked`` the asks for masters that wait until that is less.
+    ``users_blocked`` are a leaf's asks whose users have come to their limit. ``full_for`` is the ask that found the queue at its maximum, while
+    nobody below may overtake it: the queue is out of its parent's order then. ``standing`` ranks it under the capacity discipline.
     ``active`` counts such children, so that an idle or blocked subtree costs nothing.
     ``defined``: it takes new applications, which a queue that was deleted while in use does not. ``dynamic``: a placement rule made it,
     nobody defined it, and it goes when it has been idle for a while.
@@ -44,6 +47,7 @@ class Queue:
         "demand",
         "dynamic",
         "fair_share",
+        "full_for",
         "heap",
         "instant_share",
         "key",
@@ -64,10 +68,12 @@ class Queue:
         "running",
         "running_below",
         "spec",
+        "standing",
         "start",
         "steady_share",
         "unadmitted",
         "usage",
+        "users_blocked",
         "waiting_pods",
         "weight",
         "zero",
@@ -100,6 +106,9 @@ class Queue:
         self.zero: tuple[int, ...] = ()
         self.master_usage: Vector = [0] * width
         self.masters_blocked: dict[Ask, None] = {}
+        self.users_blocked: dict[Ask, None] = {}
+        self.full_for: Ask | None = None
+        self.standing: Standing | None = None
         self.defined = True
         self.dynamic = False
         self.start = 0.0

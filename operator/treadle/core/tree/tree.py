@@ -18,6 +18,8 @@ from treadle.core.tree.placement import Rules
 from treadle.core.tree.queue import Queue
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from treadle.core.resources import ResourceTypes
     from treadle.core.tree.application import Application
 
@@ -64,6 +66,9 @@ class QueueTree:
         self.default_policy = "drf"
         self.idle: dict[Queue, float] = {}
         self.unsettled = True
+        self.check: Callable[[dict[str, QueueSpec]], None] | None = None
+        """Refuses a set of definitions as a whole, by raising ``InvalidSpec``; the last good set stays in force."""
+        self._accepted: dict[str, QueueSpec] = {}
 
     def govern(self, scheduler: SchedulerSpec) -> None:
         """Take over the placement rules and the defaults for queues. Raises ``InvalidSpec``; nothing is changed then."""
@@ -92,10 +97,7 @@ class QueueTree:
             return False
         self.unsettled = False
         self.problems = {}
-        wanted = dict(self.defined)
-        root = wanted.setdefault(ROOT, QueueSpec(ROOT))
-        if len(wanted) == 1 and self.rules is None:
-            wanted[DEFAULT_QUEUE] = QueueSpec(DEFAULT_QUEUE, policy="fair" if root.policy == "fair" else "drf")
+        wanted = self._checked(self.wanted())
         parents = {spec.parent for spec in wanted.values()}
         for path in sorted(wanted, key=lambda path: (path.count("."), path)):
             try:
@@ -111,6 +113,29 @@ class QueueTree:
                 policy = policy_named(self._policy_below(queue.parent) or queue.policy.name)
                 queue.redefine(replace(queue.spec, policy=policy.name), policy)
         return True
+
+    def wanted(self) -> dict[str, QueueSpec]:
+        """Return the definitions by path, with those of the queues that exist without being defined."""
+        wanted = dict(self.defined)
+        root = wanted.setdefault(ROOT, QueueSpec(ROOT))
+        if len(wanted) == 1 and self.rules is None:
+            wanted[DEFAULT_QUEUE] = QueueSpec(DEFAULT_QUEUE, policy="fair" if root.policy == "fair" else "drf")
+        return wanted
+
+    def _checked(self, wanted: dict[str, QueueSpec]) -> dict[str, QueueSpec]:
+        """Return the definitions if they may be in force together, else the last good ones; what differs from those has a problem then."""
+        if self.check is not None:
+            try:
+                self.check(wanted)
+            except InvalidSpec as error:
+                good = self._accepted or {ROOT: QueueSpec(ROOT)}
+                for path in self.defined:
+                    if good.get(path) != wanted[path]:
+                        words = f"the queues cannot be in force together: {error}; the last good set of queues stays in force"
+                        self.problems[path] = Problem("CapacityRefused", words, path in good)
+                return good
+        self._accepted = wanted
+        return wanted
 
     def _enforce(self, spec: QueueSpec, *, has_children: bool) -> None:
         policy = policy_named(spec.policy)

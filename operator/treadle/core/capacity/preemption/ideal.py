@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from treadle.core.capacity.calculators import Calculator, times
+from treadle.core.capacity.calculators import Calculator
 from treadle.core.capacity.ordering import by_part
 from treadle.core.capacity.preemption.snapshot import Round, TempQueue
-from treadle.core.fair.amounts import add_to, f32, least, minus, most, plus, quotient, take_from
+from treadle.core.fair.amounts import add_to, least, minus, most, plus, quotient, take_from
 from treadle.core.fair.orders import Heap
 from treadle.core.resources import CPU, MEMORY, PODS, Vector
 
@@ -45,7 +45,9 @@ def compute(round_: Round, how: Dealing) -> None:
         for partition in round_.partitions:
             queue = round_.queue(path, partition)
             queue.obtain = context.none()
-            if calculator.more(total, queue.used, times(queue.guaranteed, 1.0 + preemption.ignored_over_capacity)):
+            if calculator.more(
+                total, queue.used, round_.context.calculator.times(queue.guaranteed, 1.0 + preemption.ignored_over_capacity)
+            ):
                 queue.obtain = list(queue.to_take)
                 if not how.whole and calculator.positive(total, queue.obtain):
                     queue.obtain = calculator.times_up(queue.to_take, preemption.natural_termination, one)
@@ -91,7 +93,11 @@ def _descend(round_: Round, queue: TempQueue, how: Dealing) -> None:
         has = minus(child.used, child.killable)
         wanted = calculator.smaller(total, plus(child.used, child.pending), child.guaranteed)
         keep = calculator.larger(total, wanted, child.ideal)
-        child.to_take = times(minus(has, keep), scale) if calculator.more(total, has, keep) else round_.context.none()
+        child.to_take = (
+            round_.context.calculator.times(minus(has, keep), scale)
+            if calculator.more(total, has, keep)
+            else round_.context.none()
+        )
     for child in queue.children:
         _descend(round_, child, how)
 
@@ -119,7 +125,7 @@ def _deal(round_: Round, total: Vector, queues: Sequence[TempQueue], unassigned:
         if calculator.less(total, queue.ideal, plus(queue.used, queue.pending)):
             needy.push(queue)
     while needy and calculator.positive(total, unassigned):
-        _normalize(needy.items, calculator.width, evenly=evenly)
+        _normalize(calculator, needy.items, evenly=evenly)
         before = list(unassigned)
         for queue in _most_underserved(round_, needy, compare):
             if not calculator.any_above_zero(unassigned):
@@ -160,12 +166,13 @@ def _most_underserved(round_: Round, needy: Heap[TempQueue], compare: object) ->
     return found
 
 
-def _normalize(queues: Sequence[TempQueue], width: int, *, evenly: bool) -> None:
-    even = f32(1.0 / f32(len(queues)))
+def _normalize(calculator: Calculator, queues: Sequence[TempQueue], *, evenly: bool) -> None:
+    single, width = calculator.single, calculator.width
+    even = single(1.0 / single(len(queues)))
     total = [sum(queue.guaranteed[at] for queue in queues) for at in range(width)]
     absolute = 0.0
     for queue in queues:
-        absolute = f32(absolute + queue.absolute)
+        absolute = single(absolute + queue.absolute)
     for at in range(width):
         if at == PODS:
             continue
@@ -182,9 +189,9 @@ def _normalize(queues: Sequence[TempQueue], width: int, *, evenly: bool) -> None
             if evenly or (by_number and not by_absolute):
                 queue.normalized[at] = even
             elif by_absolute:
-                queue.normalized[at] = f32(queue.absolute / absolute) if absolute else queue.normalized[at]
+                queue.normalized[at] = single(queue.absolute / absolute) if absolute else queue.normalized[at]
             else:
-                queue.normalized[at] = f32(quotient(f32(queue.guaranteed[at]), f32(total[at])))
+                queue.normalized[at] = single(quotient(single(queue.guaranteed[at]), single(total[at])))
 
 
 def _offer(round_: Round, queue: TempQueue, amount: Vector, total: Vector, how: Dealing) -> Vector:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from functools import cmp_to_key
 from typing import Any
 
-from treadle.core.capacity.calculators import times
 from treadle.core.capacity.ordering import FAIR, fairness, first_come
 from treadle.core.capacity.preemption.selection import deduct_chosen, least_urgent, try_take
 from treadle.core.capacity.preemption.snapshot import Round, TempQueue
 from treadle.core.capacity.queue import CapacityQueue
-from treadle.core.fair.amounts import add_to, f32, loosely_beyond, minus, plus, take_from
+from treadle.core.fair.amounts import add_to, loosely_beyond, minus, plus, take_from
 from treadle.core.resources import Vector
 
 
@@ -54,7 +53,9 @@ def inside_queues(round_: Round) -> None:
     for partition in round_.partitions:
         for path in round_.underserved.get(partition, {}):
             queue = round_.queue(path, partition)
-            if not queue.queue.parental and queue.queue.share(partition).used_capacity >= f32(settings.intra_threshold):
+            if not queue.queue.parental and queue.queue.share(partition).used_capacity >= round_.context.single(
+                settings.intra_threshold
+            ):
                 _compute(round_, queue)
     deduct_chosen(round_)
     for partition in round_.partitions:
@@ -83,7 +84,7 @@ def _compute(round_: Round, queue: TempQueue) -> None:
         applications.append(_Application(member, partition, queue.users[member.user], none))
     urgent_first = _sorted(round_, leaf, applications)
     _share(round_, urgent_first, left)
-    limit = times(queue.guaranteed, f32(settings.intra_limit))
+    limit = context.calculator.times(queue.guaranteed, context.single(settings.intra_limit))
     limit = minus(limit, queue.obtain) if calculator.more(context.total, limit, queue.obtain) else list(none)
     limit = calculator.smaller(context.total, limit, round_.budget)
     last_first = list(reversed(urgent_first))

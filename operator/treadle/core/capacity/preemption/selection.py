@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from treadle.core.capacity.calculators import times
 from treadle.core.capacity.context import DEFAULT
 from treadle.core.capacity.ordering import for_preemption
 from treadle.core.capacity.preemption.ideal import Dealing, compute
 from treadle.core.capacity.preemption.snapshot import Round, TempQueue
-from treadle.core.fair.amounts import add_to, f32, minus, most, take_from
+from treadle.core.fair.amounts import add_to, minus, most, take_from
 from treadle.core.resources import PODS, Vector
 
 Obtain = dict[str, Vector]
@@ -96,7 +95,7 @@ def by_queues(round_: Round, *, balance: bool, with_held: bool) -> list[Any]:
             _from_application(round_, application, obtain, masters, of_masters, holds)
         share = leaf.share(DEFAULT)
         default = round_.context.settings.master_share if leaf.spec.master_share is None else leaf.spec.master_share
-        allowed = times(share.minimum, f32(default))
+        allowed = round_.context.calculator.times(share.minimum, round_.context.single(default))
         _from_masters(round_, masters, obtain, of_masters, allowed)
     return holds
 

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from treadle.core.capacity.calculators import times
 from treadle.core.capacity.context import DEFAULT, Context
 from treadle.core.capacity.ordering import BY_PRIORITY
 from treadle.core.capacity.queue import CapacityQueue
-from treadle.core.fair.amounts import f32, least, minus, most, take_from
+from treadle.core.fair.amounts import least, minus, most, take_from
 from treadle.core.resources import Vector
 
 
@@ -39,9 +38,9 @@ class TempQueue:
         self.used: Vector = list(queue.usage.used(partition))
         self.reserved: Vector = list(queue.usage.of(partition).reserved)
         self.killable = queue.killable_amount(partition)
-        self.guaranteed = list(share.minimum) if any(share.minimum) else times(total, share.absolute)
+        self.guaranteed = list(share.minimum) if any(share.minimum) else context.calculator.times(total, share.absolute)
         absolute_maximum = share.absolute_maximum if exclusive else 1.0
-        self.maximum = list(share.maximum) if any(share.maximum) else times(total, absolute_maximum)
+        self.maximum = list(share.maximum) if any(share.maximum) else context.calculator.times(total, absolute_maximum)
         self.protected = queue.disable_preemption
         self.priority = queue.priority if parent is not None and parent.queue.order == BY_PRIORITY else 0
         self.pending, self.pending_now = context.none(), context.none()
@@ -126,7 +125,7 @@ def begin(root: CapacityQueue, nodes: Sequence[Any], leaves: Sequence[str], now:
     settings = context.settings
     partitions = list(dict.fromkeys([*settings.partitions, DEFAULT]))
     roots = {name: TempQueue(root, None, name, exclusive=settings.partitions.get(name, True)) for name in partitions}
-    budget = times(context.total, f32(settings.preemption.per_round))
+    budget = context.calculator.times(context.total, context.single(settings.preemption.per_round))
     found = Round(context, partitions, roots, list(leaves), budget, list(nodes), now)
     found.queues = {(queue.path, name): queue for name, each in roots.items() for queue in each.walk()}
     return found

@@ -1,0 +1,123 @@
+"""The tree of capacities beside the live tree: made anew when definitions change, brought up to date when the cluster does.
+
+The live queues keep usage, order and limits; the tree of capacities says what they are due, may have at most, and how much of that a user may
+have. Both share the vectors of what is used, so there is nothing to copy while pods are placed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.core.capacity.context import DEFAULT, Context
+from treadle.core.capacity.live.accounts import Account, Bounds
+from treadle.core.capacity.live.definitions import specs_of
+from treadle.core.capacity.live.ranks import Standing, applications_of, queues_by_use
+from treadle.core.capacity.settings import UNLIMITED
+from treadle.core.capacity.tree import CapacityTree
+from treadle.core.resources import UNBOUNDED, Vector, extend
+from treadle.core.tree.running import NO_LIMIT
+
+if TYPE_CHECKING:
+    from treadle.core.capacity.queue import CapacityQueue
+    from treadle.core.capacity.settings import CapacityQueueSpec
+    from treadle.core.capacity.usage import Usage
+    from treadle.core.state import State
+    from treadle.core.tree.application import Application
+    from treadle.core.tree.queue import Queue
+
+
+class Books:
+    """The capacities of a tree in force. ``of`` is by the path of a queue, ``bounds`` by the path of a leaf."""
+
+    def __init__(self, state: State) -> None:
+        self.context = Context(state.types, state.scheduler.capacity)
+        self.tree = CapacityTree(self._specs(state), self.context)
+        self.of: dict[str, CapacityQueue] = self.tree.queues()
+        self.bounds: dict[str, Bounds] = {}
+        for path, queue in state.tree.queues.items():
+            self.of[path].usage.of(DEFAULT).used = queue.usage
+        for application in state.applications.values():
+            application.account = None
+        for application in state.applications.values():
+            self.arrive(application)
+
+    @staticmethod
+    def _specs(state: State) -> dict[str, CapacityQueueSpec]:
+        tree = state.tree
+        wanted = {path: queue.spec for path, queue in tree.queues.items() if queue.defined and not queue.dynamic}
+        return specs_of(wanted, [path for path in tree.queues if path not in wanted])
+
+    def follow(self, state: State) -> None:
+        """Compute what everybody is due in the cluster of now, and give the live queues their limits and orders."""
+        context = self.context
+        context.total = list(state.cluster.total)
+        context.partitions = {DEFAULT: list(state.cluster.total)}
+        context.largest = list(context.most)
+        self.tree.follow()
+        for queue in state.tree.root.walk():
+            self.apply(queue, self.of[queue.path], state)
+
+    def apply(self, queue: Queue, books: CapacityQueue, state: State) -> None:
+        """Give one live queue its limits, its place among its siblings, and the order of what is below it."""
+        share, total, settings = books.share(DEFAULT), state.cluster.total, self.context.settings
+        counted = self.context.calculator.deciding
+        queue.minimum = list(share.minimum)
+        root = queue.parent is None
+        queue.maximum = [most if at in counted and total[at] and not root else UNBOUNDED for at, most in enumerate(share.maximum)]
+        extend(queue.maximum, len(state.types), UNBOUNDED)
+        queue.limited = any(value < UNBOUNDED for value in queue.maximum)
+        queue.zero = tuple(at for at, value in enumerate(queue.maximum) if not value)
+        queue.largest = list(books.max_allocation) if any(value < UNBOUNDED for value in books.max_allocation) else None
+        own, default = queue.spec.max_running, settings.max_parallel
+        queue.max_running = own if own is not None else default if default < UNLIMITED else NO_LIMIT
+        siblings = books.parent.children if books.parent is not None else [books]
+        queue.standing = Standing(books, DEFAULT, siblings.index(books))
+        queue.rank = queues_by_use(books) if books.parental else applications_of(books)  # type: ignore[assignment]
+        if queue.leaf:
+            self.bounds[queue.path] = Bounds(books, DEFAULT)
+            for application in queue.applications.values():
+                if application.account is not None:
+                    application.account.bounds = self.bounds[queue.path]
+
+    def arrive(self, application: Application) -> None:
+        """Open the account of an application that came into a leaf, with what it holds already."""
+        queue = application.queue
+        if queue is None:
+            return
+        leaf = self.of[queue.path]
+        bounds = self.bounds.get(queue.path)
+        if bounds is None:
+            bounds = self.bounds[queue.path] = Bounds(leaf, DEFAULT)
+        account = application.account = Account(application, leaf, DEFAULT, bounds)
+        for vector, amounts in ((account.used, application.usage), (account.masters, application.master_usage())):
+            for at, value in enumerate(amounts):
+                vector[at] += value
+        application.ledgers = (application.usage, *(above.usage for above in application.chain), account.used)
+
+    def leave(self, application: Application) -> None:
+        """Close the account of an application that leaves its leaf with all it holds."""
+        account = application.account
+        if account is None:
+            return
+        for vector, amounts in ((account.used, application.usage), (account.masters, application.master_usage())):
+            for at, value in enumerate(amounts):
+                vector[at] -= value
+        account.close()
+        application.account = None
+
+    def widen(self, width: int) -> None:
+        """Lengthen the vectors that are written while pods come and go; the rest follows when the books are made anew."""
+        for queue in self.of.values():
+            _widen(queue.usage, width)
+            _widen(queue.users.active_usage, width)
+            _widen(queue.users.inactive_usage, width)
+            for user in queue.users.users.values():
+                _widen(user.usage, width)
+
+
+def _widen(usage: Usage, width: int) -> None:
+    usage.width = width
+    for amounts in usage.partitions.values():
+        vectors: tuple[Vector, ...] = (amounts.used, amounts.pending, amounts.reserved, amounts.masters)
+        for vector in vectors:
+            extend(vector, width)

@@ -1,0 +1,89 @@
+"""The keys by which the live order serves queues and applications: the comparisons of ``capacity.ordering`` as tuples.
+
+A key ends with what it ranks, and ties are broken before that, so that keys are totally ordered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import log, log1p
+from typing import TYPE_CHECKING
+
+from treadle.core.capacity.ordering import BY_PRIORITY, FAIR, natural
+from treadle.core.resources import MEMORY
+
+if TYPE_CHECKING:
+    from treadle.core.capacity.queue import CapacityQueue
+    from treadle.core.fair.policies import Key
+    from treadle.core.tree.application import Application
+    from treadle.core.tree.queue import Queue
+
+FEW_MIB = 1 << 20
+
+
+class Standing:
+    """What ranks a queue among its siblings in one partition, apart from its usage.
+
+    ``per`` gives for each type the part of its capacity (of the partition, if it is guaranteed nothing) that one unit is; ``after`` breaks ties.
+    """
+
+    __slots__ = ("after", "group", "per", "priority")
+
+    def __init__(self, books: CapacityQueue, partition: str, number: int) -> None:
+        context, share = books.context, books.share(partition)
+        total = context.of(partition)
+        capacity = context.calculator.larger(total, share.minimum, context.least)
+        real = [at for at in sorted(context.calculator.deciding) if total[at]]
+        due = max((capacity[at] / total[at] for at in real), default=1.0) if share.absolute > 0 else 1.0
+        self.per = tuple((at, 1.0 / (total[at] * due)) for at in real) if due else ()
+        self.group = (not books.may_use(partition), share.absolute <= 0)
+        self.priority = books.priority
+        own = natural(share.configured_minimum)
+        self.after = (tuple(-value for value in own), -share.absolute if not any(own) else 0.0, number, books.path)
+
+
+def queues_by_use(parent: CapacityQueue) -> Callable[[Queue], Key]:
+    """Return the ranker of a parent's children: who has used the least part of what it is due, or by priority within that."""
+    if parent.order == BY_PRIORITY:
+
+        def rank(child: Queue) -> Key:
+            standing = child.standing
+            assert standing is not None
+            used = _used(child, standing)
+            return (standing.group, used >= 1.0, -standing.priority, used, standing.after, child)
+    else:
+
+        def rank(child: Queue) -> Key:
+            standing = child.standing
+            assert standing is not None
+            return (standing.group, _used(child, standing), standing.after, child)
+
+    return rank
+
+
+def _used(child: Queue, standing: Standing) -> float:
+    usage, used = child.usage, 0.0
+    for at, per in standing.per:
+        part = usage[at] * per
+        used = max(used, part)
+    return used
+
+
+def applications_of(leaf: CapacityQueue) -> Callable[[Application], Key]:
+    """Return the ranker of a leaf's applications: the urgent and the first, or who has the least memory."""
+    default, ceiling = leaf.default_application_priority, leaf.context.settings.max_priority
+    if leaf.spec.order == FAIR:
+        sized = leaf.spec.size_based_weight
+
+        def rank(application: Application) -> Key:
+            memory = float(application.usage[MEMORY])
+            if sized and memory:
+                demand = sum(dict(ask.shape.demand).get(MEMORY, 0) * len(ask.pods) for ask in application.asks.values())
+                memory /= max(log1p((memory + demand) / FEW_MIB) / log(2.0), 1e-9)
+            return (memory, application.start, application.id, application)
+    else:
+
+        def rank(application: Application) -> Key:
+            return (-min(application.priority or default, ceiling), application.start, application.id, application)
+
+    return rank

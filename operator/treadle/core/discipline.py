@@ -1,0 +1,50 @@
+"""Which discipline is in force: whose rules share the tree.
+
+Switching re-reads the other block of the same queues. The capacity discipline needs a whole tree that makes sense together; one that does
+not is refused, the reason is shown, and what was in force stays: the other discipline, or the last good set of definitions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.core.capacity.live.books import Books
+from treadle.core.capacity.live.definitions import check
+from treadle.core.errors import InvalidSpec
+from treadle.core.model import CAPACITY, FAIR
+
+if TYPE_CHECKING:
+    from treadle.core.state import State
+    from treadle.core.tree.application import Application
+
+
+def settle(state: State) -> None:
+    """Choose the discipline for the definitions of now, before the tree takes them over."""
+    tree, settings = state.tree, state.scheduler.capacity
+    state.discipline_problem = ""
+    if state.scheduler.discipline == FAIR:
+        state.discipline, state.books, tree.check = FAIR, None, None
+        for application in state.applications.values():
+            leave(application)
+        return
+    if state.discipline != CAPACITY:
+        try:
+            check(tree.wanted(), settings)
+        except InvalidSpec as error:
+            state.discipline_problem = f"spec.discipline: Capacity cannot be in force: {error}; {state.discipline} stays in force"
+            return
+        state.discipline = CAPACITY
+    tree.check = lambda wanted: check(wanted, settings)
+
+
+def leave(application: Application) -> None:
+    """Let an application forget its account."""
+    if application.account is not None:
+        application.account = None
+        application.ledgers = (application.usage, *(queue.usage for queue in application.chain))
+
+
+def settled(state: State) -> None:
+    """Make the books for a tree that has just been settled."""
+    if state.discipline == CAPACITY:
+        state.books = Books(state)
