@@ -8,10 +8,11 @@ from typing import Any
 
 from conformance.java_orders import node_hash, string_hash, table_order
 from conformance.loading import hadoop_types, types_of, vector
-from conformance.mapping import queues_of
 from treadle.convert.capacity_file import CapacityFile, CapacityFileError, read
 from treadle.convert.errors import MappingError
 from treadle.convert.mapping import overrides, read_rules
+from treadle.core.capacity.auto.creation import CreationRefused
+from treadle.core.capacity.auto.names import TreeNames
 from treadle.core.capacity.masters import limit_of_leaf, limit_of_user
 from treadle.core.capacity.queue import CapacityQueue
 from treadle.core.capacity.validation import Refused
@@ -24,7 +25,7 @@ from treadle.core.offers.effects import Accepted, Cause, Effect, Ended, HoldTake
 from treadle.core.offers.nodes import Container, NodeManager
 from treadle.core.offers.requests import ANY, Ask, Key
 from treadle.core.resources import UNBOUNDED
-from treadle.core.tree.mapping import Mapper, MappingRejected, Submission
+from treadle.core.tree.mapping import InvalidMapping, Mapper, MappingRejected, Submission
 from treadle.core.tree.moves import MoveRefused
 
 LONG = (1 << 63) - 1
@@ -48,6 +49,8 @@ STEPS = frozenset(
         "remove_app",
         "check_access",
         "reinit",
+        "manage_queues",
+        "expire_queues",
     ]
 )
 Events = list[dict[str, Any]]
@@ -57,7 +60,7 @@ def built(case: Mapping[str, Any]) -> bool:
     """Whether a case is of a kind that this driver plays."""
     if case.get("scheduler") != "capacity" or case.get("kind") not in {"shares", "trace"} or "plan" in case:
         return False
-    return not case.get("watch_queues") and all(step["op"] in STEPS for step in case.get("steps", []))
+    return all(step["op"] in STEPS for step in case.get("steps", []))
 
 
 class CapacityReplay:
@@ -80,15 +83,27 @@ class CapacityReplay:
         self.partitions = {one["name"]: one.get("exclusive", True) for one in case.get("labels", [])}
         loaded = self._load(case["conf"])
         self.sorted_rounds = loaded.settings.preemption.by_priority
-        rules = read_rules(case["conf"])
-        self.mapper = Mapper(rules, queues_of(case["conf"]), override=overrides(case["conf"])) if rules else None
         groups = {user: tuple(groups) for user, groups in (case.get("groups") or {}).items()}
         orders = CapacityOrders(
-            self._nodes, self._queues, lambda paths: table_order(paths, string_hash), self._containers, self._ends
+            self._nodes, self._queues, lambda paths: table_order(paths, string_hash), self._containers, self._ends, list
         )
         self.driver = CapacityDriver(
-            loaded.queues, loaded.settings, types=self.types, now=self.now, groups=groups, orders=orders, as_hadoop=True
+            loaded.queues,
+            loaded.settings,
+            types=self.types,
+            now=self.now,
+            groups=groups,
+            orders=orders,
+            as_hadoop=True,
+            undeclared=loaded.undeclared,
         )
+        self.mapper = self._mapper(case["conf"])
+        self.known = set(self.driver.world.tree.queues())
+        self.started = False
+
+    def _mapper(self, conf: Mapping[str, str]) -> Mapper | None:
+        rules = read_rules(conf)
+        return Mapper(rules, TreeNames(self.driver.world.tree), override=overrides(conf)) if rules else None
 
     def _load(self, conf: Mapping[str, str]) -> CapacityFile:
         return read(conf, self.case.get("resource_types", []), self.partitions)
@@ -149,9 +164,14 @@ class CapacityReplay:
             self.events.append({"ev": "error", "class": "/".join(classes)})
         except CapacityFileError as error:
             self.events.append({"ev": "error", "class": f"IOException/{error.hadoop}"})
+        except InvalidMapping:
+            self.events.append({"ev": "error", "class": "IOException"})
+        except CreationRefused as error:
+            self.events.append({"ev": "error", "class": error.hadoop})
         except InvalidSpec as error:
             self.events.append({"ev": "error", "class": type(error).__name__})
         self._see_holds()
+        self._see_queues()
 
     def _add_node(self, step: dict[str, Any]) -> None:
         rack, total = step.get("rack", "/default-rack"), vector(step["res"], self.types)
@@ -169,11 +189,12 @@ class CapacityReplay:
         self.names[identity] = name
         managed = step.get("managed", "am" in step)
         master = None
-        user, queue = step.get("user", "u"), step.get("queue", "default")
+        user, queue, placed = step.get("user", "u"), step.get("queue", "default"), False
         if self.mapper is not None:
             groups = self.driver.groups.get(user)
             try:
-                queue = self.mapper.place(Submission(user, groups, step.get("app_name", name), queue, False)) or queue
+                found = self.mapper.place(Submission(user, groups, step.get("app_name", name), queue, False))
+                queue, placed = found or queue, found is not None
             except MappingRejected:
                 self.events.append({"ev": "rejected", "app": name, "by": "placement", "class": "YarnException"})
                 return
@@ -189,6 +210,7 @@ class CapacityReplay:
                 master=master,
                 master_partition=step.get("am_label", ""),
                 priority=step.get("priority", 0),
+                placed=placed,
             )
         )
         if "am" in step and step.get("am_ask", True):
@@ -268,7 +290,22 @@ class CapacityReplay:
     def _reinit(self, step: dict[str, Any]) -> None:
         if "conf" in step:
             loaded = self._load(step["conf"])
-            self.record(self.driver.load(loaded.queues, loaded.settings, self.now))
+            self.record(self.driver.load(loaded.queues, loaded.settings, self.now, undeclared=loaded.undeclared))
+            self.mapper = self._mapper(step["conf"])
+
+    def _manage_queues(self, step: dict[str, Any]) -> None:
+        del step
+        self.record(self.driver.manage(self.now))
+
+    def _expire_queues(self, step: dict[str, Any]) -> None:
+        """A round of the policy, which has one more when it starts."""
+        if not self.started:
+            self.started = True
+            self.record(self.driver.expire(self.now, start=True))
+            if step.get("init_only"):
+                return
+        self.record(self.driver.expire(self.now))
+        self.events.append({"ev": "marked", "queues": sorted(self.driver.removal.marked)})
 
     def pick(self, step: dict[str, Any]) -> Container | None:
         if "container" in step:
@@ -332,6 +369,12 @@ class CapacityReplay:
                 event = {"ev": "reserve", "app": self.names[application], "node": node}
                 self.events.append({**event, "res": self.resources(demand), "prio": priority})
 
+    def _see_queues(self) -> None:
+        before, self.known = self.known, set(self.driver.world.tree.queues())
+        for kind, paths in (("queues_added", self.known - before), ("queues_removed", before - self.known)):
+            if paths and self.case.get("watch_queues"):
+                self.events.append({"ev": kind, "queues": sorted(paths)})
+
     # ---- the state
 
     def resources(self, amounts: Sequence[int]) -> list[int]:
@@ -355,6 +398,10 @@ class CapacityReplay:
 
     def _queue(self, queue: CapacityQueue) -> dict[str, Any]:
         shown: dict[str, Any] = {"leaf": not queue.parental, "state": queue.state, "type": queue.kind}
+        if queue.dynamic:
+            shown["dynamic"] = True
+        if self.case.get("watch_queues") and (queue.entitled or queue.entitlements is not None):
+            shown["class"] = "AutoCreatedLeafQueue" if queue.entitled else "ManagedParentQueue"
         if not queue.parental:
             shown |= {
                 "active": len(queue.active),

@@ -15,7 +15,9 @@ from treadle.core.capacity.settings import (
     CapacityPreemption,
     CapacityQueueSpec,
     CapacitySettings,
+    FlexibleCreation,
     Kind,
+    ManagedCreation,
     PartitionShare,
     Portion,
 )
@@ -23,8 +25,13 @@ from treadle.core.resources import UNBOUNDED
 
 PREFIX = "yarn.scheduler.capacity."
 MONITOR = "yarn.resourcemanager.monitor.capacity.preemption."
+EXPIRY = "auto-queue-creation-v2.queue-expiration-time"
+QUEUES = "yarn.resourcemanager.monitor.capacity.queue-management."
 UNDERUTILIZED = PREFIX + "ordering-policy.priority-utilization.underutilized-preemption."
 LABELS = "accessible-node-labels"
+FLEXIBLE = "auto-queue-creation-v2."
+TEMPLATE = "template"
+"""Stands for the queue that a template is about."""
 _VECTOR = re.compile(r"^\[[\w.,\-_%\ /=]+\]$")
 _UNITS = {
     "k": 1000,
@@ -55,6 +62,11 @@ class CapacityFile:
 
     queues: dict[str, CapacityQueueSpec]
     settings: CapacitySettings
+    properties: Properties
+
+    def undeclared(self, path: str) -> CapacityQueueSpec:
+        """Return what is said about a queue that no list of children names. Raises ``CapacityFileError``."""
+        return _queue(self.properties, path)
 
 
 class Properties:
@@ -78,6 +90,10 @@ class Properties:
     def maybe(self, name: str) -> float | None:
         """Return a number, ``None`` without one."""
         return None if self.text(name) is None else self.number(name, 0.0)
+
+    def maybe_whole(self, name: str) -> int | None:
+        """Return a whole number, ``None`` without one."""
+        return None if self.text(name) is None else int(self.number(name, 0.0))
 
     def flag(self, name: str, *, default: bool) -> bool:
         """Return a switch; whatever is neither true nor false is the default."""
@@ -107,7 +123,7 @@ def read(values: Mapping[str, str], types: Sequence[str] = (), partitions: Mappi
             walk(f"{path}.{child}")
 
     walk("root")
-    return CapacityFile(queues, settings)
+    return CapacityFile(queues, settings, properties)
 
 
 def _settings(properties: Properties, types: Sequence[str], partitions: Mapping[str, bool]) -> CapacitySettings:
@@ -149,6 +165,11 @@ def _settings(properties: Properties, types: Sequence[str], partitions: Mapping[
             "yarn.resourcemanager.node-labels.am.allow-non-exclusive-allocation", default=False
         ),
         partitions=dict(partitions),
+        max_depth=int(number(FLEXIBLE + "maximum-queue-depth", 2)),
+        # Hadoop compares whole seconds, and wants more than the limit
+        idle_before_removal=(int(number(EXPIRY, 300)) + 1) * 1000,
+        removal_interval=int(number(EXPIRY, 300)) * 1000,
+        management_interval=properties.number(QUEUES + "monitoring-interval", 1500),
         preemption=_preemption(properties),
     )
 
@@ -229,18 +250,65 @@ def _queue(properties: Properties, path: str) -> CapacityQueueSpec:
         master_share=properties.maybe(prefix + "maximum-am-resource-percent"),
         max_allocation=_largest(properties, prefix),
         order=order.strip() if order else None,
-        size_based_weight=properties.flag(prefix + "ordering-policy.fair.enable-size-based-weight", default=False),
+        size_based_weight=properties.maybe_flag(prefix + "ordering-policy.fair.enable-size-based-weight"),
         enforced_partitions=frozenset(name.strip() for name in enforced.split(",") if name.strip()),
-        priority=int(properties.number(prefix + "priority", 0)),
-        default_application_priority=int(properties.number(prefix + "default-application-priority", 0)),
+        priority=properties.maybe_whole(prefix + "priority"),
+        default_application_priority=properties.maybe_whole(prefix + "default-application-priority"),
         disable_preemption=properties.maybe_flag(prefix + "disable_preemption"),
         disable_intra_preemption=properties.maybe_flag(prefix + "intra-queue-preemption.disable_preemption"),
         max_lifetime=properties.maybe(prefix + "maximum-application-lifetime"),
         default_lifetime=properties.maybe(prefix + "default-application-lifetime"),
-        allow_zero_sum=properties.flag(prefix + "allow-zero-capacity-sum", default=False),
+        allow_zero_sum=properties.maybe_flag(prefix + "allow-zero-capacity-sum"),
         submit=_acl(properties.text(prefix + "acl_submit_applications")),
         administer=_acl(properties.text(prefix + "acl_administer_queue")),
+        flexible=_flexible(properties, path, prefix + FLEXIBLE),
+        managed=_managed(properties, path, prefix),
     )
+
+
+def _flexible(properties: Properties, path: str, prefix: str) -> FlexibleCreation:
+    depth = properties.maybe_whole(prefix + "maximum-queue-depth")
+    enabled = properties.flag(prefix + "enabled", default=False)
+    levels = depth if depth is not None else int(properties.number(PREFIX + FLEXIBLE + "maximum-queue-depth", 2))
+    parts = path.split(".")
+    paths = [".".join([*parts[: len(parts) - number], *["*"] * number]) for number in range(min(len(parts) - 1, levels) + 1)]
+    common, leaf, parent = (
+        _template(properties, [f"{each}.{FLEXIBLE}{kind}template" for each in paths]) for kind in ("", "leaf-", "parent-")
+    )
+    own = _labels(properties, f"{path}.{FLEXIBLE}template")
+    return FlexibleCreation(
+        enabled,
+        properties.maybe_whole(prefix + "max-queues"),
+        depth,
+        properties.maybe_flag(prefix + "queue-auto-removal.enable"),
+        common,
+        leaf,
+        parent,
+        frozenset(own) if len(own) > 1 else None,
+    )
+
+
+def _managed(properties: Properties, path: str, prefix: str) -> ManagedCreation | None:
+    if not properties.flag(prefix + "auto-create-child-queue.enabled", default=False):
+        return None
+    return ManagedCreation(
+        _template(properties, [f"{path}.leaf-queue-template"]) or CapacityQueueSpec(path),
+        int(properties.number(prefix + "auto-create-child-queue.max-queues", 1000)),
+        properties.flag(prefix + "auto-create-child-queue.fail-on-exceeding-parent-capacity", default=False),
+    )
+
+
+def _template(properties: Properties, paths: Sequence[str]) -> CapacityQueueSpec | None:
+    """Return what templates say together, the first before the second, ``None`` if that is nothing."""
+    values: dict[str, str] = {}
+    for path in reversed(paths):
+        values.update(
+            {
+                f"{PREFIX}{TEMPLATE}.{name}": properties.values[f"{PREFIX}{path}.{name}"]
+                for name in properties.names(f"{PREFIX}{path}.")
+            }
+        )
+    return _queue(Properties(values), TEMPLATE) if values else None
 
 
 def _accessible(text: str | None) -> frozenset[str] | None:
@@ -263,12 +331,8 @@ def _largest(properties: Properties, prefix: str) -> dict[str, int]:
 
 
 def _partitions(properties: Properties, path: str) -> dict[str, PartitionShare]:
-    labels = dict.fromkeys([""])
-    for rest in properties.names(f"{PREFIX}{path}.{LABELS}."):
-        if "." in rest:
-            labels.setdefault(rest.split(".", 1)[0])
     result = {}
-    for label in labels:
+    for label in _labels(properties, path):
         prefix = f"{PREFIX}{path}." + (f"{LABELS}.{label}." if label else "")
         root = path == "root"
         result[label] = PartitionShare(
@@ -277,6 +341,15 @@ def _partitions(properties: Properties, path: str) -> dict[str, PartitionShare]:
             master_share=properties.maybe(prefix + "maximum-am-resource-percent") if label else None,
         )
     return result
+
+
+def _labels(properties: Properties, path: str) -> list[str]:
+    """Return the partitions that a queue has settings for, the default one first."""
+    labels = dict.fromkeys([""])
+    for rest in properties.names(f"{PREFIX}{path}.{LABELS}."):
+        if "." in rest:
+            labels.setdefault(rest.split(".", 1)[0])
+    return list(labels)
 
 
 def capacity(name: str, text: str | None, *, maximum: bool = False) -> Capacity:

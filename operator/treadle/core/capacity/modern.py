@@ -1,7 +1,7 @@
 """Capacities of every kind beside each other, type by type (Hadoop's ``CapacitySchedulerQueueCapacityHandler``, legacy mode off).
 
 In each type, absolute amounts are served first, then percentages of what these left, then weights of what both left. A child never gets more than what
-is left, and without memory it gets nothing of other types. What is over-promised is cut, with a warning instead of a refusal.
+is left (a leaf of a managed parent that does not get all gets nothing), and without memory it gets nothing of other types. What is over-promised is cut, with a warning instead of a refusal.
 """
 
 from __future__ import annotations
@@ -97,7 +97,8 @@ class _Level:
             minimum = 0.0
         maximum = above if maximum == 0 else min(maximum, above)
         minimum = min(minimum, maximum) if maximum < minimum else minimum
-        minimum = min(minimum, self.overall)
+        if minimum > self.overall:
+            minimum = 0.0 if self.parent.entitlements is not None else self.overall
         whole = self.parent.context.calculator.whole
         share.minimum[self.position], share.maximum[self.position] = whole(minimum), whole(maximum)
         return minimum

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
+from treadle.core.capacity.auto.removal import Removal
 from treadle.core.capacity.context import DEFAULT, Context
 from treadle.core.capacity.limits import Limits, headroom
 from treadle.core.capacity.ordering import rank_anew
 from treadle.core.capacity.settings import CapacityQueueSpec, CapacitySettings
-from treadle.core.capacity.tree import CapacityTree
+from treadle.core.capacity.tree import CapacityTree, Undeclared
+from treadle.core.capacity.validation import Refused
 from treadle.core.fair.amounts import add_to
-from treadle.core.offers.capacity import accounts, membership
+from treadle.core.offers.capacity import accounts, admission, membership
 from treadle.core.offers.capacity.allocator import Outcome, Proposal
 from treadle.core.offers.capacity.commit import commit
 from treadle.core.offers.capacity.member import Member
 from treadle.core.offers.capacity.preemption import CapacityPreemptionDriver
 from treadle.core.offers.capacity.walk import assign, assign_leaf, killable
 from treadle.core.offers.capacity.world import CapacityOrders, CapacityWorld
-from treadle.core.offers.effects import Accepted, Cause, Effect, Moved, Rejected
+from treadle.core.offers.effects import Accepted, Cause, Effect, Moved
 from treadle.core.offers.locality import Level
 from treadle.core.offers.nodes import Container, NodeManager
 from treadle.core.offers.requests import Ask, Key
@@ -43,21 +46,30 @@ class CapacityDriver:
         groups: Mapping[str, tuple[str, ...]] | None = None,
         orders: CapacityOrders | None = None,
         as_hadoop: bool = False,
+        undeclared: Undeclared = CapacityQueueSpec,
     ) -> None:
         context = Context(types, settings)
         orders = orders or CapacityOrders()
-        tree = CapacityTree(queues, context, orders.queues)
+        tree = CapacityTree(queues, context, orders.queues, undeclared)
         limits: RunningLimits[Member] = RunningLimits(dict(settings.user_max_parallel_of), settings.user_max_parallel)
         self.world = CapacityWorld(context, tree, limits, orders, now=now, as_hadoop=as_hadoop)
         self.groups = groups or {}
         self.preemption = CapacityPreemptionDriver(self.world)
+        self.removal = Removal()
 
-    def load(self, queues: Mapping[str, CapacityQueueSpec], settings: CapacitySettings, now: float) -> list[Effect]:
+    def load(
+        self,
+        queues: Mapping[str, CapacityQueueSpec],
+        settings: CapacitySettings,
+        now: float,
+        *,
+        undeclared: Undeclared = CapacityQueueSpec,
+    ) -> list[Effect]:
         """Put other definitions in force. Raises ``Refused``, and then the old ones stay."""
         world, before = self._at(now), self.world.settings
         world.context.apply(settings)
         try:
-            world.tree.reload(queues)
+            world.tree.reload(queues, undeclared)
         except Exception:
             world.context.apply(before)
             world.tree.follow()
@@ -112,21 +124,18 @@ class CapacityDriver:
         master: Sequence[int] | None = None,
         master_partition: str = DEFAULT,
         priority: int = 0,
+        placed: bool = False,
     ) -> list[Effect]:
-        """Let an application into its queue. ``master`` is what its master will ask for; without one it is charged the smallest container."""
+        """Let an application into its queue, which is made if it may be.
+
+        ``master`` is what its master will ask for; without one it is charged the smallest container. ``placed``: a mapping rule gave the queue.
+        """
         world = self._at(now)
         world.submitted += 1
-        root = world.tree.root
-        why = ""
-        if root.applications >= world.settings.max_applications:
-            why = f"the cluster has {root.applications} applications, which is the limit (maximum-applications)"
-        leaf = world.tree.find(queue)
-        if not why and (leaf is None or leaf.parental):
-            why = f"there is no leaf queue {queue}" if leaf is None else f"{queue} is not a leaf queue"
-        why = why or (membership.closed(leaf, user) if leaf is not None else "")
-        if why or leaf is None:
-            world.effects.append(Rejected(name, "scheduler", why))
+        leaf = admission.leaf_for(world, name, user, queue, placed=placed)
+        if leaf is None:
             return self._effects()
+        leaf.last_submitted = now
         membership.count(leaf)
         member = Member(name, user, leaf, world.submitted, min(priority, world.settings.max_priority), managed=managed)
         if master is not None:
@@ -194,6 +203,24 @@ class CapacityDriver:
         """Do one round of preemption."""
         self._at(now)
         self.preemption.round()
+        return self._effects()
+
+    def manage(self, now: float) -> list[Effect]:
+        """Do one round of giving capacity to the leaves of managed parents (``QueueManagementDynamicEditPolicy``)."""
+        world = self._at(now)
+        for queue in list(world.tree.root.walk()):
+            if queue.entitlements is not None and not queue.entitlements.creation.fail_on_excess:
+                with suppress(Refused):
+                    queue.entitlements.round(world.orders.submissions)
+        return self._effects()
+
+    def expire(self, now: float, *, start: bool = False) -> list[Effect]:
+        """Do one round of removing queues that were made and are not used; ``start``: only mark them."""
+        world = self._at(now)
+        if start:
+            self.removal.mark(world.tree)
+        else:
+            self.removal.round(world.tree, now)
         return self._effects()
 
     def tick(self, now: float) -> list[Effect]:

@@ -19,9 +19,9 @@ def closed(leaf: CapacityQueue, user: str) -> str:
     """Say why a leaf does not take one more application of a user."""
     if leaf.state != RUNNING:
         return f"{leaf.path} is {leaf.state}"
-    if leaf.applications >= leaf.max_applications:
+    if not leaf.entitled and leaf.applications >= leaf.max_applications:
         return f"{leaf.path} has {leaf.applications} applications, which is its limit"
-    if leaf.users.user(user).applications >= leaf.max_applications_of_user:
+    if not leaf.entitled and leaf.users.user(user).applications >= leaf.max_applications_of_user:
         return f"{user} has {leaf.users.user(user).applications} applications in {leaf.path}, which is the limit"
     closed = next((above for above in leaf.chain if above.state != RUNNING), None)
     return f"{closed.path} is {closed.state}" if closed is not None else ""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from treadle.core.capacity.auto.managed import InOrder as InOrderOfSubmission
+from treadle.core.capacity.auto.managed import by_submission
 from treadle.core.capacity.context import Context
 from treadle.core.capacity.queue import CapacityQueue
 from treadle.core.capacity.settings import CapacitySettings
@@ -33,7 +35,7 @@ class CapacityOrders:
 
     ``nodes``: which of the nodes held for an application is given up first, and which are looked at first for victims. ``queues``: siblings after
     a refresh. ``leaves``: in which order victims are sought in leaves. ``containers``: those on a node when victims are sought there.
-    ``ends``: those of an application when all of them end.
+    ``ends``: those of an application when all of them end. ``submissions``: which applications came first.
     """
 
     nodes: Callable[[Sequence[NodeManager]], Sequence[NodeManager]] = list
@@ -41,6 +43,7 @@ class CapacityOrders:
     leaves: Callable[[Sequence[str]], Sequence[str]] = list
     containers: InOrder = oldest_first
     ends: Callable[[Member], Sequence[Container]] = containers_of
+    submissions: InOrderOfSubmission = by_submission
 
 
 @dataclass(slots=True)
