@@ -573,5 +573,5 @@ async def test_refused_credentials_are_renewed_and_the_watch_goes_on(api: FakeAp
 
 async def test_the_session_is_reused_by_all_watches_of_a_client(api: FakeApi) -> None:
     async with connected(api) as client:
-        assert isinstance(client._session("watch"), aiohttp.ClientSession)
-        assert client._session("watch") is client._session("watch")
+        assert isinstance(client._watches(), aiohttp.ClientSession)
+        assert client._watches() is client._watches()

@@ -1,5 +1,7 @@
 """HTTP to the API server: separate connection pools, one error for "no answer", and fresh credentials on a 401.
 
+Requests go over connections of our own, which are cheap; watches are aiohttp's.
+
 Binds, status writes, reads and watches never wait for one another's connections: asynchronous status patches that shared a
 limiter with binds once starved them in kube-scheduler.
 """
@@ -9,12 +11,13 @@ import logging
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final, Literal, NamedTuple, Self
+from urllib.parse import quote, urlencode, urlsplit
 
 import aiohttp
 import msgspec
-from yarl import URL
 
 from treadle.kube.auth import Access
+from treadle.kube.connections import Connections
 from treadle.kube.errors import ApiError, CredentialsError, Unreachable
 
 log = logging.getLogger(__name__)
@@ -62,9 +65,12 @@ class Client:
         self.requests: dict[tuple[str, str, int], int] = {}
         """Answers by (pool, method, status); status 0 is no answer."""
         self._user_agent = user_agent
-        self._sessions: dict[Pool, aiohttp.ClientSession] = {}
+        self._session: aiohttp.ClientSession | None = None
+        self._connections: dict[Pool, Connections] = {}
+        self._headers: tuple[dict[str, str], str] = ({}, "")
         self._renewing: asyncio.Lock = asyncio.Lock()
         self._renewals = 0
+        self._prefix = ""
 
     async def __aenter__(self) -> Self:
         return self
@@ -74,25 +80,26 @@ class Client:
 
     async def close(self) -> None:
         """Close every connection."""
-        for session in self._sessions.values():
-            await session.close()
-        self._sessions.clear()
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+        for pool in self._connections.values():
+            await pool.close()
+        self._connections.clear()
 
-    def _session(self, pool: Pool) -> aiohttp.ClientSession:
-        session = self._sessions.get(pool)
-        if session is None:
+    def _watches(self) -> aiohttp.ClientSession:
+        if self._session is None:
             connector = aiohttp.TCPConnector(
-                limit=POOLS[pool], ssl=self.access.tls or True, keepalive_timeout=60, ttl_dns_cache=300
+                limit=POOLS["watch"], ssl=self.access.tls or True, keepalive_timeout=60, ttl_dns_cache=300
             )
-            session = self._sessions[pool] = aiohttp.ClientSession(
+            self._session = aiohttp.ClientSession(
                 connector=connector,
                 cookie_jar=aiohttp.DummyCookieJar(),
                 headers={"User-Agent": self._user_agent, "Accept": JSON},
-                auto_decompress=True,
                 read_bufsize=1 << 20,
                 timeout=aiohttp.ClientTimeout(total=None, connect=10, sock_connect=10),
             )
-        return session
+        return self._session
 
     async def request(
         self,
@@ -126,30 +133,43 @@ class Client:
         timeout: float | None,  # noqa: ASYNC109
     ) -> Response:
         content = body if isinstance(body, bytes | None) else msgspec.json.encode(body)
-        data = None if content is None else aiohttp.BytesPayload(content, content_type=content_type)
+        where = f"{path}?{urlencode(params, quote_via=quote)}" if params else path
         try:
-            async with self._session(pool).request(
-                method,
-                URL(self.access.server + path, encoded=True),  # names and paths of the API need no quoting
-                data=data,
-                params=params,
-                headers=self.access.headers(),
-                server_hostname=self.access.server_hostname,
-                timeout=aiohttp.ClientTimeout(timeout or self.timeout),
-                allow_redirects=False,
-            ) as answer:
-                found = await answer.read()
-                self._count(pool, method, answer.status)
-                return Response(answer.status, found, _retry_after(answer.headers.get("Retry-After")))
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            connections = self._connections.get(pool)
+            if connections is None:
+                connections = self._connections[pool] = Connections(
+                    self.access.server, POOLS[pool], self.access.tls, self.access.server_hostname
+                )
+            request = self._written(method, where, content, content_type)
+            answer = await connections.request(method, request, timeout or self.timeout)
+        except (OSError, ValueError) as error:  # ValueError: a URL or a header that cannot be sent
             self._count(pool, method, 0)
             raise Unreachable(f"{method} {path}: {str(error) or type(error).__name__}") from error
+        self._count(pool, method, answer.status)
+        return Response(answer.status, answer.body, _retry_after(answer.retry_after) if answer.retry_after else None)
+
+    def _written(self, method: str, path: str, content: bytes | None, content_type: str) -> bytes:
+        """Return a request as it is sent. Raises ``ValueError`` for what would break its form."""
+        headers = self.access.headers()
+        known, lines = self._headers
+        if headers != known or not lines:
+            server = urlsplit(self.access.server)
+            self._prefix = server.path.rstrip("/")
+            fixed = {"Host": server.netloc.rpartition("@")[2], "User-Agent": self._user_agent, "Accept": JSON, **headers}
+            lines = "".join(f"{name}: {_plain(name, value)}\r\n" for name, value in fixed.items())
+            self._headers = dict(headers), lines
+        start = f"{method} {self._prefix}{path} HTTP/1.1\r\n"
+        if not start.isascii() or start.count(" ") != 2 or start.count("\n") != 1:  # names and paths of the API need no quoting
+            raise ValueError(f"{path!r} cannot be a path")
+        if content is None:
+            return f"{start}{lines}\r\n".encode("latin-1")
+        return f"{start}{lines}Content-Type: {content_type}\r\nContent-Length: {len(content)}\r\n\r\n".encode("latin-1") + content
 
     def stream(
         self, path: str, params: Mapping[str, str], read_timeout: float
     ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
         """Open a watch; the caller reads ``content.iter_any()``. ``read_timeout`` is how long it may be silent, in seconds."""
-        return self._session("watch").get(
+        return self._watches().get(
             self.access.server + path,
             params=params,
             headers={**self.access.headers(), "Accept-Encoding": "identity"},
@@ -180,8 +200,15 @@ class Client:
         self.requests[key] = self.requests.get(key, 0) + 1
 
 
-def _retry_after(text: str | None) -> float | None:
+def _plain(name: str, value: str) -> str:
+    """Return a header's value; one that would end the header is refused, and not shown: it may be a secret."""
+    if any(character in value for character in "\r\n\0"):
+        raise ValueError(f"header {name}: its value has a line break or a zero in it")
+    return value
+
+
+def _retry_after(text: str) -> float | None:
     try:
-        return float(text) if text else None
+        return float(text)
     except ValueError:
         return None
