@@ -31,7 +31,7 @@ class LimitsMachine(RuleBasedStateMachine):
         for path in QUEUES:
             self.scenario.queue(path)
         self.number = 0
-        self.allowed: dict[str, int] = {}
+        self.ran: dict[str, set[str]] = {}
         self.confirmed = 0
 
     @rule(
@@ -176,10 +176,11 @@ class LimitsMachine(RuleBasedStateMachine):
         """A queue has more than its limit only by who ran before, or was found running."""
         state = self.scenario.core.state
         for queue in state.tree.queues.values():
-            before = self.allowed.get(queue.path, 0)
-            bound = sum(application.allocated > 0 for one in queue.walk() for application in one.applications.values())
-            assert queue.running_below <= max(queue.max_running, before, bound), queue.path
-            self.allowed[queue.path] = max(queue.running_below, bound)
+            below = [application for one in queue.walk() for application in one.applications.values()]
+            ran = self.ran.get(queue.path, set())
+            found = {application.id for application in below if application.allocated} - ran
+            assert queue.running_below <= max(queue.max_running, len(ran) + len(found)), queue.path
+            self.ran[queue.path] = {application.id for application in below if application.counted}
 
 
 TestLimits = LimitsMachine.TestCase

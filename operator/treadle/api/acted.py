@@ -4,7 +4,7 @@ One table, so that a capability that is built is one line here. Paths are those 
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from pydantic import BaseModel
 
@@ -38,6 +38,17 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.fair.defaultMinSharePreemptionTimeout",
             "spec.fair.defaultFairSharePreemptionTimeout",
             "spec.fair.defaultFairSharePreemptionThreshold",
+            "spec.capacity.legacyQueueMode",
+            "spec.capacity.resourceCalculator",
+            "spec.capacity.minimumUserLimitPercent",
+            "spec.capacity.userLimitFactor",
+            "spec.capacity.maximumApplications",
+            "spec.capacity.queueMaximumApplications",
+            "spec.capacity.maximumAMResourcePercent",
+            "spec.capacity.maxParallelApps",
+            "spec.capacity.userMaxParallelApps",
+            "spec.capacity.userMaxParallelAppsOf",
+            "spec.capacity.maximumApplicationPriority",
         }
     ),
     "Queue": frozenset(
@@ -60,28 +71,33 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.fair.fairSharePreemptionTimeout",
             "spec.fair.fairSharePreemptionThreshold",
             "spec.fair.allowPreemptionFrom",
+            "spec.capacity.guaranteed",
+            "spec.capacity.maximum",
+            "spec.capacity.userLimitFactor",
+            "spec.capacity.minimumUserLimitPercent",
+            "spec.capacity.userWeights",
+            "spec.capacity.maximumApplications",
+            "spec.capacity.maximumAMResourcePercent",
+            "spec.capacity.maximumAllocation",
+            "spec.capacity.priority",
+            "spec.capacity.defaultApplicationPriority",
+            "spec.capacity.orderingPolicy",
+            "spec.capacity.sizeBasedWeight",
+            "spec.capacity.allowZeroCapacitySum",
         }
     ),
     "Application": frozenset({"spec.queue", "spec.priority", "spec.user"}),
     "Reservation": frozenset(),
 }
-# Values that are not acted on, of fields that otherwise are.
-NOT_YET: Final[dict[str, dict[str, frozenset[str]]]] = {"Scheduler": {"spec.discipline": frozenset({"Capacity"})}}
 
 
 def not_acted_on(model: Object) -> list[str]:
     """The fields that are set in an object but not acted on, by path and in the order of the schema."""
-    acted, not_yet = ACTED_ON[model.kind], NOT_YET.get(model.kind, {})
-    found = []
-    for path, value in _set_fields(model.spec, "spec"):
-        if path not in acted:
-            found.append(path)
-        elif isinstance(value, str) and value in not_yet.get(path, ()):
-            found.append(f"{path}: {value}")
-    return found
+    acted = ACTED_ON[model.kind]
+    return [path for path in _set_fields(model.spec, "spec") if path not in acted]
 
 
-def _set_fields(model: BaseModel, prefix: str) -> Iterator[tuple[str, Any]]:
+def _set_fields(model: BaseModel, prefix: str) -> Iterator[str]:
     for name, field in type(model).model_fields.items():
         value = getattr(model, name)
         if name not in model.model_fields_set or value is None:
@@ -90,4 +106,4 @@ def _set_fields(model: BaseModel, prefix: str) -> Iterator[tuple[str, Any]]:
         if isinstance(value, BaseModel):
             yield from _set_fields(value, path)
         elif value not in ({}, []):
-            yield path, value
+            yield path

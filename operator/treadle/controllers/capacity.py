@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from treadle.api.quantities import seconds
@@ -16,6 +17,7 @@ from treadle.core.capacity.settings import (
     Kind,
     PartitionShare,
     Portion,
+    live,
 )
 from treadle.core.errors import InvalidSpec
 from treadle.core.resources import amount
@@ -82,11 +84,11 @@ def capacity(where: str, text: str | None) -> Capacity:
 
 
 def settings(block: SchedulerCapacity | None, nodes: SchedulerNodes) -> CapacitySettings:
-    """Translate the settings of a scheduler; times are in seconds. One byte and one milli-cpu are the least that is counted."""
+    """Translate the settings of a scheduler; times are in seconds."""
     block = block or SchedulerCapacity()
     said: dict[str, Any] = {
         "legacy": block.legacy_queue_mode,
-        "all_types": block.resource_calculator != "memory",
+        "all_types": False if block.resource_calculator == "memory" else None,
         "user_limit": block.minimum_user_limit_percent,
         "user_limit_factor": _number(block.user_limit_factor),
         "max_applications": block.maximum_applications,
@@ -99,8 +101,7 @@ def settings(block: SchedulerCapacity | None, nodes: SchedulerNodes) -> Capacity
         "partitions": {partition.name: partition.exclusive for partition in nodes.partitions or ()},
         "preemption": _preemption(block.preemption or Preemption()),
     }
-    given = {name: value for name, value in said.items() if value is not None}
-    return CapacitySettings(precise=True, least={"memory": 1, "cpu": 1}, **given)
+    return replace(live(), **{name: value for name, value in said.items() if value is not None})
 
 
 def _preemption(block: Preemption) -> CapacityPreemption:
@@ -108,15 +109,13 @@ def _preemption(block: Preemption) -> CapacityPreemption:
     said: dict[str, Any] = {
         "enabled": block.enabled,
         "observe_only": block.observe_only,
-        "interval": 3.0 if block.monitoring_interval is None else seconds(block.monitoring_interval),
-        "wait_before_kill": 15.0 if block.max_wait_before_kill is None else seconds(block.max_wait_before_kill),
+        "interval": _seconds(block.monitoring_interval),
+        "wait_before_kill": _seconds(block.max_wait_before_kill),
         "per_round": _number(block.total_preemption_per_round),
         "ignored_over_capacity": _number(block.max_ignored_over_capacity),
         "natural_termination": _number(block.natural_termination_factor),
         "delete_blocked": block.delete_blocked_victims,
         "hold_timeout": _seconds(block.hold_timeout),
-        "balance_wait": 300.0,
-        "by_priority_delay": 60.0,
     }
     if intra is not None:
         said["intra_queue"] = intra.enabled
@@ -125,13 +124,11 @@ def _preemption(block: Preemption) -> CapacityPreemption:
         said["intra_by_priority"] = intra.preemption_order_policy == "priority_first"
     if priority is not None:
         said["by_priority"] = priority.enabled
-        if priority.reserved_container_delay is not None:
-            said["by_priority_delay"] = seconds(priority.reserved_container_delay)
+        said["by_priority_delay"] = _seconds(priority.reserved_container_delay)
     if balance is not None:
         said["balance"] = balance.enabled
-        if balance.max_wait_before_kill is not None:
-            said["balance_wait"] = seconds(balance.max_wait_before_kill)
-    return CapacityPreemption(**{name: value for name, value in said.items() if value is not None})
+        said["balance_wait"] = _seconds(balance.max_wait_before_kill)
+    return replace(live().preemption, **{name: value for name, value in said.items() if value is not None})
 
 
 def _number(text: str | None) -> float | None:

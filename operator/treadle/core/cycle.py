@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from treadle.core import masters, nearness
 from treadle.core.capacity.live.gates import end_turn, hold_back_user, wake_users
+from treadle.core.capacity.live.lending import can_lend, lend, may_be_lent
 from treadle.core.effects import Bind, Effect, new_bind
 from treadle.core.gates import AT_ZERO, OVER_LARGEST, barred, oversized
 from treadle.core.lifecycle import assume
@@ -46,8 +47,10 @@ def wake(state: State) -> None:
         nearness.wake(state)
     score = state.score
     for shape in state.shapes.parked():
-        if pick(state.nodes, shape, score) >= 0:
-            for ask in list(shape.parked):
+        lent = state.books is not None and can_lend(state, shape)
+        fits = pick(state.nodes, shape, score) >= 0
+        for ask in list(shape.parked) if lent or fits else ():
+            if lent or (ask.wait is not None and ask.wait.reason != AT_MAXIMUM):
                 unpark(ask)
     for queue in state.left:
         rekey(queue)
@@ -69,7 +72,16 @@ def cycle(state: State, budget: int) -> list[Effect]:
     """Decide up to ``budget`` placements in the order that the policies give."""
     wake(state)
     effects: list[Effect] = []
-    root, nodes, score = state.tree.root, state.nodes, state.score
+    for root in (*state.tree.roots.values(), state.tree.root):
+        if root.active:
+            _serve(state, root, budget - len(effects), effects)
+    state.decided(len(effects))
+    return effects
+
+
+def _serve(state: State, root: Queue, budget: int, effects: list[Effect]) -> None:
+    """Decide placements in one partition, in the order of its part of the tree."""
+    nodes, score = state.nodes, state.score
     while budget > 0 and root.active:
         holder: Queue = root
         while True:
@@ -92,12 +104,13 @@ def cycle(state: State, budget: int) -> list[Effect]:
             hold_back_user(state, ask)
             continue
         if application.limiting and (full := exceeded(application.limiting, ask.shape.demand)) is not None:
-            never = barred(application.limiting, ask.shape.demand)
-            queue = full[0] if never is None else never[0]
-            queue.blocked[ask] = None
-            park(state, ask, Wait(AT_MAXIMUM if never is None else AT_ZERO, queue.path, ""))
-            if account is not None and never is None:
-                end_turn(queue, ask)
+            lent = None if account is None else lend(state, ask)
+            if lent is None:
+                _at_maximum(state, ask, full[0])
+                continue
+            _place_lent(state, ask, lent, effects)
+            budget -= 1
+            _advance(application, holder)
             continue
         if ask.plain:
             row = pick(nodes, ask.shape, score)
@@ -107,14 +120,36 @@ def cycle(state: State, budget: int) -> list[Effect]:
                 park(state, ask, wait)
                 continue
         if row < 0:
-            ask.shape.parked[ask] = None
-            park(state, ask, Wait(NO_NODE, "", ""))
-            continue
-        effects.append(bind(state, assume(state, ask, row)))
+            lent = None if account is None else lend(state, ask)
+            if lent is None:
+                ask.shape.parked[ask] = None
+                park(state, ask, Wait(NO_NODE, "", ""))
+                continue
+            _place_lent(state, ask, lent, effects)
+        else:
+            effects.append(bind(state, assume(state, ask, row)))
         budget -= 1
         _advance(application, holder)
-    state.decided(len(effects))
-    return effects
+
+
+def _at_maximum(state: State, ask: Ask, full: Queue) -> None:
+    """Park an ask that would put a queue over its maximum."""
+    never = barred(ask.application.limiting, ask.shape.demand)
+    queue = full if never is None else never[0]
+    queue.blocked[ask] = None
+    park(state, ask, Wait(AT_MAXIMUM if never is None else AT_ZERO, queue.path, ""))
+    if ask.application.account is None or never is not None:
+        return
+    if may_be_lent(state, ask.shape):
+        ask.shape.parked[ask] = None
+    else:
+        end_turn(queue, ask)
+
+
+def _place_lent(state: State, ask: Ask, lent: tuple[int, Application], effects: list[Effect]) -> None:
+    row, part = lent
+    effects.append(bind(state, assume(state, ask, row, part)))
+    state.dirty[part] = None
 
 
 def _particular(state: State, ask: Ask) -> nearness.Choice:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from treadle.core.capacity.live.books import Books
 from treadle.core.capacity.live.definitions import check
 from treadle.core.errors import InvalidSpec
+from treadle.core.lifecycle import regroup
 from treadle.core.model import CAPACITY, FAIR
+from treadle.core.tree.parts import leave as leave_part
 
 if TYPE_CHECKING:
     from treadle.core.state import State
@@ -23,9 +25,19 @@ def settle(state: State) -> None:
     tree, settings = state.tree, state.scheduler.capacity
     state.discipline_problem = ""
     if state.scheduler.discipline == FAIR:
+        if state.discipline == FAIR:
+            return
         state.discipline, state.books, tree.check = FAIR, None, None
         for application in state.applications.values():
-            leave(application)
+            for part in application.everywhere():
+                leave(part)
+            regroup(state, application)
+            for part in application.parts.values():
+                leave_part(state, part)
+            application.parts.clear()
+        for queue in tree.queues.values():
+            queue.parts.clear()
+        tree.roots.clear()
         return
     if state.discipline != CAPACITY:
         try:
@@ -48,3 +60,4 @@ def settled(state: State) -> None:
     """Make the books for a tree that has just been settled."""
     if state.discipline == CAPACITY:
         state.books = Books(state)
+        state.books.follow(state)

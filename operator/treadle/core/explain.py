@@ -179,7 +179,10 @@ def at_zero(state: State, ask: Ask) -> str:
         return "the maximum has been raised; the pod is next looked at with the next pass"
     name = state.types.names[found[1]]
     wanted = format_amount(name, dict(ask.shape.demand)[found[1]])
-    return f"{name}: {wanted} is asked for, and queue {found[0].path} may have none of it (maxResources is 0)"
+    queue = found[0]
+    why = "maxResources is 0" if state.books is None else "its maximum is 0"
+    where = f" of partition {queue.partition}" if queue.partition else ""
+    return f"{name}: {wanted} is asked for, and queue {queue.path} may have none of it{where} ({why})"
 
 
 _LIMITS = {

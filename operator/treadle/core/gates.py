@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 TOO_MANY = "TooManyApplications"
 OVER_LARGEST = "OverMaxAllocation"
 AT_ZERO = "ZeroMaximum"
+PARTITION_DENIED = "PartitionDenied"
 
 
 def refusal(record: PodRecord) -> Wait | None:
@@ -56,16 +57,20 @@ def barred(chain: tuple[Queue, ...], demand: Demand) -> tuple[Queue, int] | None
 
 def block(application: Application, record: PodRecord) -> Wait | None:
     """Return what keeps a pod of an application back before there is any question of room, or None."""
-    found = refusal(record) or application.wait
+    found = refusal(record) or application.whole.wait
     if found is not None:
         return found
     queue = application.queue
     if queue is None:
         return None
-    if not application.busy:
+    if not application.whole.busy:
         return Wait(TOO_MANY, queue.path, "")
     if queue.largest is not None and oversized(queue, record.shape.demand) is not None:
         return Wait(OVER_LARGEST, queue.path, "")
+    account = application.account
+    if account is not None and not account.leaf.may_use(application.partition):
+        words = f"queue {queue.path} may not use partition {application.partition} (accessiblePartitions)"
+        return Wait(PARTITION_DENIED, queue.path, words)
     return None
 
 

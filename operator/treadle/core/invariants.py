@@ -43,10 +43,10 @@ def _nodes(state: State) -> list[str]:
 
 def _applications(state: State) -> list[str]:
     problems = []
-    for application in state.applications.values():
+    for application in (part for whole in state.applications.values() for part in whole.everywhere()):
         used = [0] * len(state.types)
-        for record in application.pods.values():
-            if record.state in {PodState.ASSUMED, PodState.BOUND}:
+        for record in application.whole.pods.values():
+            if record.state in {PodState.ASSUMED, PodState.BOUND} and record.part is application:
                 for position, value in record.shape.demand:
                     used[position] += value
         if used != application.usage:
@@ -66,14 +66,35 @@ def _applications(state: State) -> list[str]:
 
 def _tree(state: State) -> list[str]:
     problems = []
-    for queue in state.tree.queues.values():
+    for queue in state.tree.everywhere():
         children = queue.members()
         total = [sum(values) for values in zip(*(child.usage for child in children), strict=True)] or [0] * len(state.types)
         if total != queue.usage:
             problems.append(f"queue {queue.path}: usage {queue.usage}, its children sum to {total}")
         problems += _order(queue)
+        problems += _users(queue)
         if queue.dynamic and not children and queue not in state.tree.idle:
             problems.append(f"queue {queue.path} was made by a rule, is empty, and nothing will remove it")
+    return problems
+
+
+def _users(queue: Queue) -> list[str]:
+    """The users of a leaf hold together what the leaf does, and each what the user's applications do."""
+    if queue.children or not queue.applications or next(iter(queue.applications.values())).account is None:
+        return []
+    held: dict[str, list[int]] = {}
+    for application in queue.applications.values():
+        one = held.setdefault(application.user, [0] * len(queue.usage))
+        for position, value in enumerate(application.usage):
+            one[position] += value
+    problems = []
+    for application in queue.applications.values():
+        account = application.account
+        if account is None or account.user.name != application.user or account.used != held[application.user]:
+            counted = None if account is None else (account.user.name, account.used)
+            problems.append(f"queue {queue.path}: user {application.user} holds {held[application.user]}, {counted} counted")
+        elif account.asking != (application.whole.busy and bool(application.asks)):
+            problems.append(f"application {application.id}: whether its user is active is out of date")
     return problems
 
 
@@ -115,11 +136,11 @@ def _held_back(state: State, application: Application) -> list[str]:
 
 def _masters(state: State) -> list[str]:
     problems = []
-    for queue in state.tree.queues.values():
+    for queue in state.tree.everywhere():
         held = [0] * len(state.types)
         for application in queue.applications.values():
-            for record in application.pods.values():
-                if record.master:
+            for record in application.whole.pods.values():
+                if record.master and record.part is application:
                     for position, value in record.shape.demand:
                         held[position] += value
         if held != queue.master_usage:

@@ -16,6 +16,7 @@ from treadle.core.tree import admission
 from treadle.core.tree.application import Application, Ask, Wait
 from treadle.core.tree.assign import asked_for, assign, in_force
 from treadle.core.tree.moves import MoveRefused, check_move
+from treadle.core.tree.parts import enter, leave, part_of, partition_of, payer, used_everywhere, wanted_partition
 
 if TYPE_CHECKING:
     from treadle.core.resources import Demand
@@ -113,7 +114,8 @@ def _contribute(state: State, record: PodRecord) -> None:
         if spec.scheduler in state.scheduler.names:
             _join(state, record)
             assert record.application is not None
-            charge(state, record.application, record.shape.demand)
+            record.part = part_of(state, record.application, partition_of(state, row))
+            charge(state, record.part, record.shape.demand)
             record.application.allocated += 1
             if spec.role == "master":
                 _count_master(record, 1)
@@ -143,10 +145,11 @@ def withdraw(state: State, record: PodRecord, *, stays: bool = False) -> None:
         else:
             state.bound -= 1
         if application is not None:
-            discharge(state, application, record.shape.demand)
+            discharge(state, payer(record), record.shape.demand)
             application.allocated -= 1
             if record.master:
                 _release_master(state, record)
+            record.part = None
         else:
             _count_foreign(state, record.shape.demand, -1)
     elif record.state in {PodState.WAITING, PodState.DELAYED}:
@@ -163,8 +166,14 @@ def withdraw(state: State, record: PodRecord, *, stays: bool = False) -> None:
 
 def enqueue(state: State, record: PodRecord) -> None:
     """Let a pod wait in the ask of its kind; the ask competes if nothing is known to block it."""
-    application, spec = record.application, record.spec
-    assert application is not None
+    assert record.application is not None
+    spec, partition = record.spec, wanted_partition(state, record.application, record.spec)
+    application = record.application
+    if partition is not None:
+        application = part_of(state, application, partition)
+        record.shape = state.shapes.within(record.shape, (state.scheduler.partition_label, partition))
+    elif record.shape.asked.partition is not None:
+        record.shape = state.shapes.within(record.shape, None)
     key = (record.shape.id, spec.priority, spec.role == "master")
     ask = application.asks.get(key)
     if ask is None:
@@ -205,8 +214,8 @@ def _close(ask: Ask) -> None:
         ask.application.account.note()
 
 
-def assume(state: State, ask: Ask, row: int) -> PodRecord:
-    """Count the first pod of an ask on a node, ahead of the API's answer.
+def assume(state: State, ask: Ask, row: int, part: Application | None = None) -> PodRecord:
+    """Count the first pod of an ask on a node, ahead of the API's answer; ``part`` is where it counts if that is not where it was asked.
 
     The caller re-keys the order and reports the number of decisions by ``State.decided``. This is the hottest function of all: it writes what ``Nodes.take`` would in place, without the calls.
     """
@@ -220,17 +229,19 @@ def assume(state: State, ask: Ask, row: int) -> PodRecord:
     nodes.stale.add(row)
     if shape.ports:
         nodes.ports[row] += shape.ports
+    counted = application if part is None else part
     if len(demand) == 3:  # memory, cpu and the pod slot: nearly every pod
         (one, first), (two, second), (three, third) = demand
-        for usage in application.ledgers:
+        for usage in counted.ledgers:
             usage[one] += first
             usage[two] += second
             usage[three] += third
     else:
-        for usage in application.ledgers:
+        for usage in counted.ledgers:
             for position, value in demand:
                 usage[position] += value
-    application.allocated += 1
+    application.whole.allocated += 1
+    record.part = counted
     record.since = state.now
     if ask.master:
         _count_master(record, 1)
@@ -258,15 +269,16 @@ def forget(state: State, record: PodRecord) -> None:
     record.state = PodState.IDLE
     record.ask = None
     state.assumed -= 1
-    discharge(state, application, record.shape.demand)
+    discharge(state, payer(record), record.shape.demand)
     application.allocated -= 1
     if record.master:
         _release_master(state, record)
+    record.part = None
 
 
 def _count_master(record: PodRecord, sign: int) -> None:
     """Count a placed pod among what the masters of its leaf hold, or take it out."""
-    application = record.application
+    application = payer(record)
     record.master = sign > 0
     if application is not None and application.queue is not None:
         ledgers = [application.queue.master_usage]
@@ -278,8 +290,8 @@ def _count_master(record: PodRecord, sign: int) -> None:
 
 
 def _release_master(state: State, record: PodRecord) -> None:
+    application = payer(record)
     _count_master(record, -1)
-    application = record.application
     if application is not None and application.queue is not None and application.queue.masters_blocked:
         state.masters_relieved[application.queue] = None
 
@@ -346,11 +358,15 @@ def identify(state: State, application: Application) -> None:
     if application.queue is None:
         application.user = user
     else:
-        if state.books is not None:
-            state.books.leave(application)
+        books = state.books
+        if books is not None:
+            for part in application.everywhere():
+                books.leave(part)
         admission.rename(state, application, user)
-        if state.books is not None:
-            state.books.arrive(application)
+        for part in application.everywhere():
+            part.user = user
+            if books is not None:
+                books.arrive(part)
     if groups:
         state.groups[application.id] = groups
     else:
@@ -378,7 +394,7 @@ def house(state: State, application: Application, namespace: str) -> None:
     state.refused.pop(application, None)
     queue = None if isinstance(place, Wait) else place
     wait = place if isinstance(place, Wait) else None
-    for ask in application.asks.values():
+    for ask in application.every_ask():
         deactivate(ask)
         forget_blockers(ask)
         ask.wait = None
@@ -388,8 +404,32 @@ def house(state: State, application: Application, namespace: str) -> None:
         state.homeless.pop(application, None)
     else:
         state.homeless[application] = None
-    for ask in application.asks.values():
+    for ask in application.every_ask():
         compete(state, ask)
+    regroup(state, application)
+
+
+def regroup(state: State, application: Application) -> None:
+    """Let every pod of an application be asked for, and counted, in the partition where it belongs now."""
+    label = state.scheduler.partition_label
+    for record in application.pods.values():
+        if record.part is not None:
+            before, after = record.part, part_of(state, application, partition_of(state, record.node))
+            if before is not after:
+                master = record.master
+                if master:
+                    _release_master(state, record)
+                discharge(state, before, record.shape.demand)
+                record.part = after
+                charge(state, after, record.shape.demand)
+                if master:
+                    _count_master(record, 1)
+        elif record.ask is not None:
+            wanted = wanted_partition(state, application, record.spec)
+            if record.shape.asked.partition != (None if wanted is None else (label, wanted)):
+                _leave_ask(record)
+                state.waiting -= 1
+                enqueue(state, record)
 
 
 def _refuses_move(state: State, application: Application, place: Queue | Wait, namespace: str) -> str:
@@ -406,7 +446,7 @@ def _refuses_move(state: State, application: Application, place: Queue | Wait, n
     if state.tree.rules is None and wanted and wanted != place.path:
         return f"queue: {application.id} cannot move to {wanted}: it does not exist"
     try:
-        check_move(current.path, place, application.usage, application.id)
+        check_move(current.path, place, used_everywhere(application), application.id)
     except MoveRefused as error:
         return str(error)
     return ""
@@ -417,6 +457,8 @@ def _move(state: State, application: Application, queue: Queue | None) -> None:
     masters = [record for record in application.pods.values() if record.master]
     for record in masters:
         _release_master(state, record)
+    for part in application.parts.values():
+        leave(state, part)
     if state.books is not None:
         state.books.leave(application)
     for holder in application.chain:
@@ -440,6 +482,8 @@ def _move(state: State, application: Application, queue: Queue | None) -> None:
         if state.books is not None:
             state.books.arrive(application)
         admission.arrive(state, application, runs=ran and application.allocated > 0)
+        for part in application.parts.values():
+            enter(state, part)
         state.tell(application.id, "in queue", queue.path)
     else:
         application.queue, application.chain = None, ()
@@ -461,4 +505,5 @@ def _drop_if_empty(state: State, application: Application) -> None:
         state.refused.pop(application, None)
         state.groups.pop(application.id, None)
         state.placed.pop(application.id, None)
-        state.dirty.pop(application, None)
+        for part in application.everywhere():
+            state.dirty.pop(part, None)

@@ -5,7 +5,7 @@ Adapters translate API objects to these; the core never sees JSON. Amounts are i
 
 from dataclasses import dataclass, field
 
-from treadle.core.capacity.settings import CapacityQueueSpec, CapacitySettings
+from treadle.core.capacity.settings import CapacityQueueSpec, CapacitySettings, live
 from treadle.core.resources import amount
 
 DEFAULT_QUEUE = "root.default"
@@ -83,6 +83,8 @@ class Constraints:
     host_ports: tuple[HostPort, ...] = ()
     unsupported: tuple[str, ...] = ()
     wish: Wish | None = None
+    partition: tuple[str, str] | None = None
+    """The label of nodes that names partitions, and the partition that is asked for; None where partitions do not matter."""
 
 
 NO_CONSTRAINTS = Constraints()
@@ -120,6 +122,8 @@ class PodSpec:
     role: str = ""
     user: str = ""
     groups: tuple[str, ...] = ()
+    partition: str = ""
+    """The partition of nodes that the pod asks for, empty if it did not say."""
     held_in: str = ""
     """The queue that the pod was bound in, as written with its bind."""
     created: float = 0.0
@@ -252,6 +256,7 @@ class ApplicationSpec:
     priority: int = 0
     user: str = ""
     groups: tuple[str, ...] = ()
+    partition: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +268,7 @@ class SchedulerSpec:
     scoring: str = "Pack"
     discipline: str = FAIR
     fair: FairSettings = field(default_factory=FairSettings)
-    capacity: CapacitySettings = field(default_factory=lambda: CapacitySettings(precise=True))
+    capacity: CapacitySettings = field(default_factory=live)
     partition_label: str = "treadle.dev/partition"
     rules: tuple[PlacementRule, ...] | None = None
     """None: what Treadle does without rules, see ``QueueTree.place``."""

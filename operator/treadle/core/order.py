@@ -129,7 +129,7 @@ def rekey(child: Application | Queue) -> None:
 
 def rekey_all(state: State) -> None:
     """Give every competitor a new key after the cluster, weights or policies changed."""
-    for queue in state.tree.queues.values():
+    for queue in state.tree.everywhere():
         _rebuild(queue)
 
 

@@ -30,7 +30,7 @@ class PodState(Enum):
 class PodRecord:
     """A pod as last seen, and what is counted for it: ``shape`` at ``node`` (a row of the node columns, -1 for none).
 
-    ``master``: it is counted among the masters of its queue. ``since`` is when it was last assumed.
+    ``part`` is what of the application it is counted in while it is placed, by the partition of its node. ``master``: it is counted among the masters of its queue. ``since`` is when it was last assumed.
     """
 
     __slots__ = (
@@ -40,6 +40,7 @@ class PodRecord:
         "failures",
         "master",
         "node",
+        "part",
         "reported_at",
         "reported_message",
         "reported_reason",
@@ -54,6 +55,7 @@ class PodRecord:
         self.shape = shape
         self.state = PodState.IDLE
         self.application: Application | None = None
+        self.part: Application | None = None
         self.ask: Ask | None = None
         self.node = -1
         self.cause = 0

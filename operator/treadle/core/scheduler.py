@@ -31,6 +31,7 @@ from treadle.core.preemption import holds, reserve, rounds
 from treadle.core.reports import due
 from treadle.core.state import Settings, State
 from treadle.core.tree.admission import decide
+from treadle.core.tree.parts import partition_of
 from treadle.core.tree.tree import IDLE
 from treadle.core.update import apply_limits, follow_cluster, follow_demand, next_pass, refresh_shares
 
@@ -81,6 +82,8 @@ class Core:
                 if state.nodes.see(node):
                     state.widen()
                     state.cluster_changed = True
+                    if state.books is not None:
+                        self._regroup_on(state.nodes.row[node.name])
             case NodeGone(name):
                 state.cluster_changed |= state.nodes.gone(name)
             case QueueSeen(queue):
@@ -106,6 +109,7 @@ class Core:
                     before.capacity,
                     before.discipline,
                 )
+                state.tree.unsettled |= scheduler.partition_label != before.partition_label
                 state.scheduler = scheduler
                 if scheduler.names != names:
                     self._names_changed()
@@ -191,6 +195,17 @@ class Core:
             discipline.settled(state)
             apply_limits(state)
             self._house(list(state.applications.values()))
+        if state.books is not None:
+            for application in state.applications.values():
+                lifecycle.regroup(state, application)
+
+    def _regroup_on(self, row: int) -> None:
+        """Count what is on a node in the partition that the node is in now."""
+        state = self.state
+        partition = partition_of(state, row)
+        for record in state.pods.values():
+            if record.node == row and record.part is not None and record.part.partition != partition:
+                lifecycle.regroup(state, record.part.whole)
 
     def _is_assumed(self, uid: str) -> bool:
         record = self.state.pods.get(uid)
@@ -214,12 +229,15 @@ class Core:
             return
         application.explicit = explicit
         application.requested = queue
-        application.priority = priority
+        for part in application.everywhere():
+            part.priority = priority
         lifecycle.identify(self.state, application)
-        self.state.dirty[application] = None
+        for part in application.everywhere():
+            self.state.dirty[part] = None
         if self.state.tree.unsettled:
             self._settle()
         self._house([application])
+        lifecycle.regroup(self.state, application)
 
     def _names_changed(self) -> None:
         """Look at every known pod again: it may be ours now, or no longer."""

@@ -170,7 +170,7 @@ class State:
             return
         self.nodes.widen()
         extend(self.cluster.total, width)
-        for queue in self.tree.queues.values():
+        for queue in self.tree.everywhere():
             for vector in (queue.usage, queue.demand, queue.pending, queue.fair_share, queue.steady_share, queue.instant_share):
                 extend(vector, width)
             extend(queue.master_usage, width)
@@ -181,7 +181,7 @@ class State:
                 extend(queue.minimum, width)
         if self.books is not None:
             self.books.widen(width)
-        for application in self.applications.values():
+        for application in (one for whole in self.applications.values() for one in whole.everywhere()):
             for vector in (application.usage, application.demand, application.fair_share, application.instant_share):
                 extend(vector, width)
         self.cluster_changed = True

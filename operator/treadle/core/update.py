@@ -44,7 +44,7 @@ def apply_limits(state: State) -> None:
         if state.books.context.width != len(state.types):
             state.books = Books(state)
         state.books.follow(state)
-    for queue in state.tree.root.walk():
+    for queue in state.tree.everywhere():
         if queue.blocked:
             state.relieved[queue] = None
         if state.books is not None:
@@ -56,7 +56,7 @@ def apply_limits(state: State) -> None:
     state.masters_relieved.update(state.masters_waiting)
     state.relimited = True
     state.passed_at = float("-inf")
-    for application in state.applications.values():
+    for application in (one for whole in state.applications.values() for one in whole.everywhere()):
         application.limiting = tuple(queue for queue in application.chain if queue.limited)
     if not _sized(state):
         weigh(state, state.applications.values())
@@ -67,7 +67,7 @@ def apply_limits(state: State) -> None:
     for application in state.applications.values():
         leaf = application.queue
         if leaf is not None and leaf.largest is not None:
-            for ask in application.asks.values():
+            for ask in application.every_ask():
                 too_large = oversized(leaf, ask.shape.demand) is not None
                 if too_large and (ask.wait is None or ask.wait.reason != OVER_LARGEST):
                     compete(state, ask)

@@ -87,7 +87,7 @@ def tree_of(core: Core, waiting: int = 50) -> dict[str, Any]:
             "applications": {"running": running, "pending": len(below) - running},
             "running_pods": sum(application.allocated for application in below),
             "waiting_pods": sum(application.pending for application in below),
-            "weight": queue.weight,
+            "weight": queue.spec.weight,
             "policy": queue.policy.name,
             "state": queue.state,
             "leaf": queue.leaf,

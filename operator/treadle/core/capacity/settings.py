@@ -198,3 +198,11 @@ class CapacitySettings:
     removal_interval: float = 300000
     management_interval: float = 1500
     preemption: CapacityPreemption = field(default_factory=CapacityPreemption)
+
+
+def live() -> CapacitySettings:
+    """Return the defaults of a live cluster: every resource counts, times are in seconds, and the least amounts are one byte and one milli-cpu."""
+    preemption = CapacityPreemption(interval=3.0, wait_before_kill=15.0, balance_wait=300.0, by_priority_delay=60.0)
+    return CapacitySettings(
+        precise=True, all_types=True, least={"memory": 1, "cpu": 1}, max_priority=UNLIMITED, preemption=preemption
+    )

@@ -17,15 +17,16 @@ if TYPE_CHECKING:
 class Shape:
     """An interned pair of demand and constraints. ``parked`` are the asks that no node can take at present.
 
-    ``near`` are the nodes that such pods would like, None for those that do not care; the constraints are then only what is hard.
+    ``asked`` are the constraints as they came. ``near`` are the nodes that such pods would like, None for those that do not care; the constraints are then only what is hard.
     """
 
-    __slots__ = ("candidates", "constraints", "cpu", "demand", "id", "memory", "named", "near", "parked", "ports")
+    __slots__ = ("asked", "candidates", "constraints", "cpu", "demand", "id", "memory", "named", "near", "parked", "ports")
 
     def __init__(self, identity: int, named: tuple[tuple[str, int], ...], demand: Demand, constraints: Constraints) -> None:
         self.id = identity
         self.named = named
         self.demand = demand
+        self.asked = constraints
         wish = constraints.wish
         self.near = Near(wish) if wish is not None else None
         self.constraints = replace(constraints, wish=None) if wish is not None and wish.relax else constraints
@@ -44,6 +45,15 @@ class Shapes:
         self._types = types
         self._known: dict[tuple[tuple[tuple[str, int], ...], Constraints], Shape] = {}
         self._next = 0
+        self._within: dict[tuple[int, tuple[str, str] | None], Shape] = {}
+
+    def within(self, shape: Shape, partition: tuple[str, str] | None) -> Shape:
+        """Return what a shape is for nodes of one partition (a node label and its value); None: wherever they are."""
+        found = self._within.get((shape.id, partition))
+        if found is None:
+            found = self.of(shape.named, replace(shape.asked, partition=partition))
+            self._within[shape.id, partition] = found
+        return found
 
     def of(self, named: tuple[tuple[str, int], ...], constraints: Constraints) -> Shape:
         """Return the one shape for a demand (named amounts) and constraints."""
@@ -57,6 +67,7 @@ class Shapes:
     def prune(self, used: set[int]) -> None:
         """Forget the shapes whose ids are not in ``used``."""
         self._known = {key: shape for key, shape in self._known.items() if shape.id in used}
+        self._within.clear()
 
     def __len__(self) -> int:
         return len(self._known)

@@ -105,7 +105,7 @@ def decide(state: State) -> None:
             queue.unadmitted.append(application)
             state.running.wait(application)
             _note(application)
-            for ask in list(application.asks.values()):
+            for ask in application.every_ask():
                 compete(state, ask)
     newcomers.clear()
 
@@ -117,14 +117,15 @@ def _admit(state: State, application: Application) -> None:
         _wait_no_longer(state, application)
     _count(state, application)
     _note(application)
-    for ask in list(application.asks.values()):
+    for ask in application.every_ask():
         if ask.wait is not None and ask.wait.reason == TOO_MANY:
             compete(state, ask)
 
 
 def _note(application: Application) -> None:
-    if application.account is not None:
-        application.account.note()
+    for part in application.everywhere():
+        if part.account is not None:
+            part.account.note()
 
 
 def _count(state: State, application: Application) -> None:

@@ -70,6 +70,8 @@ class Application:
     ``queue`` is None while it has no queue to be in; ``wait`` then says why. ``chain`` is the queues from the leaf to the root.
     ``busy``: it may run; ``counted``: it runs, by the limits on running applications, which is decided at the beginning of a pass. ``ledgers`` are the usage vectors of the application and its chain: what a placement is added to,
     ``limiting`` those of the chain that have a maximum. ``account`` is that of its user in its leaf, under the capacity discipline.
+    ``parts`` are what the application is in partitions of nodes other than the default one (see ``tree.parts``), ``whole`` is what it is a part of;
+    the whole has the pods, the number of those that are placed, and the decision whether it may run.
     """
 
     __slots__ = (
@@ -93,6 +95,8 @@ class Application:
         "minimum",
         "name",
         "order",
+        "partition",
+        "parts",
         "pods",
         "priority",
         "queue",
@@ -103,6 +107,7 @@ class Application:
         "wait",
         "wanted",
         "weight",
+        "whole",
     )
 
     full_for: Ask | None = None
@@ -132,6 +137,9 @@ class Application:
         self.locality: Locality | None = None
         self.allocated = 0
         self.account: Account | None = None
+        self.partition = ""
+        self.parts: dict[str, Application] = {}
+        self.whole = self
         self.asks: dict[tuple[int, int, bool], Ask] = {}
         self.order: list[Ask] = []
         self.pods: dict[str, PodRecord] = {}
@@ -153,23 +161,31 @@ class Application:
         return order[0]
 
     def master_usage(self) -> Vector:
-        """Return what its placed masters hold."""
+        """Return what its placed masters hold in its partition."""
         total = [0] * len(self.usage)
-        for record in self.pods.values():
-            if record.master:
+        for record in self.whole.pods.values():
+            if record.master and record.part is self:
                 for position, value in record.shape.demand:
                     total[position] += value
         return total
 
+    def everywhere(self) -> list[Application]:
+        """Return the application and its parts in further partitions."""
+        return [self, *self.parts.values()]
+
+    def every_ask(self) -> list[Ask]:
+        """Return the asks of the application in all partitions."""
+        return [ask for part in self.everywhere() for ask in part.asks.values()]
+
     @property
     def pending(self) -> int:
-        """How many pods wait."""
-        return sum(len(ask.pods) for ask in self.asks.values())
+        """How many pods wait for nodes of the application's own partition, and of its parts' ones."""
+        return sum(len(ask.pods) for ask in self.every_ask())
 
     def pending_demand(self, width: int) -> Vector:
         """Return the sum of the demands of the waiting pods."""
         total = [0] * width
-        for ask in self.asks.values():
+        for ask in self.every_ask():
             for position, value in ask.shape.demand:
                 total[position] += value * len(ask.pods)
         return total

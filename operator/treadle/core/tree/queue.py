@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treadle.core.fair.amounts import f32
 from treadle.core.fair.policies import Cluster, Key, Policy, Ranker
 from treadle.core.model import QueueSpec
 from treadle.core.resources import UNBOUNDED, Vector
@@ -31,6 +32,7 @@ class Queue:
     ``master_usage`` is what the master pods of a leaf hold, ``masters_blocked`` the asks for masters that wait until that is less.
     ``users_blocked`` are a leaf's asks whose users have come to their limit. ``full_for`` is the ask that found the queue at its maximum, while
     nobody below may overtake it: the queue is out of its parent's order then. ``standing`` ranks it under the capacity discipline.
+    ``parts`` are what the queue is in partitions of nodes other than the default one (see ``tree.parts``), ``whole`` is what it is a part of.
     ``active`` counts such children, so that an idle or blocked subtree costs nothing.
     ``defined``: it takes new applications, which a queue that was deleted while in use does not. ``dynamic``: a placement rule made it,
     nobody defined it, and it goes when it has been idle for a while.
@@ -60,6 +62,8 @@ class Queue:
         "minimum",
         "name",
         "parent",
+        "partition",
+        "parts",
         "path",
         "pending",
         "policy",
@@ -76,6 +80,7 @@ class Queue:
         "users_blocked",
         "waiting_pods",
         "weight",
+        "whole",
         "zero",
     )
 
@@ -109,6 +114,9 @@ class Queue:
         self.users_blocked: dict[Ask, None] = {}
         self.full_for: Ask | None = None
         self.standing: Standing | None = None
+        self.partition = ""
+        self.parts: dict[str, Queue] = {}
+        self.whole = self
         self.defined = True
         self.dynamic = False
         self.start = 0.0
@@ -118,7 +126,7 @@ class Queue:
     def redefine(self, spec: QueueSpec, policy: Policy) -> None:
         """Take over an edited definition; limits are resolved against the cluster by ``limits.resolve``."""
         self.spec = spec
-        self.weight = spec.weight
+        self.weight = f32(spec.weight)
         self.policy = policy
         self.rank: Ranker = policy.ranker(Cluster.of([]))
 

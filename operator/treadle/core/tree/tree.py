@@ -62,6 +62,8 @@ class QueueTree:
         self.problems: dict[str, Problem] = {}
         self.root = Queue(QueueSpec(ROOT), None, policy_named("drf"), len(types))
         self.queues: dict[str, Queue] = {ROOT: self.root}
+        self.roots: dict[str, Queue] = {}
+        """What the root is in partitions other than the default one, by partition."""
         self.rules: Rules | None = None
         self.default_policy = "drf"
         self.idle: dict[Queue, float] = {}
@@ -109,10 +111,17 @@ class QueueTree:
         for queue in reversed(self.root.walk()):
             self._retire(queue, wanted)
         for queue in self.root.walk():
+            for part in queue.parts.values():
+                part.redefine(queue.spec, queue.policy)
+        for queue in self.root.walk():
             if queue.dynamic:
                 policy = policy_named(self._policy_below(queue.parent) or queue.policy.name)
                 queue.redefine(replace(queue.spec, policy=policy.name), policy)
         return True
+
+    def everywhere(self) -> list[Queue]:
+        """Return all queues in force and their parts in further partitions."""
+        return [one for queue in self.queues.values() for one in (queue, *queue.parts.values())]
 
     def wanted(self) -> dict[str, QueueSpec]:
         """Return the definitions by path, with those of the queues that exist without being defined."""
@@ -259,10 +268,15 @@ class QueueTree:
         gone: Queue | None = queue
         while gone is not None and gone.dynamic and not gone.applications and not gone.children:
             assert gone.parent is not None
-            del gone.parent.children[gone.path]
-            del self.queues[gone.path]
+            self._remove(gone)
             self.idle.pop(gone, None)
             gone = gone.parent
+
+    def _remove(self, queue: Queue) -> None:
+        for one in (queue, *queue.parts.values()):
+            if one.parent is not None:
+                del one.parent.children[queue.path]
+        del self.queues[queue.path]
 
     def _retire(self, queue: Queue, wanted: dict[str, QueueSpec]) -> None:
         """Remove a queue that is no longer defined, or let it drain while applications or children are left in it."""
@@ -280,8 +294,7 @@ class QueueTree:
                 f"{queue.path} was deleted while it has {held}; it takes no new applications and goes when they have left",
             )
         else:
-            del queue.parent.children[queue.path]
-            del self.queues[queue.path]
+            self._remove(queue)
             if queue.parent.dynamic and not queue.parent.children:
                 self.idle[queue.parent] = float("-inf")
 

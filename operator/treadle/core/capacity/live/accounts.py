@@ -35,15 +35,15 @@ class Account:
     def note(self) -> None:
         """Take note of whether the application asks for something: it makes its user one of the active ones."""
         application, users = self.application, self.leaf.users
-        asking = application.busy and bool(application.asks)
+        asking = application.whole.busy and bool(application.asks)
         if asking != self.asking:
             self.asking = asking
-            (users.wants if asking else users.satisfied)(self.user.name, application.id)
+            (users.wants if asking else users.satisfied)(self.user.name, f"{application.id} {self.partition}")
 
     def close(self) -> None:
         """Let the application leave; a user without applications is forgotten."""
         users = self.leaf.users
-        users.satisfied(self.user.name, self.application.id)
+        users.satisfied(self.user.name, f"{self.application.id} {self.partition}")
         self.user.active -= 1
         if not self.user.active:
             users.forget(self.user.name)

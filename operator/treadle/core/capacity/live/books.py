@@ -15,9 +15,12 @@ from treadle.core.capacity.live.ranks import Standing, applications_of, queues_b
 from treadle.core.capacity.settings import UNLIMITED
 from treadle.core.capacity.tree import CapacityTree
 from treadle.core.resources import UNBOUNDED, Vector, extend
+from treadle.core.tree.parts import partition_of
 from treadle.core.tree.running import NO_LIMIT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from treadle.core.capacity.queue import CapacityQueue
     from treadle.core.capacity.settings import CapacityQueueSpec
     from treadle.core.capacity.usage import Usage
@@ -27,19 +30,20 @@ if TYPE_CHECKING:
 
 
 class Books:
-    """The capacities of a tree in force. ``of`` is by the path of a queue, ``bounds`` by the path of a leaf."""
+    """The capacities of a tree in force. ``of`` is by the path of a queue, ``bounds`` by the path of a leaf and a partition."""
 
     def __init__(self, state: State) -> None:
         self.context = Context(state.types, state.scheduler.capacity)
         self.tree = CapacityTree(self._specs(state), self.context)
         self.of: dict[str, CapacityQueue] = self.tree.queues()
-        self.bounds: dict[str, Bounds] = {}
-        for path, queue in state.tree.queues.items():
-            self.of[path].usage.of(DEFAULT).used = queue.usage
-        for application in state.applications.values():
-            application.account = None
-        for application in state.applications.values():
-            self.arrive(application)
+        self.bounds: dict[tuple[str, str], Bounds] = {}
+        for queue in state.tree.everywhere():
+            self.of[queue.path].usage.of(queue.partition).used = queue.usage
+        everybody = [part for application in state.applications.values() for part in application.everywhere()]
+        for part in everybody:
+            part.account = None
+        for part in everybody:
+            self.arrive(part)
 
     @staticmethod
     def _specs(state: State) -> dict[str, CapacityQueueSpec]:
@@ -51,33 +55,46 @@ class Books:
         """Compute what everybody is due in the cluster of now, and give the live queues their limits and orders."""
         context = self.context
         context.total = list(state.cluster.total)
-        context.partitions = {DEFAULT: list(state.cluster.total)}
+        context.partitions = {name: [0] * context.width for name in context.settings.partitions} | totals(state)
         context.largest = list(context.most)
         self.tree.follow()
-        for queue in state.tree.root.walk():
+        for queue in state.tree.everywhere():
             self.apply(queue, self.of[queue.path], state)
 
+    def adopt(self, part: Queue, state: State) -> None:
+        """Give a queue's part in a partition, which was just made, its limits."""
+        books = self.of[part.path]
+        books.usage.of(part.partition).used = part.usage
+        self.apply(part, books, state)
+
     def apply(self, queue: Queue, books: CapacityQueue, state: State) -> None:
-        """Give one live queue its limits, its place among its siblings, and the order of what is below it."""
-        share, total, settings = books.share(DEFAULT), state.cluster.total, self.context.settings
+        """Give one live queue its limits, its place among its siblings, and the order of what is below it.
+
+        A maximum of the whole partition is none: who waits then waits for nodes.
+        """
+        partition, settings = queue.partition, self.context.settings
+        share, total = books.share(partition), self.context.of(partition)
         counted = self.context.calculator.deciding
         queue.minimum = list(share.minimum)
         root = queue.parent is None
-        queue.maximum = [most if at in counted and total[at] and not root else UNBOUNDED for at, most in enumerate(share.maximum)]
+        queue.maximum = [
+            most if at in counted and most < total[at] and not root else UNBOUNDED for at, most in enumerate(share.maximum)
+        ]
         extend(queue.maximum, len(state.types), UNBOUNDED)
         queue.limited = any(value < UNBOUNDED for value in queue.maximum)
         queue.zero = tuple(at for at, value in enumerate(queue.maximum) if not value)
         queue.largest = list(books.max_allocation) if any(value < UNBOUNDED for value in books.max_allocation) else None
-        own, default = queue.spec.max_running, settings.max_parallel
-        queue.max_running = own if own is not None else default if default < UNLIMITED else NO_LIMIT
+        if not partition:
+            own, default = queue.spec.max_running, settings.max_parallel
+            queue.max_running = own if own is not None else default if default < UNLIMITED else NO_LIMIT
         siblings = books.parent.children if books.parent is not None else [books]
-        queue.standing = Standing(books, DEFAULT, siblings.index(books))
+        queue.standing = Standing(books, partition, siblings.index(books))
         queue.rank = queues_by_use(books) if books.parental else applications_of(books)  # type: ignore[assignment]
         if queue.leaf:
-            self.bounds[queue.path] = Bounds(books, DEFAULT)
+            bounds = self.bounds[queue.path, partition] = Bounds(books, partition)
             for application in queue.applications.values():
                 if application.account is not None:
-                    application.account.bounds = self.bounds[queue.path]
+                    application.account.bounds = bounds
 
     def arrive(self, application: Application) -> None:
         """Open the account of an application that came into a leaf, with what it holds already."""
@@ -85,10 +102,11 @@ class Books:
         if queue is None:
             return
         leaf = self.of[queue.path]
-        bounds = self.bounds.get(queue.path)
+        partition = application.partition
+        bounds = self.bounds.get((queue.path, partition))
         if bounds is None:
-            bounds = self.bounds[queue.path] = Bounds(leaf, DEFAULT)
-        account = application.account = Account(application, leaf, DEFAULT, bounds)
+            bounds = self.bounds[queue.path, partition] = Bounds(leaf, partition)
+        account = application.account = Account(application, leaf, partition, bounds)
         for vector, amounts in ((account.used, application.usage), (account.masters, application.master_usage())):
             for at, value in enumerate(amounts):
                 vector[at] += value
@@ -113,6 +131,31 @@ class Books:
             _widen(queue.users.inactive_usage, width)
             for user in queue.users.users.values():
                 _widen(user.usage, width)
+
+
+def totals(state: State) -> dict[str, Vector]:
+    """Return what each partition has to share: what is free on its nodes, what we hold there, and what is held there."""
+    if not state.tree.roots and not any(_labelled(state)):
+        return {DEFAULT: list(state.cluster.total)}
+    found: dict[str, Vector] = {DEFAULT: [0] * len(state.types)}
+    rows = [partition_of(state, row) for row in range(len(state.nodes))]
+    for row, partition in enumerate(rows):
+        total = found.setdefault(partition, [0] * len(state.types))
+        for at, value in enumerate(state.nodes.free[row]):
+            total[at] += value
+    for hold in state.preemption.holds:
+        for at, value in hold.shape.demand:
+            found[rows[hold.row]][at] += value
+    for root in (state.tree.root, *state.tree.roots.values()):
+        total = found.setdefault(root.partition, [0] * len(state.types))
+        for at, value in enumerate(root.usage):
+            total[at] += value
+    return {partition: [max(0, value) for value in total] for partition, total in found.items()}
+
+
+def _labelled(state: State) -> Iterable[bool]:
+    label = state.scheduler.partition_label
+    return (bool(spec.labels.get(label)) for spec in state.nodes.specs if spec is not None)
 
 
 def _widen(usage: Usage, width: int) -> None:

@@ -7,11 +7,17 @@ host ports change with every placement and are looked at each time.
 from collections.abc import Callable
 
 from treadle.core.model import Constraints, NodeSpec
-from treadle.core.nodes.filters import affinity, locality, taints, unschedulable
+from treadle.core.nodes.filters import affinity, locality, partition, taints, unschedulable
 
 StaticRule = Callable[[NodeSpec, Constraints], str]
 
-STATIC_RULES: tuple[StaticRule, ...] = (unschedulable.refuses, taints.refuses, affinity.refuses, locality.refuses)
+STATIC_RULES: tuple[StaticRule, ...] = (
+    unschedulable.refuses,
+    taints.refuses,
+    affinity.refuses,
+    locality.refuses,
+    partition.refuses,
+)
 """Each returns an empty text where the node is admitted, else the reason as users read it. In kube-scheduler's order."""
 
 
