@@ -63,6 +63,10 @@ def built(case: Mapping[str, Any]) -> bool:
     return all(step["op"] in STEPS for step in case.get("steps", []))
 
 
+class RestoreFailed(Exception):
+    """The last configuration cannot be put in force again; the exception of Hadoop."""
+
+
 class CapacityReplay:
     def __init__(self, case: dict[str, Any]) -> None:
         self.case = case
@@ -97,7 +101,8 @@ class CapacityReplay:
             as_hadoop=True,
             undeclared=loaded.undeclared,
         )
-        self.mapper = self._mapper(case["conf"])
+        self.conf = case["conf"]
+        self.mapper = self._mapper(self.conf)
         self.known = set(self.driver.world.tree.queues())
         self.started = False
 
@@ -163,9 +168,12 @@ class CapacityReplay:
             classes = ["IOException", *([error.hadoop] if error.hadoop != "IOException" else [])]
             self.events.append({"ev": "error", "class": "/".join(classes)})
         except CapacityFileError as error:
-            self.events.append({"ev": "error", "class": f"IOException/{error.hadoop}"})
+            within = "IOException/" if step["op"] == "reinit" else ""
+            self.events.append({"ev": "error", "class": f"{within}{error.hadoop}"})
+        except RestoreFailed as error:
+            self.events.append({"ev": "error", "class": str(error)})
         except InvalidMapping:
-            self.events.append({"ev": "error", "class": "IOException"})
+            self.events.append({"ev": "error", "class": "IOException/YarnException"})
         except CreationRefused as error:
             self.events.append({"ev": "error", "class": error.hadoop})
         except InvalidSpec as error:
@@ -289,9 +297,24 @@ class CapacityReplay:
 
     def _reinit(self, step: dict[str, Any]) -> None:
         if "conf" in step:
-            loaded = self._load(step["conf"])
-            self.record(self.driver.load(loaded.queues, loaded.settings, self.now, undeclared=loaded.undeclared))
-            self.mapper = self._mapper(step["conf"])
+            self._take_over(step["conf"])
+            try:
+                self.mapper = self._mapper(step["conf"])
+            except InvalidMapping:
+                self._restore()
+                raise
+            self.conf = step["conf"]
+
+    def _take_over(self, conf: Mapping[str, str]) -> None:
+        loaded = self._load(conf)
+        self.record(self.driver.load(loaded.queues, loaded.settings, self.now, undeclared=loaded.undeclared))
+
+    def _restore(self) -> None:
+        """Put the last configuration in force again; if that fails, Hadoop names no other reason."""
+        try:
+            self._take_over(self.conf)
+        except Refused as error:
+            raise RestoreFailed(error.hadoop) from error
 
     def _manage_queues(self, step: dict[str, Any]) -> None:
         del step

@@ -56,7 +56,8 @@ class _Level:
         amounts = sum(int(one.value) for one in self.given if one is not None and one.kind is Kind.ABSOLUTE)
         self.weights = sum(one.value for one in self.given if one is not None and one.kind is Kind.WEIGHT)
         numerator = parent.context.single(self.due) if self.due < amounts else parent.context.single(amounts)
-        self.ratio = parent.context.single(quotient(numerator, parent.context.single(amounts))) if amounts else 1.0
+        scaled = amounts and parent.entitlements is None
+        self.ratio = parent.context.single(quotient(numerator, parent.context.single(amounts))) if scaled else 1.0
 
     def run(self) -> None:
         """Serve the kinds one after the other."""

@@ -125,7 +125,6 @@ class CapacityQueue:
         found = self.shares.get(partition)
         if found is None:
             found = Share(self.context.width)
-            found.weight = 0.0
         return found
 
     def own(self, partition: str) -> Share:

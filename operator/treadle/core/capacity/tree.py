@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from treadle.core.capacity import states
-from treadle.core.capacity.auto.managed import Entitlements
+from treadle.core.capacity.auto.managed import Entitlements, InOrder, by_submission
 from treadle.core.capacity.auto.templates import dynamic_spec, entitled_spec, partitions_named
 from treadle.core.capacity.context import ANY_PARTITION, DEFAULT, Context
 from treadle.core.capacity.effective import absolute_capacities, update, update_below
@@ -30,6 +30,8 @@ class CapacityTree:
     """The queues. ``arrange`` is the order of siblings after a refresh, which Hadoop leaves to a hash table.
 
     ``undeclared`` gives what is said about a queue that no list of children names: it may be made when an application asks for it.
+    ``submissions`` is the order in which applications were submitted. ``drops_queues``: a refresh that leaves no place for queues that were
+    made drops them with their applications, as Hadoop's does; otherwise it is refused.
     """
 
     def __init__(
@@ -41,6 +43,8 @@ class CapacityTree:
     ) -> None:
         self.context, self.arrange = context, arrange
         self.specs, self.undeclared = dict(specs), undeclared
+        self.submissions: InOrder = by_submission
+        self.drops_queues = False
         self.root = self._build(ROOT, None, {})
         update(self.root)
 
@@ -61,9 +65,15 @@ class CapacityTree:
         """Whether several queues have a name, and none has it as its path."""
         return len(self._called(name)) > 1
 
+    def full_path(self, name: str) -> str:
+        """Return a path whose first part may be the own name of a queue, from the root on."""
+        first, _, rest = name.partition(".")
+        queue = self.find(first)
+        return name if queue is None or not rest else f"{queue.path}.{rest}"
+
     def _called(self, name: str) -> list[CapacityQueue]:
-        found = [queue for queue in self.root.walk() if name in {queue.path, queue.name}]
-        return [queue for queue in found if queue.path == name] or found
+        found = {queue.path: queue for queue in self.root.walk() if name in {queue.path, queue.name}}
+        return [found[name]] if name in found else list(found.values())
 
     def follow(self) -> None:
         """Take over another size of the cluster."""
@@ -105,6 +115,8 @@ class CapacityTree:
             found = new.get(path)
             if queue.entitled:
                 continue
+            if queue.parental and queue.applications and found is not None and not found.parental and not self.drops_queues:
+                raise Refused("IOException", f"{path}: it can become a leaf only when nothing runs below it")
             if found is None:
                 if STOPPED not in {queue.state, self.undeclared(path).state} and not queue.dynamic:
                     raise Refused("IOException", f"{path}: a queue can be removed only when it is stopped; it is {queue.state}")
@@ -150,7 +162,7 @@ class CapacityTree:
             self._define(child)
             if child.entitled:
                 entitlements.empty(child)
-        entitlements.restart()
+        entitlements.restart(self.submissions)
 
     def _arranged(self, queues: Mapping[str, CapacityQueue]) -> dict[str, CapacityQueue]:
         return {queue.path: queue for queue in self.arrange(list(queues.values()))}
@@ -216,7 +228,7 @@ class CapacityTree:
             said = self.undeclared(queue.path)
             if queue.entitled and parent.entitlements is not None:
                 return entitled_spec(said, parent.entitlements.creation.template)
-            return dynamic_spec(said, parent.spec.flexible, leaf=not queue.parental)
+            return dynamic_spec(said, parent.spec.flexible, leaf=not queue.parental, legacy=self.context.settings.legacy)
         return self.specs.get(queue.path, CapacityQueueSpec(queue.path))
 
     def _set_partitions(self, queue: CapacityQueue) -> None:
@@ -246,6 +258,7 @@ class CapacityTree:
     def _set_capacities(self, queue: CapacityQueue) -> None:
         for share in queue.shares.values():
             share.capacity = share.maximum_capacity = share.master_share = 0.0
+            share.absolute = share.absolute_maximum = 0.0
             share.weight = -1.0
         settings, spec = self.context.settings, queue.spec
         default = settings.master_share if spec.master_share is None else spec.master_share

@@ -25,7 +25,7 @@ class CreationRefused(InvalidSpec):
 
 
 def create(tree: CapacityTree, path: str, now: float) -> CapacityQueue:
-    """Make a leaf and return it; its first part may be the own name of a queue. Raises ``CreationRefused``.
+    """Make a leaf that does not exist and return it; the first part of its path may be the own name of a queue. Raises ``CreationRefused``.
 
     A parent that was made before a limit was met stays, as in Hadoop.
     """

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import floor
 from typing import TYPE_CHECKING
 
+from treadle.core.capacity.calculators import whole
 from treadle.core.capacity.context import DEFAULT
 from treadle.core.capacity.effective import absolute_parts
 from treadle.core.capacity.queue import CapacityQueue, Share
 from treadle.core.capacity.settings import Capacity, Kind, ManagedCreation, PartitionShare, Portion
 from treadle.core.capacity.validation import Refused
+from treadle.core.fair.amounts import quotient
 from treadle.core.resources import Vector
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ class Entitlements:
         applications = in_order([one for leaf in leaves.values() for one in (*leaf.pending, *leaf.active)])
         if room < share.absolute or share.absolute <= 0 or not applications:
             return
-        most = min(floor(single(room / share.absolute)), len(applications))
+        most = min(whole(single(quotient(room, share.absolute))), len(applications))
         chosen: dict[str, None] = {}
         for application in applications:
             path = application.leaf.path

@@ -14,15 +14,15 @@ from treadle.core.capacity.context import DEFAULT
 from treadle.core.capacity.settings import Capacity, CapacityQueueSpec, FlexibleCreation, Kind, PartitionShare, Portion
 
 ONE_WEIGHT = Capacity(Portion(Kind.WEIGHT, 1.0))
-OWN = frozenset({"path", "children", "partitions", "flexible", "managed"})
-"""What comes from no template, or is merged in a way of its own."""
+OWN = frozenset({"path", "children", "partitions", "user_weights", "flexible", "managed"})
+"""What comes from no template, or is merged in a way of its own. Hadoop does not look into templates for weights of users."""
 NO_LIMIT = -1.0
 
 
-def dynamic_spec(said: CapacityQueueSpec, creation: FlexibleCreation, *, leaf: bool) -> CapacityQueueSpec:
-    """Return the definition of a queue that flexible creation made.
+def dynamic_spec(said: CapacityQueueSpec, creation: FlexibleCreation, *, leaf: bool, legacy: bool) -> CapacityQueueSpec:
+    """Return the definition of a queue that flexible creation made, in ``legacy`` mode or not.
 
-    Without a capacity it has the weight 1. A leaf's users may have all of it, and so may its masters, unless a template says otherwise; what is
+    Without a capacity it has the weight 1 and, without legacy mode, no maximum. A leaf's users may have all of it, and so may its masters, unless a template says otherwise; what is
     said about the leaf itself does not change this, as in Hadoop.
     """
     special = creation.leaf if leaf else creation.parent
@@ -36,7 +36,7 @@ def dynamic_spec(said: CapacityQueueSpec, creation: FlexibleCreation, *, leaf: b
         )
     names = {DEFAULT, *(said.partitions if creation.partitions is None else creation.partitions)}
     shares = {name: found.partitions.get(name, PartitionShare()) for name in sorted(names)}
-    return replace(found, partitions={name: _weighing(share) for name, share in shares.items()})
+    return replace(found, partitions={name: _weighing(share, legacy=legacy) for name, share in shares.items()})
 
 
 def entitled_spec(said: CapacityQueueSpec, template: CapacityQueueSpec) -> CapacityQueueSpec:
@@ -95,5 +95,7 @@ def _share(one: PartitionShare, other: PartitionShare) -> PartitionShare:
     )
 
 
-def _weighing(share: PartitionShare) -> PartitionShare:
-    return replace(share, guaranteed=ONE_WEIGHT, maximum=Capacity()) if share.guaranteed == Capacity() else share
+def _weighing(share: PartitionShare, *, legacy: bool) -> PartitionShare:
+    if share.guaranteed != Capacity():
+        return share
+    return replace(share, guaranteed=ONE_WEIGHT, maximum=share.maximum if legacy else Capacity())

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def leaf_for(world: CapacityWorld, name: str, user: str, queue: str, *, placed: bool) -> CapacityQueue | None:
     """Return the leaf for an application; ``None`` where it is rejected, which is among the effects then.
 
-    Leaves of managed parents are only for applications that a mapping rule ``placed``. Hadoop makes such a leaf before it says so, and says
+    A queue that exists is found by a path that starts with the own name of one above it; Hadoop makes it once more. Leaves of managed parents are only for applications that a mapping rule ``placed``. Hadoop makes such a leaf before it says so, and says
     twice that it could not make one for an application that was placed.
     """
     root = world.tree.root
@@ -40,6 +40,8 @@ def _found_or_made(world: CapacityWorld, queue: str, *, placed: bool) -> Capacit
     """Return the leaf of a name, or why there is none."""
     tree, only_placed = world.tree, f"{queue} is for applications that a mapping rule places"
     leaf = tree.find(queue)
+    if leaf is None and not world.as_hadoop:
+        leaf = tree.find(tree.full_path(queue))
     if leaf is None:
         if tree.ambiguous(queue):
             return f"several queues are called {queue}; name its path"

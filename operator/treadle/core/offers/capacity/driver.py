@@ -51,6 +51,7 @@ class CapacityDriver:
         context = Context(types, settings)
         orders = orders or CapacityOrders()
         tree = CapacityTree(queues, context, orders.queues, undeclared)
+        tree.submissions, tree.drops_queues = orders.submissions, as_hadoop
         limits: RunningLimits[Member] = RunningLimits(dict(settings.user_max_parallel_of), settings.user_max_parallel)
         self.world = CapacityWorld(context, tree, limits, orders, now=now, as_hadoop=as_hadoop)
         self.groups = groups or {}
