@@ -1,4 +1,4 @@
-"""Plays a case of kind shares or trace against the offer driver and records what it decides, in the form of Hadoop's answers."""
+"""Plays a case of kind shares or trace against the fair offer driver."""
 
 from __future__ import annotations
 
@@ -6,71 +6,32 @@ from collections.abc import Sequence
 from typing import Any
 
 from conformance.java_orders import key_hash, node_hash, string_hash, table_order
-from conformance.loading import Loaded, hadoop_types, load, types_of, vector
+from conformance.loading import Loaded, load, vector
+from conformance.playing import STEPS, Events, Player, playable
 from treadle.convert.errors import AllocationError
 from treadle.core.errors import InvalidSpec
 from treadle.core.offers.attempt import Attempt
 from treadle.core.offers.driver import AskRefused, OfferDriver
-from treadle.core.offers.effects import Accepted, Cause, Effect, Ended, Moved, Placed, Rejected, Relieved
+from treadle.core.offers.effects import Cause, Effect, Relieved
 from treadle.core.offers.nodes import Container, NodeManager
 from treadle.core.offers.requests import ANY, Ask, Key
 from treadle.core.offers.tree import OfferQueue
 from treadle.core.offers.walk import masters_of
 from treadle.core.offers.world import Orders
-from treadle.core.resources import UNBOUNDED
 from treadle.core.tree.moves import MoveRefused
-
-LONG = (1 << 63) - 1
-EXITS = {Cause.FINISHED: 0, Cause.ABORTED: -100, Cause.PREEMPTED: -102, Cause.STOPPED: -106}
-STEPS = frozenset(
-    [
-        "add_node",
-        "remove_node",
-        "update_node",
-        "add_app",
-        "ask",
-        "node_update",
-        "node_update_all",
-        "tick",
-        "update",
-        "preempt",
-        "finish",
-        "kill",
-        "release",
-        "blacklist",
-        "move_app",
-        "remove_app",
-        "check_access",
-        "reinit",
-    ]
-)
-Events = list[dict[str, Any]]
 
 
 def built(case: dict[str, Any]) -> bool:
     """Whether a case is of a kind that this driver plays."""
-    if case.get("scheduler") != "fair" or case.get("kind") not in {"shares", "trace"} or case.get("labels") or "plan" in case:
-        return False
-    return all(step["op"] in STEPS for step in case.get("steps", []))
+    return playable(case, "fair", STEPS | {"update"}) and not case.get("labels")
 
 
-class Replay:
+class Replay(Player):
+    errors = (MoveRefused, AskRefused, InvalidSpec)
+
     def __init__(self, case: dict[str, Any]) -> None:
-        self.case = case
-        self.types = types_of(case)
-        self.now = 1_000_000
-        self.ids: dict[str, str] = {}  # a case's name of an application to its id in Hadoop
-        self.names: dict[str, str] = {}
-        self.containers: dict[str, Container] = {}
-        self.hashes = {
-            event["c"]: event["h"]
-            for step in [*case["expect"].get("steps", []), {"events": case["expect"].get("allocations", [])}]
-            for event in step.get("events", [])
-            if event["ev"] == "alloc"
-        }
-        self.held: dict[str, tuple[Any, ...]] = {}
+        super().__init__(case)
         self.most_nodes = 0
-        self.events: Events = []
         loaded = self._load()
         self.driver = OfferDriver(
             loaded.queues,
@@ -88,7 +49,7 @@ class Replay:
     # ---- orders of Hadoop's hash tables
 
     def _containers(self, node: NodeManager) -> list[Container]:
-        walked = table_order(node.containers, lambda one: self.hashes.get(self.name(one), 0), peak=node.peak)
+        walked = table_order(node.containers, self.hash_of, peak=node.peak)
         return [one for one in reversed(walked) if not one.master] + [one for one in walked if one.master]
 
     def _nodes(self, nodes: Sequence[NodeManager]) -> list[NodeManager]:
@@ -102,63 +63,22 @@ class Replay:
 
     # ---- steps
 
-    def run(self) -> dict[str, Any]:
-        if self.case["kind"] == "shares":
-            return self._shares()
-        steps: list[dict[str, Any]] = []
-        for number, step in enumerate(self.case["steps"]):
-            self.events = []
-            self.step(step)
-            if self.events:
-                steps.append({"i": number, "events": self.events})
-            if step.get("dump"):
-                steps.append({"i": number, "state": self.dump()})
-        return {"steps": steps, "end": self.dump()}
-
-    def _shares(self) -> dict[str, Any]:
-        case = self.case
-        for node in case.get("nodes", []):
-            self.step({**node, "op": "add_node"})
-        self.events = []
-        for app in case.get("apps", []):
-            self.step({**{key: value for key, value in app.items() if key != "asks"}, "op": "add_app"})
-            for ask in app.get("asks", []):
-                self.step({**ask, "op": "ask", "app": app["id"]})
+    def refresh(self) -> None:
         self.driver.update(self.now)
-        submit, self.events = self.events, []
-        for _ in range(case.get("heartbeats", 0)):
-            for name in list(self.driver.world.nodes):
-                self.step({"op": "node_update", "id": name})
-        self.driver.update(self.now)
-        answer = {"submit": submit, "allocations": self.events, "end": self.dump()}
-        return {key: value for key, value in answer.items() if value}
 
-    def step(self, step: dict[str, Any]) -> None:
-        try:
-            getattr(self, "_" + step["op"])(step)
-        except MoveRefused:
-            self.events.append({"ev": "error", "class": "YarnException"})
-        except AskRefused:
-            self.events.append({"ev": "error", "class": "SchedulerInvalidResoureRequestException"})
-        except InvalidSpec:
-            self.events.append({"ev": "error", "class": "InvalidQueueNameException"})
-        self._see_holds()
+    def error_class(self, error: Exception, step: dict[str, Any]) -> str:
+        del step
+        if isinstance(error, MoveRefused):
+            return "YarnException"
+        return "SchedulerInvalidResoureRequestException" if isinstance(error, AskRefused) else "InvalidQueueNameException"
 
     def _add_node(self, step: dict[str, Any]) -> None:
         rack = step.get("rack", "/default-rack")
         self.record(self.driver.add_node(step["id"], rack, vector(step["res"], self.types), self.now))
         self.most_nodes = max(self.most_nodes, len(self.driver.world.nodes))
 
-    def _remove_node(self, step: dict[str, Any]) -> None:
-        self.record(self.driver.remove_node(step["id"], self.now))
-
-    def _update_node(self, step: dict[str, Any]) -> None:
-        self.record(self.driver.resize_node(step["id"], vector(step["res"], self.types), self.now))
-
     def _add_app(self, step: dict[str, Any]) -> None:
-        name = step["id"]
-        identity = self.ids[name] = f"application_1_{len(self.ids) + 1:04d}"
-        self.names[identity] = name
+        identity = self.enter(step)
         managed = step.get("managed", "am" in step)
         master = None
         if managed:
@@ -166,42 +86,7 @@ class Replay:
             master = self.driver.normal(vector(step["am"], self.types) if "am" in step else least)
         user, queue = step.get("user", "u"), step.get("queue", "default")
         self.record(self.driver.add_application(identity, user, queue, self.now, managed=managed, master=master))
-        if "am" in step and step.get("am_ask", True):
-            assert master is not None
-            self.driver.ask(identity, Key(0), [Ask(ANY, master, 1)], self.now)
-
-    def _ask(self, step: dict[str, Any]) -> None:
-        demand = vector(step["res"], self.types)
-        key = Key(step.get("priority", 1), step.get("alloc_id", -1))
-        requests = step.get("requests", [{"name": ANY, "count": step.get("count", 1)}])
-        asks = [Ask(each["name"], demand, each["count"], each.get("relax", True)) for each in requests]
-        self.record(self.driver.ask(self.ids[step["app"]], key, asks, self.now))
-
-    def _blacklist(self, step: dict[str, Any]) -> None:
-        self.record(self.driver.avoid(self.ids[step["app"]], step.get("add", []), step.get("remove", []), self.now))
-
-    def _node_update(self, step: dict[str, Any]) -> None:
-        node = self.driver.world.nodes.get(step["id"])
-        if node is None:
-            return
-        for done in step.get("finished", []):
-            container = self.pick(done)
-            if container is not None and not container.ended and container.node is node:
-                node.reported.append(container)
-        self.record(self.driver.offer(node.name, self.now))
-
-    def _node_update_all(self, step: dict[str, Any]) -> None:
-        for _ in range(step.get("rounds", 1)):
-            for name in self._as_added():
-                self._node_update({"id": name})
-                self._see_holds()
-
-    def _as_added(self) -> list[str]:
-        return list(self.driver.world.nodes)
-
-    def _tick(self, step: dict[str, Any]) -> None:
-        self.now += step["ms"]
-        self.record(self.driver.tick(self.now))
+        self.ask_for_master(identity, step, master)
 
     def _update(self, step: dict[str, Any]) -> None:
         del step
@@ -218,31 +103,11 @@ class Replay:
         driver.preemption.end_due()
         self.record(driver.tick(self.now))
 
-    def _finish(self, step: dict[str, Any]) -> None:
-        self._end(step, Cause.FINISHED)
-
     def _kill(self, step: dict[str, Any]) -> None:
-        self._end(step, Cause.STOPPED)
-
-    def _release(self, step: dict[str, Any]) -> None:
-        self._end(step, Cause.ABORTED)
-
-    def _end(self, step: dict[str, Any], cause: Cause) -> None:
-        container = self.pick(step)
-        if container is not None:
-            self.record(self.driver.end(container, cause, self.now))
-
-    def _move_app(self, step: dict[str, Any]) -> None:
-        checked = step.get("validate", True)
-        self.record(self.driver.move(self.ids[step["app"]], step["queue"], self.now, checked_before=checked))
+        self.end(step, Cause.STOPPED)
 
     def _remove_app(self, step: dict[str, Any]) -> None:
         self.record(self.driver.remove_application(self.ids[step["app"]], self.now))
-
-    def _check_access(self, step: dict[str, Any]) -> None:
-        user, queue = step["user"], step["queue"]
-        submit, admin = self.driver.may(user, queue), self.driver.may(user, queue, administer=True)
-        self.events.append({"ev": "access", "submit": submit, "admin": admin})
 
     def _reinit(self, step: dict[str, Any]) -> None:
         if "allocations" not in step:
@@ -253,70 +118,17 @@ class Replay:
             return  # the last good configuration stays in force
         self.record(self.driver.load(loaded.queues, loaded.settings, loaded.rules, self.now))
 
-    def pick(self, step: dict[str, Any]) -> Container | None:
-        if "container" in step:
-            return self.containers.get(step["container"])
-        attempt = self.driver.world.attempts.get(self.ids[step["app"]])
-        live = list(attempt.containers) if attempt is not None else []
-        return live[step.get("pick", 0) % len(live)] if live else None
+    def live(self, application: str) -> list[Container]:
+        attempt = self.driver.world.attempts.get(application)
+        return list(attempt.containers) if attempt is not None else []
 
-    # ---- what was decided
-
-    def name(self, container: Container) -> str:
-        return f"{self.names[container.owner.name]}#{container.ordinal}"
-
-    def record(self, effects: Sequence[Effect]) -> None:
-        for effect in effects:
-            self.events.append(self._event(effect))
-            if isinstance(effect, Placed):
-                self.containers[self.name(effect.container)] = effect.container
-                if self.case.get("launch"):
-                    self.driver.launch(effect.container)
-
-    def _event(self, effect: Effect) -> dict[str, Any]:
-        match effect:
-            case Accepted(application, queue):
-                return {"ev": "accepted", "app": self.names[application], "queue": queue}
-            case Rejected(application, by):
-                event = {"ev": "rejected", "app": self.names[application], "by": by}
-                return {**event, "class": "YarnException"} if by == "placement" else event
-            case Placed(container):
-                event = {
-                    "ev": "alloc",
-                    "c": self.name(container),
-                    "node": container.node.name,
-                    "res": self.resources(container.demand),
-                    "prio": container.key.priority,
-                }
-                return {**event, "am": True} if container.master else event
-            case Ended(container, cause):
-                return {"ev": "done", "c": self.name(container), "exit": EXITS[cause]}
-            case Relieved(application, victims):
-                return {"ev": "starved", "app": self.names[application], "victims": [self.name(one) for one in victims]}
-            case Moved(application, queue):
-                return {"ev": "moved", "app": self.names[application], "queue": queue}
-
-    def _see_holds(self) -> None:
-        now = {
-            node.name: (node.hold.owner.name, node.hold.key.priority, tuple(node.hold.demand))
-            for node in self.driver.world.nodes.values()
-            if node.hold is not None
-        }
-        before, self.held = self.held, now
-        for node in sorted(before):
-            if before[node] != now.get(node):
-                self.events.append({"ev": "unreserve", "app": self.names[before[node][0]], "node": node})
-        for node in sorted(now):
-            if now[node] != before.get(node):
-                application, priority, demand = now[node]
-                event = {"ev": "reserve", "app": self.names[application], "node": node}
-                self.events.append({**event, "res": self.resources(demand), "prio": priority})
+    def event(self, effect: Effect) -> dict[str, Any]:
+        if isinstance(effect, Relieved):
+            victims = [self.name(one) for one in effect.victims]
+            return {"ev": "starved", "app": self.names[effect.application], "victims": victims}
+        return super().event(effect)
 
     # ---- the state
-
-    def resources(self, amounts: Sequence[int]) -> list[int]:
-        shown = [LONG if value >= UNBOUNDED else value for value in amounts]
-        return [shown[0], shown[1], *shown[3:]][: len(hadoop_types(self.case))]
 
     def dump(self) -> dict[str, Any]:
         world = self.driver.world
@@ -324,9 +136,7 @@ class Replay:
             "cluster": self.resources(world.cluster.total),
             "queues": {path: self._queue(world.tree.queues[path]) for path in sorted(world.tree.queues)},
             "apps": {self.names[name]: self._app(attempt) for name, attempt in world.attempts.items()},
-            "nodes": {
-                node.name: {"free": self.resources(node.free), "used": self.resources(node.used)} for node in world.nodes.values()
-            },
+            "nodes": self.nodes(),
         }
 
     def _queue(self, queue: OfferQueue) -> dict[str, Any]:

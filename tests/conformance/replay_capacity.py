@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from conformance.java_orders import node_hash, string_hash, table_order
-from conformance.loading import hadoop_types, types_of, vector
+from conformance.loading import vector
+from conformance.playing import STEPS, Events, Player, playable
 from treadle.convert.capacity_file import CapacityFile, CapacityFileError, read
 from treadle.convert.errors import MappingError
 from treadle.convert.mapping import overrides, read_rules
@@ -21,69 +22,27 @@ from treadle.core.fair.amounts import f32
 from treadle.core.offers.capacity.driver import CapacityDriver, MoveDenied
 from treadle.core.offers.capacity.member import Member
 from treadle.core.offers.capacity.world import CapacityOrders
-from treadle.core.offers.effects import Accepted, Cause, Effect, Ended, HoldTaken, Marked, Moved, Placed, Rejected
+from treadle.core.offers.effects import Effect, HoldTaken, Marked
 from treadle.core.offers.nodes import Container, NodeManager
-from treadle.core.offers.requests import ANY, Ask, Key
-from treadle.core.resources import UNBOUNDED
+from treadle.core.offers.requests import ANY
 from treadle.core.tree.mapping import InvalidMapping, Mapper, MappingRejected, Submission
 from treadle.core.tree.moves import MoveRefused
 
-LONG = (1 << 63) - 1
-EXITS = {Cause.FINISHED: 0, Cause.ABORTED: -100, Cause.PREEMPTED: -102, Cause.STOPPED: -106}
-STEPS = frozenset(
-    [
-        "add_node",
-        "remove_node",
-        "update_node",
-        "add_app",
-        "ask",
-        "node_update",
-        "node_update_all",
-        "tick",
-        "preempt",
-        "finish",
-        "kill",
-        "release",
-        "blacklist",
-        "move_app",
-        "remove_app",
-        "check_access",
-        "reinit",
-        "manage_queues",
-        "expire_queues",
-    ]
-)
-Events = list[dict[str, Any]]
 
-
-def built(case: Mapping[str, Any]) -> bool:
+def built(case: dict[str, Any]) -> bool:
     """Whether a case is of a kind that this driver plays."""
-    if case.get("scheduler") != "capacity" or case.get("kind") not in {"shares", "trace"} or "plan" in case:
-        return False
-    return all(step["op"] in STEPS for step in case.get("steps", []))
+    return playable(case, "capacity", STEPS | {"manage_queues", "expire_queues"})
 
 
 class RestoreFailed(Exception):
     """The last configuration cannot be put in force again; the exception of Hadoop."""
 
 
-class CapacityReplay:
+class CapacityReplay(Player):
+    errors = (Refused, CapacityFileError, RestoreFailed, InvalidSpec)
+
     def __init__(self, case: dict[str, Any]) -> None:
-        self.case = case
-        self.types = types_of(case)
-        self.now = 1_000_000
-        self.ids: dict[str, str] = {}
-        self.names: dict[str, str] = {}
-        self.containers: dict[str, Container] = {}
-        self.held: dict[str, tuple[Any, ...]] = {}
-        self.hashes = {
-            event["c"]: event["h"]
-            for step in [*case["expect"].get("steps", []), {"events": case["expect"].get("allocations", [])}]
-            for event in step.get("events", [])
-            if event["ev"] == "alloc"
-        }
-        self.events: Events = []
-        self.sorted_rounds = False
+        super().__init__(case)
         self.partitions = {one["name"]: one.get("exclusive", True) for one in case.get("labels", [])}
         loaded = self._load(case["conf"])
         self.sorted_rounds = loaded.settings.preemption.by_priority
@@ -117,84 +76,44 @@ class CapacityReplay:
         return table_order(nodes, lambda node: node_hash(node.name))
 
     def _containers(self, node: NodeManager) -> list[Container]:
-        return table_order(node.containers, lambda one: self.hashes.get(self.name(one), 0), peak=node.peak)
+        return table_order(node.containers, self.hash_of, peak=node.peak)
 
     def _ends(self, member: Member) -> list[Container]:
-        hashed = lambda one: self.hashes.get(self.name(one), 0)  # noqa: E731
-        return table_order(member.containers, hashed, peak=member.peak, concurrent=True)
+        return table_order(member.containers, self.hash_of, peak=member.peak, concurrent=True)
 
     def _queues(self, queues: Sequence[CapacityQueue]) -> list[CapacityQueue]:
         return table_order(queues, lambda queue: string_hash(queue.path))
 
     # ---- steps
 
-    def run(self) -> dict[str, Any]:
-        if self.case["kind"] == "shares":
-            return self._shares()
-        steps: list[dict[str, Any]] = []
-        for number, step in enumerate(self.case["steps"]):
-            self.events = []
-            self.step(step)
-            if self.events:
-                steps.append({"i": number, "events": self.events})
-            if step.get("dump"):
-                steps.append({"i": number, "state": self.dump()})
-        return {"steps": steps, "end": self.dump()}
-
-    def _shares(self) -> dict[str, Any]:
-        case = self.case
-        for node in case.get("nodes", []):
-            self.step({**node, "op": "add_node"})
-        self.events = []
-        for app in case.get("apps", []):
-            self.step({**{key: value for key, value in app.items() if key != "asks"}, "op": "add_app"})
-            for ask in app.get("asks", []):
-                self.step({**ask, "op": "ask", "app": app["id"]})
-        submit, self.events = self.events, []
-        for _ in range(case.get("heartbeats", 0)):
-            for name in list(self.driver.world.nodes):
-                self.step({"op": "node_update", "id": name})
-        answer = {"submit": submit, "allocations": self.events, "end": self.dump()}
-        return {key: value for key, value in answer.items() if value}
-
     def step(self, step: dict[str, Any]) -> None:
-        try:
-            getattr(self, "_" + step["op"])(step)
-        except MoveDenied:
-            self.events.append({"ev": "error", "class": "YarnException/AccessControlException"})
-        except MoveRefused:
-            self.events.append({"ev": "error", "class": "YarnException"})
-        except Refused as error:
-            classes = ["IOException", *([error.hadoop] if error.hadoop != "IOException" else [])]
-            self.events.append({"ev": "error", "class": "/".join(classes)})
-        except CapacityFileError as error:
-            within = "IOException/" if step["op"] == "reinit" else ""
-            self.events.append({"ev": "error", "class": f"{within}{error.hadoop}"})
-        except RestoreFailed as error:
-            self.events.append({"ev": "error", "class": str(error)})
-        except InvalidMapping:
-            self.events.append({"ev": "error", "class": "IOException/YarnException"})
-        except CreationRefused as error:
-            self.events.append({"ev": "error", "class": error.hadoop})
-        except InvalidSpec as error:
-            self.events.append({"ev": "error", "class": type(error).__name__})
-        self._see_holds()
+        super().step(step)
         self._see_queues()
+
+    def error_class(self, error: Exception, step: dict[str, Any]) -> str:
+        match error:
+            case MoveDenied():
+                return "YarnException/AccessControlException"
+            case MoveRefused():
+                return "YarnException"
+            case Refused():
+                return "/".join(dict.fromkeys(["IOException", error.hadoop]))
+            case CapacityFileError():
+                return f"IOException/{error.hadoop}" if step["op"] == "reinit" else error.hadoop
+            case RestoreFailed():
+                return str(error)
+            case InvalidMapping():
+                return "IOException/YarnException"
+            case CreationRefused():
+                return error.hadoop
+        return type(error).__name__
 
     def _add_node(self, step: dict[str, Any]) -> None:
         rack, total = step.get("rack", "/default-rack"), vector(step["res"], self.types)
         self.record(self.driver.add_node(step["id"], rack, total, self.now, partition=step.get("label", "")))
 
-    def _remove_node(self, step: dict[str, Any]) -> None:
-        self.record(self.driver.remove_node(step["id"], self.now))
-
-    def _update_node(self, step: dict[str, Any]) -> None:
-        self.record(self.driver.resize_node(step["id"], vector(step["res"], self.types), self.now))
-
     def _add_app(self, step: dict[str, Any]) -> None:
-        name = step["id"]
-        identity = self.ids[name] = f"application_1_{len(self.ids) + 1:04d}"
-        self.names[identity] = name
+        name, identity = step["id"], self.enter(step)
         managed = step.get("managed", "am" in step)
         master = None
         user, queue, placed = step.get("user", "u"), step.get("queue", "default"), False
@@ -221,40 +140,7 @@ class CapacityReplay:
                 placed=placed,
             )
         )
-        if "am" in step and step.get("am_ask", True):
-            assert master is not None
-            self.driver.ask(identity, Key(0), [Ask(ANY, master, 1, partition=step.get("am_label", ""))], self.now)
-
-    def _ask(self, step: dict[str, Any]) -> None:
-        demand = vector(step["res"], self.types)
-        key = Key(step.get("priority", 1), step.get("alloc_id", -1))
-        requests = step.get("requests", [{"name": ANY, "count": step.get("count", 1)}])
-        label = step.get("label", "")
-        asks = [Ask(each["name"], demand, each["count"], each.get("relax", True), label) for each in requests]
-        self.record(self.driver.ask(self.ids[step["app"]], key, asks, self.now))
-
-    def _blacklist(self, step: dict[str, Any]) -> None:
-        self.record(self.driver.avoid(self.ids[step["app"]], step.get("add", []), step.get("remove", []), self.now))
-
-    def _node_update(self, step: dict[str, Any]) -> None:
-        node = self.driver.world.nodes.get(step["id"])
-        if node is None:
-            return
-        for done in step.get("finished", []):
-            container = self.pick(done)
-            if container is not None and not container.ended and container.node is node:
-                node.reported.append(container)
-        self.record(self.driver.offer(node.name, self.now))
-
-    def _node_update_all(self, step: dict[str, Any]) -> None:
-        for _ in range(step.get("rounds", 1)):
-            for name in list(self.driver.world.nodes):
-                self._node_update({"id": name})
-                self._see_holds()
-
-    def _tick(self, step: dict[str, Any]) -> None:
-        self.now += step["ms"]
-        self.record(self.driver.tick(self.now))
+        self.ask_for_master(identity, step, master)
 
     def _preempt(self, step: dict[str, Any]) -> None:
         del step
@@ -266,34 +152,14 @@ class CapacityReplay:
                 self.events[before:], key=lambda event: (kinds.index(event["ev"]), event.get("c", "") + event.get("app", ""))
             )
 
-    def _finish(self, step: dict[str, Any]) -> None:
-        self._end(step, Cause.FINISHED)
-
     def _kill(self, step: dict[str, Any]) -> None:
         container = self.pick(step)
         if container is not None:
             self.record(self.driver.kill(container, self.now))
 
-    def _release(self, step: dict[str, Any]) -> None:
-        self._end(step, Cause.ABORTED)
-
-    def _end(self, step: dict[str, Any], cause: Cause) -> None:
-        container = self.pick(step)
-        if container is not None:
-            self.record(self.driver.end(container, cause, self.now))
-
-    def _move_app(self, step: dict[str, Any]) -> None:
-        checked = step.get("validate", True)
-        self.record(self.driver.move(self.ids[step["app"]], step["queue"], self.now, checked_before=checked))
-
     def _remove_app(self, step: dict[str, Any]) -> None:
         if self.ids[step["app"]] in self.driver.world.members:
             self.record(self.driver.remove_application(self.ids[step["app"]], self.now))
-
-    def _check_access(self, step: dict[str, Any]) -> None:
-        user, queue = step["user"], step["queue"]
-        submit, admin = self.driver.may(user, queue), self.driver.may(user, queue, administer=True)
-        self.events.append({"ev": "access", "submit": submit, "admin": admin})
 
     def _reinit(self, step: dict[str, Any]) -> None:
         if "conf" in step:
@@ -330,67 +196,22 @@ class CapacityReplay:
         self.record(self.driver.expire(self.now))
         self.events.append({"ev": "marked", "queues": sorted(self.driver.removal.marked)})
 
-    def pick(self, step: dict[str, Any]) -> Container | None:
-        if "container" in step:
-            return self.containers.get(step["container"])
-        member = self.driver.world.members.get(self.ids[step["app"]])
-        live = sorted(member.containers, key=lambda one: one.ordinal) if member is not None else []
-        return live[step.get("pick", 0) % len(live)] if live else None
+    def live(self, application: str) -> list[Container]:
+        member = self.driver.world.members.get(application)
+        return sorted(member.containers, key=lambda one: one.ordinal) if member is not None else []
 
     # ---- what was decided
 
-    def name(self, container: Container) -> str:
-        return f"{self.names[container.owner.name]}#{container.ordinal}"
-
-    def record(self, effects: Sequence[Effect]) -> None:
-        for effect in effects:
-            self.events.append(self._event(effect))
-            if isinstance(effect, Placed):
-                self.containers[self.name(effect.container)] = effect.container
-                if self.case.get("launch"):
-                    self.driver.launch(effect.container)
-
-    def _event(self, effect: Effect) -> dict[str, Any]:
+    def event(self, effect: Effect) -> dict[str, Any]:
         match effect:
-            case Accepted(application, queue):
-                return {"ev": "accepted", "app": self.names[application], "queue": queue}
-            case Rejected(application, by):
-                return {"ev": "rejected", "app": self.names[application], "by": by}
-            case Placed(container):
-                event = {"ev": "alloc", "c": self.name(container), "node": container.node.name}
-                event |= {"res": self.resources(container.demand), "prio": container.key.priority}
-                return {**event, "am": True} if container.master else event
-            case Ended(container, cause):
-                return {"ev": "done", "c": self.name(container), "exit": EXITS[cause]}
-            case Marked(container, due) if container.ordinal == 0:
-                event = {
-                    "ev": "mark_container_for_" + ("killable" if due else "preemption"),
-                    "app": self.names[container.owner.name],
-                }
-                return {**event, "node": container.node.name}
             case Marked(container, due):
-                return {"ev": "mark_container_for_" + ("killable" if due else "preemption"), "c": self.name(container)}
+                marked = "mark_container_for_" + ("killable" if due else "preemption")
+                if container.ordinal == 0:
+                    return {"ev": marked, "app": self.names[container.owner.name], "node": container.node.name}
+                return {"ev": marked, "c": self.name(container)}
             case HoldTaken(application, node):
                 return {"ev": "kill_reserved_container", "app": self.names[application], "node": node}
-            case Moved(application, queue):
-                return {"ev": "moved", "app": self.names[application], "queue": queue}
-        raise AssertionError(effect)
-
-    def _see_holds(self) -> None:
-        now = {
-            node.name: (node.hold.owner.name, node.hold.key.priority, tuple(node.hold.demand))
-            for node in self.driver.world.nodes.values()
-            if node.hold is not None
-        }
-        before, self.held = self.held, now
-        for node in sorted(before):
-            if before[node] != now.get(node):
-                self.events.append({"ev": "unreserve", "app": self.names[before[node][0]], "node": node})
-        for node in sorted(now):
-            if now[node] != before.get(node):
-                application, priority, demand = now[node]
-                event = {"ev": "reserve", "app": self.names[application], "node": node}
-                self.events.append({**event, "res": self.resources(demand), "prio": priority})
+        return super().event(effect)
 
     def _see_queues(self) -> None:
         before, self.known = self.known, set(self.driver.world.tree.queues())
@@ -400,10 +221,6 @@ class CapacityReplay:
 
     # ---- the state
 
-    def resources(self, amounts: Sequence[int]) -> list[int]:
-        shown = [LONG if value >= UNBOUNDED else value for value in amounts]
-        return [shown[0], shown[1], *shown[3:]][: len(hadoop_types(self.case))]
-
     def dump(self) -> dict[str, Any]:
         world = self.driver.world
         queues = world.tree.queues()
@@ -411,9 +228,7 @@ class CapacityReplay:
             "cluster": self.resources(world.context.total),
             "queues": {path: self._queue(queues[path]) for path in sorted(queues)},
             "apps": {self.names[name]: self._app(member) for name, member in world.members.items()},
-            "nodes": {
-                node.name: {"free": self.resources(node.free), "used": self.resources(node.used)} for node in world.nodes.values()
-            },
+            "nodes": self.nodes(),
         }
 
     def _all_partitions(self) -> list[str]:

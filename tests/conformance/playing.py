@@ -1,0 +1,274 @@
+"""Plays the steps of a case against an offer driver and records what it decides, in the form of Hadoop's answers.
+
+What both disciplines have in common; the replays add how their driver is made, applications are added, and state is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from conformance.loading import hadoop_types, types_of, vector
+from treadle.core.errors import InvalidSpec
+from treadle.core.offers.effects import Accepted, Cause, Effect, Ended, Moved, Placed, Rejected
+from treadle.core.offers.nodes import Container
+from treadle.core.offers.requests import ANY, Ask, Key
+from treadle.core.resources import UNBOUNDED
+
+LONG = (1 << 63) - 1
+EXITS = {Cause.FINISHED: 0, Cause.ABORTED: -100, Cause.PREEMPTED: -102, Cause.STOPPED: -106}
+STEPS = frozenset(
+    [
+        "add_node",
+        "remove_node",
+        "update_node",
+        "add_app",
+        "ask",
+        "node_update",
+        "node_update_all",
+        "tick",
+        "preempt",
+        "finish",
+        "kill",
+        "release",
+        "blacklist",
+        "move_app",
+        "remove_app",
+        "check_access",
+        "reinit",
+    ]
+)
+Events = list[dict[str, Any]]
+
+
+def playable(case: dict[str, Any], scheduler: str, steps: frozenset[str]) -> bool:
+    """Whether a case is one of a scheduler and has no other steps."""
+    if case.get("scheduler") != scheduler or case.get("kind") not in {"shares", "trace"} or "plan" in case:
+        return False
+    return all(step["op"] in steps for step in case.get("steps", []))
+
+
+class Player:
+    """One case being played. Steps are methods called by their name."""
+
+    errors: ClassVar[tuple[type[Exception], ...]] = (InvalidSpec,)
+    driver: Any
+
+    def __init__(self, case: dict[str, Any]) -> None:
+        self.case = case
+        self.types = types_of(case)
+        self.now = 1_000_000
+        self.ids: dict[str, str] = {}  # a case's name of an application to its id in Hadoop
+        self.names: dict[str, str] = {}
+        self.containers: dict[str, Container] = {}
+        self.hashes = {
+            event["c"]: event["h"]
+            for step in [*case["expect"].get("steps", []), {"events": case["expect"].get("allocations", [])}]
+            for event in step.get("events", [])
+            if event["ev"] == "alloc"
+        }
+        self.held: dict[str, tuple[Any, ...]] = {}
+        self.events: Events = []
+
+    def hash_of(self, container: Container) -> int:
+        """Return the hash code of a container's id, which Hadoop's answer tells."""
+        found: int = self.hashes.get(self.name(container), 0)
+        return found
+
+    # ---- what a discipline adds
+
+    def error_class(self, error: Exception, step: dict[str, Any]) -> str:
+        """Return the exceptions of Hadoop for one of ours."""
+        raise NotImplementedError
+
+    def dump(self) -> dict[str, Any]:
+        """Return the whole state."""
+        raise NotImplementedError
+
+    def live(self, application: str) -> list[Container]:
+        """Return the containers of an application, in the order of their allocation."""
+        raise NotImplementedError
+
+    def refresh(self) -> None:
+        """Let shares be computed anew, where that takes a step of its own."""
+
+    # ---- steps
+
+    def run(self) -> dict[str, Any]:
+        """Play the case and return the answer."""
+        if self.case["kind"] == "shares":
+            return self._shares()
+        steps: list[dict[str, Any]] = []
+        for number, step in enumerate(self.case["steps"]):
+            self.events = []
+            self.step(step)
+            if self.events:
+                steps.append({"i": number, "events": self.events})
+            if step.get("dump"):
+                steps.append({"i": number, "state": self.dump()})
+        return {"steps": steps, "end": self.dump()}
+
+    def _shares(self) -> dict[str, Any]:
+        case = self.case
+        for node in case.get("nodes", []):
+            self.step({**node, "op": "add_node"})
+        self.events = []
+        for app in case.get("apps", []):
+            self.step({**{key: value for key, value in app.items() if key != "asks"}, "op": "add_app"})
+            for ask in app.get("asks", []):
+                self.step({**ask, "op": "ask", "app": app["id"]})
+        self.refresh()
+        submit, self.events = self.events, []
+        for _ in range(case.get("heartbeats", 0)):
+            for name in list(self.driver.world.nodes):
+                self.step({"op": "node_update", "id": name})
+        self.refresh()
+        answer = {"submit": submit, "allocations": self.events, "end": self.dump()}
+        return {key: value for key, value in answer.items() if value}
+
+    def step(self, step: dict[str, Any]) -> None:
+        """Play one step."""
+        try:
+            getattr(self, "_" + step["op"])(step)
+        except self.errors as error:
+            self.events.append({"ev": "error", "class": self.error_class(error, step)})
+        self._see_holds()
+
+    def enter(self, step: dict[str, Any]) -> str:
+        """Give an application its id."""
+        name = step["id"]
+        identity = self.ids[name] = f"application_1_{len(self.ids) + 1:04d}"
+        self.names[identity] = name
+        return identity
+
+    def _remove_node(self, step: dict[str, Any]) -> None:
+        self.record(self.driver.remove_node(step["id"], self.now))
+
+    def _update_node(self, step: dict[str, Any]) -> None:
+        self.record(self.driver.resize_node(step["id"], vector(step["res"], self.types), self.now))
+
+    def _ask(self, step: dict[str, Any]) -> None:
+        demand = vector(step["res"], self.types)
+        key = Key(step.get("priority", 1), step.get("alloc_id", -1))
+        requests = step.get("requests", [{"name": ANY, "count": step.get("count", 1)}])
+        label = step.get("label", "")
+        asks = [Ask(each["name"], demand, each["count"], each.get("relax", True), label) for each in requests]
+        self.record(self.driver.ask(self.ids[step["app"]], key, asks, self.now))
+
+    def ask_for_master(self, identity: str, step: dict[str, Any], master: Sequence[int] | None) -> None:
+        """Ask for the container of a master, unless the case does that itself."""
+        if "am" in step and step.get("am_ask", True):
+            assert master is not None
+            self.driver.ask(identity, Key(0), [Ask(ANY, list(master), 1, partition=step.get("am_label", ""))], self.now)
+
+    def _blacklist(self, step: dict[str, Any]) -> None:
+        self.record(self.driver.avoid(self.ids[step["app"]], step.get("add", []), step.get("remove", []), self.now))
+
+    def _node_update(self, step: dict[str, Any]) -> None:
+        node = self.driver.world.nodes.get(step["id"])
+        if node is None:
+            return
+        for done in step.get("finished", []):
+            container = self.pick(done)
+            if container is not None and not container.ended and container.node is node:
+                node.reported.append(container)
+        self.record(self.driver.offer(node.name, self.now))
+
+    def _node_update_all(self, step: dict[str, Any]) -> None:
+        for _ in range(step.get("rounds", 1)):
+            for name in list(self.driver.world.nodes):
+                self._node_update({"id": name})
+                self._see_holds()
+
+    def _tick(self, step: dict[str, Any]) -> None:
+        self.now += step["ms"]
+        self.record(self.driver.tick(self.now))
+
+    def _finish(self, step: dict[str, Any]) -> None:
+        self.end(step, Cause.FINISHED)
+
+    def _release(self, step: dict[str, Any]) -> None:
+        self.end(step, Cause.ABORTED)
+
+    def end(self, step: dict[str, Any], cause: Cause) -> None:
+        """End the container that a step names."""
+        container = self.pick(step)
+        if container is not None:
+            self.record(self.driver.end(container, cause, self.now))
+
+    def _move_app(self, step: dict[str, Any]) -> None:
+        checked = step.get("validate", True)
+        self.record(self.driver.move(self.ids[step["app"]], step["queue"], self.now, checked_before=checked))
+
+    def _check_access(self, step: dict[str, Any]) -> None:
+        user, queue = step["user"], step["queue"]
+        submit, admin = self.driver.may(user, queue), self.driver.may(user, queue, administer=True)
+        self.events.append({"ev": "access", "submit": submit, "admin": admin})
+
+    def pick(self, step: dict[str, Any]) -> Container | None:
+        """Return the container that a step names, or that it picks by number."""
+        if "container" in step:
+            return self.containers.get(step["container"])
+        live = self.live(self.ids[step["app"]])
+        return live[step.get("pick", 0) % len(live)] if live else None
+
+    # ---- what was decided
+
+    def name(self, container: Container) -> str:
+        """Return how the case calls a container."""
+        return f"{self.names[container.owner.name]}#{container.ordinal}"
+
+    def record(self, effects: Sequence[Effect]) -> None:
+        """Note what was decided."""
+        for effect in effects:
+            self.events.append(self.event(effect))
+            if isinstance(effect, Placed):
+                self.containers[self.name(effect.container)] = effect.container
+                if self.case.get("launch"):
+                    self.driver.launch(effect.container)
+
+    def event(self, effect: Effect) -> dict[str, Any]:
+        """Return an effect as Hadoop's answers tell it."""
+        match effect:
+            case Accepted(application, queue):
+                return {"ev": "accepted", "app": self.names[application], "queue": queue}
+            case Rejected(application, by):
+                event = {"ev": "rejected", "app": self.names[application], "by": by}
+                return {**event, "class": "YarnException"} if by == "placement" else event
+            case Placed(container):
+                placed: dict[str, Any] = {"ev": "alloc", "c": self.name(container), "node": container.node.name}
+                placed |= {"res": self.resources(container.demand), "prio": container.key.priority}
+                return {**placed, "am": True} if container.master else placed
+            case Ended(container, cause):
+                return {"ev": "done", "c": self.name(container), "exit": EXITS[cause]}
+            case Moved(application, queue):
+                return {"ev": "moved", "app": self.names[application], "queue": queue}
+        raise AssertionError(effect)
+
+    def _see_holds(self) -> None:
+        now = {
+            node.name: (node.hold.owner.name, node.hold.key.priority, tuple(node.hold.demand))
+            for node in self.driver.world.nodes.values()
+            if node.hold is not None
+        }
+        before, self.held = self.held, now
+        for node in sorted(before):
+            if before[node] != now.get(node):
+                self.events.append({"ev": "unreserve", "app": self.names[before[node][0]], "node": node})
+        for node in sorted(now):
+            if now[node] != before.get(node):
+                application, priority, demand = now[node]
+                event = {"ev": "reserve", "app": self.names[application], "node": node}
+                self.events.append({**event, "res": self.resources(demand), "prio": priority})
+
+    # ---- the state
+
+    def resources(self, amounts: Sequence[int]) -> list[int]:
+        """Return amounts in Hadoop's order, which knows no pods."""
+        shown = [LONG if value >= UNBOUNDED else value for value in amounts]
+        return [shown[0], shown[1], *shown[3:]][: len(hadoop_types(self.case))]
+
+    def nodes(self) -> dict[str, Any]:
+        """Return the state of the nodes."""
+        nodes = self.driver.world.nodes.values()
+        return {node.name: {"free": self.resources(node.free), "used": self.resources(node.used)} for node in nodes}
