@@ -204,5 +204,12 @@ def live() -> CapacitySettings:
     """Return the defaults of a live cluster: every resource counts, times are in seconds, and the least amounts are one byte and one milli-cpu."""
     preemption = CapacityPreemption(interval=3.0, wait_before_kill=15.0, balance_wait=300.0, by_priority_delay=60.0)
     return CapacitySettings(
-        precise=True, all_types=True, least={"memory": 1, "cpu": 1}, max_priority=UNLIMITED, preemption=preemption
+        precise=True,
+        all_types=True,
+        least={"memory": 1, "cpu": 1},
+        max_priority=UNLIMITED,
+        idle_before_removal=301.0,
+        removal_interval=300.0,
+        management_interval=1.5,
+        preemption=preemption,
     )
