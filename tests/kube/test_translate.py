@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import hypothesis.strategies as st
 import msgspec
 import pytest
+from hypothesis import given
 
 from kube.manifests import Json, container, node, pod, wired
 from treadle.core.model import HostPort, NodeSpec, PodSpec, Requirement, Taint, Toleration, Wish
@@ -330,3 +332,43 @@ def test_the_skeleton_of_a_bookmark_can_be_read() -> None:
     }
 
     assert translated(bookmark).name == ""
+
+
+PARTS: list[Json] = [
+    {"nodeSelector": {"a": "b"}},
+    {"affinity": {"nodeAffinity": {}}},
+    {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{}]}}},
+    {"tolerations": [{"key": "a", "operator": "Exists"}]},
+    {"containers": [{"name": "a", "ports": [{"containerPort": 80}]}]},
+    {"containers": [{"name": "a", "ports": [{"containerPort": 80, "hostPort": 80}]}]},
+    {"initContainers": [{"name": "i", "restartPolicy": "Always", "ports": [{"hostPort": 81}]}]},
+    {"topologySpreadConstraints": [{"whenUnsatisfiable": "DoNotSchedule"}]},
+    {"volumes": [{"emptyDir": {}}, {"projected": {}}]},
+    {"volumes": [{"emptyDir": {}}, {"persistentVolumeClaim": {"claimName": "c"}}]},
+    {"resourceClaims": [{"name": "c"}]},
+    {"schedulingGroup": {"podGroupName": "g"}},
+]
+WORDS: list[dict[str, str]] = [
+    {},
+    {"treadle.dev/queue": "root.a"},
+    {"treadle.dev/gang": "g"},
+    {"treadle.dev/execution-type": "opportunistic"},
+    {"treadle.dev/placement-constraints": "x"},
+    {"treadle.dev/locality-nodes": "n1"},
+    {"treadle.dev/relax-locality": "maybe"},
+]
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=3), st.sampled_from(WORDS), st.sampled_from(WORDS))
+def test_a_plain_pod_is_told_apart_only_where_all_its_rules_come_to_nothing(
+    parts: list[Json], own: dict[str, str], notes: dict[str, str]
+) -> None:
+    manifest = {
+        "metadata": {"labels": own, "annotations": notes},
+        "spec": {key: value for part in parts for key, value in part.items()},
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(translate, "_is_plain", lambda *_: False)
+        whole = translated(manifest)
+
+    assert translated(manifest) == whole

@@ -15,9 +15,14 @@ POD_LEVEL = ("cpu", "memory")
 SLOT = ("pods", 1)
 
 Sum = dict[str, int]
+Demand = tuple[tuple[str, int], ...]
+
+MOST_KNOWN = 4096
+_known: dict[tuple[tuple[str, str | int | float], ...], Demand] = {}
+"""What the requests of a pod's only container come to: the pods of an application are alike."""
 
 
-def demand(pod: Pod) -> tuple[tuple[str, int], ...]:
+def demand(pod: Pod) -> Demand:
     """Return the named amounts of a pod, its slot included, ordered by name. Raises ``InvalidSpec`` naming the field."""
     spec, status = pod.spec, pod.status
     if spec is None:
@@ -27,7 +32,7 @@ def demand(pod: Pod) -> tuple[tuple[str, int], ...]:
     if len(containers) == 1 and not init and not spec.overhead and spec.resources is None:  # nearly every pod
         only = containers[0]
         if seen is None or not seen.container_statuses:
-            return _ordered(_amounts(_requests(only), "spec.containers", only.name))
+            return _of_one(only)
     infeasible = seen is not None and _infeasible(seen)
     in_force: dict[str, ContainerStatus] = {}
     if seen is not None:
@@ -39,7 +44,19 @@ def demand(pod: Pod) -> tuple[tuple[str, int], ...]:
     return _ordered(total)
 
 
-def _ordered(total: Sum) -> tuple[tuple[str, int], ...]:
+def _of_one(container: Container) -> Demand:
+    requests = _requests(container)
+    key = tuple(requests.items())
+    found = _known.get(key)
+    if found is None:
+        found = _ordered(_amounts(requests, "spec.containers", container.name))
+        if len(_known) >= MOST_KNOWN:
+            _known.clear()
+        _known[key] = found
+    return found
+
+
+def _ordered(total: Sum) -> Demand:
     found = [(name, value) for name, value in total.items() if value > 0 and name != "pods"]
     for name, value in found:
         if value > UNBOUNDED:

@@ -25,6 +25,7 @@ MOST_ANNOTATIONS = 255 * 1024
 The server accepts a Binding that exceeds the limit, and then refuses every later write to the pod, the kubelet's status included.
 """
 _constraints: dict[tuple[wire.Toleration, ...], Constraints] = {}
+_HARMLESS = wire.Volume()
 _VOLUMES = {
     "persistent_volume_claim": "persistentVolumeClaim",
     "ephemeral": "ephemeral",
@@ -34,6 +35,17 @@ _VOLUMES = {
     "rbd": "rbd",
 }
 """Volumes that have a say in the choice of the node."""
+_WORDS = frozenset(
+    {
+        labels.GANG,
+        labels.PLACEMENT_CONSTRAINTS,
+        labels.EXECUTION_TYPE,
+        labels.LOCALITY_NODES,
+        labels.LOCALITY_RACKS,
+        labels.RELAX_LOCALITY,
+    }
+)
+"""Labels and annotations that have a say in the choice of the node."""
 
 
 def node(seen: wire.Node) -> NodeSpec:
@@ -111,6 +123,8 @@ def _too_long(application: str, notes: dict[str, str]) -> str:
     """Return why a pod could not be bound without being broken by it, empty if it can."""
     if len(application) > LONGEST_APPLICATION:
         return f"metadata: the application's name {application[:40]!r}… has {len(application)} characters; at most {LONGEST_APPLICATION} are allowed"
+    if 4 * (sum(map(len, notes)) + sum(map(len, notes.values()))) <= MOST_ANNOTATIONS:  # a character is four bytes at the most
+        return ""
     size = sum(len(key.encode()) + len(text.encode()) for key, text in notes.items())
     if size > MOST_ANNOTATIONS:
         return f"metadata.annotations: {size} bytes; at most {MOST_ANNOTATIONS} are allowed, since the allocation is written beside them"
@@ -123,31 +137,37 @@ def constraints(spec: wire.PodSpec, own: dict[str, str] | None = None, notes: di
     Raises ``ValueError`` for an annotation that makes no sense.
     """
     tolerations = tuple(spec.tolerations or ())
-    ports = _host_ports(spec)
-    unsupported = _unsupported(spec, own or {}, notes or {})
-    wish = _wish(spec.affinity, notes)
-    if (
-        not ports
-        and not unsupported
-        and wish is None
+    if not _is_plain(spec, own, notes):
+        ports = _host_ports(spec)
+        unsupported = _unsupported(spec, own or {}, notes or {})
+        wish = _wish(spec.affinity, notes)
+        affinity = _affinity(spec.affinity)
+        if ports or unsupported or wish is not None or spec.node_selector or affinity is not None:
+            selector = tuple(sorted((spec.node_selector or {}).items()))
+            return Constraints(selector, affinity, _tolerations(tolerations), ports, unsupported, wish)
+    if not tolerations:
+        return NO_CONSTRAINTS
+    known = _constraints.get(tolerations)
+    if known is None:
+        if len(_constraints) > MOST_REQUIREMENTS:
+            _constraints.clear()
+        known = _constraints[tolerations] = Constraints(tolerations=_tolerations(tolerations))
+    return known
+
+
+def _is_plain(spec: wire.PodSpec, own: dict[str, str] | None, notes: dict[str, str] | None) -> bool:
+    """Whether a pod has no rule and no wish but what it tolerates: nearly every pod, told apart without building anything."""
+    return (
+        spec.affinity is None
         and not spec.node_selector
-        and (spec.affinity is None or spec.affinity.node_affinity is None)
-    ):
-        if not tolerations:
-            return NO_CONSTRAINTS
-        known = _constraints.get(tolerations)
-        if known is None:
-            if len(_constraints) > MOST_REQUIREMENTS:
-                _constraints.clear()
-            known = _constraints[tolerations] = Constraints(tolerations=_tolerations(tolerations))
-        return known
-    return Constraints(
-        selector=tuple(sorted((spec.node_selector or {}).items())),
-        affinity=_affinity(spec.affinity),
-        tolerations=_tolerations(tolerations),
-        host_ports=ports,
-        unsupported=unsupported,
-        wish=wish,
+        and not spec.topology_spread_constraints
+        and not spec.resource_claims
+        and spec.scheduling_group is None
+        and not spec.init_containers
+        and (own is None or _WORDS.isdisjoint(own))
+        and (notes is None or _WORDS.isdisjoint(notes))
+        and (spec.containers is None or not any(container.ports for container in spec.containers))
+        and (spec.volumes is None or spec.volumes.count(_HARMLESS) == len(spec.volumes))
     )
 
 
@@ -181,9 +201,6 @@ def _term(term: wire.NodeSelectorTerm) -> tuple[Requirement, ...]:
 
 
 def _host_ports(spec: wire.PodSpec) -> tuple[HostPort, ...]:
-    containers = spec.containers
-    if containers is not None and len(containers) == 1 and not containers[0].ports and not spec.init_containers:
-        return ()  # most pods, told apart without building lists
     found = [
         HostPort(port.host_ip or "0.0.0.0", port.protocol or "TCP", port.host_port)  # noqa: S104 - the API's word for every address
         for container in (
