@@ -84,6 +84,7 @@ async def api() -> AsyncIterator[FakeApi]:
 def _brisk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "FIRST_WAIT", 0.005)
     monkeypatch.setattr(module, "LONGEST_WAIT", 0.02)
+    monkeypatch.setattr(module, "BREATH", 0.0)
 
 
 def count_requests(api: FakeApi, counts: list[str]) -> None:
@@ -252,6 +253,26 @@ async def test_a_cut_watch_resumes_with_nothing_lost_or_doubled(api: FakeApi) ->
     assert len(names) == len(set(names)) == 40
     assert watched.reflector.relists == 0
     assert watched.reflector.reopened > 20
+
+
+async def test_the_events_of_a_burst_are_read_together_and_all_of_them_in_order(
+    api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BREATH", 0.05)
+    batches: list[int] = []
+    async with watching(api) as watched:
+        await until(watched.reflector.synced.is_set)
+        await watched.watching()
+        emit = watched.reflector._sink
+        watched.reflector._sink = lambda changes: (batches.append(len(changes)), emit(changes))[1]
+        names = [f"pod-{number:02}" for number in range(40)]
+        for name in names:
+            create(api, name)
+            await asyncio.sleep(0.001)
+        await watched.shows(*names)
+
+    assert [name for _, name in watched.seen.told] == names
+    assert len(batches) < 40
 
 
 class Cutting(Choosy):

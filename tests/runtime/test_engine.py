@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,7 @@ from treadle.core.events import BindDone, BindFailed, Event, NodeSeen, PodGone, 
 from treadle.core.state import Settings
 from treadle.kube.binder import Placement
 from treadle.kube.patcher import Write
+from treadle.runtime import engine as module
 from treadle.runtime.engine import SLICE, Engine
 from treadle.runtime.waiting import WaitingReports
 
@@ -176,6 +178,31 @@ async def test_a_long_list_is_handled_in_slices_and_others_get_their_turn() -> N
 
         await until(note)
     assert at.engine.events == 3 * SLICE
+
+
+async def test_events_that_follow_one_another_closely_share_a_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BREATH", 0.05)
+    at = At()
+    async with task_of(at.engine.run()):
+        at.put(NodeSeen(a_node("n")))
+        await until(lambda: at.engine.passes)
+        before = at.engine.passes
+        for number in range(20):
+            at.put(PodSeen(a_pod(f"pod-{number}")))
+            await asyncio.sleep(0)
+        await until(lambda: at.engine.events == 21)
+
+    assert at.engine.passes - before < 10
+
+
+async def test_at_the_end_all_that_was_told_is_taken_in_and_nothing_is_decided() -> None:
+    at = At()
+    at.put(NodeSeen(a_node("n")), PodSeen(a_pod("a", node="n")), BindDone("a"), PodSeen(a_pod("b")))
+    at.engine.finish()
+
+    assert at.engine.backlog == 0
+    assert [pod[4] for pod in at.recorder.pods] == ["a"]
+    assert at.binder.placements == []
 
 
 async def test_when_it_stands_down_what_was_not_sent_waits_again() -> None:

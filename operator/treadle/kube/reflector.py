@@ -28,6 +28,11 @@ Change = Literal["ADDED", "MODIFIED", "DELETED"]
 END_OF_LIST = "k8s.io/initial-events-end"
 PAGE = 500
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
+BREATH = 0.01
+"""Seconds between two readings of a watch in a burst: the server sends every event by itself, and to be woken for each costs more than to
+read it. After a quiet while nothing is kept waiting."""
+LARGE = 1 << 16
+"""Bytes of a reading that is followed by the next at once: a list."""
 
 
 class _Event(Wire, Generic[T]):
@@ -323,9 +328,13 @@ def kind_skeleton(found: T) -> T:
 
 async def _chunks(answer: aiohttp.ClientResponse) -> AsyncIterator[list[bytes]]:
     """Yield lists of whole lines as the bytes come; there is no limit to the length of a line."""
-    rest = b""
+    rest, clock, breathed = b"", asyncio.get_running_loop().time, 0.0
     async for chunk in answer.content.iter_any():
+        burst = clock() < breathed + BREATH
         lines = (rest + chunk if rest else chunk).split(b"\n")
         rest = lines.pop()
         if lines:
             yield [line for line in lines if line]
+        if burst and len(chunk) < LARGE:
+            await asyncio.sleep(BREATH)
+        breathed = clock()

@@ -23,6 +23,8 @@ log = logging.getLogger(__name__)
 
 SLICE = 256
 """Events handled before other tasks get their turn."""
+BREATH = 0.01
+"""Seconds between two passes in a burst: a pass for each event would cost more than the events do. After a quiet while nothing waits."""
 IDLE = 1.0
 """Seconds after which a pass is made even if nothing happens."""
 
@@ -68,22 +70,20 @@ class Engine:
         """Pass until cancelled."""
         while True:
             await self._pause()
+            await asyncio.sleep(BREATH if time.monotonic() < self.passed_at + BREATH else 0)
             self._wake.clear()
             while self._inbox:
                 self._take()
                 self._plan()
                 await asyncio.sleep(0)
             self._plan()
-            await asyncio.sleep(0)
 
     async def _pause(self) -> None:
         timer = self.core.next_timer() if self._can_plan() else None
         seconds = IDLE if timer is None else min(IDLE, max(0.0, timer - time.monotonic()))
-        try:
-            async with asyncio.timeout(seconds):
-                await self._wake.wait()
-        except TimeoutError:
-            pass
+        alarm = asyncio.get_running_loop().call_later(seconds, self._wake.set)
+        await self._wake.wait()
+        alarm.cancel()
 
     def _take(self) -> None:
         start = time.perf_counter()
@@ -141,6 +141,12 @@ class Engine:
     def _can_plan(self) -> bool:
         """Whether a pass may decide: allowed, and enough room in the pipeline that it is worth one."""
         return not self.stopping and self.may_plan() and self.binder.room() >= self.binder.limit / 2
+
+    def finish(self) -> None:
+        """Take in all that has been told, for the last words before the end; nothing more is decided."""
+        self.stopping = True
+        while self._inbox:
+            self._take()
 
     def stand_down(self) -> None:
         """Stop at once, because somebody else may lead: what has not been sent is taken back."""

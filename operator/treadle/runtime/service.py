@@ -265,6 +265,7 @@ class Service:
             await asyncio.wait([self._beginning])
         if not await self.binder.drain(self.options.grace):
             log.warning("binds were still in flight after %.0f s; their outcome is in the API", self.options.grace)
+        self.engine.finish()
         self.recorder.flush(now=True)
         await self.patcher.drain(2.0)
         if self.operator is not None:
