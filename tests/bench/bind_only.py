@@ -1,6 +1,7 @@
 """Our binder alone, with the placements given: how fast the API server takes binds. Reads placements as JSON lines from standard input."""
 
 import asyncio
+import gc
 import json
 import sys
 import time
@@ -22,16 +23,19 @@ async def bind_all(kubeconfig: str, placements: list[Placement]) -> dict[str, fl
             complete.set()
 
     async with Client(auth.load(kubeconfig)) as client:
+        gc.collect()
+        gc.freeze()  # as the running scheduler does
+        gc.set_threshold(50_000, 20, 100)
         binder = Binder(client, report)
         running = asyncio.create_task(binder.run())
-        start = time.perf_counter()
+        start, cpu = time.perf_counter(), time.process_time()
         for placement in placements:
             binder.submit(placement)
         await complete.wait()
-        seconds = time.perf_counter() - start
+        seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
-    return {"bound": binder.bound, "seconds": seconds}
+    return {"bound": binder.bound, "seconds": seconds, "cpu_s": cpu}
 
 
 if __name__ == "__main__":

@@ -83,7 +83,7 @@ def watched(pid: int, bound: Callable[[], float], started: float, patience: floa
     count, now = 0.0, time.perf_counter()
     moved = now
     while count < PODS and now < moved + patience:
-        time.sleep(0.5 if count < 0.9 * PODS else 0.1)  # a scrape costs the scheduler that is measured some milliseconds
+        time.sleep(1.0 if count < 0.9 * PODS else 0.1)  # a scrape costs the scheduler that is measured some milliseconds
         try:
             seen = bound()
         except OSError:
