@@ -76,15 +76,17 @@ class Entitlements:
         self.round(in_order)
 
     def empty(self, leaf: CapacityQueue) -> None:
-        """Let a leaf have nothing for now."""
+        """Let a leaf have nothing for now. The maximum of the last partition becomes that of the default one, as in Hadoop."""
+        single, default = self.parent.context.single, leaf.own(DEFAULT)
+        nothing = Capacity(Portion(Kind.PERCENT, 0.0))
         for partition in self.parent.shares:
-            share, default, found = leaf.own(partition), leaf.own(DEFAULT), self.template.get(partition)
+            share, found = leaf.own(partition), self.template.get(partition)
             share.capacity = share.absolute = 0.0
-            most = Portion(Kind.PERCENT, self.parent.context.single(share.maximum_capacity * 100))
-            leaf.imposed[partition] = PartitionShare(Capacity(Portion(Kind.PERCENT, 0.0)), Capacity(most))
             default.maximum_capacity = 0.0 if found is None else found.maximum_capacity
-            above = self.parent.share(DEFAULT).absolute_maximum
-            default.absolute_maximum = self.parent.context.single(default.maximum_capacity * above)
+            default.absolute_maximum = single(default.maximum_capacity * self.parent.share(DEFAULT).absolute_maximum)
+            for name in (DEFAULT, partition):
+                most = Portion(Kind.PERCENT, single(leaf.own(name).maximum_capacity * 100))
+                leaf.imposed[name] = PartitionShare(nothing, Capacity(most))
             leaf.update_statistics(partition)
 
     def _set_template(self, creation: ManagedCreation) -> None:
