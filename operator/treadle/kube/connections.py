@@ -60,7 +60,7 @@ class Connection(asyncio.Protocol):
         self._heard = False
         waiter: asyncio.Future[Answer] = self._loop.create_future()
         self._waiter = waiter
-        timer = self._loop.call_later(seconds, self._expire)
+        timer = self._loop.call_later(seconds, self._fail, TimeoutError())
         self._transport.write(request)
         try:
             return await waiter
@@ -88,9 +88,6 @@ class Connection(asyncio.Protocol):
         self.close()
         if waiter is not None and not waiter.done():
             waiter.set_exception(error)
-
-    def _expire(self) -> None:
-        self._fail(TimeoutError())
 
     # -- called by the event loop
 
