@@ -234,13 +234,13 @@ def test_a_status_of_another_version_does_not_spoil_the_object():
         (queue(fair={"maxAMShare": "0.5", "maxContainerAllocation": {"cpu": 1}, "allowPreemptionFrom": False}), []),
         (
             queue(capacity={"guaranteed": "60%", "partitions": {"gpu": {}}}),
-            ["spec.capacity.guaranteed", "spec.capacity.partitions"],
+            [],
         ),
         (queue(capacity={}), []),
         (scheduler(aliases=["yunikorn"], discipline="Fair", nodes={"scoring": "Spread"}), []),
         (
-            scheduler(discipline="Capacity", fair={"sizeBasedWeight": True}, capacity={"maximumApplications": 3}),
-            ["spec.discipline: Capacity", "spec.capacity.maximumApplications"],
+            scheduler(discipline="Capacity", fair={"sizeBasedWeight": True}, capacity={"maximumApplications": 3, "nodeLocalityDelay": 3}),
+            ["spec.capacity.nodeLocalityDelay"],
         ),
         (application(queue="root.a", priority=3), []),
         (application(user="ann", placementConstraints=["notin,node,hbase"]), ["spec.placementConstraints"]),

@@ -153,12 +153,12 @@ def test_the_numbers_of_a_queue_are_quantities(cluster: Cluster) -> None:
 
 
 def test_fields_that_are_accepted_and_not_acted_on_are_named(cluster: Cluster) -> None:
-    cluster.create("Queue", "root.a", {"capacity": {"guaranteed": "60%"}})
+    cluster.create("Scheduler", "treadle", {"capacity": {"nodeLocalityDelay": 3}})
 
-    assert condition(cluster.status("Queue", "root.a"), "NotActedOn") == (
+    assert condition(cluster.status("Scheduler", "treadle"), "NotActedOn") == (
         "True",
         "FieldsNotActedOn",
-        "accepted but not acted on yet: spec.capacity.guaranteed",
+        "accepted but not acted on yet: spec.capacity.nodeLocalityDelay",
     )
 
 

@@ -50,6 +50,9 @@ class ApplicationSpec(Model):
     user: Annotated[str, Field(min_length=1, max_length=256)] | None = Field(
         default=None, description="Whom the application counts for; its pods' user otherwise."
     )
+    partition: DnsLabel | None = Field(
+        default=None, description="The partition of nodes for its pods, unless they name one themselves."
+    )
     gangs: Annotated[list[Gang], Field(max_length=64)] | None = Field(
         default=None, json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]}
     )

@@ -113,6 +113,11 @@ def application_of(labels: Strings, annotations: Strings, owner: tuple[str, str]
     return f"pod/{pod_name}"
 
 
+def partition_of(labels: Strings, annotations: Strings) -> str:
+    """The partition of nodes that a pod asks for (YARN's node label expression), empty if it names none."""
+    return (labels.get(PARTITION, "") if labels else "") or (annotations.get(PARTITION, "") if annotations else "")
+
+
 def role_of(labels: Strings, annotations: Strings) -> Role:
     """``master`` for the pod that YARN calls the application master (a driver, a job manager, a head), ``worker`` for its others."""
     own = (labels or _NONE).get(ROLE) or (annotations or _NONE).get(ROLE)

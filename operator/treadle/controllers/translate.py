@@ -49,7 +49,7 @@ def application(model: Application) -> ApplicationSpec:
     user, groups = labels.user_of(notes, "")
     if model.spec.user and model.spec.user != user:
         user, groups = model.spec.user, () if user else labels.groups_of(notes)
-    return ApplicationSpec(identity, model.spec.queue or "", model.spec.priority or 0, user, groups)
+    return ApplicationSpec(identity, model.spec.queue or "", model.spec.priority or 0, user, groups, model.spec.partition or "")
 
 
 def scheduler(model: Scheduler, aliases: tuple[str, ...]) -> SchedulerSpec:

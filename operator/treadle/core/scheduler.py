@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core import discipline, lifecycle
+from treadle.core.capacity.live import preempting
 from treadle.core.cycle import cycle
 from treadle.core.errors import InvariantBroken
 from treadle.core.events import (
@@ -135,6 +136,8 @@ class Core:
         effects += cycle(state, budget - len(served))
         if rounds.due(state):
             effects += rounds.round_of_preemption(state)
+        elif preempting.due(state):
+            effects += preempting.round_of_preemption(state)
         if reserve.due(state):
             reserve.keep_nodes(state)
         if len(state.nodes.improved) > COMPACT_AFTER:
@@ -158,6 +161,11 @@ class Core:
             if coming is not None
         ]
         times += [hold.until for hold in state.preemption.holds]
+        if state.books is not None:
+            preemption = state.scheduler.capacity.preemption
+            if preemption.enabled and state.waiting:
+                times.append(state.preemption.looked + preemption.interval)
+            return min(times, default=None)
         if state.scheduler.fair.preemption and state.waiting:
             times.append(state.preemption.looked + state.settings.update_interval)
         if state.scheduler.fair.keep_nodes and state.waiting:

@@ -109,6 +109,7 @@ def pod(seen: wire.Pod) -> PodSpec:
         role=labels.role_of(own, notes),
         user=user,
         groups=groups,
+        partition=labels.partition_of(own, notes),
         held_in=notes.get(labels.ALLOCATED_QUEUE, "") if notes and spec.node_name else "",
         created=created.timestamp() if created is not None else DAY_ONE,
         finished=finished,

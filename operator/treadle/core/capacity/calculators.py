@@ -126,6 +126,12 @@ class Calculator(ABC):
     def any_used_up(self, one: Sequence[int]) -> bool:
         """Whether a type that matters is used up."""
 
+    def as_much(self, wanted: Sequence[int], room: Sequence[int]) -> Vector:
+        """Return the largest part of what is wanted that the room is enough for, all types cut alike: whole containers stay whole."""
+        types = [at for at in self.deciding if at < len(wanted) and wanted[at] > 0]
+        part = min((max(room[at], 0) / wanted[at] for at in types), default=0.0)
+        return self.times(wanted, min(part, 1.0))
+
     def more(self, total: Sequence[int], one: Sequence[int], other: Sequence[int]) -> bool:
         """Whether ``one`` is more than ``other``."""
         return self.compare(total, one, other) > 0

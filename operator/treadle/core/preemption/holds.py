@@ -92,14 +92,20 @@ def serve(state: State, budget: int) -> list[Bind]:
         elif not state.nodes.admits(hold.row, hold.shape.constraints):
             release(state, hold, "the node admits it no longer")
         elif len(effects) < budget and all(state.nodes.free[hold.row][position] >= 0 for position, _ in hold.shape.demand):
+            over = exceeded(hold.application.limiting, hold.shape.demand) is not None
+            if over and any(uid in state.pods for uid in hold.victims):
+                continue  # the node has room; those who leave make some in the queue
             release(state, hold, "fulfilled")
-            if exceeded(hold.application.limiting, hold.shape.demand) is None and _may_run(state, ask):
+            if not over and _may_run(state, ask):
                 effects.append(_bind(state, ask, hold.row))
     return effects
 
 
 def _may_run(state: State, ask: Ask) -> bool:
     """Whether nothing but room was in the way of an ask: limits may have changed since the room was held."""
+    account = ask.application.account
+    if account is not None and account.full():
+        return False
     return block(ask.application, next(iter(ask.pods.values()))) is None and (not ask.master or may_have_master(state, ask))
 
 

@@ -7,47 +7,22 @@ out counts before anybody else is asked to go, nobody goes whose leaving would n
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from treadle.core.cycle import NO_NODE
-from treadle.core.effects import Evict
-from treadle.core.fair.amounts import add_to, beyond, fits, plus
+from treadle.core.fair.amounts import beyond, plus
 from treadle.core.fair.starvation import find_starved, starvation, wants, worth_looking
-from treadle.core.fair.victims import NO_BOUND, Picked, keeps_share, pick_on_node
-from treadle.core.nodes.filters import host_ports
-from treadle.core.pods import PodRecord, PodState
+from treadle.core.fair.victims import MayLose, keeps_share
 from treadle.core.preemption.contender import Contender, Starving
-from treadle.core.preemption.holds import held_below, place, release
-from treadle.core.preemption.memory import Hold
-from treadle.core.resources import CPU, MEMORY, Vector
+from treadle.core.preemption.holds import release
+from treadle.core.preemption.search import Search, Terms, Victim, waits_for_a_node
 from treadle.core.update import update_pass
 
 if TYPE_CHECKING:
-    from treadle.core.nodes.shapes import Shape
+    from treadle.core.effects import Evict
+    from treadle.core.resources import Vector
     from treadle.core.state import State
-    from treadle.core.tree.application import Application, Ask
+    from treadle.core.tree.application import Application
     from treadle.core.tree.queue import Queue
-
-MOST_SPARING = 64
-"""Further nodes that are looked at for one where fewer masters have to go."""
-MOST_HOLDS = 128
-"""Holds at one time: preemption is for what is owed, not for filling a cluster."""
-CRITICAL = 2_000_000_000
-"""Pods of this priority and above are the system's own (system-cluster-critical) and are never asked to go."""
-
-
-class Victim:
-    """A pod that may be asked to go."""
-
-    __slots__ = ("demand", "master", "owner", "record")
-
-    def __init__(self, record: PodRecord, owner: Application, demand: Vector) -> None:
-        self.record = record
-        self.owner = owner
-        self.master = record.spec.role == "master"
-        self.demand = demand
 
 
 def due(state: State) -> bool:
@@ -66,13 +41,13 @@ def round_of_preemption(state: State) -> list[Evict]:
     state.preemption.looked = state.now
     if state.passed_at != state.now:
         update_pass(state)
-    _forget_the_gone(state)
+    forget_the_gone(state)
     starved = _starved(state)
     if not starved:
         return []
     settings = state.scheduler.fair
     effects: list[Evict] = []
-    search = _Search(state)
+    search = _FairSearch(state, Terms(settings.wait_before_kill, settings.delete_blocked_victims, settings.hold_timeout))
     for contender in sorted(starved, key=lambda one: (_dominant(state, starvation(one)), one.name)):
         effects += search.help(contender)
         contender.next_check = state.now + settings.wait_before_kill + 4 * settings.heartbeat + settings.wait_before_next_check
@@ -83,7 +58,8 @@ def _dominant(state: State, amounts: Vector) -> float:
     return max((amounts[position] * state.cluster.per[position] for position in state.cluster.counted), default=0.0)
 
 
-def _forget_the_gone(state: State) -> None:
+def forget_the_gone(state: State) -> None:
+    """Drop what is remembered of applications, queues and pods that are no more."""
     preemption = state.preemption
     for application in [one for one in preemption.contenders if one.queue is None or one.id not in state.applications]:
         del preemption.contenders[application]
@@ -120,54 +96,23 @@ def _starved(state: State) -> list[Contender]:
             for one in find_starved(leaf, candidates, state.cluster, state.now, remainder=False):
                 assert isinstance(one, Contender)
                 found[one] = None
-    return [contender for contender in found if any(_waits_for_a_node(ask) for ask in contender.application.asks.values())]
+    return [contender for contender in found if any(waits_for_a_node(ask) for ask in contender.application.asks.values())]
 
 
-def _waits_for_a_node(ask: Ask) -> bool:
-    return ask.wait is not None and ask.wait.reason == NO_NODE
+class _FairSearch(Search):
+    """Victims by the fair discipline: nobody falls below the fair share."""
 
+    def donates(self, part: Application) -> bool:
+        """Whether a queue and those above it allow that others preempt from them."""
+        return part.queue is not None and all(above.spec.preemptable for above in part.queue.chain)
 
-@dataclass(slots=True)
-class _Spots:
-    """The nodes that may help the pods of a shape; ``roomy`` while one of them may have room without any victim."""
+    def permission(self) -> MayLose[Victim]:
+        """Return the check that an application stays at its share."""
+        return self._may_lose
 
-    rows: list[int]
-    roomy: bool = True
-
-
-class _Search:
-    """The search for victims in one round: what each node has that may go, and what is going already."""
-
-    def __init__(self, state: State) -> None:
-        self.state = state
-        self.width = len(state.types)
-        self.leaving: dict[int, Vector] = defaultdict(lambda: [0] * self.width)
-        self.going: dict[Application, Vector] = defaultdict(lambda: [0] * self.width)
-        self.on_node: dict[int, list[Victim]] = defaultdict(list)
-        self._known: dict[int, _Spots] = {}
-        for application in state.applications.values():
-            self._take_in(application)
-        for victims in self.on_node.values():
-            victims.sort(key=lambda one: (one.master, one.record.spec.priority, -one.record.spec.created, one.record.spec.uid))
-
-    def _take_in(self, application: Application) -> None:
-        state = self.state
-        donates = application.queue is not None and _may_donate(application.queue) and not _of_daemon(application)
-        for uid, record in application.pods.items():
-            if record.state is not PodState.BOUND:
-                continue
-            demand = self._dense(record)
-            if record.spec.deleting or uid in state.preemption.marked:
-                add_to(self.going[application], demand)
-                add_to(self.leaving[record.node], demand)
-            elif donates and uid not in state.preemption.spared and record.spec.priority < CRITICAL:
-                self.on_node[record.node].append(Victim(record, application, demand))
-
-    def _dense(self, record: PodRecord) -> Vector:
-        vector = [0] * self.width
-        for position, value in record.shape.demand:
-            vector[position] = value
-        return vector
+    def why(self, victim: Victim, beneficiary: Application) -> str:
+        """Return whose share it is."""
+        return f"queue {beneficiary.chain[0].path} is owed what queue {victim.owner.chain[0].path} holds beyond its fair share"
 
     def help(self, contender: Contender) -> list[Evict]:
         """Hold room for as many pods of an application as make up for what it lacks, and return whom to evict."""
@@ -175,7 +120,7 @@ class _Search:
         lacking = starvation(contender)
         effects: list[Evict] = []
         for ask in sorted(application.asks.values()):
-            if not _waits_for_a_node(ask):
+            if not waits_for_a_node(ask):
                 continue
             demand = [0] * self.width
             for position, value in ask.shape.demand:
@@ -186,91 +131,12 @@ class _Search:
                 if hold.patient:
                     release(state, hold, "victims are asked to go instead")
             for _ in range(count):
-                if len(state.preemption.holds) >= MOST_HOLDS or self._over_maximum(application, demand):
-                    return effects
-                found = self._victims(ask, demand)
+                found = self.make_room(ask)
                 if found is None:
                     break
-                effects += self._hold(ask, *found)
+                effects += found
                 lacking = beyond(lacking, demand)
         return effects
-
-    def _over_maximum(self, application: Application, demand: Vector) -> bool:
-        return any(
-            not fits(plus(plus(queue.usage, held_below(self.state, queue)), demand), queue.maximum)
-            for queue in application.limiting
-        )
-
-    def _victims(self, ask: Ask, demand: Vector) -> tuple[int, Picked[Victim]] | None:
-        """Return the node and the pods that have to go from it: the first node without a master among them, else the one with the fewest.
-
-        A node that cannot help is not looked at again in this round: what it has only gets less.
-        """
-        spots = self._spots(ask.shape, demand)
-        if spots.roomy:
-            row = next((row for row in spots.rows if fits(demand, self._room(row))), None)
-            if row is not None:
-                return row, Picked()
-            spots.roomy = False
-        best: tuple[int, Picked[Victim]] | None = None
-        seen = 0
-        useless = []
-        for row in spots.rows:
-            most = best[1].masters if best is not None else NO_BOUND
-            picked = pick_on_node(demand, self._room(row), self.on_node.get(row, ()), self._may_lose, most)
-            if picked is not None:
-                best = row, self._reprieve(demand, self._room(row), picked)
-                if not best[1].masters:
-                    break
-            elif best is None:
-                useless.append(row)
-            seen += best is not None
-            if seen > MOST_SPARING:
-                break
-        if useless:
-            gone = set(useless)
-            spots.rows = [row for row in spots.rows if row not in gone]
-        return best
-
-    def _spots(self, shape: Shape, demand: Vector) -> _Spots:
-        """Return the nodes that may help pods of a shape, those with the most room first, so that few have to go."""
-        spots = self._known.get(shape.id)
-        if spots is None:
-            nodes, ports = self.state.nodes, shape.ports
-            mask = nodes.mask(shape.constraints)
-            rows = [
-                row
-                for row in {*self.on_node, *self.leaving}
-                if mask[row] and fits(demand, nodes.allocatable[row]) and (not ports or host_ports.free(ports, nodes.ports[row]))
-            ]
-            per_memory, per_cpu = nodes.per_memory, nodes.per_cpu
-
-            def taken(row: int) -> tuple[float, int]:
-                room = self._room(row)
-                return (-room[MEMORY] * per_memory[row] - room[CPU] * per_cpu[row], row)
-
-            spots = self._known[shape.id] = _Spots(sorted(rows, key=taken))
-        return spots
-
-    def _room(self, row: int) -> Vector:
-        """Return what a node will have free when those who leave it have left, beyond what is held there."""
-        leaving = self.leaving.get(row)
-        return self.state.nodes.free[row] if leaving is None else plus(self.state.nodes.free[row], leaving)
-
-    @staticmethod
-    def _reprieve(demand: Vector, room: Vector, picked: Picked[Victim]) -> Picked[Victim]:
-        """Let those stay without whom the room suffices as well, the last to be asked first."""
-        kept = list(picked.victims)
-        for victim in reversed(picked.victims):
-            others = [other for other in kept if other is not victim]
-            have = list(room)
-            for other in others:
-                add_to(have, other.demand)
-            if fits(demand, have):
-                kept = others
-        picked.victims = kept
-        picked.masters = sum(victim.master for victim in kept)
-        return picked
 
     def _may_lose(self, victim: Victim, considered: Vector) -> bool:
         owner, state = victim.owner, self.state
@@ -281,45 +147,6 @@ class _Search:
         going = plus(self.going[owner], considered)
         return keeps_share(queue.policy, state.cluster, owner.usage, owner.instant_share, going, victim.demand)
 
-    def _hold(self, ask: Ask, row: int, picked: Picked[Victim]) -> list[Evict]:
-        state, settings = self.state, self.state.scheduler.fair
-        victims = {victim.record.spec.uid for victim in picked.victims}
-        hold = Hold(
-            ask.application,
-            ask.shape,
-            ask.key,
-            row,
-            victims,
-            state.now,
-            state.now + settings.wait_before_kill + settings.hold_timeout,
-        )
-        place(state, hold)
-        effects = []
-        for victim in picked.victims:
-            self.on_node[row].remove(victim)
-            add_to(self.leaving[row], victim.demand)
-            add_to(self.going[victim.owner], victim.demand)
-            effects.append(_evict(state, victim, ask.application))
-        return effects
-
-
-def _evict(state: State, victim: Victim, beneficiary: Application) -> Evict:
-    spec, queue, settings = victim.record.spec, victim.owner.queue, state.scheduler.fair
-    assert queue is not None
-    assert beneficiary.queue is not None
-    state.tell(spec.uid, "victim", f"for {beneficiary.id} of {beneficiary.queue.path}")
-    why = f"queue {beneficiary.queue.path} is owed what queue {queue.path} holds beyond its fair share"
-    return Evict(
-        spec.uid,
-        spec.namespace,
-        spec.name,
-        queue.path,
-        why,
-        settings.wait_before_kill,
-        settings.delete_blocked_victims,
-        victim.record.cause,
-    )
-
 
 def _times(contender: Contender, state: State, lacking: Vector, demand: Vector) -> int:
     """Return how many pods of a demand make up for what is lacking without going beyond it."""
@@ -327,15 +154,6 @@ def _times(contender: Contender, state: State, lacking: Vector, demand: Vector) 
     assert queue is not None
     types = [at for at in queue.policy.counts(state.cluster) if lacking[at] > 0 and demand[at] > 0]
     return min((lacking[at] // demand[at] for at in types), default=0)
-
-
-def _may_donate(queue: Queue) -> bool:
-    return all(above.spec.preemptable for above in queue.chain)
-
-
-def _of_daemon(application: Application) -> bool:
-    """Whether it is a DaemonSet's: its controller would make the pod again on the same node."""
-    return application.id.partition("/")[2].startswith("daemonset/")
 
 
 def _masters_may_go(state: State, queue: Queue) -> bool:

@@ -77,8 +77,8 @@ def _extras(queue: TempQueue, calculator: Calculator) -> None:
 def _descend(round_: Round, queue: TempQueue, how: Dealing) -> None:
     if not queue.children:
         return
-    calculator, total = round_.context.calculator, queue.ideal
-    unassigned = list(total)
+    calculator, unassigned = round_.context.calculator, list(queue.ideal)
+    total = queue.total if round_.context.settings.precise else queue.ideal  # what amounts are weighed by
     some = [child for child in queue.children if calculator.positive(total, child.guaranteed)]
     others = [child for child in queue.children if child not in some]
     unassigned = _deal(round_, total, some, unassigned, how, evenly=False)

@@ -9,7 +9,7 @@ from treadle.core.capacity.ordering import FAIR, fairness, first_come
 from treadle.core.capacity.preemption.selection import deduct_chosen, least_urgent, try_take
 from treadle.core.capacity.preemption.snapshot import Round, TempQueue
 from treadle.core.capacity.queue import CapacityQueue
-from treadle.core.fair.amounts import add_to, loosely_beyond, minus, plus, take_from
+from treadle.core.fair.amounts import add_to, least, loosely_beyond, minus, plus, take_from
 from treadle.core.resources import Vector
 
 
@@ -32,23 +32,19 @@ class _User:
 
 
 class _Application:
-    """An application of the leaf. ``lacks`` is what it wants from others, ``spare`` what it has too much, ``obtain`` how much of that is wanted."""
+    """An application of the leaf. ``lacks`` is what it still wants from others (at first: ``wanted``), ``spare`` what it has too much, ``obtain`` how much of that is wanted."""
 
     def __init__(self, member: Any, partition: str, user: _User, none: Vector) -> None:
         self.member, self.user, self.partition = member, user, partition
         self.used = list(member.usage.used(partition))
         has_master = not member.awaits_master and member.master_partition == partition
         self.masters = list(member.master_demand) if has_master else list(none)
-        self.pending = list(none)
-        for key in member.requests.keys:
-            ask = member.requests.ask(key, "*")
-            if ask is not None and ask.count > 0 and ask.partition == partition:
-                add_to(self.pending, [value * ask.count for value in ask.demand])
-        self.ideal, self.lacks, self.spare, self.obtain, self.chosen = (list(none) for _ in range(5))
+        self.pending = list(member.usage.of(partition).pending)
+        self.ideal, self.lacks, self.wanted, self.spare, self.obtain, self.chosen = (list(none) for _ in range(6))
 
 
-def inside_queues(round_: Round) -> None:
-    """Choose victims inside the leaves that lacked something."""
+def look_inside(round_: Round) -> None:
+    """Find out which applications of the leaves that lacked something want something from others, and who has too much."""
     settings = round_.context.settings.preemption
     for partition in round_.partitions:
         for path in round_.underserved.get(partition, {}):
@@ -57,6 +53,11 @@ def inside_queues(round_: Round) -> None:
                 settings.intra_threshold
             ):
                 _compute(round_, queue)
+
+
+def inside_queues(round_: Round) -> None:
+    """Choose victims inside the leaves that lacked something."""
+    look_inside(round_)
     deduct_chosen(round_)
     for partition in round_.partitions:
         for path in round_.underserved.get(partition, {}):
@@ -133,12 +134,16 @@ def _share(round_: Round, applications: list[_Application], left: Vector) -> Non
         wants = minus(plus(has, each.pending), each.chosen)
         if not calculator.less(total, each.user.ideal, each.user.limit):
             continue
-        allowed = calculator.smaller(total, wants, minus(each.user.limit, each.user.ideal))
-        each.ideal = calculator.smaller(total, left, allowed)
+        room = minus(each.user.limit, each.user.ideal)
+        if context.settings.precise:
+            each.ideal = calculator.as_much(wants, least(left, room))
+        else:
+            each.ideal = calculator.smaller(total, left, calculator.smaller(total, wants, room))
         add_to(each.user.ideal, each.ideal)
         has = minus(has, each.chosen)
         if calculator.more(total, each.ideal, has):
             each.lacks = minus(each.ideal, has)
+            each.wanted = list(each.lacks)
         left = loosely_beyond(left, each.ideal)
 
 

@@ -19,7 +19,7 @@ Edges = set[tuple[str, str]]
 
 def by_priorities(round_: Round, move: Callable[[Any, Any], bool] | None) -> None:
     """Choose victims for held nodes whose queues have priority; ``move`` moves a hold to a better node if that is allowed."""
-    edges = _edges(round_)
+    edges = edges_of(round_)
     if not edges:
         return
     settings = round_.context.settings.preemption
@@ -43,7 +43,8 @@ def by_priorities(round_: Round, move: Callable[[Any, Any], bool] | None) -> Non
             _move(round_, edges, hold, touched, move)
 
 
-def _edges(round_: Round) -> Edges:
+def edges_of(round_: Round) -> Edges:
+    """Return the pairs of leaves of which the first has priority over the second, where their paths part."""
     edges: Edges = set()
     for one in round_.leaves:
         for other in round_.leaves:

@@ -9,6 +9,7 @@ from treadle.core.capacity.context import DEFAULT
 from treadle.core.capacity.ordering import for_preemption
 from treadle.core.capacity.preemption.ideal import Dealing, compute
 from treadle.core.capacity.preemption.snapshot import Round, TempQueue
+from treadle.core.capacity.queue import CapacityQueue
 from treadle.core.fair.amounts import add_to, minus, most, take_from
 from treadle.core.resources import PODS, Vector
 
@@ -93,9 +94,7 @@ def by_queues(round_: Round, *, balance: bool, with_held: bool) -> list[Any]:
             if not obtain:
                 break
             _from_application(round_, application, obtain, masters, of_masters, holds)
-        share = leaf.share(DEFAULT)
-        default = round_.context.settings.master_share if leaf.spec.master_share is None else leaf.spec.master_share
-        allowed = round_.context.calculator.times(share.minimum, round_.context.single(default))
+        allowed = masters_allowed(leaf, DEFAULT)
         _from_masters(round_, masters, obtain, of_masters, allowed)
     return holds
 
@@ -126,6 +125,13 @@ def _from_application(
             add_to(of_masters, container.demand)
             continue
         try_take(round_, obtain, container, conservative=conservative)
+
+
+def masters_allowed(leaf: CapacityQueue, partition: str) -> Vector:
+    """Return what masters of a leaf may keep while others go."""
+    context, share = leaf.context, leaf.share(partition)
+    part = context.settings.master_share if leaf.spec.master_share is None else leaf.spec.master_share
+    return context.calculator.times(share.minimum, context.single(part))
 
 
 def _from_masters(round_: Round, masters: list[Any], obtain: Obtain, of_masters: Vector, allowed: Vector) -> None:

@@ -1,0 +1,120 @@
+"""What a round of live preemption starts from: the tree of capacities with what is held and asked at this moment, partition by partition.
+
+The computation of ideal shares is that of ``capacity.preemption``. What is on its way out is counted as gone, and what is held for
+somebody as had, so that a round never asks twice for the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.core.capacity.application import CapacityApplication
+from treadle.core.capacity.live.accounts import sync
+from treadle.core.capacity.preemption.snapshot import Round, TempQueue, begin
+from treadle.core.fair.amounts import add_to, minus, most, take_from
+
+if TYPE_CHECKING:
+    from treadle.core.capacity.live.books import Books
+    from treadle.core.preemption.search import Search
+    from treadle.core.resources import Vector
+    from treadle.core.state import State
+    from treadle.core.tree.application import Application
+    from treadle.core.tree.queue import Queue
+
+
+class Member(CapacityApplication):
+    """An application of the live tree as the computation of ideal shares sees it."""
+
+    def __init__(self, application: Application, books: Books, order: int) -> None:
+        assert application.queue is not None
+        leaf = books.of[application.queue.path]
+        super().__init__(application.id, application.user, leaf, order, urgency(application, books))
+        self.application = application
+        self.start = application.start
+        self.awaits_master = False
+        self.master_demand = application.master_usage()
+        for part in application.everywhere():
+            amounts = self.usage.of(part.partition)
+            amounts.used = list(part.usage)
+            amounts.pending = pending(part)
+
+
+def urgency(application: Application, books: Books) -> int:
+    """Return an application's priority: its own or its queue's default, at most the ceiling."""
+    assert application.queue is not None
+    leaf = books.of[application.queue.path]
+    return min(application.priority or leaf.default_application_priority, books.context.settings.max_priority)
+
+
+def pending(part: Application) -> Vector:
+    """Return what an application asks for in one partition."""
+    total = [0] * len(part.usage)
+    for ask in part.asks.values():
+        for at, value in ask.shape.demand:
+            total[at] += value * len(ask.pods)
+    return total
+
+
+def survey(state: State, books: Books, search: Search) -> Round:
+    """Take the snapshots of a round."""
+    context = books.context
+    everybody = sorted(state.applications.values(), key=lambda one: (one.start, one.id))
+    for leaf in books.of.values():
+        leaf.active = []
+    for order, application in enumerate(everybody):
+        if application.queue is not None and application.busy:
+            member = Member(application, books, order)
+            member.leaf.active.append(member)
+    for queue in books.of.values():
+        queue.update_statistics()
+        if not queue.parental:
+            for partition in context.partitions:
+                sync(queue.users, partition)
+    paths = [path for path, queue in books.of.items() if not queue.parental]
+    found = begin(books.tree.root, [], paths, state.now)
+    for partition in found.partitions:
+        _pend(found.roots[partition], partition)
+    for hold in state.preemption.holds:
+        if not hold.patient:
+            _adjust(found, hold.application.chain, search.dense_of(hold.shape), arrives=True)
+    for owner, amounts in search.going.items():
+        _adjust(found, owner.chain, amounts, arrives=False)
+    return found
+
+
+def _pend(queue: TempQueue, partition: str) -> tuple[Vector, Vector]:
+    """Let what is asked for be that of whole pods: what users may not have is taken from all types alike, not from each by itself."""
+    if queue.queue.parental:
+        for at in range(len(queue.pending)):
+            queue.pending[at] = queue.pending_now[at] = 0
+        for child in queue.children:
+            add_to(queue.pending, _pend(child, partition)[0])
+        queue.pending_now = list(queue.pending)
+        return queue.pending, queue.pending_now
+    leaf = queue.queue
+    room: dict[str, Vector] = {}
+    total = [0] * len(queue.pending)
+    for application in leaf.active:
+        if application.user not in room:
+            limit = leaf.users.limit(application.user, partition)
+            room[application.user] = minus(limit, leaf.users.user(application.user).usage.used(partition))
+        taken = leaf.context.calculator.as_much(application.usage.of(partition).pending, room[application.user])
+        add_to(total, taken)
+        take_from(room[application.user], taken)
+    queue.pending, queue.pending_now = total, list(total)
+    return queue.pending, queue.pending_now
+
+
+def _adjust(round_: Round, chain: tuple[Queue, ...], amounts: Vector, *, arrives: bool) -> None:
+    none = [0] * len(amounts)
+    for queue in chain:
+        at = round_.queues.get((queue.path, queue.partition))
+        if at is None:
+            continue
+        if arrives:
+            add_to(at.used, amounts)
+            for waiting in (at.pending, at.pending_now):
+                take_from(waiting, amounts)
+                waiting[:] = most(waiting, none)
+        else:
+            take_from(at.used, amounts)

@@ -1,0 +1,229 @@
+"""Live preemption under the capacity discipline: what is guaranteed comes back, and nobody goes for more than that."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from core.test_capacity_sharing import Cluster, settings
+from core.test_partitions import Partitioned
+from treadle.core.capacity.settings import CapacityPreemption, CapacityQueueSpec
+from treadle.core.effects import Evict
+from treadle.core.events import EvictFailed
+
+QUICK = CapacityPreemption(
+    enabled=True,
+    interval=1.0,
+    wait_before_kill=15.0,
+    natural_termination=1.0,
+    per_round=1.0,
+    by_priority_delay=0.0,
+    balance_wait=0.0,
+)
+
+
+class Preempting(Cluster):
+    """A cluster in which those who are asked to go go at once."""
+
+    def preempting(self, **fields: Any) -> Preempting:
+        preemption = replace(QUICK, **fields)
+        self.scheduler(discipline="Capacity", capacity=settings(preemption=preemption))
+        return self
+
+    def share(self, path: str, guaranteed: str | None = None, maximum: str | None = None, **fields: Any) -> Preempting:
+        super().share(path, guaranteed, maximum, **{"user_limit_factor": -1, **fields})
+        return self
+
+    def run(self, seconds: int) -> list[Evict]:
+        asked: list[Evict] = []
+        for _ in range(seconds):
+            self.wait(1.0)
+            binds = self.plan()
+            evicted = [effect for effect in self.effects if isinstance(effect, Evict)]
+            self.confirm(binds)
+            self.gone(*(one.uid for one in evicted))
+            asked += evicted
+        return asked
+
+    def running(self) -> Counter[str]:
+        return Counter(record.spec.name.partition("-")[0] for record in self.core.state.pods.values() if record.spec.node)
+
+
+@pytest.fixture
+def cluster() -> Preempting:
+    return Preempting()
+
+
+def test_borrowed_capacity_comes_back_to_whom_it_is_guaranteed(cluster: Preempting) -> None:
+    cluster.preempting().share("root.a", "50%").share("root.b", "50%").nodes(5)
+    cluster.pods(30, "a", "root.a", "a")
+    cluster.run(1)
+    assert cluster.running() == {"a": 20}
+    cluster.pods(30, "b", "root.b", "b")
+    asked = cluster.run(8)
+    assert cluster.running() == {"a": 10, "b": 10}
+    assert len(asked) == 10
+    assert {one.queue for one in asked} == {"root.a"}
+    assert asked[0].why == "queue root.b is owed what queue root.a holds beyond what it is guaranteed"
+    assert cluster.run(20) == []
+
+
+def test_nothing_is_preempted_unless_it_is_asked_for(cluster: Preempting) -> None:
+    cluster.preempting(enabled=False).share("root.a", "50%").share("root.b", "50%").nodes(5)
+    cluster.pods(30, "a", "root.a", "a")
+    cluster.run(1)
+    cluster.pods(30, "b", "root.b", "b")
+    assert cluster.run(8) == []
+
+
+def test_observing_only_asks_nobody_to_go_and_holds_nothing(cluster: Preempting) -> None:
+    cluster.preempting(observe_only=True).share("root.a", "50%").share("root.b", "50%").nodes(5)
+    cluster.pods(30, "a", "root.a", "a")
+    cluster.run(1)
+    cluster.pods(30, "b", "root.b", "b")
+    assert cluster.run(8) == []
+    assert not cluster.core.state.preemption.holds
+    assert any("would preempt" in str(step) for step in cluster.core.state.story.newest())
+
+
+def test_a_round_takes_a_part_of_the_cluster_at_the_most(cluster: Preempting) -> None:
+    cluster.preempting(per_round=0.1).share("root.a", "50%").share("root.b", "50%").nodes(5)
+    cluster.pods(30, "a", "root.a", "a")
+    cluster.run(1)
+    cluster.pods(30, "b", "root.b", "b")
+    assert [len(cluster.run(1)) for _ in range(7)] == [2, 2, 2, 2, 2, 0, 0]
+
+
+def test_a_round_takes_only_a_part_of_what_is_borrowed_and_leaves_the_rest_to_end_by_itself(cluster: Preempting) -> None:
+    cluster.preempting(natural_termination=0.2).share("root.a", "50%").share("root.b", "50%").nodes(5)
+    cluster.pods(30, "a", "root.a", "a")
+    cluster.run(1)
+    cluster.pods(30, "b", "root.b", "b")
+    assert len(cluster.run(1)) == 2
+    cluster.run(30)
+    assert cluster.running()["b"] >= 9  # what is within the dead zone of 10% is not taken
+
+
+def test_a_queue_that_may_not_be_preempted_keeps_what_it_has(cluster: Preempting) -> None:
+    cluster.preempting().share("root.a", "30%", disable_preemption=True).share("root.b", "30%").share("root.c", "40%").nodes(5)
+    cluster.pods(10, "a", "root.a", "a")
+    cluster.pods(10, "b", "root.b", "b")
+    cluster.run(1)
+    cluster.pods(30, "c", "root.c", "c")
+    asked = cluster.run(10)
+    assert {one.queue for one in asked} == {"root.b"}
+    assert cluster.running()["a"] == 10
+
+
+def test_below_a_full_parent_one_child_gives_back_to_the_other(cluster: Preempting) -> None:
+    cluster.preempting().share("root.prod", "40%").share("root.dev", "60%", "60%")
+    cluster.share("root.dev.eng", "50%").share("root.dev.science", "50%").nodes(5)
+    cluster.pods(30, "eng", "root.dev.eng", "eng")
+    cluster.run(1)
+    assert cluster.running() == {"eng": 12}
+    cluster.pods(30, "science", "root.dev.science", "science")
+    cluster.run(10)
+    assert cluster.running() == {"eng": 6, "science": 6}
+
+
+class Both(Preempting, Partitioned):
+    """With partitions."""
+
+
+def test_lent_nodes_come_back_to_their_partition() -> None:
+    both = Both()
+    both.scheduler(discipline="Capacity", capacity=settings(preemption=QUICK, partitions={"gpu": False}))
+    both.shares("root.a", "50%", "100%").shares("root.b", "50%", "0%").machines(1, 1)
+    both.pods(20, "b", "root.b", "b")
+    both.run(1)
+    assert both.running() == {"b": 20}
+    both.pods(6, "a", "root.a", "a", partition="gpu")
+    asked = both.run(8)
+    assert both.running() == {"b": 14, "a": 6}
+    assert len(asked) == 6
+
+
+def test_masters_are_the_last_to_go(cluster: Preempting) -> None:
+    cluster.preempting().share("root.a", "50%", master_share=1.0).share("root.b", "50%").nodes(1, cpu=10)
+    cluster.pod("driver-0", "root.a", "a", role="master", created=9.0)
+    cluster.pods(9, "a", "root.a", "a", created=1.0)
+    cluster.run(1)
+    cluster.pods(5, "b", "root.b", "b")
+    asked = cluster.run(8)
+    assert len(asked) == 5
+    assert "driver-0" not in {one.uid for one in asked}
+
+
+def test_the_newest_and_least_urgent_go_first(cluster: Preempting) -> None:
+    cluster.preempting().share("root.a", "50%").share("root.b", "50%").nodes(1, cpu=10)
+    for number in range(10):
+        cluster.pod(f"a-{number}", "root.a", "a", created=float(number), priority=5 if number == 9 else 0)
+    cluster.run(1)
+    cluster.pods(2, "b", "root.b", "b")
+    assert {one.uid for one in cluster.run(5)} == {"a-8", "a-7"}
+
+
+def test_applications_of_higher_priority_go_before_those_of_the_same_queue(cluster: Preempting) -> None:
+    cluster.preempting(intra_queue=True, intra_by_priority=True, intra_limit=1.0)
+    cluster.share("root.a", "100%").nodes(1, cpu=10)
+    cluster.pods(10, "low", "root.a", "low")
+    cluster.run(1)
+    cluster.application("high", priority=10)
+    cluster.pods(3, "high", "root.a", "high")
+    asked = cluster.run(10)
+    assert len(asked) == 3
+    assert cluster.running() == {"low": 7, "high": 3}
+    assert asked[0].why == "application ns/high comes before ns/low in queue root.a"
+
+
+def test_a_user_below_the_limit_gets_what_another_has_over_it(cluster: Preempting) -> None:
+    cluster.preempting(intra_queue=True, intra_limit=1.0)
+    cluster.share("root.a", "100%", user_limit=50.0).nodes(1, cpu=10)
+    cluster.pods(10, "ann", "root.a", "ann", user="ann")
+    cluster.run(1)
+    cluster.pods(10, "bob", "root.a", "bob", user="bob")
+    cluster.run(20)
+    running = cluster.running()
+    assert running["ann"] + running["bob"] == 10
+    assert running["bob"] in {4, 5}
+
+
+def test_a_queue_of_higher_priority_takes_from_lower_ones_what_it_is_guaranteed(cluster: Preempting) -> None:
+    cluster.preempting(by_priority=True)
+    cluster.queue("root", capacity=CapacityQueueSpec("root", order="priority-utilization"))
+    cluster.share("root.low", "50%").share("root.high", "50%", priority=1).nodes(1, cpu=10)
+    cluster.pods(5, "low", "root.low", "low")
+    cluster.pods(5, "high", "root.high", "high")
+    cluster.run(1)
+    cluster.gone(*(f"high-{number}" for number in range(3)))
+    cluster.pods(3, "low2", "root.low", "low2")
+    cluster.run(1)
+    cluster.pods(3, "high2", "root.high", "high2")
+    cluster.run(6)
+    assert cluster.running()["high2"] == 3
+
+
+def test_a_victim_that_stays_ends_the_hold_and_others_are_looked_for(cluster: Preempting) -> None:
+    cluster.preempting().share("root.a", "50%").share("root.b", "50%").nodes(1, cpu=4)
+    cluster.pods(4, "a", "root.a", "a")
+    cluster.run(1)
+    cluster.pods(1, "b", "root.b", "b")
+    cluster.wait(1.0).plan()
+    first = [effect for effect in cluster.effects if isinstance(effect, Evict)]
+    assert len(first) == 1
+    cluster.tell(EvictFailed(first[0].uid, "a disruption budget"))
+    cluster.wait(1.0).plan()
+    second = [effect for effect in cluster.effects if isinstance(effect, Evict)]
+    assert len(second) == 1
+    assert second[0].uid != first[0].uid
+
+
+def test_nobody_goes_for_a_pod_that_no_node_could_take(cluster: Preempting) -> None:
+    cluster.preempting().share("root.a", "50%").share("root.b", "50%").nodes(5)
+    cluster.pods(20, "a", "root.a", "a")
+    cluster.run(1)
+    cluster.pod("b-0", "root.b", "b", cpu=8)
+    assert cluster.run(5) == []
