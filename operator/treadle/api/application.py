@@ -99,6 +99,9 @@ class ApplicationStatus(StatusModel):
     pods: ApplicationPods | None = None
     used: Amounts | None = None
     pending: Amounts | None = None
+    headroom: Amounts | None = Field(
+        default=None, description="What its user may expect to get more in the queue; discipline Capacity."
+    )
     waiting: Waiting | None = None
     conditions: Conditions | None = None
 

@@ -230,17 +230,33 @@ class QueueApplications(StatusModel):
     pending: Annotated[int, Field(ge=0)] = 0
 
 
+class QueuePartition(StatusModel):
+    """What Treadle last saw of the queue in one partition of nodes."""
+
+    guaranteed: Amounts | None = None
+    maximum: Amounts | None = None
+    used: Amounts | None = None
+    pending: Amounts | None = None
+
+
 class QueueStatus(StatusModel):
-    """What Treadle last saw of the queue; quantities are sums over the subtree."""
+    """What Treadle last saw of the queue; quantities are sums over the subtree, and over all partitions where nothing else is said."""
 
     observed_generation: Generation | None = None
     state: Literal["Running", "Draining", "Stopped"] | None = None
     fair_share: Amounts | None = Field(default=None, description="What the queue may count on now, given who asks.")
     steady_fair_share: Amounts | None = Field(default=None, description="What it could count on if every queue asked.")
     guaranteed: Amounts | None = None
+    maximum: Amounts | None = None
+    used_capacity: Annotated[str, Field(max_length=32)] | None = Field(
+        default=None, description="The part of its guarantee that is used, of the resource that most is used of; discipline Capacity."
+    )
     used: Amounts | None = None
     pending: Amounts | None = None
     reserved: Amounts | None = None
+    partitions: Annotated[dict[str, QueuePartition], Field(max_length=16)] | None = Field(
+        default=None, description="The same by partition, without the default one."
+    )
     applications: QueueApplications | None = None
     dynamic_queues: Annotated[list[Annotated[str, Field(max_length=NAME_LIMIT)]], Field(max_length=DYNAMIC_LIMIT)] | None = Field(
         default=None,

@@ -223,6 +223,7 @@ class SchedulerStatus(StatusModel):
         description="The names served, without those that another Scheduler has.",
         json_schema_extra={"x-kubernetes-list-type": "atomic"},
     )
+    discipline: Literal["Fair", "Capacity"] | None = Field(default=None, description="The discipline in force.")
     nodes: Annotated[int, Field(ge=0)] | None = None
     queues: Annotated[int, Field(ge=0)] | None = None
     conditions: Conditions | None = None

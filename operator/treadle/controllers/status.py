@@ -10,12 +10,15 @@ from typing import Any
 from treadle.api import conditions as c
 from treadle.api.queue import DYNAMIC_LIMIT
 from treadle.controllers.ledger import Entry
+from treadle.core.capacity.live.accounts import room_of
+from treadle.core.capacity.live.books import Books
 from treadle.core.explain import waiting, waiting_order
 from treadle.core.pods import PodState
 from treadle.core.preemption.holds import kept_below
-from treadle.core.resources import Vector
+from treadle.core.resources import UNBOUNDED, Vector, format_amount
 from treadle.core.state import State
 from treadle.core.tree.application import Application
+from treadle.core.tree.parts import pending_everywhere, used_everywhere
 from treadle.core.tree.queue import Queue
 
 MAX_AHEAD = 16
@@ -41,6 +44,7 @@ def status_of(entry: Entry, state: State, serving: str, now: str, orders: Orders
             )
         case "Scheduler":
             status["schedulerNames"] = sorted(state.scheduler.names) if entry.name == serving else [entry.name]
+            status["discipline"] = state.discipline if entry.name == serving else None
     previous = entry.status.get("conditions") or []
     found = [
         c.condition(c.READY, ready, reason, message, entry.generation),
@@ -82,6 +86,8 @@ def _ready(entry: Entry, state: State, serving: str) -> tuple[bool, str, str]:
             return False, c.NAME_TAKEN, f"spec.aliases: {words}; the other names are served"
         if entry.name != serving:
             return False, c.NOT_SERVED, f"this scheduler serves {serving}; run one with --name {entry.name} for this object"
+        if state.discipline_problem:
+            return False, c.DISCIPLINE_REFUSED, state.discipline_problem
         return True, c.IN_FORCE, ""
     if entry.kind == "Reservation":
         return False, c.NOT_PLANNED, "reservations are accepted and kept; no placement is planned for them yet"
@@ -105,17 +111,42 @@ def _moved(entry: Entry, state: State, previous: Iterable[Mapping[str, Any]]) ->
 def _queue(queue: Queue | None, state: State) -> dict[str, Any]:
     if queue is None:
         return {}
+    fair = state.books is None
     return {
         "state": queue.state,
-        "fairShare": _amounts(state, queue.fair_share),
-        "steadyFairShare": _amounts(state, queue.steady_share),
+        "fairShare": _amounts(state, queue.fair_share) if fair else None,
+        "steadyFairShare": _amounts(state, queue.steady_share) if fair else None,
         "guaranteed": _amounts(state, queue.minimum or []),
-        "used": _amounts(state, queue.usage),
-        "pending": _amounts(state, queue.pending),
+        "maximum": _limits(state, queue),
+        "usedCapacity": None if state.books is None else _used_capacity(state.books, queue),
+        "used": _amounts(state, used_everywhere(queue)),
+        "pending": _amounts(state, pending_everywhere(queue)),
+        "partitions": {name: _partition(state, part) for name, part in sorted(queue.parts.items())} or None,
         "reserved": _amounts(state, kept_below(state, queue)) if state.preemption.holds else None,
         "applications": {"running": queue.running, "pending": queue.accepted},
         "dynamicQueues": _dynamic(queue) or None,
     }
+
+
+def _partition(state: State, part: Queue) -> dict[str, Any]:
+    return {
+        "guaranteed": _amounts(state, part.minimum or []),
+        "maximum": _limits(state, part),
+        "used": _amounts(state, part.usage),
+        "pending": _amounts(state, part.pending),
+    }
+
+
+def _limits(state: State, queue: Queue) -> dict[str, str] | None:
+    """Return the maximum of the types that have one."""
+    named = {name: most for name, most in zip(state.types.names, queue.maximum, strict=False) if most < UNBOUNDED}
+    return {name: format_amount(name, most) for name, most in named.items()} or None
+
+
+def _used_capacity(books: Books, queue: Queue) -> str:
+    share = books.of[queue.path]
+    share.update_statistics(queue.partition)
+    return f"{share.share(queue.partition).used_capacity:.1%}"
 
 
 def _dynamic(queue: Queue) -> list[str]:
@@ -134,13 +165,14 @@ def _application(application: Application | None, state: State, orders: Orders) 
         "phase": "Running" if application.allocated else "Accepted" if application.queue is not None else "Submitted",
         "user": application.user or None,
         "pods": {"running": bound, "pending": application.pending},
-        "used": _amounts(state, application.usage),
+        "used": _amounts(state, used_everywhere(application)),
         "pending": _amounts(state, application.pending_demand(len(state.types))),
+        "headroom": _headroom(application, state),
         "waiting": None,
     }
     if application.queue is not None:
         status["queue"] = application.queue.path
-    ask = next(iter(sorted(application.asks.values())), None)
+    ask = next(iter(sorted(application.every_ask())), None)
     if ask is not None:
         reason, message = waiting(state, ask)
         status["waiting"] = {
@@ -149,6 +181,16 @@ def _application(application: Application | None, state: State, orders: Orders) 
             "ahead": _ahead(application, orders),
         }
     return status
+
+
+def _headroom(application: Application, state: State) -> dict[str, str] | None:
+    """Return what the application's user may expect to get more in its queue now, under the capacity discipline."""
+    account = application.account
+    if account is None:
+        return None
+    amounts = [max(0, value) for value in room_of(account, state.tree.root.usage)]
+    counted = account.leaf.context.calculator.deciding
+    return _amounts(state, [value if at in counted else 0 for at, value in enumerate(amounts)])
 
 
 def _ahead(application: Application, orders: Orders) -> list[str]:

@@ -135,7 +135,8 @@ def weigh(state: State, applications: Iterable[Application]) -> None:
 def refresh_shares(state: State) -> None:
     """Bring demands and fair shares of all queues and applications up to date, for those who show them."""
     state.widen()
-    update_demand(state.tree.root, len(state.types))
+    for root in (state.tree.root, *state.tree.roots.values()):
+        update_demand(root, len(state.types))
     if state.books is None:
         update_shares(state.tree.root, state.cluster)
         return

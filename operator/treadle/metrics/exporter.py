@@ -3,7 +3,7 @@
 No label names a pod, a node or an application: the number of series is bounded by queues times resources.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -27,6 +27,8 @@ class QueueSample:
     running: int
     accepted: int
     waiting_pods: int
+    partitions: Mapping[str, Mapping[str, Amounts]] = field(default_factory=dict)
+    """Amounts by partition, without the default one, and by kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ class _Page(Collector):
         )
 
 
-def _queues(queues: Iterable[QueueSample]) -> Iterable[Metric]:
+def _queues(queues: Sequence[QueueSample]) -> Iterable[Metric]:
     resources = GaugeMetricFamily(
         "treadle_queue_resource",
         "Amounts of a queue by kind (used, pending, fair_share, guaranteed, maximum); cpu in cores, memory in bytes.",
@@ -132,6 +134,18 @@ def _queues(queues: Iterable[QueueSample]) -> Iterable[Metric]:
         applications.add_metric([queue.path, "running"], queue.running)
         applications.add_metric([queue.path, "accepted"], queue.accepted)
         waiting.add_metric([queue.path], queue.waiting_pods)
+    partitions = GaugeMetricFamily(
+        "treadle_queue_partition_resource",
+        "Amounts of a queue in a partition of nodes by kind (used, pending, guaranteed); cpu in cores, memory in bytes.",
+        labels=["queue", "partition", "resource", "kind"],
+    )
+    for queue in queues:
+        for partition, by_kind in queue.partitions.items():
+            for kind, amounts in by_kind.items():
+                for resource, value in amounts.items():
+                    shown = value / 1000 if resource == "cpu" else value
+                    partitions.add_metric([queue.path, partition, resource, kind], shown)
+    yield partitions
     yield resources
     yield applications
     yield waiting

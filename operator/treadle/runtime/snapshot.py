@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.core.cycle import NO_NODE
 from treadle.core.pods import PodState
+from treadle.core.tree.parts import pending_everywhere, used_everywhere
 from treadle.metrics.exporter import QueueSample, Samples
 
 if TYPE_CHECKING:
@@ -30,14 +31,18 @@ def metrics_of(service: Service) -> Samples:
         queues.append(
             QueueSample(
                 queue.path,
-                named(queue.usage),
-                named(queue.pending),
+                named(used_everywhere(queue)),
+                named(pending_everywhere(queue)),
                 named(queue.fair_share),
                 named(queue.minimum or []),
                 limits,
                 queue.running,
                 queue.accepted,
                 queue.waiting_pods,
+                {
+                    name: {"used": named(part.usage), "pending": named(part.pending), "guaranteed": named(part.minimum or [])}
+                    for name, part in queue.parts.items()
+                },
             )
         )
     return Samples(
@@ -81,7 +86,7 @@ def tree_of(core: Core, waiting: int = 50) -> dict[str, Any]:
             "steady_fair_share": quantities(queue.steady_share),
             "guaranteed": quantities(queue.minimum or []),
             "maximum": quantities(value if value < 1 << 60 else 0 for value in queue.maximum),
-            "used": quantities(queue.usage),
+            "used": quantities(used_everywhere(queue)),
             "pending": quantities(pending),
             "resources": _amounts(queue, pending, state),
             "applications": {"running": running, "pending": len(below) - running},
@@ -97,6 +102,7 @@ def tree_of(core: Core, waiting: int = 50) -> dict[str, Any]:
             "steady_fraction": _fraction(queue.steady_share, state.cluster.total),
         }
     return {
+        "discipline": state.discipline,
         "cluster": {
             "total": quantities(state.cluster.total),
             "resources": state.types.named(state.cluster.total),
@@ -143,7 +149,7 @@ def _waiting(core: Core, most: int) -> list[dict[str, Any]]:
     by_queue: defaultdict[str, defaultdict[object, list[Ask]]] = defaultdict(lambda: defaultdict(list))
     for application in core.state.applications.values():
         queue = application.queue.path if application.queue is not None else ""
-        for ask in application.asks.values():
+        for ask in application.every_ask():
             if _waits(ask):
                 by_queue[queue][_blocker(ask)].append(ask)
     turns = deque(iter(alike.values()) for _, alike in sorted(by_queue.items()))

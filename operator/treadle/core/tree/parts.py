@@ -121,6 +121,15 @@ def used_everywhere(holder: Queue | Application) -> Vector:
     return total
 
 
+def pending_everywhere(queue: Queue) -> Vector:
+    """Return what is asked for below a queue in all partitions together, as of the last time that demands were computed."""
+    total = list(queue.pending)
+    for part in queue.parts.values():
+        for position, value in enumerate(part.pending):
+            total[position] += value
+    return total
+
+
 def payer(record: PodRecord) -> Application:
     """Return the part of its application that a placed pod is counted in."""
     found = record.part if record.part is not None else record.application

@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.capacity.context import DEFAULT
+from treadle.core.capacity.limits import headroom
+from treadle.core.capacity.live.masters import tell_room
 from treadle.core.resources import Vector
 
 if TYPE_CHECKING:
@@ -94,6 +96,14 @@ def limit_of(leaf: CapacityQueue, user: str, partition: str = DEFAULT) -> Vector
     """Return what a user may hold in a leaf, from what everybody holds now."""
     sync(leaf.users, partition)
     return leaf.users.limit(user, partition)
+
+
+def room_of(account: Account, used_of_cluster: Vector) -> Vector:
+    """Return what a user may expect to get more in a leaf: what is left of the limit, of the queue and of the cluster."""
+    leaf, partition = account.leaf, account.partition
+    sync(leaf.users, partition)
+    tell_room(leaf)
+    return headroom(leaf, account.user, partition, used_of_cluster)
 
 
 def sync(users: Users, partition: str) -> None:
