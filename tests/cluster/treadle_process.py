@@ -95,6 +95,12 @@ def queue(name: str, **fair: Any) -> dict[str, Any]:
     return {"apiVersion": "treadle.dev/v1alpha1", "kind": "Queue", "metadata": {"name": name}, "spec": {"fair": fair}}
 
 
+def capacity_queue(name: str, guaranteed: str, maximum: str | None = None, **block: Any) -> dict[str, Any]:
+    """A queue with a block for the capacity discipline; users are not limited unless the block says so."""
+    block = {"guaranteed": guaranteed, "userLimitFactor": "-1", **({"maximum": maximum} if maximum else {}), **block}
+    return {"apiVersion": "treadle.dev/v1alpha1", "kind": "Queue", "metadata": {"name": name}, "spec": {"capacity": block}}
+
+
 def pod(
     name: str, queue: str = "", application: str = "", cpu: str = "500m", memory: str = "256Mi", **spec: Any
 ) -> dict[str, Any]:
