@@ -4,9 +4,13 @@ Adapters translate API objects to these; the core never sees JSON. Amounts are i
 """
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from treadle.core.capacity.settings import CapacityQueueSpec, CapacitySettings, live
 from treadle.core.resources import amount
+
+if TYPE_CHECKING:
+    from treadle.core.tree.mapping import MappingRule
 
 DEFAULT_QUEUE = "root.default"
 FAIR, CAPACITY = "Fair", "Capacity"
@@ -257,6 +261,10 @@ class ApplicationSpec:
     user: str = ""
     groups: tuple[str, ...] = ()
     partition: str = ""
+    lifetime: float | None = None
+    """Seconds after which it ends, whatever it does; None: its queue's default."""
+    created: float | None = None
+    """When it was submitted, on the clock of the pods' ``created``; None: when its first pod was made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +280,10 @@ class SchedulerSpec:
     partition_label: str = "treadle.dev/partition"
     rules: tuple[PlacementRule, ...] | None = None
     """None: what Treadle does without rules, see ``QueueTree.place``."""
+    mapping: "tuple[MappingRule, ...]" = ()
+    """The rules of the capacity discipline (``mapping-rule-json``, ``queue-mappings``); none: applications are where they ask to be."""
+    mapping_override: bool = False
+    """Whether those are asked for applications that name a queue, too."""
 
     @property
     def names(self) -> frozenset[str]:

@@ -7,7 +7,7 @@ checked against the queues that exist, and those that may be made below a parent
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
@@ -123,23 +123,31 @@ class QueueNames:
         return name not in self.by_path and len(self.by_name.get(name, ())) > 1
 
 
+@dataclass(frozen=True, slots=True)
+class Names:
+    """How names become parts of paths: of users and groups, and of applications, whose dots Hadoop takes for levels."""
+
+    of_user: Callable[[str], str] = clean
+    of_application: Callable[[str], str] = str
+
+
 class _Variables:
     """The values of one application's variables. A variable that has no value stays as it is written."""
 
-    def __init__(self, submission: Submission, queues: Queues) -> None:
+    def __init__(self, submission: Submission, queues: Queues, names: Names) -> None:
         self._queues = queues
-        self.user = submission.user
+        self.user, self.application = submission.user, submission.application
         self.groups = submission.groups or ()
         self._values = {
-            USER: clean(submission.user),
+            USER: names.of_user(submission.user),
             SPECIFIED: "" if submission.queue == DEFAULT else submission.queue,
-            APPLICATION: submission.application,
+            APPLICATION: names.of_application(submission.application),
             DEFAULT_QUEUE: "root.default",
         }
         self._others: list[str] | None = None
         if self.groups:
-            self._values[PRIMARY] = clean(self.groups[0])
-            self._others = [clean(group) for group in self.groups[1:]]
+            self._values[PRIMARY] = names.of_user(self.groups[0])
+            self._others = [names.of_user(group) for group in self.groups[1:]]
 
     def set(self, name: str, value: str) -> None:
         self._values[name] = value
@@ -173,23 +181,43 @@ class _Variables:
             return wanted == self.user
         if rule.match is Match.GROUP:
             return wanted in self.groups
-        return wanted == self._values[APPLICATION]
+        return wanted == self.application
 
 
 class Mapper:
-    """A checked list of mapping rules. ``override``: also applications that ask for a queue are mapped. Raises ``InvalidMapping``."""
+    """A list of mapping rules. ``override``: also applications that ask for a queue are mapped.
 
-    def __init__(self, rules: Sequence[MappingRule], queues: Queues, *, override: bool = False) -> None:
+    Raises ``InvalidMapping`` if a rule can never work as the tree is now, unless it is made without ``check``: then such a rule goes by its
+    fallback, and ``faults`` tells.
+    """
+
+    def __init__(
+        self,
+        rules: Sequence[MappingRule],
+        queues: Queues,
+        *,
+        override: bool = False,
+        check: bool = True,
+        names: Names | None = None,
+    ) -> None:
         self.rules = tuple(rules)
         self.override = override
         self._queues = queues
+        self._names = names or Names()
+        if check:
+            for number, fault in self.faults():
+                raise InvalidMapping(f"mapping rule {number + 1}: {fault}")
+
+    def faults(self) -> Iterator[tuple[int, str]]:
+        """Return the rules that can not work as the tree is now, by index, and why: what is fixed in a target must exist, or may be made."""
         variables = {*FIXED, DEFAULT_QUEUE}
         for number, rule in enumerate(self.rules):
+            if rule.place is None:
+                continue
             try:
-                if rule.place is not None:
-                    self._check(rule.place, variables)
+                self._check(rule.place, variables)
             except _Unplaceable as error:
-                raise InvalidMapping(f"mapping rule {number + 1}: {error}") from None
+                yield number, str(error)
 
     def place(self, submission: Submission) -> str | None:
         """Return the full path for an application, None if the queue that it asked for stands. Raises ``MappingRejected``."""
@@ -199,7 +227,7 @@ class Mapper:
         return self._map(submission) if self.override or submission.queue == DEFAULT else None
 
     def _map(self, submission: Submission) -> str | None:
-        variables = _Variables(submission, self._queues)
+        variables = _Variables(submission, self._queues, self._names)
         for number, rule in enumerate(self.rules):
             if not variables.matches(rule):
                 continue
