@@ -5,8 +5,9 @@ import time
 from typing import Any
 
 from treadle.core import Core
-from treadle.core.events import NodeSeen, PodSeen, QueueSeen
-from treadle.core.model import NodeSpec, PodSpec, QueueSpec
+from treadle.core.capacity.settings import Capacity, CapacityQueueSpec, Kind, PartitionShare, Portion
+from treadle.core.events import NodeSeen, PodSeen, QueueSeen, SchedulerSeen
+from treadle.core.model import FAIR, NodeSpec, PodSpec, QueueSpec, SchedulerSpec
 
 NODES, PARENTS, LEAVES, APPLICATIONS, ASKS = 10_000, 14, 200, 1_000, 100_000
 GIB = 1 << 30
@@ -14,15 +15,23 @@ BUDGET = 128
 """Placements to a pass, as the live engine asks for with its pipeline full."""
 
 
-def cluster() -> Core:
-    """A core with every node, queue and pod told and nothing decided."""
+def capacity(path: str, weight: int) -> CapacityQueueSpec:
+    share = PartitionShare(Capacity(Portion(Kind.WEIGHT, float(weight))))
+    return CapacityQueueSpec(path, partitions={"": share}, user_limit_factor=-1)
+
+
+def cluster(discipline: str = FAIR) -> Core:
+    """A core with every node, queue and pod told and nothing decided; the queues have weights for both disciplines."""
     core = Core()
+    core.handle(SchedulerSeen(SchedulerSpec(discipline=discipline)), 0.0)
     for number in range(NODES):
         core.handle(NodeSeen(NodeSpec(f"node-{number}", {"cpu": 32_000, "memory": 128 * GIB, "pods": 110})), 0.0)
     for number in range(PARENTS):
-        core.handle(QueueSeen(QueueSpec(f"root.d{number}", weight=1 + number % 3)), 0.0)
+        path, weight = f"root.d{number}", 1 + number % 3
+        core.handle(QueueSeen(QueueSpec(path, weight=weight, capacity=capacity(path, weight))), 0.0)
     for number in range(LEAVES):
-        core.handle(QueueSeen(QueueSpec(f"root.d{number % PARENTS}.q{number}", weight=1 + number % 5)), 0.0)
+        path, weight = f"root.d{number % PARENTS}.q{number}", 1 + number % 5
+        core.handle(QueueSeen(QueueSpec(path, weight=weight, capacity=capacity(path, weight))), 0.0)
     for number in range(ASKS):
         application = number // (ASKS // APPLICATIONS)
         leaf = application % LEAVES
@@ -45,8 +54,9 @@ def cluster() -> Core:
     return core
 
 
-def measure() -> dict[str, Any]:
-    core = cluster()
+def run(discipline: str = FAIR) -> tuple[int, float, float]:
+    """Decide everything; returns (decisions, seconds, seconds of the processor)."""
+    core = cluster(discipline)
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
@@ -56,7 +66,13 @@ def measure() -> dict[str, Any]:
         decisions += len(effects)
     seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu
     core.check()
+    assert core.state.discipline == discipline
     gc.unfreeze()
+    return decisions, seconds, cpu_seconds
+
+
+def measure() -> dict[str, Any]:
+    decisions, seconds, cpu_seconds = run()
     return {
         "benchmark": "core",
         "nodes": NODES,
