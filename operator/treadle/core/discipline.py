@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treadle.core.capacity.live.automatic import made_of
 from treadle.core.capacity.live.books import Books
 from treadle.core.capacity.live.definitions import check
 from treadle.core.errors import InvalidSpec
@@ -27,7 +28,8 @@ def settle(state: State) -> None:
     if state.scheduler.discipline == FAIR:
         if state.discipline == FAIR:
             return
-        state.discipline, state.books, tree.check = FAIR, None, None
+        state.discipline, state.books, tree.check, tree.templates = FAIR, None, None, False
+        tree.idle.update((queue, state.now) for queue in tree.queues.values() if queue.dynamic and not queue.members())
         for application in state.applications.values():
             for part in application.everywhere():
                 leave(part)
@@ -40,13 +42,15 @@ def settle(state: State) -> None:
         tree.roots.clear()
         return
     if state.discipline != CAPACITY:
+        tree.templates = True
         try:
             check(tree.wanted(), settings)
         except InvalidSpec as error:
+            tree.templates = False
             state.discipline_problem = f"spec.discipline: Capacity cannot be in force: {error}; {state.discipline} stays in force"
             return
         state.discipline = CAPACITY
-    tree.check = lambda wanted: check(wanted, settings)
+    tree.check = lambda wanted: check(wanted, settings, made_of(state))
 
 
 def leave(application: Application) -> None:

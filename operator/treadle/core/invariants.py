@@ -73,7 +73,7 @@ def _tree(state: State) -> list[str]:
             problems.append(f"queue {queue.path}: usage {queue.usage}, its children sum to {total}")
         problems += _order(queue)
         problems += _users(queue)
-        if queue.dynamic and not children and queue not in state.tree.idle:
+        if state.books is None and queue.dynamic and not children and queue not in state.tree.idle:
             problems.append(f"queue {queue.path} was made by a rule, is empty, and nothing will remove it")
     return problems
 

@@ -443,7 +443,11 @@ def _refuses_move(state: State, application: Application, place: Queue | Wait, n
     if isinstance(place, Wait):
         return f"queue: {application.id} cannot move: {place.message}"
     wanted = asked_for(state, application, namespace)
-    if state.tree.rules is None and wanted and wanted != place.path:
+    by_rules = state.tree.rules is not None or (state.books is not None and bool(state.scheduler.mapping))
+    found = wanted == place.path or place.path.endswith(
+        wanted.removeprefix("root")
+    )  # a short name is enough for a queue of capacities
+    if not by_rules and wanted and not found:
         return f"queue: {application.id} cannot move to {wanted}: it does not exist"
     try:
         check_move(current.path, place, used_everywhere(application), application.id)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from treadle.core import discipline, lifecycle
 from treadle.core.capacity.live import preempting
+from treadle.core.capacity.live.rounds import next_round, tend
 from treadle.core.cycle import cycle
 from treadle.core.errors import InvariantBroken
 from treadle.core.events import (
@@ -111,6 +112,7 @@ class Core:
                     before.discipline,
                 )
                 state.tree.unsettled |= scheduler.partition_label != before.partition_label
+                state.tree.unsettled |= (scheduler.mapping, scheduler.mapping_override) != (before.mapping, before.mapping_override)
                 state.scheduler = scheduler
                 if scheduler.names != names:
                     self._names_changed()
@@ -121,12 +123,15 @@ class Core:
         """Return what to do now: at most ``budget`` binds, and what waiting pods' owners are to be told."""
         state = self.state
         state.now = now
-        if state.tree.idle and state.tree.sweep(now) and (state.tree.problems or state.homeless):
+        swept = state.books is None and bool(state.tree.idle) and state.tree.sweep(now)
+        if swept and (state.tree.problems or state.homeless):
             state.tree.unsettled = True
         if state.tree.unsettled:
             self._settle()
         self._retry_moves()
         follow_cluster(state)
+        if tend(state) and (state.tree.problems or state.homeless):
+            self._settle_again()
         decide(state)
         follow_demand(state)
         effects = due(state)
@@ -152,12 +157,13 @@ class Core:
         times = [state.timers[0][0]] if state.timers else []
         if state.cluster_changed:
             times.append(state.updated + state.settings.update_interval)
-        times += [since + IDLE for since in state.tree.idle.values()]
+        if state.books is None:
+            times += [since + IDLE for since in state.tree.idle.values()]
         if state.refused:
             times.append(state.refused_at + state.settings.update_interval)
         times += [
             coming
-            for coming in (next_pass(state), next_expiry(state), next(iter(state.near_timers), (None,))[0])
+            for coming in (next_pass(state), next_expiry(state), next_round(state), next(iter(state.near_timers), (None,))[0])
             if coming is not None
         ]
         times += [hold.until for hold in state.preemption.holds]
@@ -195,6 +201,11 @@ class Core:
         problems = broken(self.state)
         if problems:
             raise InvariantBroken(problems, self.state.story.newest())
+
+    def _settle_again(self) -> None:
+        """Look at definitions and at applications without a queue once more: queues that are gone may have stood in their way."""
+        self.state.tree.unsettled = True
+        self._settle()
 
     def _settle(self) -> None:
         state = self.state

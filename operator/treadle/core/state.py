@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from heapq import heappush
 
+from treadle.core.capacity.live.automatic import Automatic
 from treadle.core.capacity.live.books import Books
 from treadle.core.fair.policies import Cluster
 from treadle.core.model import FAIR, ApplicationSpec, SchedulerSpec
@@ -69,6 +70,8 @@ class State:
     discipline_problem: str = ""
     books: Books | None = None
     """The capacities of the tree, under the capacity discipline."""
+    automatic: Automatic = field(default_factory=Automatic)
+    """Its mapping rules, and the rounds for queues that applications made."""
     dirty: dict[Application, None] = field(default_factory=dict)
     relieved: dict[Queue, None] = field(default_factory=dict)
     left: dict[Queue, None] = field(default_factory=dict)

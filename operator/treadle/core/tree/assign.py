@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treadle.core.capacity.live import automatic
 from treadle.core.tree.access import may_submit
 from treadle.core.tree.application import Wait
+from treadle.core.tree.mapping import MappingRejected, Submission
 from treadle.core.tree.names import path_problem, tidy
 from treadle.core.tree.placement import NOTHING_ASKED, Refused, Request, Rules, qualified
 from treadle.core.tree.queue import Queue
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from treadle.core.tree.application import Application
     from treadle.core.tree.tree import QueueTree
 
-REJECTED = "PlacementRejected"
+REJECTED = automatic.REJECTED
 DENIED = "AccessDenied"
 
 
@@ -49,7 +51,7 @@ def assign(state: State, application: Application, namespace: str) -> Queue | Wa
     """Return the queue that an application belongs to now, made if a rule says so, or why there is none."""
     tree, rules = state.tree, state.tree.rules
     asked = application.requested or application.wanted or state.namespaces.get(namespace, "")
-    if rules is None:
+    if rules is None and state.books is None:
         runs = application.allocated > 0
         state.placed.pop(application.id, None)
         if runs and application.queue is not None and application.queue.dynamic:
@@ -64,12 +66,18 @@ def assign(state: State, application: Application, namespace: str) -> Queue | Wa
         if stays is not None:
             state.placed[application.id] = request
             return stays
-    place = _by_rules(state, rules, application, request, runs=runs)
+    if state.books is not None and (rules is None or state.scheduler.mapping):
+        place = _by_mapping(state, application, asked, namespace, runs=runs)
+    else:
+        assert rules is not None
+        place = _by_rules(state, rules, application, request, runs=runs)
     if runs and isinstance(place, Wait):
         current = application.queue if application.queue is not None else _restored(state, held)
         return current if current is not None else place
     if isinstance(place, Queue):
         state.placed[application.id] = request
+        if place is not application.queue:
+            automatic.used(state, place)
     return place
 
 
@@ -117,11 +125,15 @@ def _stays(state: State, application: Application, request: Request, held: str) 
 def _restored(state: State, held: str) -> Queue | None:
     if not held or path_problem(held):
         return None
+    if state.books is not None:
+        return automatic.restore(state, held)
     made = _make(state, held)
     return made if isinstance(made, Queue) else None
 
 
 def _make(state: State, path: str) -> Queue | Wait:
+    if state.books is not None:
+        return automatic.make(state, path)
     made = state.tree.make(path, state.now)
     if isinstance(made, Queue):
         state.prepare(made)
@@ -152,6 +164,48 @@ def _by_rules(state: State, rules: Rules, application: Application, request: Req
     if isinstance(opened, Wait):
         return opened
     return nearest if nearest.path == path and nearest.defined else _make(state, path)
+
+
+def _by_mapping(state: State, application: Application, asked: str, namespace: str, *, runs: bool) -> Queue | Wait:
+    """Place by the mapping rules of the capacity discipline, or, where they have nothing to say, in the queue that is asked for.
+
+    A queue that does not exist is made if a template above it allows that.
+    """
+    tree, mapper, names = state.tree, automatic.mapper_of(state), automatic.names_of(state)
+    user, wish = application.user or namespace, asked or NOTHING_ASKED
+    groups = tuple(state.groups.get(application.id, ()))
+    path = None
+    if mapper is not None:
+        try:
+            path = mapper.place(Submission(user, groups, application.id.partition("/")[2], wish))
+        except MappingRejected as error:
+            return Wait(REJECTED, "", f"{error} (user {user}{_wish(asked)})")
+    if path is None:
+        known = names.find(wish)
+        path = known.path if known is not None else qualified(wish)
+    problem = path_problem(path)
+    if problem:
+        return Wait(REJECTED, path, f"there can be no such queue: {problem} (user {user}{_wish(asked)})")
+    nearest = tree.nearest(path)
+    if nearest.path == path and nearest.defined and not nearest.leaf:
+        return tree.no_leaf(path)
+    exists = nearest.path == path and nearest.defined
+    if not exists and not automatic.parent_makes(state, path):
+        if mapper is None:
+            place = tree.place(application, state.namespaces.get(namespace, ""))
+            return place if runs or isinstance(place, Wait) else _allowed(state, application, place, place.path)
+        words = f"queue {path} does not exist, and no queues are made below {nearest.path} (user {user}{_wish(asked)})"
+        return Wait(REJECTED, path, words)
+    if not runs:
+        allowed = _allowed(state, application, nearest, path)
+        if isinstance(allowed, Wait):
+            return allowed
+    opened = tree.open(nearest, application)
+    return opened if isinstance(opened, Wait) or exists else automatic.make(state, path)
+
+
+def _wish(asked: str) -> str:
+    return f", queue {asked} is asked for" if asked else ""
 
 
 def _allowed(state: State, application: Application, queue: Queue, path: str) -> Queue | Wait:

@@ -44,6 +44,11 @@ class _Refused(InvalidSpec):
         super().__init__(message)
 
 
+def makes(spec: QueueSpec) -> bool:
+    """Whether a definition says that queues are made below it, under the capacity discipline."""
+    return spec.capacity is not None and (spec.capacity.flexible.enabled or spec.capacity.managed is not None)
+
+
 def _counted(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
@@ -71,6 +76,10 @@ class QueueTree:
         self.check: Callable[[dict[str, QueueSpec]], None] | None = None
         """Refuses a set of definitions as a whole, by raising ``InvalidSpec``; the last good set stays in force."""
         self._accepted: dict[str, QueueSpec] = {}
+        self.templates = False
+        """Whether templates of definitions say which queues are made (the capacity discipline): those that have any hold queues."""
+        self.edition = 0
+        """Changes with the set of queues in force."""
 
     def govern(self, scheduler: SchedulerSpec) -> None:
         """Take over the placement rules and the defaults for queues. Raises ``InvalidSpec``; nothing is changed then."""
@@ -127,7 +136,10 @@ class QueueTree:
         """Return the definitions by path, with those of the queues that exist without being defined."""
         wanted = dict(self.defined)
         root = wanted.setdefault(ROOT, QueueSpec(ROOT))
-        if len(wanted) == 1 and self.rules is None:
+        if self.templates:
+            makers = [path for path, spec in wanted.items() if makes(spec) and not spec.holds_queues]
+            wanted.update((path, replace(wanted[path], holds_queues=True)) for path in makers)
+        if len(wanted) == 1 and self.rules is None and not (self.templates and makes(root)):
             wanted[DEFAULT_QUEUE] = QueueSpec(DEFAULT_QUEUE, policy="fair" if root.policy == "fair" else "drf")
         return wanted
 
@@ -204,6 +216,7 @@ class QueueTree:
             )
 
     def _add(self, spec: QueueSpec, parent: Queue) -> Queue:
+        self.edition += 1
         queue = self.queues[spec.path] = Queue(spec, parent, policy_named(spec.policy), len(self._types))
         parent.children[spec.path] = queue
         return queue
@@ -249,6 +262,18 @@ class QueueTree:
             self.idle[found] = now
         return found
 
+    def sprout(self, path: str, *, holds_queues: bool) -> Queue:
+        """Add a queue that was made, below one that exists: whether it may be is asked of templates, not here."""
+        parent = self.queues[path.rpartition(".")[0]]
+        queue = self._add(QueueSpec(path, policy=self._policy_below(parent) or "drf", holds_queues=holds_queues), parent)
+        queue.dynamic = True
+        return queue
+
+    def wither(self, queue: Queue) -> None:
+        """Remove an empty queue that was made."""
+        self._remove(queue)
+        self.idle.pop(queue, None)
+
     def sweep(self, now: float) -> bool:
         """Remove the queues that rules made and that have been empty for long enough, and their parents that are empty then.
 
@@ -277,6 +302,7 @@ class QueueTree:
             if one.parent is not None:
                 del one.parent.children[queue.path]
         del self.queues[queue.path]
+        self.edition += 1
 
     def _retire(self, queue: Queue, wanted: dict[str, QueueSpec]) -> None:
         """Remove a queue that is no longer defined, or let it drain while applications or children are left in it."""

@@ -78,7 +78,7 @@ def makes_queues(queue: CapacityQueue) -> bool:
 def _create_below(tree: CapacityTree, parent: CapacityQueue, name: str, now: float, *, parental: bool) -> CapacityQueue:
     limit = parent.spec.flexible.max_queues
     _check_number(parent, name, MOST_QUEUES if limit is None else limit)
-    if tree.context.settings.legacy and not _weighs(parent):
+    if tree.context.settings.legacy and not weights_only(parent):
         raise CreationRefused(
             f"queue {parent.path}.{name}: its siblings have percentages or amounts; queues are made beside weights only"
         )
@@ -86,7 +86,7 @@ def _create_below(tree: CapacityTree, parent: CapacityQueue, name: str, now: flo
         queue = tree.add(parent, name, parental=parental)
     except Refused as error:
         raise CreationRefused(f"queue {parent.path}.{name}: its template is wrong: {error}", _uncaught(error)) from error
-    if tree.context.settings.legacy and not _weighs(parent):
+    if tree.context.settings.legacy and not weights_only(parent):
         parent.children.remove(queue)
         raise CreationRefused(f"queue {queue.path}: its template says a percentage or amounts; allowed is a weight")
     parent.last_submitted = now
@@ -98,7 +98,8 @@ def _uncaught(error: Refused) -> str:
     return "" if error.hadoop == "IOException" else error.hadoop
 
 
-def _weighs(parent: CapacityQueue) -> bool:
+def weights_only(parent: CapacityQueue) -> bool:
+    """Whether the children of a queue, if there are any, say their capacities as weights."""
     try:
         return kind_of(parent.children, list(parent.shares), parent.path) == WEIGHT
     except Refused:

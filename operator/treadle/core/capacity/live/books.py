@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.capacity.context import DEFAULT, Context
+from treadle.core.capacity.live import automatic
 from treadle.core.capacity.live.accounts import Account, Bounds
 from treadle.core.capacity.live.definitions import specs_of
 from treadle.core.capacity.live.ranks import Standing, applications_of, queues_by_use
@@ -35,6 +36,8 @@ class Books:
     def __init__(self, state: State) -> None:
         self.context = Context(state.types, state.scheduler.capacity)
         self.tree = CapacityTree(self._specs(state), self.context)
+        self.undecided = automatic.graft_all(self.tree, state)
+        """Whether who has capacity below managed parents is still to be decided."""
         self.of: dict[str, CapacityQueue] = self.tree.queues()
         self.bounds: dict[tuple[str, str], Bounds] = {}
         for queue in state.tree.everywhere():
@@ -47,9 +50,7 @@ class Books:
 
     @staticmethod
     def _specs(state: State) -> dict[str, CapacityQueueSpec]:
-        tree = state.tree
-        wanted = {path: queue.spec for path, queue in tree.queues.items() if queue.defined and not queue.dynamic}
-        return specs_of(wanted, [path for path in tree.queues if path not in wanted])
+        return specs_of({path: queue.spec for path, queue in state.tree.queues.items() if queue.defined and not queue.dynamic})
 
     def follow(self, state: State) -> None:
         """Compute what everybody is due in the cluster of now, and give the live queues their limits and orders."""
@@ -58,6 +59,9 @@ class Books:
         context.partitions = {name: [0] * context.width for name in context.settings.partitions} | totals(state)
         context.largest = list(context.most)
         self.tree.follow()
+        if self.undecided:
+            self.undecided = False
+            automatic.entitle(state, self)
         for queue in state.tree.everywhere():
             self.apply(queue, self.of[queue.path], state)
 

@@ -1,34 +1,49 @@
 """From the definitions of Queues to the tree of capacities, and what of them is refused as a whole.
 
 Capacities make sense together only: the percentages of siblings, kinds that must not be mixed. So a set of definitions is in force as a
-whole or not at all, like Hadoop's file. A queue that drains, or that a placement rule made without a template, is guaranteed nothing.
+whole or not at all, like Hadoop's file. Queues that nobody defines are put into the tree afterwards: those that were made for applications get
+what the templates above them say, and one that drains, or that no template is for any more, is guaranteed nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
+from treadle.core.capacity.auto.creation import makes_queues, weights_only
 from treadle.core.capacity.context import Context
 from treadle.core.capacity.settings import Capacity, CapacityQueueSpec, CapacitySettings, Kind, PartitionShare, Portion
 from treadle.core.capacity.tree import CapacityTree
+from treadle.core.capacity.validation import Refused, check_children
 from treadle.core.errors import InvalidSpec
 from treadle.core.model import DEFAULT_QUEUE, QueueSpec
 from treadle.core.resources import ResourceTypes
 
+if TYPE_CHECKING:
+    from treadle.core.capacity.queue import CapacityQueue
+
 ROOT = "root"
 
 
-def specs_of(wanted: Mapping[str, QueueSpec], further: Iterable[str] = ()) -> dict[str, CapacityQueueSpec]:
-    """Return the definitions of a tree of capacities; ``further`` are the paths of queues that nobody defines. Raises ``InvalidSpec``."""
+class Made(NamedTuple):
+    """A queue that nobody defines. ``templated``: it was made for an application, and gets what a template says if there is one."""
+
+    path: str
+    parental: bool
+    templated: bool
+
+
+def specs_of(wanted: Mapping[str, QueueSpec]) -> dict[str, CapacityQueueSpec]:
+    """Return the definitions of a tree of capacities. Raises ``InvalidSpec``."""
     missing = sorted(path for path, spec in wanted.items() if spec.capacity is None and path not in {ROOT, DEFAULT_QUEUE})
     if missing:
         raise InvalidSpec(
             f"{missing[0]}: spec.capacity is missing, which the discipline Capacity needs of every queue but the root"
         )
     specs: dict[str, CapacityQueueSpec] = {}
-    for path in [*wanted, *(path for path in further if path not in wanted)]:
-        spec = wanted[path].capacity if path in wanted else _nothing(path)
+    for path, given in wanted.items():
+        spec = given.capacity
         if spec is None:
             spec = CapacityQueueSpec(ROOT) if path == ROOT else _nothing(path, 100.0 if len(wanted) == 2 else 0.0)
         specs[path] = spec
@@ -38,7 +53,7 @@ def specs_of(wanted: Mapping[str, QueueSpec], further: Iterable[str] = ()) -> di
         if path != ROOT:
             above, _, name = path.rpartition(".")
             children.setdefault(above, []).append(name)
-    if ROOT not in children:
+    if ROOT not in children and not specs[ROOT].flexible.enabled:
         children[ROOT] = ["default"]
         specs[DEFAULT_QUEUE] = _nothing(DEFAULT_QUEUE, 100.0)
     return {path: replace(spec, children=tuple(children.get(path, ()))) for path, spec in specs.items()}
@@ -48,12 +63,64 @@ def _nothing(path: str, percent: float = 0.0) -> CapacityQueueSpec:
     return CapacityQueueSpec(path, partitions={"": PartitionShare(Capacity(Portion(Kind.PERCENT, percent)))})
 
 
-def check(wanted: Mapping[str, QueueSpec], settings: CapacitySettings) -> None:
-    """Raise ``InvalidSpec`` if definitions cannot be in force together."""
+def check(wanted: Mapping[str, QueueSpec], settings: CapacitySettings, kept: Iterable[Made] = ()) -> None:
+    """Raise ``InvalidSpec`` if definitions cannot be in force together, or leave no place for queues that are ``kept``, parents first.
+
+    Those below a queue whose definition is gone are not asked for: they drain.
+    """
     known = {path: spec for path, spec in wanted.items() if path == ROOT or _has_parents(path, wanted)}
-    CapacityTree(specs_of(known), Context(ResourceTypes(), settings))
+    tree = CapacityTree(specs_of(known), Context(ResourceTypes(), settings))
+    for made in kept:
+        parent = tree.queues().get(made.path.rpartition(".")[0])
+        if parent is None or made.path in known:
+            continue
+        if parent.entitlements is None and not makes_queues(parent):
+            raise InvalidSpec(
+                f"{parent.path}: spec.capacity.autoCreation.enabled: queue {made.path} was made below it and has applications; "
+                "it can be switched off when they have left"
+            )
+        tree.add(parent, made.path.rpartition(".")[2], parental=made.parental, entitled=parent.entitlements is not None)
+        if parent.entitlements is None:
+            check_children(parent, parent.children)
 
 
 def _has_parents(path: str, wanted: Mapping[str, QueueSpec]) -> bool:
     above = path.rpartition(".")[0]
     return above == ROOT or (above in wanted and _has_parents(above, wanted))
+
+
+def graft(tree: CapacityTree, made: Iterable[Made]) -> list[CapacityQueue]:
+    """Put queues that nobody defines, parents first, into a tree, and return them; what they get is still to be computed."""
+    without: dict[str, CapacityQueueSpec] = {}
+    tree.undeclared = lambda path: without.get(path) or CapacityQueueSpec(path)
+    known = tree.queues()
+    grafted: list[CapacityQueue] = []
+    for one in made:
+        above, _, name = one.path.rpartition(".")
+        parent = known[above]
+        if not parent.parental:
+            parent.parental = True
+            parent.order = parent.parent.order if parent.parent is not None else "utilization"
+        queue = _by_template(tree, parent, name, one) if one.templated else None
+        if queue is None:
+            without[one.path] = _nothing(one.path)
+            queue = tree.add(parent, name, parental=one.parental)
+            queue.dynamic = False
+        known[one.path] = queue
+        grafted.append(queue)
+    return grafted
+
+
+def _by_template(tree: CapacityTree, parent: CapacityQueue, name: str, one: Made) -> CapacityQueue | None:
+    entitlements = parent.entitlements
+    if entitlements is not None and one.parental:
+        return None
+    if entitlements is None and not (makes_queues(parent) and (not tree.context.settings.legacy or weights_only(parent))):
+        return None
+    try:
+        queue = tree.add(parent, name, parental=one.parental, entitled=entitlements is not None)
+    except Refused:
+        return None
+    if entitlements is not None:
+        entitlements.empty(queue)
+    return queue
