@@ -100,9 +100,16 @@ def _serve(state: State, root: Queue, budget: int, effects: list[Effect]) -> Non
         if not ask.active:
             ask = application.next_ask()
         account = application.account
-        if account is not None and account.full():
-            hold_back_user(state, ask)
-            continue
+        if account is not None:
+            used = account.used
+            for at, most in account.sure:
+                if used[at] > most:
+                    break
+            else:
+                at = -1
+            if at >= 0 and account.full():
+                hold_back_user(state, ask)
+                continue
         if application.limiting and (full := exceeded(application.limiting, ask.shape.demand)) is not None:
             lent = None if account is None else lend(state, ask)
             if lent is None:

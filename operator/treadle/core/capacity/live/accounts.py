@@ -20,19 +20,31 @@ if TYPE_CHECKING:
     from treadle.core.tree.application import Application
 
 
-class Account:
-    """An application's user in its leaf, in one partition. ``used`` and ``masters`` are what all the user's applications hold there."""
+Pairs = tuple[tuple[int, int], ...]
+"""Amounts by the position of their type."""
 
-    __slots__ = ("application", "asking", "bounds", "leaf", "masters", "partition", "used", "user")
+
+class Account:
+    """An application's user in its leaf, in one partition. ``used`` and ``masters`` are what all the user's applications hold there.
+
+    Who holds no more than ``sure``, (type, amount) pairs, is below the limit, whatever others do.
+    """
+
+    __slots__ = ("application", "asking", "cap", "leaf", "masters", "partition", "sure", "used", "user")
 
     def __init__(self, application: Application, leaf: CapacityQueue, partition: str, bounds: Bounds) -> None:
-        self.application, self.leaf, self.partition, self.bounds = application, leaf, partition, bounds
+        self.application, self.leaf, self.partition = application, leaf, partition
         self.user: User = leaf.users.user(application.user)
+        self.take(bounds)
         self.user.active += 1
         amounts = self.user.usage.of(partition)
         self.used, self.masters = amounts.used, amounts.masters
         self.asking = False
         self.note()
+
+    def take(self, bounds: Bounds) -> None:
+        """Take over the bounds of the leaf."""
+        self.sure, self.cap = bounds.of(self.user)
 
     def note(self) -> None:
         """Take note of whether the application asks for something: it makes its user one of the active ones."""
@@ -53,20 +65,27 @@ class Account:
     def full(self) -> bool:
         """Whether the user holds more than the limit, so that nothing is added."""
         used = self.used
-        for at, most in self.bounds.sure(self.user):
+        for at, most in self.sure:
             if used[at] > most:
                 break
         else:
             return False
+        users = self.leaf.users.active
+        if len(users) == 1 and self.user.name in users:  # who is alone has what there is, up to the cap
+            for at, most in self.cap:
+                if used[at] > most:
+                    break
+            else:
+                return False
         context = self.leaf.context
         total = context.of(self.partition)
         return context.calculator.more(total, used, limit_of(self.leaf, self.user.name, self.partition))
 
 
 class Bounds:
-    """What a user of a leaf may hold in a partition at least, whoever else is there, by type that counts."""
+    """What a user of a leaf may hold in a partition at least, whoever else is there, and at most, by type that counts."""
 
-    __slots__ = ("_by_weight", "_leaf", "_least")
+    __slots__ = ("_by_weight", "_leaf", "_least", "_most")
 
     def __init__(self, leaf: CapacityQueue, partition: str) -> None:
         context = leaf.context
@@ -79,16 +98,18 @@ class Bounds:
             most = calculator.times(capacity, leaf.user_limit_factor)
         self._leaf = leaf
         self._least = calculator.round_up(calculator.smaller(total, floor, most), context.least)
-        self._by_weight: dict[float, tuple[tuple[int, int], ...]] = {}
+        self._most = calculator.round_up(most, context.least)
+        self._by_weight: dict[float, tuple[Pairs, Pairs]] = {}
 
-    def sure(self, user: User) -> tuple[tuple[int, int], ...]:
-        """Return (type, amount) pairs: who holds no more than this of each is below the limit."""
+    def of(self, user: User) -> tuple[Pairs, Pairs]:
+        """Return both as pairs: who holds no more than the first is below the limit, who is alone may have the second."""
         found = self._by_weight.get(user.weight)
         if found is None:
-            calculator = self._leaf.context.calculator
+            calculator, step = self._leaf.context.calculator, self._leaf.context.least
             types = sorted(calculator.deciding)
-            least = calculator.times_down(self._least, user.weight, self._leaf.context.least)
-            found = self._by_weight[user.weight] = tuple((at, least[at]) for at in types if at < len(least))
+            least, most = (calculator.times_down(each, user.weight, step) for each in (self._least, self._most))
+            sure, cap = (tuple((at, each[at]) for at in types if at < len(each)) for each in (least, most))
+            found = self._by_weight[user.weight] = (sure, cap)
         return found
 
 

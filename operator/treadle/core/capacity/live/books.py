@@ -98,7 +98,7 @@ class Books:
             bounds = self.bounds[queue.path, partition] = Bounds(books, partition)
             for application in queue.applications.values():
                 if application.account is not None:
-                    application.account.bounds = bounds
+                    application.account.take(bounds)
 
     def arrive(self, application: Application) -> None:
         """Open the account of an application that came into a leaf, with what it holds already."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import log, log1p
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from treadle.core.capacity.ordering import BY_PRIORITY, FAIR, natural
 from treadle.core.resources import MEMORY
@@ -49,24 +49,22 @@ def queues_by_use(parent: CapacityQueue) -> Callable[[Queue], Key]:
         def rank(child: Queue) -> Key:
             standing = child.standing
             assert standing is not None
-            used = _used(child, standing)
+            usage, used = child.usage, 0.0
+            for at, per in standing.per:
+                used = max(used, usage[at] * per)
             return (standing.group, used >= 1.0, -standing.priority, used, standing.after, child)
     else:
 
         def rank(child: Queue) -> Key:
-            standing = child.standing
-            assert standing is not None
-            return (standing.group, _used(child, standing), standing.after, child)
+            standing: Any = child.standing
+            usage, used = child.usage, 0.0
+            for at, per in standing.per:
+                part = usage[at] * per
+                if part > used:
+                    used = part
+            return (standing.group, used, standing.after, child)
 
     return rank
-
-
-def _used(child: Queue, standing: Standing) -> float:
-    usage, used = child.usage, 0.0
-    for at, per in standing.per:
-        part = usage[at] * per
-        used = max(used, part)
-    return used
 
 
 def applications_of(leaf: CapacityQueue) -> Callable[[Application], Key]:
@@ -84,6 +82,7 @@ def applications_of(leaf: CapacityQueue) -> Callable[[Application], Key]:
     else:
 
         def rank(application: Application) -> Key:
-            return (-min(application.priority or default, ceiling), application.start, application.id, application)
+            priority = application.priority or default
+            return (-priority if priority < ceiling else -ceiling, application.start, application.id, application)
 
     return rank
