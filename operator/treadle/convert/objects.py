@@ -1,6 +1,5 @@
 """From an allocation file and yarn-site properties to our objects, and a line for each setting that has no counterpart."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,8 +9,9 @@ from treadle.convert import xml
 from treadle.convert.allocations import AllocationFile, QueueElement
 from treadle.convert.amounts import MEMORY, UNBOUNDED, VCORES, Amounts
 from treadle.convert.errors import AllocationError
+from treadle.convert.names import RULE, NameRefused, Renames
+from treadle.convert.texts import acl, decimal, milliseconds, seconds
 from treadle.core.model import PlacementRule
-from treadle.core.tree.names import MOST_BYTES as PATH_LIMIT
 from treadle.core.tree.names import path_problem
 from treadle.core.tree.placement import implied, qualified
 
@@ -78,16 +78,15 @@ def convert(file: AllocationFile, site: Mapping[str, str] | None = None) -> Conv
     """Return the Scheduler and the Queues that an allocation file and yarn-site's properties describe."""
     result = Converted(notes=list(file.warnings))
     root = file.root or QueueElement("root", 0, parent=True)
-    taken: dict[str, str] = {}
+    renamed = Renames()
     result.objects.append(_queue("root", root, file, result.notes))
     for queue in file.queues:
-        _queues("root", queue, file, result, taken)
-    renamed = {old: new for new, old in taken.items()}
+        _queues(queue, file, result, renamed)
     result.objects.insert(0, _scheduler(file, site or {}, renamed, result.notes))
     return result
 
 
-def _scheduler(file: AllocationFile, site: Mapping[str, str], renamed: Mapping[str, str], notes: list[str]) -> dict[str, Any]:
+def _scheduler(file: AllocationFile, site: Mapping[str, str], renamed: Renames, notes: list[str]) -> dict[str, Any]:
     fair: dict[str, Any] = {}
     for key, value in site.items():
         _site_setting(key, value, renamed, fair, notes)
@@ -115,11 +114,11 @@ def _scheduler(file: AllocationFile, site: Mapping[str, str], renamed: Mapping[s
     return {"apiVersion": API_VERSION, "kind": "Scheduler", "metadata": {"name": "treadle"}, "spec": spec}
 
 
-def _site_setting(key: str, value: str, renamed: Mapping[str, str], fair: dict[str, Any], notes: list[str]) -> None:
+def _site_setting(key: str, value: str, renamed: Renames, fair: dict[str, Any], notes: list[str]) -> None:
     """Take over one property into the settings, or note why it is left out."""
     if key.startswith(_AM_PREEMPTION_OF):
         path = key.removeprefix(_AM_PREEMPTION_OF)
-        fair.setdefault("amPreemptionOf", {})[renamed.get(path, path)] = value.lower() == "true"
+        fair.setdefault("amPreemptionOf", {})[renamed.of(path)] = value.lower() == "true"
         return
     if not key.startswith(_PREFIX):
         notes += [f"{key}: has no counterpart; {words}" for start, words in _OTHERS.items() if key.startswith(start)]
@@ -140,10 +139,10 @@ def _implied_rules(site: Mapping[str, str]) -> tuple[PlacementRule, ...]:
     return implied(undeclared, site.get(_PREFIX + "user-as-default-queue", "true").lower() == "true")
 
 
-def _rule(rule: PlacementRule, renamed: Mapping[str, str], notes: list[str]) -> dict[str, Any]:
+def _rule(rule: PlacementRule, renamed: Renames, notes: list[str]) -> dict[str, Any]:
     converted: dict[str, Any] = {"rule": _RULES.get(rule.name, rule.name), "create": rule.create}
     if rule.queue:
-        path = renamed.get(qualified(rule.queue), qualified(rule.queue))
+        path = renamed.of(qualified(rule.queue))
         if path_problem(path):
             notes.append(f"rule default: queue {rule.queue!r} cannot be: {path_problem(path)}; root.default takes its place")
         else:
@@ -153,24 +152,16 @@ def _rule(rule: PlacementRule, renamed: Mapping[str, str], notes: list[str]) -> 
     return converted
 
 
-def _queues(parent: str, queue: QueueElement, file: AllocationFile, result: Converted, taken: dict[str, str]) -> None:
-    name = queue.path.rpartition(".")[2]
-    clean = re.sub(r"[^a-z0-9-]+", "-", name.lower()).strip("-") or "queue"
-    path = f"{parent}.{clean}"
-    if clean != name:
-        result.notes.append(
-            f"line {queue.line}: queue {queue.path} becomes {path}: names are lower-case letters, digits and hyphens"
-        )
-    if path in taken:
-        raise AllocationError(queue.line, f"queues {taken[path]} and {queue.path} would both be called {path}; rename one")
-    if len(path) > PATH_LIMIT:
-        raise AllocationError(
-            queue.line, f"queue {path} has {len(path)} characters; a path has at most {PATH_LIMIT}, since pods name it in a label"
-        )
-    taken[path] = queue.path
+def _queues(queue: QueueElement, file: AllocationFile, result: Converted, renamed: Renames) -> None:
+    try:
+        path = renamed.add(queue.path)
+    except NameRefused as error:
+        raise AllocationError(queue.line, str(error)) from None
+    if path.rpartition(".")[2] != queue.path.rpartition(".")[2]:
+        result.notes.append(f"line {queue.line}: queue {queue.path} becomes {path}: {RULE}")
     result.objects.append(_queue(path, queue, file, result.notes))
     for child in queue.children:
-        _queues(path, child, file, result, taken)
+        _queues(child, file, result, renamed)
 
 
 def _queue(path: str, queue: QueueElement, file: AllocationFile, notes: list[str]) -> dict[str, Any]:
@@ -207,7 +198,7 @@ def _queue(path: str, queue: QueueElement, file: AllocationFile, notes: list[str
         spec["maxRunningApplications"] = running
     for element, text in queue.acls.items():
         if element in _ACLS:
-            spec[_ACLS[element]] = _acl(text)
+            spec[_ACLS[element]] = acl(text)
         else:
             notes.append(f"line {queue.line}: queue {queue.path}: {element} has no counterpart")
     if queue.reservation:
@@ -237,20 +228,12 @@ def _amounts(found: Amounts | None, *, zero: bool = True) -> dict[str, str] | No
     }
 
 
-def _acl(text: str) -> dict[str, list[str]]:
-    """Read ``users groups``: two lists with commas, one blank between them; a star is everybody (``AccessControlList``)."""
-    if "*" in text and text.strip() == "*":
-        return {"users": ["*"]}
-    lists = [[name for part in half.split(",") if (name := part.strip())] for half in text.split(" ", 1)]
-    return {key: list(dict.fromkeys(names)) for key, names in zip(("users", "groups"), lists, strict=False) if names}
-
-
 def _decimal(value: float | None) -> str | None:
-    return None if value is None else f"{value:.6f}".rstrip("0").rstrip(".")
+    return None if value is None else decimal(value)
 
 
 def _seconds(value: float | None) -> str | None:
-    return None if value is None else f"{value:g}s"
+    return None if value is None else seconds(value)
 
 
 def _setting(value: str, kind: str) -> Any:
@@ -258,5 +241,5 @@ def _setting(value: str, kind: str) -> Any:
         return value.lower() == "true"
     if kind == "milliseconds":
         time = int(value)
-        return None if time < 0 else f"{time}ms" if time % 1000 else f"{time // 1000}s"
+        return None if time < 0 else milliseconds(time)
     return _decimal(float(value))
