@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treadle.core.capacity.live.applications import ApplicationLimits
 from treadle.core.gates import TOO_MANY, compete
 from treadle.core.tree.queue import Queue
 from treadle.core.tree.running import NO_LIMIT, by_start
@@ -85,9 +86,11 @@ def decide(state: State) -> None:
         if state.books is None:
             fair = state.scheduler.fair
             state.running.of_user, state.running.default = fair.user_max_running, fair.user_max_running_default
+            state.running.further = None
         else:
             capacity = state.scheduler.capacity
             state.running.of_user, state.running.default = dict(capacity.user_max_parallel_of), capacity.user_max_parallel
+            state.running.further = ApplicationLimits(state)
     for application in [one for one in newcomers if one.allocated]:
         _admit(state, application)
     if state.relimited:

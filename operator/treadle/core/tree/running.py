@@ -46,15 +46,30 @@ class Candidate(Protocol):
 
 
 A = TypeVar("A", bound=Candidate)
+K = TypeVar("K")
+
+
+class Further(Protocol):
+    """Limits of a leaf on the applications of one user, and what limits are called."""
+
+    def of_user(self, queue: Limited, /) -> int:
+        """Return how many applications of one user may run in a leaf."""
+        ...
+
+    def named(self, queue: Limited, /) -> str:
+        """Return a remark on where a queue's limit comes from, empty if there is none."""
+        ...
 
 
 class RunningLimits(Generic[A]):
-    """The counts of runnable applications by user, and who waits. The counts of queues are in the queues."""
+    """The counts of runnable applications by user, and of a leaf and user, and who waits. The counts of queues are in the queues."""
 
     def __init__(self, of_user: dict[str, int] | None = None, default: int | None = None) -> None:
         self.of_user = of_user or {}
         self.default = default
         self.running: dict[str, int] = {}
+        self.running_in: dict[tuple[str, str], int] = {}
+        self.further: Further | None = None
         self.waiting_of_user: dict[str, list[A]] = {}
 
     def limit_of(self, user: str) -> int:
@@ -66,25 +81,30 @@ class RunningLimits(Generic[A]):
         if self.running.get(user, 0) >= self.limit_of(user):
             return f"user {user} has {self.running.get(user, 0)} running applications, which is the limit"
         full = next((above for above in chain(queue) if above.running_below >= above.max_running), None)
-        if full is None:
-            return None
-        return f"queue {full.path} has {full.running_below} running applications; its limit is {full.max_running}"
+        further = self.further
+        if full is not None:
+            remark = "" if further is None else further.named(full)
+            return f"queue {full.path} has {full.running_below} running applications; its limit is {full.max_running}{remark}"
+        held = self.running_in.get((queue.path, user), 0)
+        if further is not None and held >= further.of_user(queue):
+            most = further.of_user(queue)
+            return f"user {user} has {held} running applications in queue {queue.path}; the limit of a user is {most} (maximumApplications)"
+        return None
 
     def run(self, queue: Limited, application: A) -> None:
         """Count an application that became runnable in a leaf."""
         for above in chain(queue):
             above.running_below += 1
         self.running[application.user] = self.running.get(application.user, 0) + 1
+        where = (queue.path, application.user)
+        self.running_in[where] = self.running_in.get(where, 0) + 1
 
     def stop(self, queue: Limited, application: A) -> None:
         """Take a runnable application out of the counts of a leaf and its ancestors."""
         for above in chain(queue):
             above.running_below -= 1
-        left = self.running[application.user] - 1
-        if left:
-            self.running[application.user] = left
-        else:
-            del self.running[application.user]
+        _take_one(self.running, application.user)
+        _take_one(self.running_in, (queue.path, application.user))
 
     def wait(self, application: A) -> None:
         """Note that an application waits; its leaf's own list is the caller's."""
@@ -105,7 +125,9 @@ class RunningLimits(Generic[A]):
         lists: list[Sequence[A]] = []
         if highest is not None:
             gather(highest, waiting, lists)
-        if self.running.get(user, 0) == self.limit_of(user) - 1 and self.waiting_of_user.get(user):
+        of_leaf = None if self.further is None else self.further.of_user(queue)
+        had = self.running_in.get((queue.path, user), 0)
+        if (self.running.get(user, 0) == self.limit_of(user) - 1 or had + 1 == of_leaf) and self.waiting_of_user.get(user):
             lists.append(list(self.waiting_of_user[user]))
         return lists
 
@@ -114,6 +136,14 @@ class RunningLimits(Generic[A]):
         lists: list[Sequence[A]] = []
         gather(root, waiting, lists)
         return lists
+
+
+def _take_one(counts: dict[K, int], key: K) -> None:
+    left = counts[key] - 1
+    if left:
+        counts[key] = left
+    else:
+        del counts[key]
 
 
 class Waiting(Protocol[A]):

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 from treadle.core.capacity.context import DEFAULT, Context
 from treadle.core.capacity.live import automatic
 from treadle.core.capacity.live.accounts import Account, Bounds
+from treadle.core.capacity.live.applications import most_of
 from treadle.core.capacity.live.definitions import specs_of
 from treadle.core.capacity.live.ranks import Standing, applications_of, queues_by_use
-from treadle.core.capacity.settings import UNLIMITED
 from treadle.core.capacity.tree import CapacityTree
 from treadle.core.resources import UNBOUNDED, Vector, extend
 from treadle.core.tree.parts import partition_of
-from treadle.core.tree.running import NO_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -76,7 +75,7 @@ class Books:
 
         A maximum of the whole partition is none: who waits then waits for nodes.
         """
-        partition, settings = queue.partition, self.context.settings
+        partition = queue.partition
         share, total = books.share(partition), self.context.of(partition)
         counted = self.context.calculator.deciding
         queue.minimum = list(share.minimum)
@@ -89,8 +88,7 @@ class Books:
         queue.zero = tuple(at for at, value in enumerate(queue.maximum) if not value)
         queue.largest = list(books.max_allocation) if any(value < UNBOUNDED for value in books.max_allocation) else None
         if not partition:
-            own, default = queue.spec.max_running, settings.max_parallel
-            queue.max_running = own if own is not None else default if default < UNLIMITED else NO_LIMIT
+            queue.max_running = most_of(books, queue.spec.max_running)
         siblings = books.parent.children if books.parent is not None else [books]
         queue.standing = Standing(books, partition, siblings.index(books))
         queue.rank = queues_by_use(books) if books.parental else applications_of(books)  # type: ignore[assignment]
