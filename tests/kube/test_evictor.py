@@ -11,7 +11,7 @@ import pytest
 
 from kube.access import task_of
 from kube.stub import Answer, Request, StubClient, ok, refused, unreachable
-from treadle.core.effects import Evict
+from treadle.core.effects import Evict, Expire
 from treadle.core.events import EvictFailed, PodGone
 from treadle.kube.evictor import Evictor
 from treadle.kube.transport import Response
@@ -133,3 +133,23 @@ async def test_one_blocked_victim_holds_up_nobody_and_few_are_in_flight() -> Non
     await at.evict("a", *(f"b{number}" for number in range(30)), seconds=3.0)
     assert at.evictor.evicted == 30
     assert at.client.most_open <= 8
+
+
+async def test_a_pod_whose_time_is_over_is_deleted_whatever_budgets_say() -> None:
+    at = Evicting(lambda request: ok(200) if request.method == "DELETE" else blocked(), wanted=lambda _: False)
+    at.evictor.submit(Expire("uid-a", "ns", "a", "root.hog", 1))
+    await at.evict(seconds=1.0)
+    (request,) = at.client.requests
+    assert (request.method, request.path) == ("DELETE", "/api/v1/namespaces/ns/pods/a")
+    assert request.body == {"preconditions": {"uid": "uid-a"}}
+    assert (at.evictor.expired, at.events, at.told) == (1, [], [])
+
+
+async def test_one_that_is_gone_already_is_reported_and_one_that_cannot_be_deleted_is_left_to_the_core() -> None:
+    answers = {"a": refused(404), "b": refused(403), "c": unreachable()}
+    at = Evicting(lambda request: answers[request.path[-1]], wanted=lambda _: False)
+    for name in answers:
+        at.evictor.submit(Expire(f"uid-{name}", "ns", name, "root.hog", 1))
+    await at.evict(seconds=1.0)
+    assert at.events == [PodGone("uid-a")]
+    assert at.evictor.expired == 0

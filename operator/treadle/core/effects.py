@@ -44,6 +44,16 @@ class Evict(NamedTuple):
     cause: int
 
 
+class Expire(NamedTuple):
+    """Delete a pod of ``queue`` whose application has come to the end of its lifetime. Nothing need be told: it is asked again while the pod is there."""
+
+    uid: str
+    namespace: str
+    name: str
+    queue: str
+    cause: int
+
+
 class Verify(NamedTuple):
     """Ask for a pod whose bind to ``node`` has long been neither confirmed nor failed.
 
@@ -57,4 +67,4 @@ class Verify(NamedTuple):
     cause: int
 
 
-Effect = Bind | ReportWaiting | Evict | Verify
+Effect = Bind | ReportWaiting | Evict | Expire | Verify

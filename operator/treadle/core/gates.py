@@ -57,7 +57,7 @@ def barred(chain: tuple[Queue, ...], demand: Demand) -> tuple[Queue, int] | None
 
 def block(application: Application, record: PodRecord) -> Wait | None:
     """Return what keeps a pod of an application back before there is any question of room, or None."""
-    found = refusal(record) or application.whole.wait
+    found = refusal(record) or application.whole.wait or application.whole.ended
     if found is not None:
         return found
     queue = application.queue

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from treadle.core import discipline, lifecycle
 from treadle.core.capacity.live import preempting
+from treadle.core.capacity.live.lifetimes import expire, next_look
 from treadle.core.capacity.live.rounds import next_round, tend
 from treadle.core.cycle import cycle
 from treadle.core.errors import InvariantBroken
@@ -136,6 +137,7 @@ class Core:
         follow_demand(state)
         effects = due(state)
         effects += expired(state)
+        effects += expire(state)
         served = holds.serve(state, budget)
         effects += served
         effects += cycle(state, budget - len(served))
@@ -163,7 +165,7 @@ class Core:
             times.append(state.refused_at + state.settings.update_interval)
         times += [
             coming
-            for coming in (next_pass(state), next_expiry(state), next_round(state), next(iter(state.near_timers), (None,))[0])
+            for coming in (next_pass(state), next_expiry(state), next_round(state), next_look(state), next(iter(state.near_timers), (None,))[0])
             if coming is not None
         ]
         times += [hold.until for hold in state.preemption.holds]

@@ -7,6 +7,7 @@ from heapq import heappush
 
 from treadle.core.capacity.live.automatic import Automatic
 from treadle.core.capacity.live.books import Books
+from treadle.core.capacity.live.lifetimes import Lifetimes
 from treadle.core.fair.policies import Cluster
 from treadle.core.model import FAIR, ApplicationSpec, SchedulerSpec
 from treadle.core.nodes.columns import Nodes
@@ -42,6 +43,8 @@ class Settings:
     retry_most: float = 60.0
     expire_after: float = 60.0
     """How long a placement is assumed before the API server is asked what became of it, again and again."""
+    epoch: float = 0.0
+    """What the clock by which pods and applications were made shows when ``now`` is 0. Without it nobody's lifetime ends where they differ."""
     update_interval: float = 0.5
     """How often totals, limits and shares follow the cluster (FairScheduler's update-interval)."""
 
@@ -104,6 +107,7 @@ class State:
     expiry: float = float("inf")
     """When a bind may be overdue at the earliest; infinite while none has been made since the last look."""
     preemption: Preemption = field(default_factory=Preemption)
+    lifetimes: Lifetimes = field(default_factory=Lifetimes)
     story: Story = field(default_factory=Story)
     cause: int = 0
     now: float = 0.0

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from treadle.core.effects import Evict
+from treadle.core.effects import Evict, Expire
 from treadle.core.events import EvictFailed, PodGone
 from treadle.kube.errors import Unreachable
 from treadle.kube.transport import Client, Response
@@ -41,15 +41,17 @@ class Evictor:
         self.client = client
         self.evicted = 0
         self.deleted = 0
+        self.expired = 0
+        """Pods that were deleted because the lifetime of their application was over."""
         self.stayed = 0
         self.gone_from: Counter[str] = Counter()
         """Pods that went, by the path of their queue."""
         self._report, self._wanted, self._told, self._clock = report, wanted, told, clock
-        self._waiting: asyncio.Queue[Evict] = asyncio.Queue()
+        self._waiting: asyncio.Queue[Evict | Expire] = asyncio.Queue()
         self._slots = asyncio.Semaphore(AT_ONCE)
 
-    def submit(self, victim: Evict) -> None:
-        """Ask a pod to go."""
+    def submit(self, victim: Evict | Expire) -> None:
+        """Ask a pod to go, or delete it if its application's lifetime is over."""
         self._waiting.put_nowait(victim)
 
     async def run(self) -> None:
@@ -59,7 +61,10 @@ class Evictor:
                 victim = await self._waiting.get()
                 group.create_task(self._safely(victim), name=f"evict-{victim.name}")
 
-    async def _safely(self, victim: Evict) -> None:
+    async def _safely(self, victim: Evict | Expire) -> None:
+        if isinstance(victim, Expire):
+            await self._expire(victim)
+            return
         try:
             await self._evict(victim)
         except Exception:
@@ -105,6 +110,23 @@ class Evictor:
         self._settle(victim, answer)
         return answer, ""
 
+    async def _expire(self, pod: Expire) -> None:
+        """Delete a pod with its own time to end, as YARN kills, whatever budgets say. What fails is asked again by the core."""
+        try:
+            answer = await self._send("DELETE", _path(pod), {"preconditions": {"uid": pod.uid}})
+        except Exception:
+            log.exception("deletion of %s/%s, whose application's lifetime is over", pod.namespace, pod.name)
+            return
+        if answer is None:
+            return
+        if answer.status in {200, 202}:
+            self.expired += 1
+            log.info("%s/%s was deleted: the lifetime of its application is over", pod.namespace, pod.name)
+        elif answer.status in {404, 409}:
+            self._report(PodGone(pod.uid))
+        else:
+            log.info("%s/%s was not deleted: %s %s", pod.namespace, pod.name, answer.status, answer.error().message)
+
     async def _delete(self, victim: Evict, obstacle: str) -> None:
         answer = await self._send("DELETE", _path(victim), {"preconditions": {"uid": victim.uid}})
         if answer is None:
@@ -140,7 +162,7 @@ class Evictor:
                 return None
 
 
-def _path(victim: Evict) -> str:
+def _path(victim: Evict | Expire) -> str:
     return f"/api/v1/namespaces/{victim.namespace}/pods/{victim.name}"
 
 

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 
 from treadle.core import Core
-from treadle.core.effects import Bind, Evict, Verify
+from treadle.core.effects import Bind, Evict, Expire, Verify
 from treadle.core.events import BindDone, BindFailed, Event
 from treadle.kube.binder import Binder, Placement
 from treadle.kube.evictor import Evictor
@@ -125,7 +125,7 @@ class Engine:
                     Placement(effect.uid, effect.namespace, effect.name, effect.node, effect.queue, effect.application)
                 )
                 self.reports.discard(effect.uid)
-            elif isinstance(effect, Evict):
+            elif isinstance(effect, Evict | Expire):
                 self.evictor.submit(effect)
             elif isinstance(effect, Verify):
                 self.binder.verify(Placement(effect.uid, effect.namespace, effect.name, effect.node))

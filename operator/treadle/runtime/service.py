@@ -81,6 +81,7 @@ class Service:
         self.access = access
         self.client = Client(access, user_agent=f"treadle/{options.name}")
         self.core = Core(options.settings, validate=options.validate)
+        self.core.state.settings.epoch = time.time() - time.monotonic()
         self.patcher = Patcher(self.client)
         self.binder = Binder(self.client, self._put, most=options.binds_in_flight)
         identity = options.identity or f"{socket.gethostname()}-{os.getpid()}"

@@ -67,7 +67,7 @@ class Ask:
 class Application:
     """A set of pods that share as one: explicit (an Application object), or implied by the pods' labels or owner.
 
-    ``queue`` is None while it has no queue to be in; ``wait`` then says why. ``chain`` is the queues from the leaf to the root.
+    ``queue`` is None while it has no queue to be in; ``wait`` then says why. ``ended`` says that its lifetime is over, so that nothing of it starts. ``chain`` is the queues from the leaf to the root.
     ``busy``: it may run; ``counted``: it runs, by the limits on running applications, which is decided at the beginning of a pass. ``ledgers`` are the usage vectors of the application and its chain: what a placement is added to,
     ``limiting`` those of the chain that have a maximum. ``account`` is that of its user in its leaf, under the capacity discipline.
     ``parts`` are what the application is in partitions of nodes other than the default one (see ``tree.parts``), ``whole`` is what it is a part of;
@@ -83,6 +83,7 @@ class Application:
         "chain",
         "counted",
         "demand",
+        "ended",
         "explicit",
         "fair_share",
         "id",
@@ -146,6 +147,7 @@ class Application:
         self.key: Key | None = None
         self.active = 0
         self.wait: Wait | None = None
+        self.ended: Wait | None = None
 
     def enqueue(self, ask: Ask) -> None:
         """Put an ask into the application's own order, once."""
