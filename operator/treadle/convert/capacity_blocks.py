@@ -1,0 +1,125 @@
+"""What the CapacityScheduler's properties say of a queue, or of those that are made from a template, as a ``capacity`` block."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from treadle.convert.labels import Partitions
+from treadle.convert.texts import decimal, quantity, seconds
+from treadle.core.capacity.settings import Capacity, CapacityQueueSpec, Kind, PartitionShare, Portion
+from treadle.core.capacity.tree import APPLICATION_ORDERS, QUEUE_ORDERS
+
+ORDERS: Final = (*APPLICATION_ORDERS, *QUEUE_ORDERS)
+_POLICIES: Final = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.policy."
+_CLASSES: Final = {
+    f"{_POLICIES}FifoOrderingPolicy": "fifo",
+    f"{_POLICIES}FairOrderingPolicy": "fair",
+    f"{_POLICIES}FifoOrderingPolicyWithExclusivePartitions": "fifo-with-partitions",
+    f"{_POLICIES}FifoOrderingPolicyForPendingApps": "fifo-for-pending-apps",
+}
+
+
+class Blocks:
+    """Makes blocks, and notes what of them does not carry over, with the name of the property."""
+
+    def __init__(self, partitions: Partitions, notes: list[str]) -> None:
+        self.partitions, self.notes = partitions, notes
+
+    def block(self, spec: CapacityQueueSpec, prefix: str) -> dict[str, Any]:
+        """Return the block for a definition; ``prefix`` begins the names of its properties. Raises ``NameRefused``."""
+        share = spec.partitions.get("", PartitionShare())
+        found: dict[str, Any] = {
+            "guaranteed": self.capacity(share.guaranteed, f"{prefix}capacity"),
+            "maximum": self.capacity(share.maximum, f"{prefix}maximum-capacity"),
+            "userLimitFactor": _maybe(spec.user_limit_factor),
+            "minimumUserLimitPercent": self.percent(spec.user_limit, f"{prefix}minimum-user-limit-percent"),
+            "userWeights": {name: decimal(weight) for name, weight in spec.user_weights.items()} or None,
+            "maximumApplications": spec.max_applications,
+            "maximumAllocation": allocation(spec.max_allocation),
+            "maximumApplicationLifetime": _lifetime(spec.max_lifetime),
+            "defaultApplicationLifetime": _lifetime(spec.default_lifetime),
+            "maximumAMResourcePercent": self.ratio(spec.master_share, f"{prefix}maximum-am-resource-percent"),
+            "priority": spec.priority,
+            "defaultApplicationPriority": spec.default_application_priority,
+            "orderingPolicy": self._order(spec.order, f"{prefix}ordering-policy"),
+            "sizeBasedWeight": spec.size_based_weight,
+            "enforcedPartitions": [self.partitions.of(name) for name in sorted(spec.enforced_partitions)] or None,
+            "disablePreemption": spec.disable_preemption,
+            "disableIntraQueuePreemption": spec.disable_intra_preemption,
+            "allowZeroCapacitySum": spec.allow_zero_sum,
+            "accessiblePartitions": None
+            if spec.accessible is None
+            else [self.partitions.of(name) for name in sorted(spec.accessible)],
+            "defaultPartition": self.partitions.of(spec.default_partition) if spec.default_partition else None,
+            "partitions": self._shares(spec.partitions, prefix) or None,
+        }
+        return {name: value for name, value in found.items() if value is not None}
+
+    def capacity(self, found: Capacity, name: str) -> str | None:
+        """Write a capacity: percent, weight, or amounts by type."""
+        if found.uniform is not None:
+            kind, value = found.uniform.kind, found.uniform.value
+            if kind is Kind.PERCENT and value > 100:
+                self.notes.append(f"{name}: {value:g} is over 100 and becomes 100%")
+                value = 100.0
+            return f"{decimal(value)}{'w' if kind is Kind.WEIGHT else '%'}"
+        if not found.types:
+            return None
+        return f"[{','.join(f'{kind}={_portion(kind, portion)}' for kind, portion in found.types.items())}]"
+
+    def ratio(self, value: float | None, name: str) -> str | None:
+        """Write a part of one."""
+        if value is not None and not 0 <= value <= 1:
+            self.notes.append(f"{name}: {value:g} is not between 0 and 1 and becomes {min(1.0, max(0.0, value)):g}")
+            value = min(1.0, max(0.0, value))
+        return _maybe(value)
+
+    def percent(self, value: float | None, name: str) -> int | None:
+        """Write a whole percentage."""
+        if value is None:
+            return None
+        whole = min(100, max(0, round(value)))
+        if whole != value:
+            self.notes.append(f"{name}: {value:g} becomes {whole}: a whole number from 0 to 100")
+        return whole
+
+    def _shares(self, shares: Mapping[str, PartitionShare], prefix: str) -> dict[str, dict[str, str]]:
+        found = {}
+        for label, share in shares.items():
+            name = f"{prefix}accessible-node-labels.{label}."
+            said = {
+                "guaranteed": self.capacity(share.guaranteed, f"{name}capacity"),
+                "maximum": self.capacity(share.maximum, f"{name}maximum-capacity"),
+                "maximumAMResourcePercent": self.ratio(share.master_share, f"{name}maximum-am-resource-percent"),
+            }
+            given = {key: value for key, value in said.items() if value is not None}
+            if label and given:
+                found[self.partitions.of(label)] = given
+        return found
+
+    def _order(self, order: str | None, name: str) -> str | None:
+        if order is None:
+            return None
+        known = _CLASSES.get(order, order)
+        if known in ORDERS:
+            return known
+        self.notes.append(f"{name}: {order} is a class of one's own and is left out; allowed are {', '.join(ORDERS)}")
+        return None
+
+
+def allocation(amounts: Mapping[str, int]) -> dict[str, str] | None:
+    """Write the largest pod that may be asked for."""
+    return {name: quantity(name, value) for name, value in amounts.items()} or None
+
+
+def _portion(kind: str, portion: Portion) -> str:
+    if portion.kind is Kind.ABSOLUTE:
+        return quantity(kind, portion.value)
+    return f"{decimal(portion.value)}{'%' if portion.kind is Kind.PERCENT else 'w'}"
+
+
+def _maybe(value: float | None) -> str | None:
+    return None if value is None else decimal(value)
+
+
+def _lifetime(value: float | None) -> str | None:
+    return None if value is None or value < 0 else seconds(value)
