@@ -49,7 +49,7 @@ def _percent_after_absolute(queues: Sequence[CapacityQueue], partitions: Sequenc
 
 def check_children(parent: CapacityQueue, children: Sequence[CapacityQueue]) -> None:
     """Refuse children whose capacities do not make sense together. Without legacy mode anything goes."""
-    if not parent.context.settings.legacy:
+    if not parent.context.settings.legacy or parent.context.lenient:
         return
     partitions = list(parent.shares)
     below, above = kind_of(children, partitions, parent.path), kind_of([parent], partitions, parent.path)

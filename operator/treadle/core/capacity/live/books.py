@@ -34,6 +34,7 @@ class Books:
 
     def __init__(self, state: State) -> None:
         self.context = Context(state.types, state.scheduler.capacity)
+        self.context.lenient = True
         self.tree = CapacityTree(self._specs(state), self.context)
         self.undecided = automatic.graft_all(self.tree, state)
         """Whether who has capacity below managed parents is still to be decided."""

@@ -60,7 +60,7 @@ def queues_by_use(parent: CapacityQueue) -> Callable[[Queue], Key]:
             usage, used = child.usage, 0.0
             for at, per in standing.per:
                 part = usage[at] * per
-                if part > used:
+                if part > used:  # noqa: PLR1730 - the hottest comparison of all
                     used = part
             return (standing.group, used, standing.after, child)
 
