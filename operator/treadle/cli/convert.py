@@ -1,45 +1,150 @@
 """``treadle convert``: YARN's configuration files as our objects."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Literal
 
 import yaml
+from cyclopts import Parameter
 
+from treadle.api.objects import InvalidObject
 from treadle.convert.allocations import read
-from treadle.convert.errors import AllocationError
-from treadle.convert.objects import convert as convert_file
-from treadle.convert.objects import properties
+from treadle.convert.capacity_file import PREFIX, CapacityFileError
+from treadle.convert.capacity_objects import Sources
+from treadle.convert.capacity_objects import convert as convert_capacity
+from treadle.convert.errors import AllocationError, MappingError
+from treadle.convert.labels import LabelsUnreadable
+from treadle.convert.labels import read as read_labels
+from treadle.convert.mapping import from_json
+from treadle.convert.names import NameRefused
+from treadle.convert.objects import Converted, properties
+from treadle.convert.objects import convert as convert_fair
+from treadle.convert.to_capacity import to_capacity
+from treadle.convert.xml import parse
 from treadle.runtime.policies import PolicyUnusable, load_policies
 
+REFUSED = (AllocationError, CapacityFileError, MappingError, NameRefused, LabelsUnreadable, InvalidObject)
 
-def convert(allocations: Path, yarn_site: Path | None = None, /) -> None:
-    """Print Scheduler and Queue objects for a fair-scheduler.xml, and, as comments, what has no counterpart.
 
-    A file that Hadoop would refuse is refused with the line, and nothing is printed.
+class _Refused(Exception):
+    """What ends the command: which file, and what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    file: Path
+    site: Path | None
+    rules: Path | None
+    labels: Path | None
+    to: str | None
+    percentages: bool
+
+
+def convert(
+    file: Path,
+    yarn_site: Path | None = None,
+    /,
+    *,
+    site: Annotated[Path | None, Parameter(name="--yarn-site")] = None,
+    mapping_rules: Path | None = None,
+    node_labels: Path | None = None,
+    to: Literal["capacity"] | None = None,
+    percentages: bool = False,
+) -> None:
+    """Print Scheduler and Queue objects for YARN's configuration, and, as comments, what has no counterpart.
+
+    What kind of file it is shows in its content: a FairScheduler's allocation file gives objects of the discipline Fair, properties of
+    the CapacityScheduler those of the discipline Capacity. A file that Hadoop would refuse is refused with the line or the property, and
+    nothing is printed.
 
     Parameters
     ----------
-    allocations:
-        The FairScheduler's allocation file.
+    file:
+        fair-scheduler.xml or capacity-scheduler.xml; with --to capacity also our own objects, as YAML.
     yarn_site:
-        The yarn-site.xml beside it, for cluster-wide settings.
+        The yarn-site.xml beside it, for cluster-wide settings; or --yarn-site.
+    site:
+        The same.
+    mapping_rules:
+        The JSON file that mapping-rule-json-file names.
+    node_labels:
+        What 'yarn cluster --list-node-labels' prints, such as <gpu:exclusivity=true>,<fast:exclusivity=false>.
+    to:
+        With capacity, what is of the FairScheduler gets capacity blocks beside its fair ones, as Hadoop's fs2cs makes them.
+    percentages:
+        With --to capacity: percentages that sum to 100 instead of weights, as fs2cs --percentage.
     """
-    shown = allocations
     try:
         load_policies()
-        file = read(allocations.read_bytes())
-        shown = yarn_site or allocations
-        site = properties(yarn_site.read_bytes()) if yarn_site is not None else {}
-        converted = convert_file(file, site)
-    except PolicyUnusable as error:
+        converted = _converted(_Options(file, site or yarn_site, mapping_rules, node_labels, to, percentages))
+    except (PolicyUnusable, _Refused) as error:
         print(error, file=sys.stderr)
-        raise SystemExit(1) from None
-    except AllocationError as error:
-        print(f"{shown}: {error}", file=sys.stderr)
-        raise SystemExit(1) from None
-    except (OSError, ValueError) as error:
-        print(f"{shown}: {error}", file=sys.stderr)
         raise SystemExit(1) from None
     print(yaml.safe_dump_all(converted.objects, sort_keys=False), end="")
     for note in converted.notes:
         print(f"# {note}")
+
+
+def _converted(options: _Options) -> Converted:
+    """Convert a file by what is in it."""
+    with _blaming(options.file):
+        text = options.file.read_bytes()
+        if not text.lstrip().startswith(b"<"):
+            return _objects(text, options)
+        if parse(text).tag == "configuration":
+            return _capacity(properties(text), options)
+        if options.rules is not None or options.labels is not None:
+            raise ValueError(
+                "an allocation file has rules of its own, and no node labels; --mapping-rules and --node-labels go with capacity-scheduler.xml"
+            )
+        allocations = read(text)
+        with _blaming(options.site or options.file):
+            fair = convert_fair(allocations, properties(options.site.read_bytes()) if options.site is not None else {})
+        if options.to is None:
+            return fair
+        capacity = to_capacity(fair.objects, by_percentage=options.percentages)
+        return Converted(capacity.objects, fair.notes + capacity.notes)
+
+
+def _objects(text: bytes, options: _Options) -> Converted:
+    if options.to is None:
+        raise ValueError("this is not XML; our own objects are converted with --to capacity")
+    try:
+        found = [one for one in yaml.safe_load_all(text) if one is not None]
+    except yaml.YAMLError as error:
+        raise ValueError(f"not YAML: {error}") from None
+    if not all(isinstance(one, dict) for one in found):
+        raise ValueError("not a list of objects")
+    return to_capacity(found, by_percentage=options.percentages)
+
+
+def _capacity(values: dict[str, str], options: _Options) -> Converted:
+    if not any(name.startswith(PREFIX) for name in values):
+        raise ValueError(f"no property begins with {PREFIX}; a FairScheduler's yarn-site.xml goes beside its allocation file")
+    if options.to is not None:
+        raise ValueError("--to capacity is for an allocation file or our own objects; this is of the CapacityScheduler already")
+    site = rules = labels = None
+    if options.site is not None:
+        with _blaming(options.site):
+            site = properties(options.site.read_bytes())
+    if options.rules is not None:
+        with _blaming(options.rules):
+            rules = options.rules.read_text()
+            from_json(rules)
+    if options.labels is not None:
+        with _blaming(options.labels):
+            labels = options.labels.read_text()
+            read_labels(labels)
+    return convert_capacity(Sources(values, site, rules, labels))
+
+
+@contextmanager
+def _blaming(path: Path) -> Iterator[None]:
+    """Say of which file an error is."""
+    try:
+        yield
+    except (*REFUSED, OSError, ValueError) as error:
+        raise _Refused(f"{path}: {error}") from None

@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from treadle.api.queue import CapacityTemplate
+from treadle.convert.capacity_file import FLEXIBLE
 from treadle.convert.labels import Partitions
 from treadle.convert.texts import decimal, quantity, seconds
 from treadle.core.capacity.settings import Capacity, CapacityQueueSpec, Kind, PartitionShare, Portion
 from treadle.core.capacity.tree import APPLICATION_ORDERS, QUEUE_ORDERS
 
+_TEMPLATED: Final = {field.alias or name for name, field in CapacityTemplate.model_fields.items()}
 ORDERS: Final = (*APPLICATION_ORDERS, *QUEUE_ORDERS)
 _POLICIES: Final = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.policy."
 _CLASSES: Final = {
@@ -53,6 +56,38 @@ class Blocks:
             "partitions": self._shares(spec.partitions, prefix) or None,
         }
         return {name: value for name, value in found.items() if value is not None}
+
+    def making(self, spec: CapacityQueueSpec, prefix: str, *, removed: bool) -> dict[str, Any]:
+        """Return what is said of queues that are made below this one. ``removed``: whether anybody in Hadoop removes them."""
+        found: dict[str, Any] = {}
+        flexible, managed = spec.flexible, spec.managed
+        if flexible.enabled:
+            start = f"{prefix}{FLEXIBLE}"
+            found["autoCreation"] = {
+                "enabled": True,
+                "maximumQueues": flexible.max_queues,
+                "maximumDepth": flexible.max_depth,
+                "automaticRemoval": None if removed else False,
+                "template": self._template(flexible.common, f"{start}template."),
+                "leafTemplate": self._template(flexible.leaf, f"{start}leaf-template."),
+                "parentTemplate": self._template(flexible.parent, f"{start}parent-template."),
+            }
+        if managed is not None:
+            found["managedChildren"] = {
+                "enabled": True,
+                "maximumQueues": managed.max_queues if managed.max_queues != 1000 else None,
+                "failOnExcess": managed.fail_on_excess or None,
+                "leafTemplate": {
+                    "guaranteed": "0%",  # Hadoop's default
+                    **(self._template(managed.template, f"{prefix}leaf-queue-template.") or {}),
+                },
+            }
+        return {name: {key: value for key, value in block.items() if value is not None} for name, block in found.items()}
+
+    def _template(self, spec: CapacityQueueSpec | None, prefix: str) -> dict[str, Any] | None:
+        if spec is None:
+            return None
+        return {name: value for name, value in self.block(spec, prefix).items() if name in _TEMPLATED} or None
 
     def capacity(self, found: Capacity, name: str) -> str | None:
         """Write a capacity: percent, weight, or amounts by type."""

@@ -1,12 +1,13 @@
 """Which properties of the CapacityScheduler carry over, and a line for each that does not: nothing is dropped without a word."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-from treadle.convert.capacity_file import MONITOR, PREFIX, QUEUES, UNDERUTILIZED
+from treadle.convert.capacity_file import MONITOR, PREFIX, UNDERUTILIZED
 from treadle.convert.capacity_settings import CALCULATOR, MONITORS, POLICIES, PREEMPTION, SETTINGS, is_user_limit
 from treadle.convert.mapping import BY_APPLICATION, CHAIN, FORMAT, JSON_TEXT, LEGACY, OVERRIDE
+from treadle.core.capacity.settings import CapacityQueueSpec
 
 JSON_FILE: Final = f"{PREFIX}mapping-rule-json-file"
 ACL_SWITCH: Final = "yarn.acl.enable"
@@ -19,15 +20,15 @@ _OF_QUEUES: Final = re.compile(
     r"|(intra-queue-preemption\.)?disable_preemption|(maximum|default)-application-lifetime|allow-zero-capacity-sum"
 )
 _OF_MAKERS: Final = re.compile(
-    r"auto-queue-creation-v2\.(enabled|max-queues|maximum-queue-depth|queue-auto-removal\.enable)"
+    r"auto-queue-creation-v2\.(enabled|max-queues|maximum-queue-depth)"
     r"|auto-create-child-queue\.(enabled|max-queues|fail-on-exceeding-parent-capacity)"
 )
 _TEMPLATE: Final = re.compile(r"(?:(?:\*\.)*auto-queue-creation-v2\.(?:leaf-|parent-)?template|leaf-queue-template)\.(.+)")
 _TEMPLATED: Final = re.compile(
     r"capacity|maximum-capacity|minimum-user-limit-percent|user-limit-factor|maximum-applications|maximum-am-resource-percent"
     r"|maximum-allocation(-mb|-vcores)?|ordering-policy(\.fair\.enable-size-based-weight)?|default-application-priority|priority"
-    r"|(intra-queue-preemption\.)?disable_preemption|(maximum|default)-application-lifetime|user-settings\..+\.weight"
-    r"|accessible-node-labels(\.[^.]+\.(capacity|maximum-capacity|maximum-am-resource-percent))?|default-node-label-expression"
+    r"|(intra-queue-preemption\.)?disable_preemption|(maximum|default)-application-lifetime"
+    r"|accessible-node-labels\.[^.]+\.(capacity|maximum-capacity|maximum-am-resource-percent)"
 )
 _QUEUE_REASONS: Final = {
     "reserv": "reservable queues are not acted on yet",
@@ -36,6 +37,7 @@ _QUEUE_REASONS: Final = {
     "show-reservations-as-queues": "reservable queues are not acted on yet",
     "multi-node-sorting": "nodes are chosen by nodes.scoring of the Scheduler",
     "acl_application_max_priority": "priorities are not granted to single users; see maximumApplicationPriority of the Scheduler",
+    "auto-queue-creation-v2.queue-auto-removal": "it is about the queue itself, which is declared and stays",
     "auto-create-child-queue.management-policy": "leaves of a managed parent have all of their capacity or none",
     "acl_": "there are no such access lists",
 }
@@ -57,7 +59,6 @@ _REASONS: Final = {
     f"{MONITOR}intra-queue-preemption.conservative-drf": "it has its default",
     f"{MONITOR}": "it has no counterpart",
     f"{UNDERUTILIZED}allow-move-reservation": "what is held does not move between nodes",
-    QUEUES: "capacities of made leaves follow every 1.5 seconds",
     "yarn.scheduler.minimum-allocation-": "pods get what they ask, unrounded",
     "yarn.scheduler.increment-allocation-": "pods get what they ask, unrounded",
     "yarn.scheduler.configuration.": "the configuration is what the objects say",
@@ -90,10 +91,10 @@ _CARRIED: Final = frozenset(
 )
 
 
-def left_out(values: Mapping[str, str], queues: Collection[str], carried: Collection[str] = ()) -> Iterator[str]:
-    """Yield a line for each property that is not carried over. ``queues`` are Hadoop's paths, ``carried`` further names that are."""
+def left_out(values: Mapping[str, str], queues: Mapping[str, CapacityQueueSpec]) -> Iterator[str]:
+    """Yield a line for each property that is not carried over. ``queues`` are by Hadoop's paths."""
     for name in values:
-        if name in _CARRIED or name in carried or is_user_limit(name) or (name == ACL_SWITCH and values[name].strip() == "true"):
+        if name in _CARRIED or is_user_limit(name) or (name == ACL_SWITCH and values[name].strip() == "true"):
             continue
         if name.startswith(f"{PREFIX}root."):
             reason = _of_queue(name.removeprefix(PREFIX), queues)
@@ -103,7 +104,7 @@ def left_out(values: Mapping[str, str], queues: Collection[str], carried: Collec
             yield f"{name}: is left out; {reason}"
 
 
-def _of_queue(name: str, queues: Collection[str]) -> str:
+def _of_queue(name: str, queues: Mapping[str, CapacityQueueSpec]) -> str:
     """Say why a property of a queue is left out; nothing if it is carried over."""
     path = name
     while path not in queues:
@@ -113,6 +114,10 @@ def _of_queue(name: str, queues: Collection[str]) -> str:
         return "the root has all there is"
     template = _TEMPLATE.fullmatch(rest)
     if template is not None:
+        spec = queues[path]
+        wanted = spec.flexible.enabled if "auto-queue" in rest else spec.managed is not None
+        if not wanted and not rest.startswith("*"):
+            return f"no queues are made below {path}"
         return "" if _TEMPLATED.fullmatch(template[1]) else "templates cannot say this"
     if _OF_QUEUES.fullmatch(rest) or _OF_MAKERS.fullmatch(rest):
         return ""

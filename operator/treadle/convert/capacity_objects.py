@@ -10,12 +10,12 @@ from typing import Any, Final
 
 from treadle.api.acted import not_acted_on
 from treadle.api.labels import API_VERSION
-from treadle.api.objects import InvalidObject, parse
+from treadle.api.objects import parse
 from treadle.convert import labels
 from treadle.convert.capacity_blocks import Blocks, allocation
 from treadle.convert.capacity_file import PREFIX, CapacityFile, CapacityFileError, read
 from treadle.convert.capacity_notes import ACL_SWITCH, JSON_FILE, MOST, left_out
-from treadle.convert.capacity_settings import settings
+from treadle.convert.capacity_settings import removes_queues, settings
 from treadle.convert.errors import MappingError
 from treadle.convert.mapping import FORMAT, JSON_TEXT, overrides, read_rules
 from treadle.convert.mapping_objects import mapping
@@ -45,7 +45,11 @@ class Sources:
 
 
 def convert(sources: Sources) -> Converted:
-    """Return the Scheduler and the Queues. Raises ``CapacityFileError``, ``MappingError``, ``NameRefused`` or ``LabelsUnreadable``."""
+    """Return the Scheduler and the Queues.
+
+    Raises ``CapacityFileError``, ``MappingError``, ``NameRefused`` or ``LabelsUnreadable``, and ``InvalidObject`` for what is more than
+    our objects hold.
+    """
     values = {**(sources.site or {}), **sources.file}
     if sources.rules is not None:
         values |= {FORMAT: "json", JSON_TEXT: sources.rules}
@@ -56,8 +60,9 @@ def convert(sources: Sources) -> Converted:
     blocks = Blocks(labels.Partitions(), result.notes)
     for label in exclusive:
         blocks.partitions.of(label)
+    removed = sources.site is None or removes_queues(file.properties)
     for path, spec in file.queues.items():
-        result.objects.append(_queue(path, spec, file, renamed, blocks))
+        result.objects.append(_queue(path, spec, file, renamed, blocks, removed=removed))
     result.objects.insert(0, _scheduler(values, file, renamed, blocks, sources))
     result.notes += left_out(values, file.queues)
     result.notes += _unsure(values, sources)
@@ -126,7 +131,9 @@ def _labels(spec: CapacityQueueSpec) -> list[str]:
     return [label for label in named if label not in {"", "*"}]
 
 
-def _queue(path: str, spec: CapacityQueueSpec, file: CapacityFile, renamed: Renames, blocks: Blocks) -> dict[str, Any]:
+def _queue(
+    path: str, spec: CapacityQueueSpec, file: CapacityFile, renamed: Renames, blocks: Blocks, *, removed: bool
+) -> dict[str, Any]:
     prefix = f"{PREFIX}{path}."
     ours = path if path == ROOT else renamed.add(path)
     if ours.rpartition(".")[2] != path.rpartition(".")[2]:
@@ -143,7 +150,7 @@ def _queue(path: str, spec: CapacityQueueSpec, file: CapacityFile, renamed: Rena
         text = file.properties.text(prefix + name)
         if text is not None:
             found[field] = acl(text)
-    block = blocks.block(spec, prefix)
+    block = blocks.block(spec, prefix) | blocks.making(spec, prefix, removed=removed)
     if path == ROOT and "maximumAllocation" not in block:
         most = {"memory": f"{MOST}mb", "cpu": f"{MOST}vcores"}
         said = {kind: int(file.properties.number(name, 0)) for kind, name in most.items() if file.properties.text(name)}
@@ -170,8 +177,5 @@ def _unsure(values: Mapping[str, str], sources: Sources) -> list[str]:
 
 
 def _not_acted_on(one: Mapping[str, Any]) -> list[str]:
-    try:
-        model = parse(one["kind"], one)
-    except InvalidObject as error:
-        return [f"{error}; the API server will refuse this object"]
+    model = parse(one["kind"], one)
     return [f"{model.kind} {model.metadata.name}: {path} is accepted but not acted on yet" for path in not_acted_on(model)]

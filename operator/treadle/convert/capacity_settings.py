@@ -1,10 +1,20 @@
 """The cluster-wide properties of the CapacityScheduler as the Scheduler's ``capacity`` block: only what was said, under our names."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from treadle.convert.capacity_blocks import Blocks
-from treadle.convert.capacity_file import MONITOR, PREFIX, UNDERUTILIZED, CapacityFileError, Properties
-from treadle.convert.texts import decimal, milliseconds
+from treadle.convert.capacity_file import (
+    EXPIRY,
+    FLEXIBLE,
+    MONITOR,
+    PREFIX,
+    QUEUES,
+    UNDERUTILIZED,
+    CapacityFileError,
+    Properties,
+)
+from treadle.convert.texts import decimal, milliseconds, seconds
 
 CEILING: Final = "yarn.cluster.max-application-priority"
 MONITORS: Final = "yarn.resourcemanager.scheduler.monitor.enable"
@@ -22,6 +32,9 @@ SETTINGS: Final[dict[str, tuple[str, str]]] = {
     f"{PREFIX}node-locality-delay": ("nodeLocalityDelay", "whole"),
     f"{PREFIX}rack-locality-additional-delay": ("rackLocalityAdditionalDelay", "whole"),
     CEILING: ("maximumApplicationPriority", "count"),
+    f"{PREFIX}{FLEXIBLE}maximum-queue-depth": ("autoCreation.maximumDepth", "count"),
+    f"{PREFIX}{EXPIRY}": ("autoCreation.expirationTime", "seconds"),
+    f"{QUEUES}monitoring-interval": ("autoCreation.managementInterval", "milliseconds"),
 }
 _INTRA, _BALANCE = "intra-queue-preemption.", "preemption-to-balance-queue-after-satisfied."
 PREEMPTION: Final[dict[str, tuple[str, str]]] = {
@@ -41,16 +54,14 @@ PREEMPTION: Final[dict[str, tuple[str, str]]] = {
     f"{UNDERUTILIZED}reserved-container-delay-ms": ("queuePriority.reservedContainerDelay", "milliseconds"),
 }
 _CALCULATORS: Final = {"DefaultResourceCalculator": "memory", "DominantResourceCalculator": "dominant"}
+_DELETION: Final = "AutoCreatedQueueDeletionPolicy"
 _PROPORTIONAL: Final = "ProportionalCapacityPreemptionPolicy"
 
 
 def settings(properties: Properties, blocks: Blocks, *, with_site: bool) -> dict[str, Any]:
     """Return the block. ``with_site``: yarn-site.xml is known, so that what it does not say has Hadoop's default. Raises ``CapacityFileError``."""
     found: dict[str, Any] = {"resourceCalculator": _calculator(properties, blocks.notes)}
-    for name, (ours, kind) in SETTINGS.items():
-        value = _value(properties, name, kind, blocks)
-        if value is not None:
-            found[ours] = value
+    _take(found, SETTINGS, properties, blocks)
     if with_site:
         # Hadoop's applications have the priority 0 unless somebody raised the ceiling
         found.setdefault("maximumApplicationPriority", 0)
@@ -85,13 +96,22 @@ def _preemption(properties: Properties, blocks: Blocks) -> dict[str, Any]:
     if properties.text(MONITORS) is not None:
         policies = properties.text(POLICIES)
         found["enabled"] = properties.flag(MONITORS, default=False) and (policies is None or _PROPORTIONAL in policies)
-    for name, (ours, kind) in PREEMPTION.items():
-        value = _value(properties, name, kind, blocks)
-        if value is None:
-            continue
-        part, _, field = ours.rpartition(".")
-        (found.setdefault(part, {}) if part else found)[field] = value
+    _take(found, PREEMPTION, properties, blocks)
     return found
+
+
+def removes_queues(properties: Properties) -> bool:
+    """Whether queues that were made are removed in Hadoop, where a monitor does it."""
+    return properties.flag(MONITORS, default=False) and _DELETION in (properties.text(POLICIES) or "")
+
+
+def _take(block: dict[str, Any], table: Mapping[str, tuple[str, str]], properties: Properties, blocks: Blocks) -> None:
+    """Put what properties say into a block; a name with a point goes into a part of it."""
+    for name, (ours, kind) in table.items():
+        value = _value(properties, name, kind, blocks)
+        if value is not None:
+            part, _, field = ours.rpartition(".")
+            (block.setdefault(part, {}) if part else block)[field] = value
 
 
 def _value(properties: Properties, name: str, kind: str, blocks: Blocks) -> Any:
@@ -110,6 +130,8 @@ def _value(properties: Properties, name: str, kind: str, blocks: Blocks) -> Any:
             return blocks.ratio(value, name)
         case "decimal":
             return decimal(value)
+        case "seconds":
+            return seconds(max(0.0, value))
         case "milliseconds":
             if value < 0:
                 raise CapacityFileError(name, f"{text} is negative; allowed are milliseconds")
