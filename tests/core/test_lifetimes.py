@@ -67,8 +67,10 @@ def test_waiting_pods_stay_and_are_told_why(cluster: Mortal) -> None:
     assert cluster.plan() == []
     expected = (
         "LifetimeOver",
-        "application ns/app was to live 60 s (maximumApplicationLifetime of queue root.short); "
-        "that is over, and no pod of it is started any more",
+        (
+            "application ns/app was to live 60 s (maximumApplicationLifetime of queue root.short); "
+            "that is over, and no pod of it is started any more"
+        ),
     )
     assert cluster.why("large") == cluster.why("late") == expected
 

@@ -10,6 +10,31 @@ from pydantic import BaseModel
 
 from treadle.api.objects import Object
 
+_TEMPLATE: Final = (
+    "guaranteed",
+    "maximum",
+    "userLimitFactor",
+    "minimumUserLimitPercent",
+    "maximumApplications",
+    "maximumAllocation",
+    "maximumApplicationLifetime",
+    "defaultApplicationLifetime",
+    "maximumAMResourcePercent",
+    "priority",
+    "defaultApplicationPriority",
+    "orderingPolicy",
+    "sizeBasedWeight",
+    "disablePreemption",
+    "disableIntraQueuePreemption",
+    "partitions",
+)
+_MAKING: Final = (
+    *(f"autoCreation.{name}" for name in ("enabled", "maximumQueues", "maximumDepth", "automaticRemoval")),
+    *(f"managedChildren.{name}" for name in ("enabled", "maximumQueues", "failOnExcess")),
+    *(f"autoCreation.{kind}.{name}" for kind in ("template", "leafTemplate", "parentTemplate") for name in _TEMPLATE),
+    *(f"managedChildren.leafTemplate.{name}" for name in _TEMPLATE),
+)
+
 ACTED_ON: Final[dict[str, frozenset[str]]] = {
     "Scheduler": frozenset(
         {
@@ -49,6 +74,12 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.capacity.userMaxParallelApps",
             "spec.capacity.userMaxParallelAppsOf",
             "spec.capacity.maximumApplicationPriority",
+            "spec.capacity.mappingRules",
+            "spec.capacity.queueMappings",
+            "spec.capacity.queueMappingsOverride",
+            "spec.capacity.autoCreation.maximumDepth",
+            "spec.capacity.autoCreation.expirationTime",
+            "spec.capacity.autoCreation.managementInterval",
             "spec.capacity.preemption.enabled",
             "spec.capacity.preemption.observeOnly",
             "spec.capacity.preemption.monitoringInterval",
@@ -108,9 +139,12 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.capacity.accessiblePartitions",
             "spec.capacity.defaultPartition",
             "spec.capacity.partitions",
+            "spec.capacity.maximumApplicationLifetime",
+            "spec.capacity.defaultApplicationLifetime",
+            *(f"spec.capacity.{name}" for name in _MAKING),
         }
     ),
-    "Application": frozenset({"spec.queue", "spec.priority", "spec.user", "spec.partition"}),
+    "Application": frozenset({"spec.queue", "spec.lifetime", "spec.priority", "spec.user", "spec.partition"}),
     "Reservation": frozenset(),
 }
 

@@ -16,6 +16,7 @@ from treadle.api.common import (
     Conditions,
     Demand,
     DnsLabel,
+    Duration,
     Generation,
     Metadata,
     Model,
@@ -52,6 +53,10 @@ class ApplicationSpec(Model):
     )
     partition: DnsLabel | None = Field(
         default=None, description="The partition of nodes for its pods, unless they name one themselves."
+    )
+    lifetime: Duration | None = Field(
+        default=None,
+        description="How long after its submission its pods are deleted and none is started any more; at most its queue's maximum.",
     )
     gangs: Annotated[list[Gang], Field(max_length=64)] | None = Field(
         default=None, json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]}

@@ -57,6 +57,7 @@ class Metadata(BaseModel):
     uid: str | None = None
     resource_version: str | None = None
     generation: int = 0
+    creation_timestamp: str | None = None
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
 

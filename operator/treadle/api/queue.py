@@ -130,8 +130,8 @@ class PartitionCapacity(Model):
     )
 
 
-class QueueCapacity(Model):
-    """How the CapacityScheduler's rules see this queue (``CapacitySchedulerConfiguration``); used when the discipline is Capacity.
+class CapacityTemplate(Model):
+    """What a queue and a template of queues may say alike of the CapacityScheduler's rules.
 
     Quantities are written as YARN writes them, in one string: ``[cpu=10,memory=40Gi]``, also mixed: ``[memory=50%,cpu=2w]``.
     """
@@ -144,13 +144,13 @@ class QueueCapacity(Model):
     minimum_user_limit_percent: Annotated[int, Field(ge=0, le=100)] | None = Field(
         default=None, description="Part of the queue that a user is assured of while others ask too."
     )
-    user_weights: Annotated[dict[str, Weight], Field(max_length=256)] | None = Field(
-        default=None, description="How many times an ordinary user's limit a user has, by name; also in the queues below."
+    maximum_applications: Count | None = Field(
+        default=None, description="Applications that may run or wait for room; further ones are let in when these leave."
     )
-    maximum_applications: Count | None = Field(default=None, description="Applications that may run or wait.")
     maximum_allocation: Demand | None = Field(default=None, description="What one pod may ask at most.")
     maximum_application_lifetime: Duration | None = Field(
-        default=None, description="How long an application may be in the queue before its pods are deleted."
+        default=None,
+        description="How long after its submission an application's pods are deleted; the parent's if absent, 0s is never.",
     )
     default_application_lifetime: Duration | None = Field(
         default=None, description="The lifetime of an application that names none; at most the maximum."
@@ -166,12 +166,53 @@ class QueueCapacity(Model):
     size_based_weight: Bool | None = Field(
         default=None, description="Whether larger applications count as smaller ones in a leaf of order fair."
     )
-    enforced_partitions: _Partitions | None = Field(
-        default=None, description="Partitions whose nodes serve their own applications only, in order fifo-with-partitions."
-    )
     disable_preemption: Bool | None = Field(default=None, description="Whether others may not preempt from this queue.")
     disable_intra_queue_preemption: Bool | None = Field(
         default=None, description="Whether applications and users of the queue may not preempt from each other."
+    )
+    partitions: Annotated[dict[str, PartitionCapacity], Field(max_length=16)] | None = Field(
+        default=None, description="Shares of further node partitions, by name."
+    )
+
+
+class AutoCreation(Model):
+    """Queues of any depth that are made below this one when applications ask for them (``auto-queue-creation-v2``)."""
+
+    enabled: Bool | None = Field(default=None, description="Whether queues are made; not if absent. Such a queue holds queues.")
+    maximum_queues: Count | None = Field(default=None, description="Child queues at most; 1000 if absent.")
+    maximum_depth: Count | None = Field(
+        default=None, description="How many levels below this queue a leaf may be; the scheduler's if absent, which is 2."
+    )
+    automatic_removal: Bool | None = Field(
+        default=None, description="Whether what was made goes when it is not used; true if absent."
+    )
+    template: CapacityTemplate | None = Field(default=None, description="What queues that are made are like.")
+    leaf_template: CapacityTemplate | None = Field(default=None, description="What leaves are like; before template.")
+    parent_template: CapacityTemplate | None = Field(default=None, description="What parents are like; before template.")
+
+
+class ManagedChildren(Model):
+    """Leaves that are made right below this one from one template, each with all of its capacity or none (``auto-create-child-queue``)."""
+
+    enabled: Bool | None = Field(
+        default=None, description="Whether leaves are made; not if absent. Such a queue has no declared child."
+    )
+    maximum_queues: Count | None = Field(default=None, description="Leaves at most; 1000 if absent.")
+    fail_on_excess: Bool | None = Field(
+        default=None,
+        description="Whether no leaf is made for which there is no capacity, and none loses its own (fail-on-exceeding-parent-capacity).",
+    )
+    leaf_template: CapacityTemplate | None = Field(default=None, description="What the leaves are like.")
+
+
+class QueueCapacity(CapacityTemplate):
+    """How the CapacityScheduler's rules see this queue (``CapacitySchedulerConfiguration``); used when the discipline is Capacity."""
+
+    user_weights: Annotated[dict[str, Weight], Field(max_length=256)] | None = Field(
+        default=None, description="How many times an ordinary user's limit a user has, by name; also in the queues below."
+    )
+    enforced_partitions: _Partitions | None = Field(
+        default=None, description="Partitions whose nodes serve their own applications only, in order fifo-with-partitions."
     )
     allow_zero_capacity_sum: Bool | None = Field(
         default=None, description="Whether child queues may be guaranteed nothing although the queue is guaranteed something."
@@ -183,9 +224,8 @@ class QueueCapacity(Model):
     default_partition: Annotated[str, Field(max_length=NAME_LIMIT)] | None = Field(
         default=None, description="The partition of pods and applications that name none."
     )
-    partitions: Annotated[dict[str, PartitionCapacity], Field(max_length=16)] | None = Field(
-        default=None, description="Shares of further node partitions, by name."
-    )
+    auto_creation: AutoCreation | None = None
+    managed_children: ManagedChildren | None = None
 
 
 _Names = Annotated[
@@ -249,7 +289,8 @@ class QueueStatus(StatusModel):
     guaranteed: Amounts | None = None
     maximum: Amounts | None = None
     used_capacity: Annotated[str, Field(max_length=32)] | None = Field(
-        default=None, description="The part of its guarantee that is used, of the resource that most is used of; discipline Capacity."
+        default=None,
+        description="The part of its guarantee that is used, of the resource that most is used of; discipline Capacity.",
     )
     used: Amounts | None = None
     pending: Amounts | None = None

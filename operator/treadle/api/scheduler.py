@@ -5,11 +5,14 @@ Its name is a ``schedulerName``. The cluster-wide settings of both disciplines k
 schema, so that an object shows what its author wrote.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal, Self
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 
+from treadle.api import cel
 from treadle.api.common import (
+    DNS_LABEL,
     Bool,
     Conditions,
     Count,
@@ -27,8 +30,15 @@ from treadle.api.common import (
     Ratio,
     RatioOrOff,
     StatusModel,
+    patterned,
 )
 from treadle.api.common import SchedulerName as Name
+from treadle.core.tree.mapping import VARIABLES
+
+GROUPS_TEXT: Final = "matches: '*' cannot stand for groups; name one"
+CUSTOM_TEXT: Final = "customPlacement is required with the policy custom"
+VALUE_TEXT: Final = "value is required with the policy setDefaultQueue"
+BOTH_TEXT: Final = "mappingRules and queueMappings cannot both be set: they are two forms of one list"
 
 
 class SchedulerFair(Model):
@@ -121,8 +131,97 @@ class CapacityPreemption(Model):
 _Percent = Annotated[int, Field(ge=0, le=100)]
 
 
+_PART: Final = rf"({'|'.join(sorted(VARIABLES))}|{DNS_LABEL})"
+_TARGET: Final = rf"{_PART}(\.{_PART})*"
+_TARGET_TEXT: Final = f"must be a queue's path or name, in which parts may be {', '.join(sorted(VARIABLES))}"
+_MAPPING: Final = rf" *[ug] *: *[^:, ][^:,]*: *{_TARGET} *"
+_MAPPINGS_TEXT: Final = "must be a list, parted by commas, of u:USER:QUEUE and g:GROUP:QUEUE"
+Target = Annotated[str, patterned(_TARGET, _TARGET_TEXT, 253)]
+
+
+class MappingRule(Model):
+    """One rule of ``mapping-rule-json``. The first that places or rejects decides; setDefaultQueue goes on to the next one."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            cel.RULES: [
+                cel.rule("self.type != 'group' || self.matches != '*'", GROUPS_TEXT, field_path=".matches"),
+                cel.rule("self.policy != 'custom' || has(self.customPlacement)", CUSTOM_TEXT),
+                cel.rule("self.policy != 'setDefaultQueue' || has(self.value)", VALUE_TEXT),
+            ]
+        }
+    )
+
+    type: Literal["user", "group", "application"] = Field(description="What the rule looks at.")
+    matches: Annotated[str, Field(min_length=1, max_length=256)] = Field(
+        description="The name of the user, group or application; * is every user. Variables such as %user are allowed."
+    )
+    policy: Literal[
+        "specified",
+        "user",
+        "primaryGroup",
+        "primaryGroupUser",
+        "secondaryGroup",
+        "secondaryGroupUser",
+        "applicationName",
+        "defaultQueue",
+        "setDefaultQueue",
+        "custom",
+        "reject",
+    ] = Field(description="The queue that the rule gives.")
+    parent_queue: Target | None = Field(
+        default=None, description="The queue below which it is, for policies by user, group and name."
+    )
+    custom_placement: Target | None = Field(default=None, description="The queue of the policy custom, such as root.users.%user.")
+    value: Target | None = Field(default=None, description="What setDefaultQueue makes the default queue for the rules after it.")
+    create: Bool | None = Field(
+        default=None, description="Whether the queue may be made where templates allow it; true if absent."
+    )
+    fallback_result: Literal["skip", "reject", "placeDefault"] | None = Field(
+        default=None,
+        description="What happens where the queue cannot be: the next rule (skip, if absent), a rejection, the default queue.",
+    )
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        problem = (
+            GROUPS_TEXT
+            if self.type == "group" and self.matches == "*"
+            else CUSTOM_TEXT
+            if self.policy == "custom" and self.custom_placement is None
+            else VALUE_TEXT
+            if self.policy == "setDefaultQueue" and self.value is None
+            else ""
+        )
+        if problem:
+            raise PydanticCustomError("rule", "{problem}", {"problem": problem})
+        return self
+
+
+class SchedulerAutoCreation(Model):
+    """Queues that are made when applications ask for them, in the whole cluster."""
+
+    maximum_depth: Count | None = Field(
+        default=None, description="How many levels below a declared queue a leaf may be; 2 if absent (maximum-queue-depth)."
+    )
+    expiration_time: Duration | None = Field(
+        default=None,
+        description="After how long without a new application an empty queue goes; 5m if absent (queue-expiration-time).",
+    )
+    management_interval: Duration | None = Field(
+        default=None,
+        description="How often capacity is given to leaves of managed parents; 1500ms if absent (queue-management.monitoring-interval).",
+    )
+
+
 class SchedulerCapacity(Model):
     """Cluster-wide CapacityScheduler settings."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            cel.RULES: [cel.rule("!has(self.mappingRules) || !has(self.queueMappings)", BOTH_TEXT, field_path=".queueMappings")]
+        }
+    )
 
     legacy_queue_mode: Bool | None = Field(
         default=None,
@@ -149,6 +248,24 @@ class SchedulerCapacity(Model):
     node_locality_delay: Int | None = None
     rack_locality_additional_delay: Int | None = None
     preemption: CapacityPreemption | None = None
+    mapping_rules: Annotated[list[MappingRule], Field(max_length=64)] | None = Field(
+        default=None,
+        description="Which queue an application goes to, in the order in which they are tried (mapping-rule-json).",
+        json_schema_extra={"x-kubernetes-list-type": "atomic"},
+    )
+    queue_mappings: Annotated[str, patterned(rf"{_MAPPING}(,{_MAPPING})*", _MAPPINGS_TEXT, 4096)] | None = Field(
+        default=None, description="The same in YARN's old form: u:USER:QUEUE,g:GROUP:QUEUE. Rules fall back to the default queue."
+    )
+    queue_mappings_override: Bool | None = Field(
+        default=None, description="Whether rules also decide for applications that ask for a queue; not if absent."
+    )
+    auto_creation: SchedulerAutoCreation | None = None
+
+    @model_validator(mode="after")
+    def _one_form_of_rules(self) -> Self:
+        if self.mapping_rules is not None and self.queue_mappings is not None:
+            raise PydanticCustomError("rules", "{problem}", {"field": "queueMappings", "problem": BOTH_TEXT})
+        return self
 
 
 RuleName = Literal[

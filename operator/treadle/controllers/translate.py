@@ -1,5 +1,6 @@
 """From the models of our kinds to what the core is told."""
 
+from datetime import datetime
 from typing import Any
 
 from treadle.api import labels
@@ -49,7 +50,17 @@ def application(model: Application) -> ApplicationSpec:
     user, groups = labels.user_of(notes, "")
     if model.spec.user and model.spec.user != user:
         user, groups = model.spec.user, () if user else labels.groups_of(notes)
-    return ApplicationSpec(identity, model.spec.queue or "", model.spec.priority or 0, user, groups, model.spec.partition or "")
+    spec, made = model.spec, model.metadata.creation_timestamp
+    return ApplicationSpec(
+        identity,
+        spec.queue or "",
+        spec.priority or 0,
+        user,
+        groups,
+        spec.partition or "",
+        lifetime=_seconds(spec.lifetime),
+        created=None if made is None else datetime.fromisoformat(made).timestamp(),
+    )
 
 
 def scheduler(model: Scheduler, aliases: tuple[str, ...]) -> SchedulerSpec:
@@ -68,6 +79,8 @@ def scheduler(model: Scheduler, aliases: tuple[str, ...]) -> SchedulerSpec:
         capacity.settings(spec.capacity, spec.nodes),
         spec.nodes.partition_label or labels.PARTITION,
         rules,
+        capacity.mapping(spec.capacity),
+        spec.capacity is not None and spec.capacity.queue_mappings_override is True,
     )
 
 

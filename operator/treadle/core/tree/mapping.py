@@ -21,6 +21,18 @@ USER, PRIMARY, SECONDARY, APPLICATION, SPECIFIED = "%user", "%primary_group", "%
 DEFAULT_QUEUE = "%default"
 FIXED = frozenset({USER, PRIMARY, SECONDARY, APPLICATION, SPECIFIED})
 """Variables that no rule may set."""
+VARIABLES = FIXED | {DEFAULT_QUEUE}
+TARGETS = {
+    "specified": SPECIFIED,
+    "user": USER,
+    "primaryGroup": PRIMARY,
+    "secondaryGroup": SECONDARY,
+    "primaryGroupUser": f"{PRIMARY}.{USER}",
+    "secondaryGroupUser": f"{SECONDARY}.{USER}",
+    "applicationName": APPLICATION,
+    "defaultQueue": DEFAULT_QUEUE,
+}
+"""The queues that policies of rules give."""
 
 
 class InvalidMapping(InvalidSpec):

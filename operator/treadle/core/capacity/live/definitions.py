@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from treadle.core.capacity.auto.creation import makes_queues, weights_only
 from treadle.core.capacity.context import Context
-from treadle.core.capacity.settings import Capacity, CapacityQueueSpec, CapacitySettings, Kind, PartitionShare, Portion
+from treadle.core.capacity.settings import (
+    Capacity,
+    CapacityQueueSpec,
+    CapacitySettings,
+    FlexibleCreation,
+    Kind,
+    PartitionShare,
+    Portion,
+)
 from treadle.core.capacity.tree import CapacityTree
 from treadle.core.capacity.validation import Refused, check_children
 from treadle.core.errors import InvalidSpec
@@ -92,7 +100,7 @@ def _has_parents(path: str, wanted: Mapping[str, QueueSpec]) -> bool:
 def graft(tree: CapacityTree, made: Iterable[Made]) -> list[CapacityQueue]:
     """Put queues that nobody defines, parents first, into a tree, and return them; what they get is still to be computed."""
     without: dict[str, CapacityQueueSpec] = {}
-    tree.undeclared = lambda path: without.get(path) or CapacityQueueSpec(path)
+    tree.undeclared = lambda path: without.get(path) or _inheriting(tree, path)
     known = tree.queues()
     grafted: list[CapacityQueue] = []
     for one in made:
@@ -109,6 +117,18 @@ def graft(tree: CapacityTree, made: Iterable[Made]) -> list[CapacityQueue]:
         known[one.path] = queue
         grafted.append(queue)
     return grafted
+
+
+def _inheriting(tree: CapacityTree, path: str) -> CapacityQueueSpec:
+    """Return what is said about a queue that is made: the templates of the nearest declared queue are for all that is made below it.
+
+    In Hadoop they are for its children only; what is further down has properties with wildcards, for which there are no objects.
+    """
+    above = path.rpartition(".")[0]
+    while above and above not in tree.specs:
+        above = above.rpartition(".")[0]
+    flexible = tree.specs[above].flexible if above else FlexibleCreation()
+    return CapacityQueueSpec(path, flexible=replace(flexible, enabled=False, max_queues=None, max_depth=None, removal=None))
 
 
 def _by_template(tree: CapacityTree, parent: CapacityQueue, name: str, one: Made) -> CapacityQueue | None:
