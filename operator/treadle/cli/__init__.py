@@ -14,7 +14,7 @@ app = App(
     help="A batch scheduler for Kubernetes with YARN's queues, shares and explanations.",
 )
 
-app.command("treadle.cli.convert:convert", name="convert", help="Print objects for a FairScheduler's allocation file.")
+app.command("treadle.cli.convert:convert", name="convert", help="Print objects for YARN's configuration files.")
 app.command("treadle.cli.crds:crds", name="crds", help="Print, write or check the CustomResourceDefinitions.")
 app.command("treadle.cli.demo:demo", name="demo", help="Show it all on a pretended cluster, with a live page.")
 app.command("treadle.cli.run:run", name="run", help="Schedule the pods of a cluster.")

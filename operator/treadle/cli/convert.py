@@ -52,7 +52,7 @@ def convert(
     mapping_rules: Path | None = None,
     node_labels: Path | None = None,
     to: Literal["capacity"] | None = None,
-    percentages: bool = False,
+    percentages: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
     """Print Scheduler and Queue objects for YARN's configuration, and, as comments, what has no counterpart.
 
@@ -71,7 +71,7 @@ def convert(
     mapping_rules:
         The JSON file that mapping-rule-json-file names.
     node_labels:
-        What 'yarn cluster --list-node-labels' prints, such as <gpu:exclusivity=true>,<fast:exclusivity=false>.
+        A file with what 'yarn cluster --list-node-labels' prints, or gpu(exclusive=true),fast(exclusive=false).
     to:
         With capacity, what is of the FairScheduler gets capacity blocks beside its fair ones, as Hadoop's fs2cs makes them.
     percentages:
@@ -90,6 +90,8 @@ def convert(
 
 def _converted(options: _Options) -> Converted:
     """Convert a file by what is in it."""
+    if options.percentages and options.to is None:
+        raise _Refused("--percentages goes with --to capacity")
     with _blaming(options.file):
         text = options.file.read_bytes()
         if not text.lstrip().startswith(b"<"):
@@ -112,6 +114,8 @@ def _converted(options: _Options) -> Converted:
 def _objects(text: bytes, options: _Options) -> Converted:
     if options.to is None:
         raise ValueError("this is not XML; our own objects are converted with --to capacity")
+    if options.site is not None or options.rules is not None or options.labels is not None:
+        raise ValueError("our own objects need no further file; --yarn-site, --mapping-rules and --node-labels go with XML")
     try:
         found = [one for one in yaml.safe_load_all(text) if one is not None]
     except yaml.YAMLError as error:

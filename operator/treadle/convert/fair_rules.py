@@ -1,7 +1,8 @@
 """Placement rules of the FairScheduler as mapping rules, as Hadoop's fs2cs makes them (``QueuePlacementConverter``).
 
-Every rule is for all users and, where it cannot place, passes on to the next. With weights queues are made below the root, so the rules name it
-as the parent; a nested rule creates if it or its parent does, since a mapping rule has one switch for both.
+Every rule is for all users and, where it cannot place, passes on to the next. Rules name the root as the parent, which fs2cs leaves out with
+percentages: then a short name would find a queue anywhere. A nested rule creates if it or its parent does, since a mapping rule has one
+switch for both. With percentages nothing is made, and no rule says so.
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,7 +52,7 @@ def _rule(where: str, rule: Mapping[str, Any], notes: list[str], *, percentages:
             notes.append(f"{where}: {name} below {parent['rule']} has no counterpart among mapping rules and is left out")
             return None
         found["parentQueue"] = parent.get("queue") or DEFAULT
-    elif not percentages and (found["policy"] in _PLAIN.values() or found["policy"] in _NESTED.values()):
+    elif found["policy"] in {*_PLAIN.values(), *_NESTED.values()}:
         found["parentQueue"] = "root"
     if parent is not None:
         above = parent.get("create") is not False

@@ -49,6 +49,13 @@ _PREEMPTION: Final = {
     "deleteBlockedVictims": "deleteBlockedVictims",
     "holdTimeout": "holdTimeout",
 }
+_IDLE: Final = "10s"
+"""How long the FairScheduler keeps a queue that it made and nobody uses."""
+KINDS: Final = ("Scheduler", "Queue")
+_SERVERS: Final = frozenset(
+    {"creationTimestamp", "finalizers", "generation", "managedFields", "resourceVersion", "selfLink", "uid"}
+)
+_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _MASTERS: Final = "0.5"
 """FairScheduler's default for ``queueMaxAMShareDefault``; the CapacityScheduler's is a tenth."""
 
@@ -80,9 +87,15 @@ class Tree:
 
 def to_capacity(given: Sequence[Mapping[str, Any]], *, by_percentage: bool = False) -> Converted:
     """Return the objects with capacity blocks, and what does not carry over. Raises ``InvalidObject`` for one that is not ours."""
-    result = Converted(objects=[deepcopy(dict(one)) for one in given])
-    for one in result.objects:
-        parse(str(one.get("kind")), one)
+    result = Converted()
+    for one in _listed(given):
+        if one.get("kind") in KINDS:
+            parse(str(one["kind"]), one)
+            result.objects.append(one)
+        else:
+            result.notes.append(
+                f"{one.get('kind')} {(one.get('metadata') or {}).get('name')}: is left out; allowed are {', '.join(KINDS)}"
+            )
     schedulers = [one for one in result.objects if one["kind"] == "Scheduler"]
     if not schedulers:
         schedulers = [_object("Scheduler", "treadle")]
@@ -102,6 +115,21 @@ def to_capacity(given: Sequence[Mapping[str, Any]], *, by_percentage: bool = Fal
     if any(tree.is_leaf(path) and tree.fair(path).get("schedulingPolicy", "drf") != "fifo" for path in queues):
         result.notes.append("orderingPolicy fair: applications are ordered by their memory alone, also where they were by drf")
     return result
+
+
+def _listed(given: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the objects, also those in lists, without what the API server wrote into them."""
+    for one in given:
+        if str(one.get("kind")).endswith("List"):
+            yield from _listed(one.get("items") or ())
+            continue
+        found = {key: deepcopy(value) for key, value in one.items() if key != "status"}
+        metadata = found.get("metadata")
+        if isinstance(metadata, dict):
+            annotations = {key: value for key, value in (metadata.get("annotations") or {}).items() if key != _APPLIED}
+            kept = {key: value for key, value in metadata.items() if key not in {*_SERVERS, "annotations"}}
+            found["metadata"] = {**kept, "annotations": annotations} if annotations else kept
+        yield found
 
 
 def _object(kind: str, name: str) -> dict[str, Any]:
@@ -124,7 +152,7 @@ def _scheduler(scheduler: dict[str, Any], tree: Tree, notes: list[str], *, by_pe
     spec, name = scheduler["spec"], scheduler["metadata"]["name"]
     fair = spec.get("fair") or {}
     block: dict[str, Any] = {"resourceCalculator": _calculator(fair, tree, notes)}
-    block |= {ours: fair[theirs] for theirs, ours in _CARRIED.items() if theirs in fair}
+    block |= {ours: deepcopy(fair[theirs]) for theirs, ours in _CARRIED.items() if theirs in fair}
     masters = str(fair.get("queueMaxAMShareDefault", _MASTERS))
     block["maximumAMResourcePercent"] = "1" if masters == "-1" else masters
     if fair.get("preemption"):
@@ -136,6 +164,8 @@ def _scheduler(scheduler: dict[str, Any], tree: Tree, notes: list[str], *, by_pe
         made = mapping_rules(rules, notes_of, percentages=by_percentage)
         notes += [f"Scheduler {name}: {note}" for note in notes_of]
         block |= {"mappingRules": made, "queueMappingsOverride": True}
+    if not by_percentage:
+        block["autoCreation"] = {"expirationTime": _IDLE}
     notes += [f"Scheduler {name}: fair.{field} has no counterpart; {_REASONS[field]}" for field in fair if field in _REASONS]
     spec["discipline"] = "Capacity"
     spec["capacity"] = block
@@ -174,7 +204,7 @@ def _queue(path: str, tree: Tree, notes: list[str], *, by_percentage: bool, size
         share = str(fair["maxAMShare"])
         block["maximumAMResourcePercent"] = "1" if share == "-1" else share
     if "maxContainerAllocation" in fair:
-        block["maximumAllocation"] = fair["maxContainerAllocation"]
+        block["maximumAllocation"] = dict(fair["maxContainerAllocation"])
     if "allowPreemptionFrom" in fair:
         block["disablePreemption"] = not fair["allowPreemptionFrom"]
     notes += [f"{where}: fair.{field} has no counterpart; {_QUEUE_REASONS[field]}" for field in fair if field in _QUEUE_REASONS]
