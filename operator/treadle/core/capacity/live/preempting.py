@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from treadle.core.tree.queue import Queue
 
 
+GRAIN = 1 / 256
+"""Ideal shares are found by halving what is left, until a type is used up to the last unit; the others are short of a grain then."""
+
+
 class Need(NamedTuple):
     """What somebody lacks: ``asks`` in their order, how much, and by which right others go: ``queues``, ``balance``, ``priority`` or ``inside``."""
 
@@ -104,7 +108,7 @@ def _of_queues(state: State, round_: Round, right: str) -> list[Need]:
     patience = {"balance": settings.balance_wait, "priority": settings.by_priority_delay}.get(right, 0.0)
     for (path, partition), queue in round_.queues.items():
         leaf = _leaf(state, path, partition)
-        should = queue.guaranteed if right == "priority" else queue.ideal
+        should = queue.guaranteed if right == "priority" else _should(queue)
         if leaf is None or not calculator.more(queue.total, should, queue.used):
             continue
         asks = [
@@ -174,8 +178,10 @@ class _CapacitySearch(Search):
         self.edges = set()
         self.quotas: dict[tuple[str, str, str], Vector] = {}
         self.inside: dict[tuple[str, str], Vector] = {}
-        self.standing: dict[tuple[str, str], tuple[Vector, Vector]] = {}
-        """What each queue has without those who go, and what it is owed, by path and partition."""
+        self.has: dict[tuple[str, str], Vector] = {}
+        """What each queue has without those who go, by path and partition."""
+        self.owed: dict[tuple[str, str, str], Vector] = {}
+        """What it keeps, by right, path and partition."""
         self.budget: Vector | None = None
         self.need: Need | None = None
 
@@ -186,7 +192,8 @@ class _CapacitySearch(Search):
         for (path, partition), queue in round_.queues.items():
             if not queue.queue.parental:
                 self.quotas[right, path, partition] = list(queue.obtain)
-            self.standing.setdefault((path, partition), (list(queue.used), _owed(round_, queue)))
+            self.has.setdefault((path, partition), list(queue.used))
+            self.owed[right, path, partition] = _owed(round_, queue, right)
 
     def measure_inside(self, round_: Round) -> None:
         """Take over what may be obtained from each application of a leaf for others of it."""
@@ -274,8 +281,8 @@ class _CapacitySearch(Search):
         for queue in leaf.chain[:-1]:
             if queue.path in own:
                 break
-            used, owed = self.standing[queue.path, partition]
-            after = minus(minus(used, sum_of(queue.path)), victim.demand)
+            owed = self.owed[need.right, queue.path, partition]
+            after = minus(minus(self.has[queue.path, partition], sum_of(queue.path)), victim.demand)
             if dominant(self.round.context.of(partition), sorted(calculator.deciding), after, owed, single=True) < 0:
                 return False
         return True
@@ -306,8 +313,8 @@ class _CapacitySearch(Search):
         if (victim.owner.id, partition) in self.inside:
             take_from(self.inside[victim.owner.id, partition], victim.demand)
         for queue in leaf.chain:
-            if (queue.path, partition) in self.standing:
-                take_from(self.standing[queue.path, partition][0], victim.demand)
+            if (queue.path, partition) in self.has:
+                take_from(self.has[queue.path, partition], victim.demand)
         assert self.budget is not None
         take_from(self.budget, victim.demand)
 
@@ -327,11 +334,19 @@ class _CapacitySearch(Search):
                 return f"queue {theirs} is owed what queue {mine} holds beyond what it is guaranteed"
 
 
-def _owed(round_: Round, queue: TempQueue) -> Vector:
-    """Return what of its usage a queue keeps: its ideal share, or its guarantee as far as it wants that, whichever is more."""
+def _owed(round_: Round, queue: TempQueue, right: str) -> Vector:
+    """Return what of its usage a queue keeps: its guarantee as far as it wants that, and where shares are balanced its ideal share as well."""
     calculator = round_.context.calculator
-    wanted = calculator.smaller(queue.total, plus(queue.used, queue.pending), queue.guaranteed)
-    return least(queue.used, calculator.larger(queue.total, wanted, queue.ideal))
+    kept = calculator.smaller(queue.total, plus(queue.used, queue.pending), queue.guaranteed)
+    if right == "balance":
+        kept = calculator.larger(queue.total, kept, queue.ideal)
+    return least(queue.used, kept)
+
+
+def _should(queue: TempQueue) -> Vector:
+    """Return what a queue should have: its ideal share, and its guarantee, as far as it wants that, where it is but a grain less."""
+    target = least(queue.guaranteed, plus(queue.used, queue.pending))
+    return [most if has < most <= has * (1 + GRAIN) else has for has, most in zip(queue.ideal, target, strict=True)]
 
 
 def fits_counted(demand: Vector, lacking: Vector, counted: frozenset[int]) -> bool:

@@ -16,7 +16,7 @@ from treadle.core.fair.amounts import add_to, minus, most, take_from
 if TYPE_CHECKING:
     from treadle.core.capacity.live.books import Books
     from treadle.core.preemption.search import Search
-    from treadle.core.resources import Vector
+    from treadle.core.resources import Demand, Vector
     from treadle.core.state import State
     from treadle.core.tree.application import Application
     from treadle.core.tree.queue import Queue
@@ -37,6 +37,11 @@ class Member(CapacityApplication):
             amounts = self.usage.of(part.partition)
             amounts.used = list(part.usage)
             amounts.pending = pending(part)
+
+    def asks(self, partition: str) -> list[tuple[Demand, int]]:
+        """Return what it asks for in a partition, (demand, number of pods) in its order."""
+        part = next((one for one in self.application.everywhere() if one.partition == partition), None)
+        return [] if part is None else [(ask.shape.demand, len(ask.pods)) for ask in sorted(part.asks.values())]
 
 
 def urgency(application: Application, books: Books) -> int:
@@ -83,7 +88,7 @@ def survey(state: State, books: Books, search: Search) -> Round:
 
 
 def _pend(queue: TempQueue, partition: str) -> tuple[Vector, Vector]:
-    """Let what is asked for be that of whole pods: what users may not have is taken from all types alike, not from each by itself."""
+    """Let what is asked for be whole pods, as many as users may have, and not each type by itself as far as they may have that."""
     if queue.queue.parental:
         for at in range(len(queue.pending)):
             queue.pending[at] = queue.pending_now[at] = 0
@@ -91,16 +96,20 @@ def _pend(queue: TempQueue, partition: str) -> tuple[Vector, Vector]:
             add_to(queue.pending, _pend(child, partition)[0])
         queue.pending_now = list(queue.pending)
         return queue.pending, queue.pending_now
-    leaf = queue.queue
+    leaf, counted = queue.queue, queue.queue.context.calculator.deciding
     room: dict[str, Vector] = {}
     total = [0] * len(queue.pending)
     for application in leaf.active:
         if application.user not in room:
             limit = leaf.users.limit(application.user, partition)
             room[application.user] = minus(limit, leaf.users.user(application.user).usage.used(partition))
-        taken = leaf.context.calculator.as_much(application.usage.of(partition).pending, room[application.user])
-        add_to(total, taken)
-        take_from(room[application.user], taken)
+        assert isinstance(application, Member)
+        for demand, count in application.asks(partition):
+            left = room[application.user]
+            fit = min([count, *(max(left[at], 0) // value for at, value in demand if at in counted)])
+            for at, value in demand:
+                total[at] += value * fit
+                left[at] -= value * fit
     queue.pending, queue.pending_now = total, list(total)
     return queue.pending, queue.pending_now
 
