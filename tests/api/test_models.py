@@ -174,6 +174,49 @@ BAD = [
         ["spec.arrival: '2026-12-01T01:00:00': must be a time with its zone, such as 2026-12-01T01:00:00Z"],
     ),
     ("an unknown discipline", scheduler(discipline="Lottery"), ["spec.discipline: 'Lottery' is not one of 'Fair' or 'Capacity'"]),
+    (
+        "a mapping rule for all groups",
+        scheduler(capacity={"mappingRules": [{"type": "group", "matches": "*", "policy": "primaryGroup"}]}),
+        ["spec.capacity.mappingRules.0.matches: '*' cannot stand for groups; name one"],
+    ),
+    (
+        "a custom placement that is missing",
+        scheduler(capacity={"mappingRules": [{"type": "user", "matches": "*", "policy": "custom"}]}),
+        ["spec.capacity.mappingRules.0.customPlacement: is required with the policy custom"],
+    ),
+    (
+        "an unknown variable in a placement",
+        scheduler(
+            capacity={"mappingRules": [{"type": "user", "matches": "*", "policy": "custom", "customPlacement": "root.%usr"}]}
+        ),
+        [
+            (
+                "spec.capacity.mappingRules.0.customPlacement: 'root.%usr': must be a queue's path or name, in which parts may be "
+                "%application, %default, %primary_group, %secondary_group, %specified, %user"
+            )
+        ],
+    ),
+    (
+        "a malformed old mapping",
+        scheduler(capacity={"queueMappings": "u:ann"}),
+        ["spec.capacity.queueMappings: 'u:ann': must be a list, parted by commas, of u:USER:QUEUE and g:GROUP:QUEUE"],
+    ),
+    (
+        "both forms of rules",
+        scheduler(capacity={"queueMappings": "u:ann:eng", "mappingRules": []}),
+        ["spec.capacity.queueMappings: mappingRules and queueMappings cannot both be set: they are two forms of one list"],
+    ),
+    (
+        "an unknown policy of a rule",
+        scheduler(capacity={"mappingRules": [{"type": "user", "matches": "*", "policy": "lottery"}]}),
+        None,
+    ),
+    ("a capacity of a template in words", queue(capacity={"autoCreation": {"template": {"guaranteed": "half"}}}), None),
+    (
+        "a lifetime in days",
+        application(lifetime="1d"),
+        ["spec.lifetime: '1d': must be a duration such as 30s, 15m, 1h30m or 500ms"],
+    ),
     ("nothing at all", {"kind": "Reservation", "metadata": {"name": "r"}}, ["spec: is required"]),
     ("no name", {"kind": "Queue", "metadata": {}}, ["metadata.name: is required"]),
 ]
@@ -239,7 +282,9 @@ def test_a_status_of_another_version_does_not_spoil_the_object():
         (queue(capacity={}), []),
         (scheduler(aliases=["yunikorn"], discipline="Fair", nodes={"scoring": "Spread"}), []),
         (
-            scheduler(discipline="Capacity", fair={"sizeBasedWeight": True}, capacity={"maximumApplications": 3, "nodeLocalityDelay": 3}),
+            scheduler(
+                discipline="Capacity", fair={"sizeBasedWeight": True}, capacity={"maximumApplications": 3, "nodeLocalityDelay": 3}
+            ),
             ["spec.capacity.nodeLocalityDelay"],
         ),
         (application(queue="root.a", priority=3), []),

@@ -35,9 +35,9 @@ from treadle.api.common import (
 from treadle.api.common import SchedulerName as Name
 from treadle.core.tree.mapping import VARIABLES
 
-GROUPS_TEXT: Final = "matches: '*' cannot stand for groups; name one"
-CUSTOM_TEXT: Final = "customPlacement is required with the policy custom"
-VALUE_TEXT: Final = "value is required with the policy setDefaultQueue"
+GROUPS_TEXT: Final = "'*' cannot stand for groups; name one"
+CUSTOM_TEXT: Final = "is required with the policy custom"
+VALUE_TEXT: Final = "is required with the policy setDefaultQueue"
 BOTH_TEXT: Final = "mappingRules and queueMappings cannot both be set: they are two forms of one list"
 
 
@@ -146,8 +146,8 @@ class MappingRule(Model):
         json_schema_extra={
             cel.RULES: [
                 cel.rule("self.type != 'group' || self.matches != '*'", GROUPS_TEXT, field_path=".matches"),
-                cel.rule("self.policy != 'custom' || has(self.customPlacement)", CUSTOM_TEXT),
-                cel.rule("self.policy != 'setDefaultQueue' || has(self.value)", VALUE_TEXT),
+                cel.rule("self.policy != 'custom' || has(self.customPlacement)", CUSTOM_TEXT, field_path=".customPlacement"),
+                cel.rule("self.policy != 'setDefaultQueue' || has(self.value)", VALUE_TEXT, field_path=".value"),
             ]
         }
     )
@@ -184,17 +184,12 @@ class MappingRule(Model):
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        problem = (
-            GROUPS_TEXT
-            if self.type == "group" and self.matches == "*"
-            else CUSTOM_TEXT
-            if self.policy == "custom" and self.custom_placement is None
-            else VALUE_TEXT
-            if self.policy == "setDefaultQueue" and self.value is None
-            else ""
-        )
-        if problem:
-            raise PydanticCustomError("rule", "{problem}", {"problem": problem})
+        if self.type == "group" and self.matches == "*":
+            raise PydanticCustomError("rule", "{problem}", {"field": "matches", "problem": GROUPS_TEXT})
+        if self.policy == "custom" and self.custom_placement is None:
+            raise PydanticCustomError("rule", "{problem}", {"field": "customPlacement", "problem": CUSTOM_TEXT})
+        if self.policy == "setDefaultQueue" and self.value is None:
+            raise PydanticCustomError("rule", "{problem}", {"field": "value", "problem": VALUE_TEXT})
         return self
 
 

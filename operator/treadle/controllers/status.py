@@ -11,6 +11,7 @@ from treadle.api import conditions as c
 from treadle.api.queue import DYNAMIC_LIMIT
 from treadle.controllers.ledger import Entry
 from treadle.core.capacity.live.accounts import room_of
+from treadle.core.capacity.live.automatic import mapping_problem
 from treadle.core.capacity.live.books import Books
 from treadle.core.explain import waiting, waiting_order
 from treadle.core.pods import PodState
@@ -88,12 +89,15 @@ def _ready(entry: Entry, state: State, serving: str) -> tuple[bool, str, str]:
             return False, c.NOT_SERVED, f"this scheduler serves {serving}; run one with --name {entry.name} for this object"
         if state.discipline_problem:
             return False, c.DISCIPLINE_REFUSED, state.discipline_problem
+        if unplaceable := mapping_problem(state):
+            return False, c.RULE_PLACES_NOBODY, f"spec.capacity: {unplaceable}; what it matches goes by its fallback"
         return True, c.IN_FORCE, ""
     if entry.kind == "Reservation":
         return False, c.NOT_PLANNED, "reservations are accepted and kept; no placement is planned for them yet"
     application = state.applications.get(f"{entry.namespace}/{entry.name}")
-    if application is not None and application.wait is not None:
-        return False, application.wait.reason, application.wait.message
+    why = application.ended or application.wait if application is not None else None
+    if why is not None:
+        return False, why.reason, why.message
     return True, c.IN_FORCE, ""
 
 
@@ -162,7 +166,7 @@ def _application(application: Application | None, state: State, orders: Orders) 
         return {"phase": "Accepted", "pods": {"running": 0, "pending": 0}}
     bound = sum(record.state is PodState.BOUND for record in application.pods.values())
     status: dict[str, Any] = {
-        "phase": "Running" if application.allocated else "Accepted" if application.queue is not None else "Submitted",
+        "phase": _phase(application),
         "user": application.user or None,
         "pods": {"running": bound, "pending": application.pending},
         "used": _amounts(state, used_everywhere(application)),
@@ -191,6 +195,12 @@ def _headroom(application: Application, state: State) -> dict[str, str] | None:
     amounts = [max(0, value) for value in room_of(account, state.tree.root.usage)]
     counted = account.leaf.context.calculator.deciding
     return _amounts(state, [value if at in counted else 0 for at, value in enumerate(amounts)])
+
+
+def _phase(application: Application) -> str:
+    if application.ended is not None:
+        return "Killed"
+    return "Running" if application.allocated else "Accepted" if application.queue is not None else "Submitted"
 
 
 def _ahead(application: Application, orders: Orders) -> list[str]:
