@@ -5,7 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from cluster.control_plane import ControlPlane
+import yaml
+
+from cluster.control_plane import REPOSITORY, ControlPlane
 from cluster.treadle_process import Cluster, Treadle, capacity_queue, eventually, overfull_nodes, pod, queue
 
 CORES = 4
@@ -42,12 +44,10 @@ def prepared(plane: ControlPlane, nodes: int, *objects: dict[str, Any]) -> Clust
 
 
 def classic() -> list[dict[str, Any]]:
-    return [
-        capacity_queue("root.prod", "40%"),
-        capacity_queue("root.dev", "60%", "75%"),
-        capacity_queue("root.dev.eng", "50%"),
-        capacity_queue("root.dev.science", "50%"),
-    ]
+    """The objects of the example, with preemption that need not be waited for."""
+    objects = list(yaml.safe_load_all((REPOSITORY / "examples" / "capacity.yaml").read_text()))
+    objects[0]["spec"]["capacity"]["preemption"] = QUICK
+    return objects
 
 
 def held(cluster: Cluster, label: str = "treadle.dev/queue") -> Counter[str]:
@@ -69,7 +69,7 @@ def test_the_classic_organisation_borrows_up_to_its_maximum_and_gives_back_what_
     fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
 ) -> None:
     plane = fresh_control_plane()
-    cluster = prepared(plane, 5, scheduler(capacity={"preemption": QUICK}), *classic())
+    cluster = prepared(plane, 5, *classic())
     with Treadle(plane.kubeconfig, tmp_path) as treadle:
         treadle.wait_ready()
         eventually(lambda: cluster.get("schedulers", "treadle").get("status", {}).get("discipline") == "Capacity", 30, "in force")
