@@ -17,7 +17,7 @@ from core.test_capacity_preemption import QUICK
 from core.test_capacity_sharing import settings as capacity_settings
 from core.test_partitions import LABEL, Partitioned
 from treadle.controllers.capacity import capacity as read
-from treadle.core.capacity.live.lending import can_lend
+from treadle.core.capacity.live.lending import lend
 from treadle.core.capacity.settings import CapacityQueueSpec, PartitionShare
 from treadle.core.effects import Bind, Evict
 from treadle.core.events import ApplicationSeen, PodSeen
@@ -171,11 +171,7 @@ class CapacityMachine(RuleBasedStateMachine):
                     assert full or state.preemption.holds
                 else:
                     assert pick(state.nodes, ask.shape, state.score) < 0
-                    assert state.books is None or ask.master or not can_lend(state, ask.shape) or self.user_is_full(ask)
-
-    def user_is_full(self, ask: Any) -> bool:
-        """Whether the user has come to the limit in the partition that would lend: nodes alone do not help."""
-        return bool(ask.application.account is not None and len(ask.application.queue.whole.parts) > 0)
+                    assert state.books is None or lend(state, ask) is None
 
     @invariant()
     def everything_that_waits_says_why(self) -> None:

@@ -24,10 +24,11 @@ FEW_MIB = 1 << 20
 class Standing:
     """What ranks a queue among its siblings in one partition, apart from its usage.
 
-    ``per`` gives for each type the part of its capacity (of the partition, if it is guaranteed nothing) that one unit is; ``after`` breaks ties.
+    ``totals`` is the size of the partition by type, ``due`` the part of it that the queue is guaranteed, 1 if it is guaranteed nothing; ``after`` breaks
+    ties. The arithmetic is that of ``Calculator.divide``, so that what is equal there is equal here.
     """
 
-    __slots__ = ("after", "group", "per", "priority")
+    __slots__ = ("after", "due", "group", "priority", "totals")
 
     def __init__(self, books: CapacityQueue, partition: str, number: int) -> None:
         context, share = books.context, books.share(partition)
@@ -35,7 +36,8 @@ class Standing:
         capacity = context.calculator.larger(total, share.minimum, context.least)
         real = [at for at in sorted(context.calculator.deciding) if total[at]]
         due = max((capacity[at] / total[at] for at in real), default=1.0) if share.absolute > 0 else 1.0
-        self.per = tuple((at, 1.0 / (total[at] * due)) for at in real) if due else ()
+        self.totals = tuple((at, total[at]) for at in real)
+        self.due = due or 1.0
         self.group = (not books.may_use(partition), share.absolute <= 0)
         self.priority = books.priority
         own = natural(share.configured_minimum)
@@ -50,19 +52,20 @@ def queues_by_use(parent: CapacityQueue) -> Callable[[Queue], Key]:
             standing = child.standing
             assert standing is not None
             usage, used = child.usage, 0.0
-            for at, per in standing.per:
-                used = max(used, usage[at] * per)
+            for at, total in standing.totals:
+                used = max(used, usage[at] / total)
+            used /= standing.due
             return (standing.group, used >= 1.0, -standing.priority, used, standing.after, child)
     else:
 
         def rank(child: Queue) -> Key:
             standing: Any = child.standing
             usage, used = child.usage, 0.0
-            for at, per in standing.per:
-                part = usage[at] * per
+            for at, total in standing.totals:
+                part = usage[at] / total
                 if part > used:  # noqa: PLR1730 - the hottest comparison of all
                     used = part
-            return (standing.group, used, standing.after, child)
+            return (standing.group, used / standing.due, standing.after, child)
 
     return rank
 
