@@ -72,6 +72,11 @@ class CapacityTree:
         return name if queue is None or not rest else f"{queue.path}.{rest}"
 
     def _called(self, name: str) -> list[CapacityQueue]:
+        if "." in name:  # no name of a queue's own has a dot
+            queue: CapacityQueue | None = self.root if name.startswith(f"{ROOT}.") else None
+            for part in name.split(".")[1:]:
+                queue = next((child for child in queue.children if child.name == part), None) if queue is not None else None
+            return [] if queue is None else [queue]
         found = {queue.path: queue for queue in self.root.walk() if name in {queue.path, queue.name}}
         return [found[name]] if name in found else list(found.values())
 

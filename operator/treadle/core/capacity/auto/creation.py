@@ -24,21 +24,21 @@ class CreationRefused(InvalidSpec):
         super().__init__(message)
 
 
-def create(tree: CapacityTree, path: str, now: float) -> CapacityQueue:
+def create(tree: CapacityTree, path: str, now: float, *, settle: bool = True) -> CapacityQueue:
     """Make a leaf that does not exist and return it; the first part of its path may be the own name of a queue. Raises ``CreationRefused``.
 
-    A parent that was made before a limit was met stays, as in Hadoop.
+    A parent that was made before a limit was met stays, as in Hadoop. Without ``settle`` it is left to the caller to compute what everybody gets.
     """
     parts = path.split(".")
     if not all(parts) or len(parts) < 2:
         raise CreationRefused(f"queue {path}: it can be made only below another queue, and its path may have no empty part")
     above = tree.find(path.rpartition(".")[0])
     if above is not None and above.entitlements is not None:
-        return _create_entitled(tree, above, above.entitlements, parts[-1])
+        return _create_entitled(tree, above, above.entitlements, parts[-1], settle=settle)
     parent, missing = missing_parents(tree, path)
     for name in missing:
-        parent = _create_below(tree, parent, name, now, parental=True)
-    return _create_below(tree, parent, parts[-1], now, parental=False)
+        parent = _create_below(tree, parent, name, now, parental=True, settle=settle)
+    return _create_below(tree, parent, parts[-1], now, parental=False, settle=settle)
 
 
 def missing_parents(tree: CapacityTree, path: str) -> tuple[CapacityQueue, list[str]]:
@@ -75,7 +75,9 @@ def makes_queues(queue: CapacityQueue) -> bool:
     return queue.parental and (queue.dynamic or queue.spec.flexible.enabled)
 
 
-def _create_below(tree: CapacityTree, parent: CapacityQueue, name: str, now: float, *, parental: bool) -> CapacityQueue:
+def _create_below(
+    tree: CapacityTree, parent: CapacityQueue, name: str, now: float, *, parental: bool, settle: bool
+) -> CapacityQueue:
     limit = parent.spec.flexible.max_queues
     _check_number(parent, name, MOST_QUEUES if limit is None else limit)
     if tree.context.settings.legacy and not weights_only(parent):
@@ -90,7 +92,8 @@ def _create_below(tree: CapacityTree, parent: CapacityQueue, name: str, now: flo
         parent.children.remove(queue)
         raise CreationRefused(f"queue {queue.path}: its template says a percentage or amounts; allowed is a weight")
     parent.last_submitted = now
-    update_below(parent)
+    if settle:
+        update_below(parent)
     return queue
 
 
@@ -113,7 +116,9 @@ def _check_number(parent: CapacityQueue, name: str, limit: int) -> None:
         )
 
 
-def _create_entitled(tree: CapacityTree, parent: CapacityQueue, entitlements: Entitlements, name: str) -> CapacityQueue:
+def _create_entitled(
+    tree: CapacityTree, parent: CapacityQueue, entitlements: Entitlements, name: str, *, settle: bool
+) -> CapacityQueue:
     creation = entitlements.creation
     _check_number(parent, name, creation.max_queues)
     if creation.fail_on_excess and entitlements.missing_room():
@@ -124,5 +129,6 @@ def _create_entitled(tree: CapacityTree, parent: CapacityQueue, entitlements: En
         raise CreationRefused(f"queue {parent.path}.{name}: its template is wrong: {error}", _uncaught(error)) from error
     entitlements.empty(leaf)
     entitlements.settle(leaf)
-    update_below(parent)
+    if settle:
+        update_below(parent)
     return leaf

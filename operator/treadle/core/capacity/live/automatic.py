@@ -15,9 +15,11 @@ from treadle.core.capacity.auto.removal import Removal
 from treadle.core.capacity.context import DEFAULT
 from treadle.core.capacity.live.definitions import Made, graft
 from treadle.core.capacity.validation import Refused
+from treadle.core.resources import UNBOUNDED
 from treadle.core.tree.application import Wait
 from treadle.core.tree.mapping import Known, Mapper, Names
 from treadle.core.tree.names import path_problem, tidy
+from treadle.core.tree.running import NO_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,10 +55,10 @@ class LiveNames:
 
     def ambiguous(self, name: str) -> bool:
         """Whether several queues have this name of their own."""
-        return name not in self._state.tree.queues and len(self._by_name().get(name, ())) > 1
+        return "." not in name and name not in self._state.tree.queues and len(self._by_name().get(name, ())) > 1
 
     def _only(self, name: str) -> str:
-        called = self._by_name().get(name, ())
+        called = () if "." in name else self._by_name().get(name, ())  # no name of a queue's own has a dot
         return called[0] if len(called) == 1 else ""
 
     def _by_name(self) -> dict[str, list[str]]:
@@ -213,7 +215,7 @@ def make(state: State, path: str) -> Queue | Wait:
         assert books is not None
     refusal: Wait | None = None
     try:
-        create(books.tree, path, state.now)
+        create(books.tree, path, state.now, settle=False)
     except CreationRefused as error:
         refusal = Wait(REJECTED, tree.nearest(path).path, str(error))
     _mirror(state, books, path)
@@ -221,7 +223,10 @@ def make(state: State, path: str) -> Queue | Wait:
 
 
 def _mirror(state: State, books: Books, path: str) -> None:
-    """Let the live tree have the queues of a path that the tree of capacities has."""
+    """Let the live tree have the queues of a path that the tree of capacities has.
+
+    What everybody is due is computed once for all queues of a burst, before the next decision; until then they have no limit.
+    """
     tree, parts = state.tree, path.split(".")
     for level in range(2, len(parts) + 1):
         above = ".".join(parts[:level])
@@ -235,6 +240,8 @@ def _mirror(state: State, books: Books, path: str) -> None:
         books.of[above] = queue
         queue.usage.of(DEFAULT).used = live.usage
         books.apply(live, queue, state)
+        live.maximum, live.limited, live.zero = [UNBOUNDED] * len(state.types), False, ()
+        live.max_running = NO_LIMIT
         state.automatic.grown = True
         state.tell(above, "made")
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from treadle.core.capacity.auto.creation import makes_queues, weights_only
 from treadle.core.capacity.context import Context
+from treadle.core.capacity.queue import CapacityQueue
 from treadle.core.capacity.settings import (
     Capacity,
     CapacityQueueSpec,
@@ -27,9 +28,6 @@ from treadle.core.capacity.validation import Refused, check_children
 from treadle.core.errors import InvalidSpec
 from treadle.core.model import DEFAULT_QUEUE, QueueSpec
 from treadle.core.resources import ResourceTypes
-
-if TYPE_CHECKING:
-    from treadle.core.capacity.queue import CapacityQueue
 
 ROOT = "root"
 
@@ -78,8 +76,9 @@ def check(wanted: Mapping[str, QueueSpec], settings: CapacitySettings, kept: Ite
     """
     known = {path: spec for path, spec in wanted.items() if path == ROOT or _has_parents(path, wanted)}
     tree = CapacityTree(specs_of(known), Context(ResourceTypes(), settings))
+    queues, parents = tree.queues(), dict[str, CapacityQueue]()
     for made in kept:
-        parent = tree.queues().get(made.path.rpartition(".")[0])
+        parent = queues.get(made.path.rpartition(".")[0])
         if parent is None or made.path in known:
             continue
         if parent.entitlements is None and not makes_queues(parent):
@@ -87,9 +86,12 @@ def check(wanted: Mapping[str, QueueSpec], settings: CapacitySettings, kept: Ite
                 f"{parent.path}: spec.capacity.autoCreation.enabled: queue {made.path} was made below it and has applications; "
                 "it can be switched off when they have left"
             )
-        tree.add(parent, made.path.rpartition(".")[2], parental=made.parental, entitled=parent.entitlements is not None)
-        if parent.entitlements is None:
-            check_children(parent, parent.children)
+        entitled = parent.entitlements is not None
+        queues[made.path] = tree.add(parent, made.path.rpartition(".")[2], parental=made.parental, entitled=entitled)
+        if not entitled:
+            parents[parent.path] = parent
+    for parent in parents.values():
+        check_children(parent, parent.children)
 
 
 def _has_parents(path: str, wanted: Mapping[str, QueueSpec]) -> bool:
@@ -101,7 +103,7 @@ def graft(tree: CapacityTree, made: Iterable[Made]) -> list[CapacityQueue]:
     """Put queues that nobody defines, parents first, into a tree, and return them; what they get is still to be computed."""
     without: dict[str, CapacityQueueSpec] = {}
     tree.undeclared = lambda path: without.get(path) or _inheriting(tree, path)
-    known = tree.queues()
+    known, open_ = tree.queues(), dict[str, bool]()
     grafted: list[CapacityQueue] = []
     for one in made:
         above, _, name = one.path.rpartition(".")
@@ -109,7 +111,10 @@ def graft(tree: CapacityTree, made: Iterable[Made]) -> list[CapacityQueue]:
         if not parent.parental:
             parent.parental = True
             parent.order = parent.parent.order if parent.parent is not None else "utilization"
-        queue = _by_template(tree, parent, name, one) if one.templated else None
+        if above not in open_:
+            weighing = not tree.context.settings.legacy or weights_only(parent)
+            open_[above] = parent.entitlements is not None or (makes_queues(parent) and weighing)
+        queue = _by_template(tree, parent, name, one) if one.templated and open_[above] else None
         if queue is None:
             without[one.path] = _nothing(one.path)
             queue = tree.add(parent, name, parental=one.parental)
@@ -134,8 +139,6 @@ def _inheriting(tree: CapacityTree, path: str) -> CapacityQueueSpec:
 def _by_template(tree: CapacityTree, parent: CapacityQueue, name: str, one: Made) -> CapacityQueue | None:
     entitlements = parent.entitlements
     if entitlements is not None and one.parental:
-        return None
-    if entitlements is None and not (makes_queues(parent) and (not tree.context.settings.legacy or weights_only(parent))):
         return None
     try:
         queue = tree.add(parent, name, parental=one.parental, entitled=entitlements is not None)
