@@ -6,8 +6,6 @@ sense together included.
 
 from __future__ import annotations
 
-from typing import Any
-
 import hypothesis.strategies as st
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule

@@ -45,13 +45,13 @@ def see(state: State, spec: PodSpec) -> None:
         )  # the bind is under way: what was decided stays counted until its outcome is known
         _asks_elsewhere(state, record, before)
         return
-    elif record.spec == spec and record.state is not PodState.IDLE:
-        return
     elif _confirms(state, record, spec):
         record.state = PodState.BOUND
         record.spec = spec
         state.assumed -= 1
         state.bound += 1
+        return
+    elif record.spec == spec and record.state is not PodState.IDLE:
         return
     else:
         if spec.node and not record.spec.node and record.state is not PodState.ASSUMED:

@@ -105,9 +105,9 @@ class NodeSpec:
     unschedulable: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PodSpec:
-    """A pod, ours or foreign. ``demand`` is the named amounts by Kubernetes' accounting, the pod slot included.
+    """A pod, ours or foreign; not to be changed, though a frozen class would not cost a third of what it takes to read one. ``demand`` is the named amounts by Kubernetes' accounting, the pod slot included.
 
     ``queue`` is what the pod asked for, empty if it did not say. ``application`` is ``namespace/name`` and unique.
     ``problem`` says why the pod cannot be understood at all (an absurd quantity, say): it waits with that reason.
