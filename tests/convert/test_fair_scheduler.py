@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from convert.command import by_name, run
 from treadle.api.objects import parse
 from treadle.controllers import translate
 from treadle.convert.allocations import read
@@ -49,10 +48,6 @@ SITE = """<configuration>
 """
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 CASES = Path(__file__).resolve().parents[1] / "conformance" / "cases"
-
-
-def by_name(objects: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    return {one["metadata"]["name"]: one["spec"] for one in objects}
 
 
 def test_the_classic_example_carries_over() -> None:
@@ -179,10 +174,6 @@ def test_two_queues_that_would_have_one_name_are_refused() -> None:
         convert(read("<allocations><queue name='a_b'/><queue name='A-b'/></allocations>"))
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "treadle", "convert", *arguments], capture_output=True, text=True, check=False)
-
-
 def test_the_command_prints_objects_and_notes_as_comments(tmp_path: Path) -> None:
     (tmp_path / "fair-scheduler.xml").write_text(CLASSIC)
     (tmp_path / "yarn-site.xml").write_text(SITE)
@@ -201,3 +192,12 @@ def test_a_file_that_hadoop_would_refuse_ends_with_one_line_that_names_the_place
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr == f"{path}: line 3: weight: 'heavy' is not a number (Hadoop: NumberFormatException)\n"
+
+
+def test_properties_are_read_as_hadoop_does() -> None:
+    text = """<configuration>
+      <property><name> a </name><value> 1 </value></property>
+      <property name="b" value="${a}${nothing}"/>
+      <property><name>yarn.scheduler.capacity.root.acl_submit_applications</name><value> ops</value></property>
+    </configuration>"""
+    assert properties(text) == {"a": "1", "b": "1${nothing}", "yarn.scheduler.capacity.root.acl_submit_applications": " ops"}

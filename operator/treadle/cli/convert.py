@@ -96,8 +96,11 @@ def _converted(options: _Options) -> Converted:
         text = options.file.read_bytes()
         if not text.lstrip().startswith(b"<"):
             return _objects(text, options)
-        if parse(text).tag == "configuration":
+        kind = parse(text).tag
+        if kind == "configuration":
             return _capacity(properties(text), options)
+        if kind != "allocations":
+            raise ValueError(f"the document element is {kind!r}; allowed are 'configuration' and 'allocations'")
         if options.rules is not None or options.labels is not None:
             raise ValueError(
                 "an allocation file has rules of its own, and no node labels; --mapping-rules and --node-labels go with capacity-scheduler.xml"

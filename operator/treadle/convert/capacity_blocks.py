@@ -67,7 +67,7 @@ class Blocks:
                 "enabled": True,
                 "maximumQueues": flexible.max_queues,
                 "maximumDepth": flexible.max_depth,
-                "automaticRemoval": None if removed else False,
+                "automaticRemoval": None if removed and not _stays(flexible.common) else False,
                 "template": self._template(flexible.common, f"{start}template."),
                 "leafTemplate": self._template(flexible.leaf, f"{start}leaf-template."),
                 "parentTemplate": self._template(flexible.parent, f"{start}parent-template."),
@@ -132,13 +132,19 @@ class Blocks:
         return found
 
     def _order(self, order: str | None, name: str) -> str | None:
-        if order is None:
-            return None
-        known = _CLASSES.get(order, order)
-        if known in ORDERS:
-            return known
-        self.notes.append(f"{name}: {order} is a class of one's own and is left out; allowed are {', '.join(ORDERS)}")
-        return None
+        if order is not None and order_of(order) is None:
+            self.notes.append(f"{name}: {order} is a class of one's own and is left out; allowed are {', '.join(ORDERS)}")
+        return order_of(order)
+
+
+def order_of(order: str | None) -> str | None:
+    """Return the name of an order that may be given by its class; None for a class of one's own."""
+    return None if order is None else _CLASSES.get(order, None if "." in order else order)
+
+
+def _stays(template: CapacityQueueSpec | None) -> bool:
+    """Whether a template says that what is made from it is never removed."""
+    return template is not None and template.flexible.removal is False
 
 
 def allocation(amounts: Mapping[str, int]) -> dict[str, str] | None:

@@ -19,6 +19,7 @@ _OF_QUEUES: Final = re.compile(
     r"|accessible-node-labels(\.[^.]+\.(capacity|maximum-capacity|maximum-am-resource-percent))?|default-node-label-expression"
     r"|(intra-queue-preemption\.)?disable_preemption|(maximum|default)-application-lifetime|allow-zero-capacity-sum"
 )
+_ROOTS: Final = re.compile(r"(accessible-node-labels\.[^.]+\.)?capacity|accessible-node-labels")
 _OF_MAKERS: Final = re.compile(
     r"auto-queue-creation-v2\.(enabled|max-queues|maximum-queue-depth)"
     r"|auto-create-child-queue\.(enabled|max-queues|fail-on-exceeding-parent-capacity)"
@@ -29,6 +30,7 @@ _TEMPLATED: Final = re.compile(
     r"|maximum-allocation(-mb|-vcores)?|ordering-policy(\.fair\.enable-size-based-weight)?|default-application-priority|priority"
     r"|(intra-queue-preemption\.)?disable_preemption|(maximum|default)-application-lifetime"
     r"|accessible-node-labels\.[^.]+\.(capacity|maximum-capacity|maximum-am-resource-percent)"
+    r"|auto-queue-creation-v2\.queue-auto-removal\.enable"
 )
 _QUEUE_REASONS: Final = {
     "reserv": "reservable queues are not acted on yet",
@@ -97,21 +99,21 @@ def left_out(values: Mapping[str, str], queues: Mapping[str, CapacityQueueSpec])
         if name in _CARRIED or is_user_limit(name) or (name == ACL_SWITCH and values[name].strip() == "true"):
             continue
         if name.startswith(f"{PREFIX}root."):
-            reason = _of_queue(name.removeprefix(PREFIX), queues)
+            reason = _of_queue(name.removeprefix(PREFIX), values[name], queues)
         else:
             reason = next((words for start, words in _REASONS.items() if name.startswith(start)), "")
         if reason:
             yield f"{name}: is left out; {reason}"
 
 
-def _of_queue(name: str, queues: Mapping[str, CapacityQueueSpec]) -> str:
+def _of_queue(name: str, value: str, queues: Mapping[str, CapacityQueueSpec]) -> str:
     """Say why a property of a queue is left out; nothing if it is carried over."""
     path = name
     while path not in queues:
         path = path.rpartition(".")[0]
     rest = name[len(path) + 1 :]
-    if path == "root" and rest == "capacity":
-        return "the root has all there is"
+    if path == "root" and _ROOTS.fullmatch(rest):
+        return "" if value.strip() in {"*", "100", "100.0"} else "the root has all there is"
     template = _TEMPLATE.fullmatch(rest)
     if template is not None:
         spec = queues[path]

@@ -12,7 +12,7 @@ from treadle.api.acted import not_acted_on
 from treadle.api.labels import API_VERSION
 from treadle.api.objects import parse
 from treadle.convert import labels
-from treadle.convert.capacity_blocks import Blocks, allocation
+from treadle.convert.capacity_blocks import Blocks, allocation, order_of
 from treadle.convert.capacity_file import PREFIX, CapacityFile, CapacityFileError, read
 from treadle.convert.capacity_notes import ACL_SWITCH, JSON_FILE, MOST, left_out
 from treadle.convert.capacity_settings import removes_queues, settings
@@ -75,13 +75,15 @@ def _checked(values: Mapping[str, str], exclusive: Mapping[str, bool]) -> Capaci
     """Read the properties, and refuse what Hadoop refuses."""
     types = unique(name.strip() for name in values.get(_TYPES, "").split(","))
     file = read(values, types, exclusive)
-    largest = {} if f"{MOST}mb" in values else {"memory": UNBOUNDED, "cpu": UNBOUNDED}
     numbers = ResourceTypes()
-    for name in unique([*types, *(name for spec in file.queues.values() for name in _types(spec))]):
+    named = unique([*types, *(name for spec in file.queues.values() for name in _types(spec))])
+    for name in named:
         numbers.position(name)
-    context = Context(numbers, replace(file.settings, most={**file.settings.most, **largest}))
+    said = file.settings.most if f"{MOST}mb" in values else {}
+    most = {**dict.fromkeys(("memory", "cpu", *named), UNBOUNDED), **said}
+    specs = {path: replace(spec, order=order_of(spec.order)) for path, spec in file.queues.items()}
     try:
-        tree = CapacityTree(file.queues, context, undeclared=file.undeclared)
+        tree = CapacityTree(specs, Context(numbers, replace(file.settings, most=most)), undeclared=file.undeclared)
     except Refused as error:
         raise CapacityFileError(PREFIX.rstrip("."), str(error), error.hadoop) from None
     rules = read_rules(values)

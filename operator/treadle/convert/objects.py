@@ -1,5 +1,6 @@
 """From an allocation file and yarn-site properties to our objects, and a line for each setting that has no counterpart."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +19,8 @@ from treadle.core.tree.placement import implied, qualified
 NAMES = {MEMORY: "memory", VCORES: "cpu"}
 _RULES = {"secondaryGroupExistingQueue": "secondaryGroup"}
 _PREFIX = "yarn.scheduler.fair."
+_REFERENCE = re.compile(r"\$\{([^}$\s]+)\}")
+_DEEPEST = 20
 _SETTINGS: dict[str, tuple[str, str]] = {
     "preemption": ("preemption", "bool"),
     "preemption.cluster-utilization-threshold": ("preemptionClusterUtilizationThreshold", "decimal"),
@@ -62,16 +65,31 @@ class Converted:
 
 
 def properties(text: str | bytes) -> dict[str, str]:
-    """Read a Hadoop configuration file. Raises ``AllocationError`` if it is none."""
+    """Read a Hadoop configuration file. Raises ``AllocationError`` if it is none.
+
+    Of values only those of access lists keep their blanks, since a list of groups begins with one. ``${name}`` is another property of the file.
+    """
     document = xml.parse(text)
     if document.tag != "configuration":
         raise AllocationError(document.line, f"the document element is {document.tag!r}; it must be 'configuration'")
     found = {}
     for element in document.children:
         name, value = element.child("name"), element.child("value")
-        if element.tag == "property" and name is not None and value is not None:
-            found[name.text.strip()] = value.text.strip()
-    return found
+        named = name.text if name is not None else element.attributes.get("name")
+        said = value.text if value is not None else element.attributes.get("value")
+        if element.tag == "property" and named is not None and said is not None:
+            found[named.strip()] = said if ".acl_" in named else said.strip()
+    return {name: _expanded(value, found) for name, value in found.items()}
+
+
+def _expanded(value: str, found: Mapping[str, str]) -> str:
+    """Return a value with what it refers to, as deep as Hadoop goes; what is not there stays as it is written."""
+    for _ in range(_DEEPEST):
+        expanded = _REFERENCE.sub(lambda match: found.get(match[1], match[0]), value)
+        if expanded == value:
+            break
+        value = expanded
+    return value
 
 
 def convert(file: AllocationFile, site: Mapping[str, str] | None = None) -> Converted:
