@@ -297,8 +297,8 @@ def test_our_own_objects_can_be_converted_as_kubectl_gives_them(tmp_path: Path) 
 
 
 def test_an_object_that_is_not_valid_is_refused_with_the_field() -> None:
-    with pytest.raises(InvalidObject, match=r"spec.fair.weigth: unknown field, did you mean weight"):
-        to_capacity([{"kind": "Queue", "metadata": {"name": "root.a"}, "spec": {"fair": {"weigth": "1"}}}])
+    with pytest.raises(InvalidObject, match=r"spec.fair.weighs: unknown field, did you mean weight"):
+        to_capacity([{"kind": "Queue", "metadata": {"name": "root.a"}, "spec": {"fair": {"weighs": "1"}}}])
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,8 @@ _TEMPLATED: Final = re.compile(
     r"|auto-queue-creation-v2\.queue-auto-removal\.enable"
 )
 _QUEUE_REASONS: Final = {
-    "reserv": "reservable queues are not acted on yet",
+    "reservable": "reservable queues are not acted on yet",
+    "reservation-": "reservable queues are not acted on yet",
     "average-capacity": "reservable queues are not acted on yet",
     "instantaneous-max-capacity": "reservable queues are not acted on yet",
     "show-reservations-as-queues": "reservable queues are not acted on yet",
