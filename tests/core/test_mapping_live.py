@@ -117,6 +117,19 @@ def test_no_rule_that_matches_leaves_an_application_where_it_asks_to_be_or_in_th
     )
 
 
+def test_a_rule_by_groups_does_not_match_a_user_without_any(cluster: Mapped) -> None:
+    by_group = to("root.users.%primary_group", fallback=Fallback.REJECT)
+    cluster.by(by_group, to("root.dev.eng")).tree()
+    cluster.pod("p", "", "p", user="ann").plan()
+    assert cluster.queue_of("p") == "root.dev.eng"
+
+
+def test_a_name_that_no_queue_may_have_is_left_to_the_fallback_of_the_rule(cluster: Mapped) -> None:
+    cluster.by(to("root.users.%user", fallback=Fallback.PLACE_DEFAULT)).tree()
+    cluster.pod("p", "", "p", user="a" * 80).pod("q", "", "q", user="...").plan()
+    assert (cluster.queue_of("p"), cluster.queue_of("q")) == ("root.default", "root.users.dot-dot-dot")
+
+
 def test_a_rule_whose_queue_does_not_exist_is_told_and_works_when_it_does(cluster: Mapped) -> None:
     cluster.by(to("root.late"), to("root.dev.eng")).tree()
     cluster.pod("p", "", "p").plan()

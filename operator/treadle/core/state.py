@@ -186,10 +186,11 @@ class State:
                 extend(queue.largest, width, UNBOUNDED)
             if queue.minimum is not None:
                 extend(queue.minimum, width)
-        if self.books is not None:
-            self.books.widen(width)
         for application in (one for whole in self.applications.values() for one in whole.everywhere()):
             for vector in (application.usage, application.demand, application.fair_share, application.instant_share):
                 extend(vector, width)
+        if self.books is not None:
+            self.books = Books(self)
+            self.books.follow(self)
         self.cluster_changed = True
         self.updated = float("-inf")

@@ -6,7 +6,6 @@ from heapq import heappush
 from math import log, log1p
 from typing import TYPE_CHECKING
 
-from treadle.core.capacity.live.books import Books
 from treadle.core.fair.amounts import f32
 from treadle.core.fair.policies import Cluster
 from treadle.core.fair.update import update_demand, update_instant_shares, update_shares
@@ -41,8 +40,6 @@ def apply_limits(state: State) -> None:
     """Resolve every queue's limits, look again at what they blocked, and order everything anew."""
     settings = state.scheduler.fair
     if state.books is not None:
-        if state.books.context.width != len(state.types):
-            state.books = Books(state)
         state.books.follow(state)
     for queue in state.tree.everywhere():
         if queue.blocked:

@@ -8,6 +8,7 @@ last time that a limit was computed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from treadle.core.capacity.usage import Usage
@@ -167,7 +168,13 @@ class Users:
         return self.leaf.context.calculator.share_up_whole(amount, 100)
 
     def _ratio(self, user: User, partition: str) -> float:
-        return self.leaf.context.calculator.ratio(user.usage.used(partition), self.leaf.context.of(partition))
+        calculator, used, total = self.leaf.context.calculator, user.usage.used(partition), self.leaf.context.of(partition)
+        found = calculator.ratio(used, total)
+        if isfinite(found):
+            return found
+        # something is held of a type that no node has any more, which is no part of anything
+        found = calculator.ratio([value if total[at] else 0 for at, value in enumerate(used)], total)
+        return found if isfinite(found) else 0.0
 
     def _weights(self, names: dict[str, User] | dict[str, None]) -> float:
         total = 0.0

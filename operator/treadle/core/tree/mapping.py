@@ -137,10 +137,16 @@ class QueueNames:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """How names become parts of paths: of users and groups, and of applications, whose dots Hadoop takes for levels."""
+    """How names become parts of paths: of users and groups, and of applications, whose dots Hadoop takes for levels.
+
+    ``problem`` says why there can be no queue of a path whatever the tree is like. ``literal``: a variable without a value stands for
+    itself, as in Hadoop; otherwise a rule that has one does not match.
+    """
 
     of_user: Callable[[str], str] = clean
     of_application: Callable[[str], str] = str
+    problem: Callable[[str], str | None] = lambda _: None
+    literal: bool = True
 
 
 class _Variables:
@@ -248,8 +254,11 @@ class Mapper:
                 continue
             fallback, why = Fallback.REJECT, f"mapping rule {number + 1} rejects the application"
             if rule.place is not None:
+                path = variables.in_path(rule.place)
+                if not self._names.literal and not VARIABLES.isdisjoint(path.split(".")):
+                    continue
                 try:
-                    return self._queue(variables.in_path(rule.place), create=rule.create)
+                    return self._queue(path, create=rule.create)
                 except _Unplaceable as error:
                     fallback, why = rule.fallback, f"mapping rule {number + 1}: {error}"
             if fallback is Fallback.REJECT:
@@ -266,6 +275,9 @@ class Mapper:
         if not all(path.split(".")):
             raise _Unplaceable(f"{path!r} has an empty part")
         full, exists = self._resolve(path)
+        problem = self._names.problem(full)
+        if problem:
+            raise _Unplaceable(problem)
         if not exists and not create:
             raise _Unplaceable(f"queue {full} does not exist, and the rule makes none")
         known = self._queues.find(full)

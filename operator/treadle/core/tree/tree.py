@@ -269,7 +269,7 @@ class QueueTree:
         queue.dynamic = True
         return queue
 
-    def wither(self, queue: Queue) -> None:
+    def prune(self, queue: Queue) -> None:
         """Remove an empty queue that was made."""
         self._remove(queue)
         self.idle.pop(queue, None)

@@ -98,7 +98,7 @@ def mapper_of(state: State) -> Mapper | None:
     automatic, spec = state.automatic, state.scheduler
     if automatic.source != (spec.mapping, spec.mapping_override):
         automatic.source = (spec.mapping, spec.mapping_override)
-        fitting = Names(tidy, tidy)
+        fitting = Names(tidy, tidy, path_problem, literal=False)
         automatic.mapper = (
             Mapper(spec.mapping, names_of(state), override=spec.mapping_override, check=False, names=fitting)
             if spec.mapping
@@ -209,10 +209,6 @@ def make(state: State, path: str) -> Queue | Wait:
         state.prepare(found)
         state.automatic.grown = True
         return found
-    if len(books.context.total) != len(state.types):
-        state.prepare(tree.root)
-        books = state.books
-        assert books is not None
     refusal: Wait | None = None
     try:
         create(books.tree, path, state.now, settle=False)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from treadle.core.capacity.queue import CapacityQueue
     from treadle.core.capacity.settings import CapacityQueueSpec
-    from treadle.core.capacity.usage import Usage
     from treadle.core.state import State
     from treadle.core.tree.application import Application
     from treadle.core.tree.queue import Queue
@@ -126,15 +125,6 @@ class Books:
         account.close()
         application.account = None
 
-    def widen(self, width: int) -> None:
-        """Lengthen the vectors that are written while pods come and go; the rest follows when the books are made anew."""
-        for queue in self.of.values():
-            _widen(queue.usage, width)
-            _widen(queue.users.active_usage, width)
-            _widen(queue.users.inactive_usage, width)
-            for user in queue.users.users.values():
-                _widen(user.usage, width)
-
 
 def totals(state: State) -> dict[str, Vector]:
     """Return what each partition has to share: what is free on its nodes, what we hold there, and what is held there."""
@@ -159,11 +149,3 @@ def totals(state: State) -> dict[str, Vector]:
 def _labelled(state: State) -> Iterable[bool]:
     label = state.scheduler.partition_label
     return (bool(spec.labels.get(label)) for spec in state.nodes.specs if spec is not None)
-
-
-def _widen(usage: Usage, width: int) -> None:
-    usage.width = width
-    for amounts in usage.partitions.values():
-        vectors: tuple[Vector, ...] = (amounts.used, amounts.pending, amounts.reserved, amounts.masters)
-        for vector in vectors:
-            extend(vector, width)

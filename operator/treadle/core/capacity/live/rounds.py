@@ -94,13 +94,13 @@ def _remove_idle(state: State, books: Books) -> bool:
         if alone and not queue.applications and not queue.children:
             books.tree.remove(known)
             gone.append(queue.path)
-            tree.wither(queue)
+            tree.prune(queue)
     for path in gone:
         books.of.pop(path, None)
         for key in [key for key in books.bounds if key[0] == path]:
             del books.bounds[key]
         if path in tree.queues:
-            tree.wither(tree.queues[path])
+            tree.prune(tree.queues[path])
         state.tell(path, "removed")
     state.automatic.grown |= bool(gone)
     return bool(gone)
