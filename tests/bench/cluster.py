@@ -41,17 +41,21 @@ def pod(number: int, scheduler: str) -> dict[str, Any]:
 
 
 @contextmanager
-def prepared(scheduler: str) -> Iterator[ControlPlane]:
-    """A fresh control plane with every node, queue and waiting pod."""
+def prepared(scheduler: str, discipline: str = "Fair") -> Iterator[ControlPlane]:
+    """A fresh control plane with every node, queue and waiting pod; the queues have blocks for both disciplines."""
     with ControlPlane() as plane:
         plane.apply_crds()
         plane.create_nodes(NODES, "32", "128Gi")
+        chosen = {"metadata": {"name": "treadle"}, "spec": {"discipline": discipline}}
+        kind = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Scheduler"}
+        plane.api("POST", "/apis/treadle.dev/v1alpha1/schedulers", {**kind, **chosen})
         for number in range(QUEUES):
+            block = {"guaranteed": f"{number + 1}w", "userLimitFactor": "-1"}
             body = {
                 "apiVersion": "treadle.dev/v1alpha1",
                 "kind": "Queue",
                 "metadata": {"name": f"root.q{number}"},
-                "spec": {"fair": {"weight": str(number + 1)}},
+                "spec": {"fair": {"weight": str(number + 1)}, "capacity": block},
             }
             plane.api("POST", "/apis/treadle.dev/v1alpha1/queues", body)
         plane.create_many("/api/v1/namespaces/default/pods", [pod(number, scheduler) for number in range(PODS)])
@@ -115,8 +119,8 @@ def scraped(url: str, pattern: str, context: ssl.SSLContext | None = None) -> Ca
     return read
 
 
-def treadle() -> dict[str, Any]:
-    with prepared("treadle") as plane:
+def treadle(discipline: str = "Fair") -> dict[str, Any]:
+    with prepared("treadle", discipline) as plane:
         port = plane_port()
         started = time.perf_counter()
         command = [
