@@ -468,3 +468,72 @@ def test_room_that_is_held_for_a_queue_is_shown_as_reserved_until_it_is_used(clu
     cluster.core.handle(PodGone(evictions[0].uid), 5.0)
     cluster.core.plan(5.0)
     assert cluster.status("Queue", "root.b")["reserved"] is None
+
+
+# -- the capacity discipline
+
+
+def under_capacity(cluster: Cluster, **nodes: Any) -> None:
+    cluster.create("Scheduler", "treadle", {"discipline": "Capacity", **({"nodes": nodes} if nodes else {})})
+
+
+def test_a_discipline_that_the_queues_do_not_allow_is_a_condition_of_the_scheduler(cluster: Cluster) -> None:
+    under_capacity(cluster)
+    cluster.create("Queue", "root.a", {"capacity": {"guaranteed": "50%"}})
+    cluster.create("Queue", "root.b")
+    cluster.plan()
+    status, reason, message = cluster.ready("Scheduler", "treadle")
+
+    assert (status, reason) == ("False", "DisciplineRefused")
+    assert message.startswith("spec.discipline: Capacity cannot be in force: root.b: spec.capacity is missing")
+    assert cluster.status("Scheduler", "treadle")["discipline"] == "Fair"
+
+    cluster.edit("root.b", {"capacity": {"guaranteed": "50%"}})
+    cluster.plan()
+    assert cluster.ready("Scheduler", "treadle")[:2] == ("True", "InForce")
+    assert cluster.status("Scheduler", "treadle")["discipline"] == "Capacity"
+
+
+def test_capacities_that_do_not_go_together_leave_the_last_good_set_in_force(cluster: Cluster) -> None:
+    under_capacity(cluster)
+    cluster.create("Queue", "root.a", {"capacity": {"guaranteed": "50%"}})
+    cluster.create("Queue", "root.b", {"capacity": {"guaranteed": "50%"}})
+    cluster.plan()
+    cluster.edit("root.a", {"capacity": {"guaranteed": "60%"}})
+    cluster.plan()
+    status, reason, message = cluster.ready("Queue", "root.a")
+
+    assert (status, reason) == ("False", "LastGoodInForce")
+    assert "the children's sum is 110%" in message
+    assert cluster.ready("Queue", "root.b")[0] == "True"
+    assert cluster.status("Queue", "root.a")["guaranteed"]["cpu"] == "5"
+
+
+def test_the_numbers_of_a_queue_are_those_of_its_capacity_and_of_each_partition(cluster: Cluster) -> None:
+    under_capacity(cluster, partitions=[{"name": "gpu"}])
+    gpu = {"partitions": {"gpu": {"guaranteed": "100%"}}}
+    cluster.create("Queue", "root.a", {"capacity": {"guaranteed": "40%", "maximum": "80%", "userLimitFactor": "-1", **gpu}})
+    cluster.create("Queue", "root.b", {"capacity": {"guaranteed": "60%"}})
+    cluster.core.handle(NodeSeen(a_node("g", cpu=4, memory=40, labels={"treadle.dev/partition": "gpu"})), 0.0)
+    for name in "xy":
+        cluster.pod(name, queue="root.a", cpu=3, memory=8)
+    cluster.pod("z", queue="root.a", application="other", cpu=1, memory=1, partition="gpu")
+    cluster.plan()
+    cluster.plan()
+    status = cluster.status("Queue", "root.a")
+
+    assert (status["guaranteed"]["cpu"], status["maximum"]["cpu"]) == ("4", "8")
+    assert (status["used"]["cpu"], status["usedCapacity"]) == ("7", "150.0%")
+    assert status["partitions"]["gpu"]["used"] == {"cpu": "1", "memory": "1Gi", "pods": "1"}
+    assert status["partitions"]["gpu"]["guaranteed"]["cpu"] == "4"
+    assert (status["fairShare"], status["steadyFairShare"]) == (None, None)
+
+
+def test_an_application_shows_what_its_user_may_expect_to_get_more(cluster: Cluster) -> None:
+    under_capacity(cluster)
+    cluster.create("Queue", "root.a", {"capacity": {"guaranteed": "100%", "userLimitFactor": "1"}})
+    cluster.create("Application", "app", {"queue": "root.a"}, namespace="ns")
+    cluster.pod("x", cpu=3, memory=8)
+    cluster.plan()
+
+    assert cluster.status("Application", "app", "ns")["headroom"] == {"cpu": "7", "memory": "92Gi"}
