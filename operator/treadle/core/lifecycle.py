@@ -461,39 +461,16 @@ def _move(state: State, application: Application, queue: Queue | None) -> None:
     masters = [record for record in application.pods.values() if record.master]
     for record in masters:
         _release_master(state, record)
-    for part in application.parts.values():
+    for part in application.everywhere():
         leave(state, part)
-    if state.books is not None:
-        state.books.leave(application)
-    for holder in application.chain:
-        for position, value in enumerate(application.usage):
-            holder.usage[position] -= value
-        if holder.blocked:
-            state.relieved[holder] = None
     if left is not None:
-        left.applications.pop(application.id, None)
-        state.left[left] = None
         state.tree.drained(left)
         state.tree.left(left, state.now)
     if queue is not None:
-        application.queue, application.chain = queue, queue.chain
-        application.ledgers = (application.usage, *(holder.usage for holder in queue.chain))
-        application.limiting = tuple(holder for holder in queue.chain if holder.limited)
-        queue.applications[application.id] = application
-        for holder in application.chain:
-            for position, value in enumerate(application.usage):
-                holder.usage[position] += value
-        if state.books is not None:
-            state.books.arrive(application)
+        for part in application.everywhere():
+            enter(state, part, queue)
         admission.arrive(state, application, runs=ran and application.allocated > 0)
-        for part in application.parts.values():
-            enter(state, part)
-        state.tell(application.id, "in queue", queue.path)
-    else:
-        application.queue, application.chain = None, ()
-        application.ledgers = (application.usage,)
-        application.limiting = ()
-        state.tell(application.id, "has no queue")
+    state.tell(application.id, "in queue" if queue is not None else "has no queue", "" if queue is None else queue.path)
     for record in masters:
         _count_master(record, 1)
     state.dirty[application] = None

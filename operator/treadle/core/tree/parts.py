@@ -52,17 +52,14 @@ def part_of(state: State, application: Application, partition: str) -> Applicati
         part = whole.parts[partition] = Application(whole.id, whole.start, len(state.types))
         part.whole, part.partition = whole, partition
         part.user, part.priority = whole.user, whole.priority
-        enter(state, part)
+        if whole.queue is not None:
+            enter(state, part, whole.queue)
     return part
 
 
-def enter(state: State, part: Application) -> None:
-    """Put a part of an application into the part of the queue that the whole is in."""
-    whole = part.whole
-    if whole.queue is None:
-        part.queue, part.chain, part.ledgers, part.limiting = None, (), (part.usage,), ()
-        return
-    queue = part.queue = queue_part(state, whole.queue, part.partition)
+def enter(state: State, part: Application, leaf: Queue) -> None:
+    """Put an application, or a part of it, into a leaf or the part of it for the same partition, with all it holds."""
+    queue = part.queue = queue_part(state, leaf, part.partition) if part.partition else leaf
     part.chain = queue.chain
     part.ledgers = (part.usage, *(above.usage for above in part.chain))
     part.limiting = tuple(above for above in part.chain if above.limited)
@@ -76,7 +73,7 @@ def enter(state: State, part: Application) -> None:
 
 
 def leave(state: State, part: Application) -> None:
-    """Take a part of an application out of its queue with all it holds; its asks compete no longer."""
+    """Take an application, or a part of it, out of its queue with all it holds; its asks compete no longer."""
     if part.queue is None:
         return
     if state.books is not None:
