@@ -67,7 +67,7 @@ def convert(
     yarn_site:
         The yarn-site.xml beside it, for cluster-wide settings; or --yarn-site.
     site:
-        The same.
+        The yarn-site.xml, as an option.
     mapping_rules:
         The JSON file that mapping-rule-json-file names.
     node_labels:
