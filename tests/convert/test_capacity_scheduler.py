@@ -436,13 +436,7 @@ def test_two_queues_that_would_have_one_name_are_refused() -> None:
 def cases() -> Iterator[Any]:
     for name in ("capacity_shares", "auto_queues", "capacity_trace", "mapping"):
         for case in json.loads((CASES / f"{name}.json").read_text()):
-            counted = case["name"] == "A gpu type with absolute capacities"
-            marks = (
-                [pytest.mark.xfail(reason="the core's check of a set knows memory and cpu alone", strict=False)]
-                if counted
-                else []
-            )
-            yield pytest.param(case, id=f"{name}: {case['name']}", marks=marks)
+            yield pytest.param(case, id=f"{name}: {case['name']}")
 
 
 def _in_bytes(found: Capacity) -> Capacity:

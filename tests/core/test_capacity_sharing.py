@@ -198,6 +198,17 @@ def test_absolute_capacities_are_scaled_when_the_cluster_is_smaller(cluster: Clu
     assert by_queue(cluster.plan()) == {"root.a": 40, "root.b": 10}
 
 
+def test_a_queue_may_have_quantities_of_devices_that_no_node_has_yet(cluster: Cluster) -> None:
+    cluster.capacity()
+    cluster.share("root.a", "[memory=10Gi,cpu=10,example.com/gpu=2]", "[memory=10Gi,cpu=10,example.com/gpu=2]")
+    cluster.share("root.b", "[memory=10Gi,cpu=10]").nodes(1, cpu=20, memory=20)
+    cluster.pods(3, "p", "root.a", "p", resources={"example.com/gpu": 1})
+    assert cluster.plan() == []
+    cluster.node("devices", cpu=20, memory=20, resources={"example.com/gpu": 4}).wait(1.0)
+    assert len(cluster.plan()) == 2
+    assert cluster.why("p-2")[1] == "queue root.a is at its maximum: example.com/gpu 2 used of 2, 1 wanted"
+
+
 def test_weights_share_like_percentages(cluster: Cluster) -> None:
     cluster.capacity()
     cluster.share("root.a", "3w", user_limit_factor=-1).share("root.b", "1w", user_limit_factor=-1).nodes(1, cpu=40, memory=80)

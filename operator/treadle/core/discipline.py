@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from treadle.core.capacity.live.automatic import made_of
 from treadle.core.capacity.live.books import Books
-from treadle.core.capacity.live.definitions import check
+from treadle.core.capacity.live.definitions import check, name_types
 from treadle.core.errors import InvalidSpec
 from treadle.core.lifecycle import regroup
 from treadle.core.model import CAPACITY, FAIR
@@ -63,5 +63,8 @@ def leave(application: Application) -> None:
 def settled(state: State) -> None:
     """Make the books for a tree that has just been settled."""
     if state.discipline == CAPACITY:
+        blocks = [queue.spec.capacity for queue in state.tree.queues.values()]
+        name_types(state.types, [block for block in blocks if block is not None])
+        state.widen()
         state.books = Books(state)
         state.books.follow(state)

@@ -65,6 +65,18 @@ def specs_of(wanted: Mapping[str, QueueSpec]) -> dict[str, CapacityQueueSpec]:
     return {path: replace(spec, children=tuple(children.get(path, ()))) for path, spec in specs.items()}
 
 
+def name_types(types: ResourceTypes, specs: Iterable[CapacityQueueSpec]) -> None:
+    """Make the resource types known that definitions name, before anything is computed: all vectors of a tree have one length."""
+    for spec in specs:
+        for share in spec.partitions.values():
+            for name in (*share.guaranteed.types, *share.maximum.types):
+                types.position(name)
+        for name in spec.max_allocation:
+            types.position(name)
+        made = (spec.flexible.common, spec.flexible.leaf, spec.flexible.parent, spec.managed.template if spec.managed else None)
+        name_types(types, [template for template in made if template is not None])
+
+
 def _nothing(path: str, percent: float = 0.0) -> CapacityQueueSpec:
     return CapacityQueueSpec(path, partitions={"": PartitionShare(Capacity(Portion(Kind.PERCENT, percent)))})
 
@@ -75,7 +87,9 @@ def check(wanted: Mapping[str, QueueSpec], settings: CapacitySettings, kept: Ite
     Those below a queue whose definition is gone are not asked for: they drain.
     """
     known = {path: spec for path, spec in wanted.items() if path == ROOT or _has_parents(path, wanted)}
-    tree = CapacityTree(specs_of(known), Context(ResourceTypes(), settings))
+    specs, types = specs_of(known), ResourceTypes()
+    name_types(types, specs.values())
+    tree = CapacityTree(specs, Context(types, settings))
     queues, parents = tree.queues(), dict[str, CapacityQueue]()
     for made in kept:
         parent = queues.get(made.path.rpartition(".")[0])
