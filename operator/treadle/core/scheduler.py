@@ -36,7 +36,7 @@ from treadle.core.state import Settings, State
 from treadle.core.tree.admission import decide
 from treadle.core.tree.parts import partition_of
 from treadle.core.tree.tree import IDLE
-from treadle.core.update import apply_limits, follow_cluster, follow_demand, next_pass, refresh_shares
+from treadle.core.update import apply_limits, follow_cluster, follow_demand, follow_interval, next_pass, refresh_shares
 
 if TYPE_CHECKING:
     from treadle.core.effects import Effect
@@ -158,7 +158,7 @@ class Core:
         state = self.state
         times = [state.timers[0][0]] if state.timers else []
         if state.cluster_changed:
-            times.append(state.updated + state.settings.update_interval)
+            times.append(state.updated + follow_interval(state))
         if state.books is None:
             times += [since + IDLE for since in state.tree.idle.values()]
         if state.refused:

@@ -23,9 +23,15 @@ if TYPE_CHECKING:
 MIB = 1 << 20
 
 
+def follow_interval(state: State) -> float:
+    """Return how often what is due follows the cluster; capacities of many queues take time, so they follow less often."""
+    queues = len(state.tree.queues) if state.books is not None else 0
+    return state.settings.update_interval * (1 + queues / 250)
+
+
 def follow_cluster(state: State) -> None:
-    """Recompute what can be shared, at most once an update interval: allocatable less what foreign pods use."""
-    if not state.cluster_changed or state.now < state.updated + state.settings.update_interval:
+    """Recompute what can be shared, at most once an interval: allocatable less what foreign pods use."""
+    if not state.cluster_changed or state.now < state.updated + follow_interval(state):
         return
     state.cluster_changed = False
     state.updated = state.now
