@@ -283,3 +283,19 @@ def test_a_deleted_queue_in_use_drains_without_a_guarantee(cluster: Cluster) -> 
     cluster.settle()
     assert cluster.used("root.b") == 8
     assert cluster.core.state.tree.queues["root.a"].state == "Draining"
+
+
+def test_what_a_refused_edit_keeps_may_not_go_with_the_rest_and_pods_are_placed_all_the_same(cluster: Cluster) -> None:
+    cluster.queue("root", policy="fair").queue("root.a", policy="fair").nodes(1, cpu=10)
+    cluster.plan()
+    block = CapacityQueueSpec("root.a", partitions={"": PartitionShare(read("guaranteed", "100%"))})
+    cluster.queue("root.a", policy="drf", capacity=block).capacity()
+    cluster.pods(3, "p", "root.a")
+    assert len(cluster.plan()) == 3
+    state = cluster.core.state
+    assert state.tree.problems["root.a"].reason == "ParentPolicy"
+    assert state.discipline_problem.startswith("all queues share alike, since the capacities in force do not go together: root.a")
+    cluster.queue("root.a", policy="fair", capacity=block)
+    cluster.pods(3, "q", "root.a", "q")
+    assert len(cluster.plan()) == 3
+    assert state.discipline_problem == ""

@@ -12,9 +12,10 @@ from treadle.core.capacity.context import DEFAULT, Context
 from treadle.core.capacity.live import automatic
 from treadle.core.capacity.live.accounts import Account, Bounds
 from treadle.core.capacity.live.applications import most_of
-from treadle.core.capacity.live.definitions import specs_of
+from treadle.core.capacity.live.definitions import alike, specs_of
 from treadle.core.capacity.live.ranks import Standing, applications_of, queues_by_use
 from treadle.core.capacity.tree import CapacityTree
+from treadle.core.errors import InvalidSpec
 from treadle.core.resources import UNBOUNDED, Vector, extend
 from treadle.core.tree.parts import partition_of
 
@@ -34,7 +35,13 @@ class Books:
     def __init__(self, state: State) -> None:
         self.context = Context(state.types, state.scheduler.capacity)
         self.context.lenient = True
-        self.tree = CapacityTree(self._specs(state), self.context)
+        try:
+            self.tree = CapacityTree(self._specs(state), self.context)
+        except (
+            InvalidSpec
+        ) as error:  # an edit that was refused for another reason keeps what does not go with its siblings' new ones
+            state.discipline_problem = f"all queues share alike, since the capacities in force do not go together: {error}"
+            self.tree = CapacityTree(specs_of({path: alike(path) for path in state.tree.queues}), self.context)
         self.undecided = automatic.graft_all(self.tree, state)
         """Whether who has capacity below managed parents is still to be decided."""
         self.of: dict[str, CapacityQueue] = self.tree.queues()

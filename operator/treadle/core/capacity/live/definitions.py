@@ -77,6 +77,12 @@ def name_types(types: ResourceTypes, specs: Iterable[CapacityQueueSpec]) -> None
         name_types(types, [template for template in made if template is not None])
 
 
+def alike(path: str) -> QueueSpec:
+    """Return the definition of a queue that shares alike with its siblings."""
+    share = PartitionShare(Capacity(Portion(Kind.WEIGHT, 1.0)))
+    return QueueSpec(path, capacity=CapacityQueueSpec(path, partitions={} if path == ROOT else {"": share}))
+
+
 def _nothing(path: str, percent: float = 0.0) -> CapacityQueueSpec:
     return CapacityQueueSpec(path, partitions={"": PartitionShare(Capacity(Portion(Kind.PERCENT, percent)))})
 
