@@ -113,7 +113,10 @@ class Core:
                     before.discipline,
                 )
                 state.tree.unsettled |= scheduler.partition_label != before.partition_label
-                state.tree.unsettled |= (scheduler.mapping, scheduler.mapping_override) != (before.mapping, before.mapping_override)
+                state.tree.unsettled |= (scheduler.mapping, scheduler.mapping_override) != (
+                    before.mapping,
+                    before.mapping_override,
+                )
                 state.scheduler = scheduler
                 if scheduler.names != names:
                     self._names_changed()
@@ -165,7 +168,13 @@ class Core:
             times.append(state.refused_at + state.settings.update_interval)
         times += [
             coming
-            for coming in (next_pass(state), next_expiry(state), next_round(state), next_look(state), next(iter(state.near_timers), (None,))[0])
+            for coming in (
+                next_pass(state),
+                next_expiry(state),
+                next_round(state),
+                next_look(state),
+                next(iter(state.near_timers), (None,))[0],
+            )
             if coming is not None
         ]
         times += [hold.until for hold in state.preemption.holds]
