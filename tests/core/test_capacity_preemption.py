@@ -227,3 +227,24 @@ def test_nobody_goes_for_a_pod_that_no_node_could_take(cluster: Preempting) -> N
     cluster.run(1)
     cluster.pod("b-0", "root.b", "b", cpu=8)
     assert cluster.run(5) == []
+
+
+def test_a_queue_may_keep_its_applications_from_preempting_each_other(cluster: Preempting) -> None:
+    cluster.preempting(intra_queue=True, intra_by_priority=True, intra_limit=1.0)
+    cluster.share("root.a", "100%", disable_intra_preemption=True).nodes(1, cpu=10)
+    cluster.pods(10, "low", "root.a", "low")
+    cluster.run(1)
+    cluster.application("high", priority=10)
+    cluster.pods(3, "high", "root.a", "high")
+    assert cluster.run(5) == []
+
+
+def test_what_nobody_is_guaranteed_is_balanced_only_if_that_is_asked_for() -> None:
+    for balance in (False, True):
+        world = Preempting().preempting(balance=balance, ignored_over_capacity=0.0)
+        world.share("root.a", "10%").share("root.b", "10%").share("root.idle", "80%").nodes(5)
+        world.pods(20, "a", "root.a", "a")
+        world.run(1)
+        world.pods(20, "b", "root.b", "b")
+        world.run(15)
+        assert world.running()["b"] == (10 if balance else 2)

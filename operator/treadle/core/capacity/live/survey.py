@@ -38,9 +38,13 @@ class Member(CapacityApplication):
             amounts.used = list(part.usage)
             amounts.pending = pending(part)
 
+    def part(self, partition: str) -> Application | None:
+        """Return what the application is in a partition, if anything."""
+        return next((one for one in self.application.everywhere() if one.partition == partition), None)
+
     def asks(self, partition: str) -> list[tuple[Demand, int]]:
         """Return what it asks for in a partition, (demand, number of pods) in its order."""
-        part = next((one for one in self.application.everywhere() if one.partition == partition), None)
+        part = self.part(partition)
         return [] if part is None else [(ask.shape.demand, len(ask.pods)) for ask in sorted(part.asks.values())]
 
 
@@ -88,7 +92,7 @@ def survey(state: State, books: Books, search: Search) -> Round:
 
 
 def _pend(queue: TempQueue, partition: str) -> tuple[Vector, Vector]:
-    """Let what is asked for be whole pods, as many as users may have, and not each type by itself as far as they may have that."""
+    """Let what is asked for be whole pods, as many as users may have: one that is below the limit may have one more, as when pods are placed."""
     if queue.queue.parental:
         for at in range(len(queue.pending)):
             queue.pending[at] = queue.pending_now[at] = 0
@@ -99,19 +103,29 @@ def _pend(queue: TempQueue, partition: str) -> tuple[Vector, Vector]:
     leaf, counted = queue.queue, queue.queue.context.calculator.deciding
     room: dict[str, Vector] = {}
     total = [0] * len(queue.pending)
-    for application in leaf.active:
-        if application.user not in room:
-            limit = leaf.users.limit(application.user, partition)
-            room[application.user] = minus(limit, leaf.users.user(application.user).usage.used(partition))
-        assert isinstance(application, Member)
-        for demand, count in application.asks(partition):
-            left = room[application.user]
-            fit = min([count, *(max(left[at], 0) // value for at, value in demand if at in counted)])
+    for member in leaf.active:
+        assert isinstance(member, Member)
+        if member.user not in room:
+            room[member.user] = minus(_limit(member, partition), leaf.users.user(member.user).usage.used(partition))
+        left = room[member.user]
+        for demand, count in member.asks(partition):
+            fit = min([count, *(left[at] // value + 1 for at, value in demand if at in counted)])
             for at, value in demand:
-                total[at] += value * fit
-                left[at] -= value * fit
+                total[at] += value * max(fit, 0)
+                left[at] -= value * max(fit, 0)
     queue.pending, queue.pending_now = total, list(total)
     return queue.pending, queue.pending_now
+
+
+def _limit(member: Member, partition: str) -> Vector:
+    """Return what a member's user may hold: who is alone has no limit but the cap, since the limit follows what the user holds."""
+    users = member.leaf.users
+    limit = list(users.limit(member.user, partition))
+    part = member.part(partition)
+    if part is not None and part.account is not None and list(users.active) == [member.user]:
+        for at, most in part.account.cap:
+            limit[at] = most
+    return limit
 
 
 def _adjust(round_: Round, chain: tuple[Queue, ...], amounts: Vector, *, arrives: bool) -> None:

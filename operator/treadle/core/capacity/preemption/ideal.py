@@ -199,8 +199,11 @@ def _offer(round_: Round, queue: TempQueue, amount: Vector, total: Vector, how: 
     calculator, none = round_.context.calculator, round_.context.none()
     room = most(minus(queue.maximum, queue.ideal), none)
     wanted = minus(plus(queue.used, queue.pending if how.with_held else queue.pending_now), queue.ideal)
-    accepted = least(room, calculator.smaller(total, amount, wanted))
-    if not how.balance and not queue.children:
+    precise = round_.context.settings.precise  # each type by itself: a plenty of one is not taken for what is wanted of another
+    accepted = least(room, least(amount, wanted) if precise else calculator.smaller(total, amount, wanted))
+    if precise and not how.balance and not queue.children:
+        accepted = least(accepted, most(minus(most(queue.used, queue.guaranteed), queue.ideal), none))
+    elif not how.balance and not queue.children:
         beyond = minus(calculator.larger(total, queue.used, queue.guaranteed), queue.ideal)
         beyond = calculator.larger(total, beyond, none)
         accepted = calculator.smaller(total, accepted, beyond)
