@@ -2,7 +2,8 @@
 
 What every queue should ideally have, who has too much, and how much of that one round may take is Hadoop's computation. Which pods go is
 decided where room is needed: for an ask of a queue that lacks something, on a node that would admit it, as Hadoop does for held nodes only. So
-nobody goes in vain, and the room is held for whom it was made. No queue is brought below what it is owed, nor is one above it.
+nobody goes in vain, and the room is held for whom it was made. No queue is brought below what it is owed, nor is one above it, unless by one of
+higher priority where that is asked for.
 """
 
 from __future__ import annotations
