@@ -218,7 +218,7 @@ def test_what_is_accepted_but_not_acted_on_yet_is_named_in_a_condition(
     cluster = Cluster(plane)
     with Treadle(plane.kubeconfig, tmp_path) as treadle:
         treadle.wait_ready()
-        cluster.queues(spec("root.limited", capacity={"guaranteed": "60%"}))
+        cluster.queues(spec("root.limited", capacity={"enforcedPartitions": ["gpu"]}))
         reservation = {
             "apiVersion": "treadle.dev/v1alpha1",
             "kind": "Reservation",
@@ -237,6 +237,6 @@ def test_what_is_accepted_but_not_acted_on_yet_is_named_in_a_condition(
         assert status == 201, answer
 
         eventually(lambda: cluster.condition("queues", "root.limited", "NotActedOn").get("status") == "True", 30)
-        assert "spec.capacity.guaranteed" in cluster.condition("queues", "root.limited", "NotActedOn")["message"]
+        assert "spec.capacity.enforcedPartitions" in cluster.condition("queues", "root.limited", "NotActedOn")["message"]
         eventually(lambda: cluster.condition("reservations", "nightly", "NotActedOn", "default").get("status") == "True", 30)
         assert cluster.condition("reservations", "nightly", "Ready", "default")["status"] == "False"
