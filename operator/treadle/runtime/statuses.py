@@ -14,7 +14,21 @@ from treadle.kube.patcher import Patcher, Write
 log = logging.getLogger(__name__)
 
 
-NUMBERS = {"fairShare", "steadyFairShare", "guaranteed", "used", "pending", "reserved", "applications", "pods", "waiting"}
+NUMBERS = {
+    "fairShare",
+    "steadyFairShare",
+    "guaranteed",
+    "maximum",
+    "used",
+    "usedCapacity",
+    "pending",
+    "reserved",
+    "partitions",
+    "headroom",
+    "applications",
+    "pods",
+    "waiting",
+}
 """What moves all the time in a busy cluster."""
 NUMBERS_PER_SECOND = 25.0
 """How many objects a second are written because their numbers moved, at the most and on average; conditions are written at once."""
