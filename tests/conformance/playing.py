@@ -5,6 +5,7 @@ What both disciplines have in common; the replays add how their driver is made, 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -48,7 +49,7 @@ def playable(case: dict[str, Any], scheduler: str, steps: frozenset[str]) -> boo
     return all(step["op"] in steps for step in case.get("steps", []))
 
 
-class Player:
+class Player(ABC):
     """One case being played. Steps are methods called by their name."""
 
     errors: ClassVar[tuple[type[Exception], ...]] = (InvalidSpec,)
@@ -77,20 +78,21 @@ class Player:
 
     # ---- what a discipline adds
 
+    @abstractmethod
     def error_class(self, error: Exception, step: dict[str, Any]) -> str:
         """Return the exceptions of Hadoop for one of ours."""
-        raise NotImplementedError
 
+    @abstractmethod
     def dump(self) -> dict[str, Any]:
         """Return the whole state."""
-        raise NotImplementedError
 
+    @abstractmethod
     def live(self, application: str) -> list[Container]:
         """Return the containers of an application, in the order of their allocation."""
-        raise NotImplementedError
 
     def refresh(self) -> None:
         """Let shares be computed anew, where that takes a step of its own."""
+        return
 
     # ---- steps
 

@@ -153,6 +153,23 @@ def test_what_runs_on_a_node_is_counted_where_the_node_is_when_its_label_changes
     assert queue.parts["gpu"].usage[1] in {5000, 10000}
 
 
+def test_what_is_due_in_partitions_follows_a_node_that_changes_its_label(cluster: Partitioned) -> None:
+    cluster.machines(2, 0)
+    cluster.pods(1, "p", "root.a")
+    cluster.settle()
+    queue = cluster.core.state.tree.queues["root.a"]
+    assert queue.minimum is not None
+    assert queue.minimum[1] == 10000
+    spec = cluster.core.state.nodes.specs[cluster.core.state.nodes.row["plain-0"]]
+    assert spec is not None
+    cluster.tell(NodeSeen(replaced(spec, labels={LABEL: "gpu"}))).settle()
+    assert queue.minimum[1] == 5000
+    cluster.pods(2, "g", "root.a", "g", partition="gpu")
+    cluster.settle()
+    assert queue.parts["gpu"].minimum is not None
+    assert queue.parts["gpu"].minimum[1] == 10000
+
+
 def test_applications_move_with_what_they_hold_in_every_partition(cluster: Partitioned) -> None:
     cluster.shares("root.b", "50%", "0%", "100%").machines(1, 1)
     cluster.pods(2, "g", "root.a", "app", partition="gpu")

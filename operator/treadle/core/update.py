@@ -37,7 +37,7 @@ def follow_cluster(state: State) -> None:
     state.updated = state.now
     state.widen()
     total = [max(0, have - taken) for have, taken in zip(state.nodes.total, state.nodes.foreign, strict=True)]
-    if total != state.cluster.total:
+    if total != state.cluster.total or (state.books is not None and state.books.outdated(state)):
         state.cluster = Cluster.of(total)
         apply_limits(state)
 

@@ -37,9 +37,8 @@ class Books:
         self.context.lenient = True
         try:
             self.tree = CapacityTree(self._specs(state), self.context)
-        except (
-            InvalidSpec
-        ) as error:  # an edit that was refused for another reason keeps what does not go with its siblings' new ones
+        except InvalidSpec as error:
+            # an edit that was refused for another reason keeps what does not go with its siblings' new capacities
             state.discipline_problem = f"all queues share alike, since the capacities in force do not go together: {error}"
             self.tree = CapacityTree(specs_of({path: alike(path) for path in state.tree.queues}), self.context)
         self.undecided = automatic.graft_all(self.tree, state)
@@ -62,7 +61,7 @@ class Books:
         """Compute what everybody is due in the cluster of now, and give the live queues their limits and orders."""
         context = self.context
         context.total = list(state.cluster.total)
-        context.partitions = {name: [0] * context.width for name in context.settings.partitions} | totals(state)
+        context.partitions = sizes(state)
         context.largest = list(context.most)
         self.tree.follow()
         if self.undecided:
@@ -70,6 +69,10 @@ class Books:
             automatic.entitle(state, self)
         for queue in state.tree.everywhere():
             self.apply(queue, self.of[queue.path], state)
+
+    def outdated(self, state: State) -> bool:
+        """Whether partitions have other sizes than what is due was computed for, though the cluster may be as large as before."""
+        return self.context.partitions != sizes(state)
 
     def adopt(self, part: Queue, state: State) -> None:
         """Give a queue's part in a partition, which was just made, its limits."""
@@ -133,21 +136,22 @@ class Books:
         application.account = None
 
 
-def totals(state: State) -> dict[str, Vector]:
+def sizes(state: State) -> dict[str, Vector]:
     """Return what each partition has to share: what is free on its nodes, what we hold there, and what is held there."""
+    width = len(state.types)
+    found: dict[str, Vector] = {name: [0] * width for name in (DEFAULT, *state.scheduler.capacity.partitions)}
     if not state.tree.roots and not any(_labelled(state)):
-        return {DEFAULT: list(state.cluster.total)}
-    found: dict[str, Vector] = {DEFAULT: [0] * len(state.types)}
+        return {**found, DEFAULT: list(state.cluster.total)}
     rows = [partition_of(state, row) for row in range(len(state.nodes))]
     for row, partition in enumerate(rows):
-        total = found.setdefault(partition, [0] * len(state.types))
+        total = found.setdefault(partition, [0] * width)
         for at, value in enumerate(state.nodes.free[row]):
             total[at] += value
     for hold in state.preemption.holds:
         for at, value in hold.shape.demand:
             found[rows[hold.row]][at] += value
     for root in (state.tree.root, *state.tree.roots.values()):
-        total = found.setdefault(root.partition, [0] * len(state.types))
+        total = found.setdefault(root.partition, [0] * width)
         for at, value in enumerate(root.usage):
             total[at] += value
     return {partition: [max(0, value) for value in total] for partition, total in found.items()}
