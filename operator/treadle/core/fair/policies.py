@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cmp_to_key
+from operator import itemgetter
 from typing import Any, Protocol
 
 from treadle.core.errors import InvalidSpec
@@ -23,8 +24,6 @@ Key = tuple[Any, ...]
 INFINITE = float("inf")
 NEEDY = -1.0
 """Starts the key of a sibling below its minimum: before every share, which is never negative."""
-_WHOLE = float(1 << 24)
-_SPLIT = float((1 << 29) + 1)
 
 
 class Schedulable(Protocol):
@@ -242,11 +241,15 @@ class Drf(Policy):
         return frozenset(POLICIES)
 
     def compare(self, cluster: Cluster) -> Compare:
-        """Return the comparison of ``DominantResourceFairnessPolicy``: in double precision for two types, in single for any other number."""
-        rows = _two_rows if len(cluster.counted) == 2 else _many_rows
+        """Return the comparison of ``DominantResourceFairnessPolicy``.
+
+        Hadoop computes in double precision for two types and in single for any other number; where we decide as Hadoop does (``loose``), so do we.
+        """
         counted, total = cluster.counted, cluster.total
         if not counted:
             return _attributes
+        single = cluster.loose and len(counted) != 2
+        rows = _single_rows if single else _rows
 
         def compare(one: Schedulable, other: Schedulable) -> int:
             mine, dominant_one = rows(one, counted, total)
@@ -254,7 +257,6 @@ class Drf(Policy):
             needy, other_needy = _needy(one, dominant_one), _needy(other, dominant_other)
             if needy is not other_needy:
                 return -1 if needy else 1
-            single = rows is _many_rows
             for (_, share, position), (_, other_share, other_position) in zip(mine, theirs, strict=True):
                 if needy:
                     share = _of_minimum(one, position, single=single)  # noqa: PLW2901 - the other of the two measures
@@ -269,26 +271,13 @@ class Drf(Policy):
     def ranker(self, cluster: Cluster) -> Ranker:
         """Return a function that gives ``(shares over weight by dominance, start, name, sibling)``; a needy one's key starts with -1 and its shares of the minimum."""
         counted, total = cluster.counted, cluster.total
+        if cluster.loose:
+            return super().ranker(cluster)
         if len(counted) == 2:
             return _ranker_of_two(counted, total)
-
-        def key(of: Schedulable) -> Key:
-            usage, weight, minimum = of.usage, of.weight, of.minimum
-            rows = []
-            for position in counted:
-                used = usage[position]
-                share = (used if used < _WHOLE else f32(used)) / f32(total[position])
-                wide = share * _SPLIT
-                rows.append((wide - (wide - share), -position))  # to single precision, without the price of a conversion
-            rows.sort(reverse=True)
-            if minimum is not None and rows and usage[-rows[0][1]] < minimum[-rows[0][1]]:
-                ratios = (f32(_over(f32(usage[-at]), f32(minimum[-at]))) for _, at in rows)
-                return (NEEDY, *ratios, of.start, of.name, of)
-            if weight == 1.0:
-                return (*[share for share, _ in rows], of.start, of.name, of)
-            return (*[f32(_over(share, weight)) for share, _ in rows], of.start, of.name, of)
-
-        return key
+        if len(counted) == 3:
+            return _ranker_of_three(counted, total)
+        return _ranker_of_many(counted, total)
 
     def headroom(self, cluster: Cluster, share: Sequence[int], usage: Sequence[int], available: Sequence[int]) -> Vector:
         """Return what is left of the share's memory and cpu; nothing is said of the other types."""
@@ -306,16 +295,18 @@ class Drf(Policy):
 _Rows = list[tuple[float, float, int]]
 
 
-def _two_rows(of: Schedulable, counted: tuple[int, ...], total: Sequence[int]) -> tuple[_Rows, int]:
-    """Return (fraction of the cluster, the same for its weight, type) of both types, the dominant one first, and that type; memory where they tie."""
-    first, second = counted
-    one, other = quotient(of.usage[first], total[first]), quotient(of.usage[second], total[second])
-    rows = [(one, quotient(one, of.weight), first), (other, quotient(other, of.weight), second)]
-    return (rows[::-1], second) if other > one else (rows, first)
+def _rows(of: Schedulable, counted: tuple[int, ...], total: Sequence[int]) -> tuple[_Rows, int]:
+    """Return (fraction of the cluster, the same for its weight, type) of all types, the dominant one first, and that type; the first of those that tie."""
+    rows = []
+    for position in counted:
+        fraction = quotient(of.usage[position], total[position])
+        rows.append((fraction, quotient(fraction, of.weight), position))
+    rows.sort(key=lambda row: -row[0])
+    return rows, rows[0][2]
 
 
-def _many_rows(of: Schedulable, counted: tuple[int, ...], total: Sequence[int]) -> tuple[_Rows, int]:
-    """Return the same for any number of types, in single precision. With none of a type in the cluster the rows may not begin with the dominant one."""
+def _single_rows(of: Schedulable, counted: tuple[int, ...], total: Sequence[int]) -> tuple[_Rows, int]:
+    """Return the same in single precision. With none of a type in the cluster the rows may not begin with the dominant one."""
     rows = []
     best = 0
     for number, position in enumerate(counted):
@@ -359,6 +350,53 @@ def _ranker_of_two(counted: tuple[int, ...], total: Sequence[int]) -> Ranker:
                 return (INFINITE if high or low else 0.0, INFINITE if high and low else 0.0, of.start, of.name, of)
             high, low = high / weight, low / weight
         return (low, high, of.start, of.name, of) if swapped else (high, low, of.start, of.name, of)
+
+    return key
+
+
+def _ranker_of_many(counted: tuple[int, ...], total: Sequence[int]) -> Ranker:
+    """Return the ranker for any number of types."""
+    pairs = [(position, total[position]) for position in counted]
+
+    def needy(of: Schedulable, minimum: Vector) -> Key | None:
+        usage = of.usage
+        rows = sorted(((-usage[position] / have, position) for position, have in pairs), key=itemgetter(0))
+        if not rows or usage[rows[0][1]] >= minimum[rows[0][1]]:
+            return None
+        return (NEEDY, *(_over(usage[at], minimum[at]) for _, at in rows), of.start, of.name, of)
+
+    def key(of: Schedulable) -> Key:
+        usage, weight, minimum = of.usage, of.weight, of.minimum
+        if minimum is not None and (first := needy(of, minimum)) is not None:
+            return first
+        if weight > 0:
+            shares = [usage[position] / have / weight for position, have in pairs]
+        else:
+            shares = [INFINITE if usage[position] else 0.0 for position, _ in pairs]
+        shares.sort(reverse=True)
+        return (*shares, of.start, of.name, of)
+
+    return key
+
+
+def _ranker_of_three(counted: tuple[int, ...], total: Sequence[int]) -> Ranker:
+    """Return the ranker for memory, cpu and local storage, which nodes of real clusters have; it makes no lists either."""
+    one, two, three = counted
+    all_one, all_two, all_three = (total[position] for position in counted)
+    general = _ranker_of_many(counted, total)
+
+    def key(of: Schedulable) -> Key:
+        usage, weight = of.usage, of.weight
+        if of.minimum is not None or weight <= 0:
+            return general(of)
+        first, second, third = usage[one] / all_one / weight, usage[two] / all_two / weight, usage[three] / all_three / weight
+        if first < second:
+            first, second = second, first
+        if second < third:
+            second, third = third, second
+            if first < second:
+                first, second = second, first
+        return (first, second, third, of.start, of.name, of)
 
     return key
 
