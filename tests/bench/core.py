@@ -11,6 +11,7 @@ from treadle.core.model import FAIR, NodeSpec, PodSpec, QueueSpec, SchedulerSpec
 
 NODES, PARENTS, LEAVES, APPLICATIONS, ASKS = 10_000, 14, 200, 1_000, 100_000
 GIB = 1 << 30
+RUNS = 3
 BUDGET = 128
 """Placements to a pass, as the live engine asks for with its pipeline full."""
 
@@ -72,13 +73,15 @@ def run(discipline: str = FAIR) -> tuple[int, float, float]:
 
 
 def measure() -> dict[str, Any]:
-    decisions, seconds, cpu_seconds = run()
+    """The best of several runs: what else a shared machine does can only make a run slower."""
+    runs = [run() for _ in range(RUNS)]
     return {
         "benchmark": "core",
         "nodes": NODES,
         "queues": LEAVES,
         "applications": APPLICATIONS,
-        "decisions": decisions,
-        "decisions_per_s": round(decisions / seconds),
-        "decisions_per_cpu_s": round(decisions / cpu_seconds),
+        "decisions": runs[0][0],
+        "decisions_per_s": round(max(decisions / seconds for decisions, seconds, _ in runs)),
+        "decisions_per_cpu_s": round(max(decisions / cpu_seconds for decisions, _, cpu_seconds in runs)),
+        "slowest_run_per_s": round(min(decisions / seconds for decisions, seconds, _ in runs)),
     }
