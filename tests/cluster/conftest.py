@@ -18,6 +18,7 @@ from cluster.control_plane import (
     cluster_tests_required,
     ssl_context,
 )
+from cluster.treadle_process import Cluster
 from treadle.fakeapi import FakeApi
 
 NAMESPACES = (f"behaviour-{number}" for number in itertools.count())
@@ -60,6 +61,19 @@ def fresh_control_plane(control_plane_binaries: None) -> Iterator[Callable[..., 
     yield start
     for plane in planes:
         plane.stop()
+
+
+@pytest.fixture
+def fresh_cluster(fresh_control_plane: Callable[..., ControlPlane]) -> Callable[..., Cluster]:
+    """A factory of clusters that nobody else uses, with our kinds and some nodes (arguments as for ``ControlPlane.create_nodes``)."""
+
+    def start(nodes: int, *size: str) -> Cluster:
+        plane = fresh_control_plane()
+        plane.apply_crds()
+        plane.create_nodes(nodes, *size)
+        return Cluster(plane)
+
+    return start
 
 
 @pytest.fixture(scope="session")

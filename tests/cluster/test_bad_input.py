@@ -86,12 +86,10 @@ ODD_BUT_FINE: list[dict[str, Any]] = [
 
 
 def test_bad_objects_get_clear_answers_and_the_scheduler_keeps_its_pace(
-    fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
+    fresh_cluster: Callable[..., Cluster], tmp_path: Path
 ) -> None:
-    plane = fresh_control_plane()
-    plane.apply_crds()
-    plane.create_nodes(30, "32", "128Gi")
-    cluster = Cluster(plane)
+    cluster = fresh_cluster(30, "32", "128Gi")
+    plane = cluster.plane
     cluster.queues(queue("root.dev"), queue("root.dev.eng"), spec("root.stopped", state="Stopped"))
     assert len(REFUSED_QUEUES) + len(REFUSED_APPLICATIONS) + len(WAITING_PODS) + len(ODD_BUT_FINE) >= 50
     odd = {one["metadata"]["name"]: one for one in ODD_BUT_FINE}
@@ -132,12 +130,10 @@ def test_bad_objects_get_clear_answers_and_the_scheduler_keeps_its_pace(
 
 
 def test_queues_that_contradict_one_another_are_answered_in_conditions(
-    fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
+    fresh_cluster: Callable[..., Cluster], tmp_path: Path
 ) -> None:
-    plane = fresh_control_plane()
-    plane.apply_crds()
-    plane.create_nodes(5)
-    cluster = Cluster(plane)
+    cluster = fresh_cluster(5)
+    plane = cluster.plane
 
     def reason(name: str, kind: str = "queues") -> tuple[str, str]:
         ready = cluster.condition(kind, name, "Ready")

@@ -58,12 +58,10 @@ def allocated(pods: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def test_a_rule_makes_a_users_queue_by_its_template_rejects_survives_a_crash_and_the_queue_goes_when_nobody_uses_it(
-    fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
+    fresh_cluster: Callable[..., Cluster], tmp_path: Path
 ) -> None:
-    plane = fresh_control_plane()
-    plane.apply_crds()
-    plane.create_nodes(2, "4", "64Gi")
-    cluster = Cluster(plane)
+    cluster = fresh_cluster(2, "4", "64Gi")
+    plane = cluster.plane
     post(plane, f"{GROUP}/schedulers", scheduler(RULES, autoCreation={"expirationTime": "2s"}))
     template = {"enabled": True, "leafTemplate": {"guaranteed": "3w", "maximumApplications": 1}}
     cluster.queues(capacity_queue("root.users", "1w", autoCreation=template), capacity_queue("root.rest", "1w"))
@@ -115,13 +113,9 @@ def test_a_rule_makes_a_users_queue_by_its_template_rejects_survives_a_crash_and
         assert "mapping rule 1: queue root.lost does not exist, and none may be made there" in found["message"]
 
 
-def test_managed_leaves_have_their_capacity_and_lifetimes_end(
-    fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
-) -> None:
-    plane = fresh_control_plane()
-    plane.apply_crds()
-    plane.create_nodes(2, "4", "64Gi")
-    cluster = Cluster(plane)
+def test_managed_leaves_have_their_capacity_and_lifetimes_end(fresh_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
+    cluster = fresh_cluster(2, "4", "64Gi")
+    plane = cluster.plane
     post(plane, f"{GROUP}/schedulers", scheduler([], autoCreation={"managementInterval": "1s"}))
     leaf = {"guaranteed": "50%", "maximum": "100%", "userLimitFactor": "-1", "maximumApplicationLifetime": "1h"}
     managed = {"enabled": True, "leafTemplate": leaf}

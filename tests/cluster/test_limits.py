@@ -44,12 +44,10 @@ def used(treadle: Treadle, leaf: str) -> float:
 
 
 def test_an_application_that_ends_lets_the_next_one_run_also_after_a_crash(
-    fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
+    fresh_cluster: Callable[..., Cluster], tmp_path: Path
 ) -> None:
-    plane = fresh_control_plane()
-    plane.apply_crds()
-    plane.create_nodes(2)
-    cluster = Cluster(plane)
+    cluster = fresh_cluster(2)
+    plane = cluster.plane
     narrow = queue("root.narrow")
     narrow["spec"]["maxRunningApplications"] = 1
     cluster.queues(narrow)
@@ -83,12 +81,10 @@ def test_an_application_that_ends_lets_the_next_one_run_also_after_a_crash(
 
 
 def test_a_running_application_moves_when_it_may_and_says_why_it_may_not(
-    fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
+    fresh_cluster: Callable[..., Cluster], tmp_path: Path
 ) -> None:
-    plane = fresh_control_plane()
-    plane.apply_crds()
-    plane.create_nodes(2)
-    cluster = Cluster(plane)
+    cluster = fresh_cluster(2)
+    plane = cluster.plane
     source = queue("root.from")
     source["spec"]["maxRunningApplications"] = 1
     cluster.queues(source, queue("root.to", maxResources={"cpu": "500m"}))
@@ -116,13 +112,9 @@ def test_a_running_application_moves_when_it_may_and_says_why_it_may_not(
         assert cluster.get("applications", "mover", "default")["status"]["queue"] == "root.to"
 
 
-def test_edits_of_queues_take_effect_while_three_hundred_pods_wait(
-    fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
-) -> None:
-    plane = fresh_control_plane()
-    plane.apply_crds()
-    plane.create_nodes(NODES, "3", "16Gi")
-    cluster = Cluster(plane)
+def test_edits_of_queues_take_effect_while_three_hundred_pods_wait(fresh_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
+    cluster = fresh_cluster(NODES, "3", "16Gi")
+    plane = cluster.plane
     closed = queue("root.b")
     closed["spec"]["maxRunningApplications"] = 0
     cluster.queues(queue("root.a", maxResources={"cpu": "2"}), closed)

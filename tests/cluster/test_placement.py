@@ -54,12 +54,10 @@ def post(plane: ControlPlane, path: str, body: dict[str, Any]) -> None:
 
 
 def test_rules_make_a_users_queue_survive_a_crash_reject_with_their_name_and_are_refused_whole_when_they_cannot_be(
-    fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
+    fresh_cluster: Callable[..., Cluster], tmp_path: Path
 ) -> None:
-    plane = fresh_control_plane()
-    plane.apply_crds()
-    plane.create_nodes(2)
-    cluster = Cluster(plane)
+    cluster = fresh_cluster(2)
+    plane = cluster.plane
     post(plane, f"{GROUP}/schedulers", scheduler(RULES))
     users = queue("root.users", maxChildResources={"cpu": "50%"})
     users["spec"]["holdsQueues"] = True
@@ -121,12 +119,10 @@ def test_rules_make_a_users_queue_survive_a_crash_reject_with_their_name_and_are
 
 
 def test_who_may_not_submit_waits_and_a_bad_edit_of_a_queue_leaves_the_last_good_version(
-    fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
+    fresh_cluster: Callable[..., Cluster], tmp_path: Path
 ) -> None:
-    plane = fresh_control_plane()
-    plane.apply_crds()
-    plane.create_nodes(2)
-    cluster = Cluster(plane)
+    cluster = fresh_cluster(2)
+    plane = cluster.plane
     root = queue("root")
     root["spec"] |= {"submitAcl": {}, "administerAcl": {"users": ["admin"]}}
     prod = queue("root.prod")
@@ -159,13 +155,9 @@ def _application(name: str, queue_: str) -> dict[str, Any]:
     }
 
 
-def test_the_classic_example_is_in_force_as_it_is_written(
-    fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
-) -> None:
-    plane = fresh_control_plane()
-    plane.apply_crds()
-    plane.create_nodes(2)
-    cluster = Cluster(plane)
+def test_the_classic_example_is_in_force_as_it_is_written(fresh_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
+    cluster = fresh_cluster(2)
+    plane = cluster.plane
     documents = list(yaml.safe_load_all((REPOSITORY / "examples" / "classic.yaml").read_text()))
     for one in documents:
         post(plane, f"{GROUP}/{one['kind'].lower()}s", one)

@@ -17,12 +17,9 @@ def why(plane: ControlPlane, pod: str) -> str:
 
 
 def test_three_queues_with_weights_1_2_3_hold_their_fair_shares_to_within_one_pod(
-    fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
+    fresh_cluster: Callable[..., Cluster], tmp_path: Path
 ) -> None:
-    plane = fresh_control_plane()
-    plane.apply_crds()
-    plane.create_nodes(NODES, "4", "16Gi")
-    cluster = Cluster(plane)
+    cluster = fresh_cluster(NODES, "4", "16Gi")
     cluster.queues(*(queue(f"root.w{weight}", weight=str(weight)) for weight in (1, 2, 3)))
     cluster.pods(
         [
@@ -31,7 +28,7 @@ def test_three_queues_with_weights_1_2_3_hold_their_fair_shares_to_within_one_po
             for weight in (1, 2, 3)
         ]
     )
-    with Treadle(plane.kubeconfig, tmp_path):
+    with Treadle(cluster.plane.kubeconfig, tmp_path):
         capacity = NODES * 4 * 2
         bound = cluster.wait_bound(capacity)
 
@@ -42,12 +39,10 @@ def test_three_queues_with_weights_1_2_3_hold_their_fair_shares_to_within_one_po
 
 
 def test_drf_gives_two_queues_of_unlike_demands_equal_dominant_shares_to_within_one_pod(
-    fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
+    fresh_cluster: Callable[..., Cluster], tmp_path: Path
 ) -> None:
-    plane = fresh_control_plane()
-    plane.apply_crds()
-    plane.create_nodes(NODES, "9", "18Gi")
-    cluster = Cluster(plane)
+    cluster = fresh_cluster(NODES, "9", "18Gi")
+    plane = cluster.plane
     cluster.queues(queue("root.cpu", schedulingPolicy="drf"), queue("root.memory", schedulingPolicy="drf"))
     cluster.pods([pod(f"cpu-{number}", "root.cpu", "crunch", cpu="3", memory="1Gi") for number in range(100)])
     cluster.pods([pod(f"memory-{number}", "root.memory", "cache", cpu="1", memory="4Gi") for number in range(100)])
@@ -68,13 +63,10 @@ def test_drf_gives_two_queues_of_unlike_demands_equal_dominant_shares_to_within_
 
 
 def test_without_any_object_of_ours_a_pod_needs_nothing_but_the_scheduler_name(
-    fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
+    fresh_cluster: Callable[..., Cluster], tmp_path: Path
 ) -> None:
-    plane = fresh_control_plane()
-    plane.apply_crds()
-    plane.create_nodes(2)
-    cluster = Cluster(plane)
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    cluster = fresh_cluster(2)
+    with Treadle(cluster.plane.kubeconfig, tmp_path) as treadle:
         treadle.wait_ready()
         cluster.pods([pod("plain")])
         bound = cluster.wait_bound(1)

@@ -150,6 +150,14 @@ class Scenario:
         assert explanation is not None
         return explanation.reason, explanation.message
 
+    def everybody_says_why(self) -> None:
+        """Assert that everything that is told of has a reason and words."""
+        for uid, record in self.core.state.pods.items():
+            if record.application is not None:
+                reason, words = self.why(uid)
+                assert reason
+                assert words
+
 
 def replaced(spec: PodSpec, **fields: Any) -> PodSpec:
     from dataclasses import replace

@@ -173,13 +173,7 @@ class CapacityMachine(RuleBasedStateMachine):
 
     @invariant()
     def everything_that_waits_says_why(self) -> None:
-        core = self.scenario.core
-        for uid, record in core.state.pods.items():
-            if record.application is not None:
-                explanation = core.explain(uid)
-                assert explanation is not None
-                assert explanation.reason
-                assert explanation.message
+        self.scenario.everybody_says_why()
 
 
 TestCapacity = CapacityMachine.TestCase

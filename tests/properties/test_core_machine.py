@@ -259,13 +259,7 @@ class CoreMachine(RuleBasedStateMachine):
 
     @invariant()
     def every_waiting_pod_can_say_why(self) -> None:
-        core = self.scenario.core
-        for uid, record in core.state.pods.items():
-            if record.application is not None:
-                explanation = core.explain(uid)
-                assert explanation is not None
-                assert explanation.reason
-                assert explanation.message
+        self.scenario.everybody_says_why()
 
 
 TestCore = CoreMachine.TestCase
