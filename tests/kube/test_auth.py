@@ -274,6 +274,12 @@ def test_a_certificate_that_cannot_be_used_is_named(
         from_kubeconfig(kubeconfig(tmp_path, user, cluster))
 
 
+def test_a_proxy_is_refused_and_not_passed_by(tmp_path: Path) -> None:
+    path = kubeconfig(tmp_path, {"token": "t"}, {"proxy-url": "http://proxy:3128"})
+    with pytest.raises(CredentialsError, match=r"cluster c has proxy-url 'http://proxy:3128'; .* must be absent"):
+        from_kubeconfig(path)
+
+
 def test_a_context_without_a_user_is_an_anonymous_one(tmp_path: Path) -> None:
     path = Path(kubeconfig(tmp_path, {}))
     config = yaml.safe_load(path.read_text())

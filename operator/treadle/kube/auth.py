@@ -118,12 +118,20 @@ def _read(path: str | None, context: str | None) -> tuple[Any, str]:
         loader.load_and_set(configuration)
         chosen = loader.current_context["context"]
         users = [one.value for one in merged.value["users"]]
+        clusters = [one.value for one in merged.value["clusters"]]
     except (ConfigException, OSError, ValueError, KeyError, TypeError, AttributeError, yaml.YAMLError) as error:
         raise CredentialsError(f"kubeconfig {where}: {str(error) or type(error).__name__}") from error
     user = next((one.get("user") or {} for one in users if one.get("name") == chosen.get("user")), {})
     if "exec" in user and not configuration.api_key.get("BearerToken") and not configuration.cert_file:
         command = (user["exec"] or {}).get("command")
         raise CredentialsError(f"kubeconfig {where}: the exec plugin {command!r} of user {chosen['user']} gave no credentials")
+    proxy = next(
+        ((one.get("cluster") or {}).get("proxy-url") for one in clusters if one.get("name") == chosen.get("cluster")), None
+    )
+    if proxy:
+        raise CredentialsError(
+            f"kubeconfig {where}: cluster {chosen['cluster']} has proxy-url {proxy!r}; requests go to the server directly, so it must be absent"
+        )
     return configuration, str(chosen.get("namespace") or "default")
 
 
