@@ -24,7 +24,7 @@ from treadle.core.capacity.settings import (
 )
 from treadle.core.errors import InvalidSpec
 from treadle.core.resources import amount
-from treadle.core.tree.mapping import TARGETS, USER, Fallback, MappingRule, Match
+from treadle.core.tree.mapping import USER, Fallback, MappingRule, Match, place_of
 
 
 def queue(path: str, block: QueueCapacity, *, running: bool) -> CapacityQueueSpec:
@@ -207,8 +207,7 @@ def _rule(rule: Rule) -> MappingRule:
     elif rule.policy == "setDefaultQueue":
         default = rule.value
     elif rule.policy != "reject":
-        below = rule.policy not in {"specified", "defaultQueue"} and rule.parent_queue
-        place = f"{rule.parent_queue}.{TARGETS[rule.policy]}" if below else TARGETS[rule.policy]
+        place = place_of(rule.policy, rule.parent_queue)
         create = create and rule.policy != "defaultQueue"
     return MappingRule(match, rule.matches, place, default, create, fallback)
 

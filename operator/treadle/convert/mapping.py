@@ -11,17 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from treadle.convert.errors import MappingError
-from treadle.core.tree.mapping import (
-    APPLICATION,
-    DEFAULT_QUEUE,
-    PRIMARY,
-    SECONDARY,
-    SPECIFIED,
-    USER,
-    Fallback,
-    MappingRule,
-    Match,
-)
+from treadle.core.tree.mapping import APPLICATION, RULING, TARGETS, USER, Fallback, MappingRule, Match, place_of
 
 _PREFIX: Final = "yarn.scheduler.capacity."
 FORMAT: Final = f"{_PREFIX}mapping-rule-format"
@@ -35,15 +25,7 @@ KNOWN_CHAINS: Final = frozenset({"user-group", "app-name"})
 _ARGUMENT: Final = "IllegalArgumentException"
 _KINDS: Final = {"u": Match.USER, "g": Match.GROUP}
 _MATCHES: Final = {"user": Match.USER, "group": Match.GROUP, "application": Match.APPLICATION}
-_TARGETS: Final = {
-    "user": USER,
-    "primaryGroup": PRIMARY,
-    "secondaryGroup": SECONDARY,
-    "primaryGroupUser": f"{PRIMARY}.{USER}",
-    "secondaryGroupUser": f"{SECONDARY}.{USER}",
-    "applicationName": APPLICATION,
-}
-_POLICIES: Final = (*_TARGETS, "specified", "defaultQueue", "custom", "setDefaultQueue", "reject")
+_POLICIES: Final = (*TARGETS, *RULING)
 _TEXTS: Final = ("type", "matches", "policy", "parentQueue", "fallbackResult", "value", "customPlacement")
 
 
@@ -130,13 +112,10 @@ def _rule(number: int, rule: Any) -> MappingRule:
 def _placing(where: str, rule: Mapping[str, Any], matching: MappingRule, policy: str) -> MappingRule:
     place = default = None
     create = rule.get("create") is not False
-    if policy in _TARGETS:
+    if policy in TARGETS:
         above = rule.get("parentQueue")
-        place = _TARGETS[policy] if above is None else f"{above}.{_TARGETS[policy]}"
-    elif policy == "specified":
-        place = SPECIFIED
-    elif policy == "defaultQueue":
-        place, create = DEFAULT_QUEUE, False
+        place = place_of(policy, None if above is None else str(above))
+        create = create and policy != "defaultQueue"
     elif policy == "custom":
         place = _required(where, rule, "customPlacement", policy)
     elif policy == "setDefaultQueue":

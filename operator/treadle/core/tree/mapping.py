@@ -32,7 +32,15 @@ TARGETS = {
     "applicationName": APPLICATION,
     "defaultQueue": DEFAULT_QUEUE,
 }
-"""The queues that policies of rules give."""
+"""The queues that policies of rules give, by the names that the JSON form and Schedulers use."""
+RULING = ("custom", "setDefaultQueue", "reject")
+"""The policies that name their queue themselves, or none."""
+
+
+def place_of(policy: str, above: str | None) -> str:
+    """Return the path that one of ``TARGETS`` gives, below the queue ``above`` if the rule names one; a queue asked for, or the default one, is nowhere else."""
+    target = TARGETS[policy]
+    return target if above is None or target in {SPECIFIED, DEFAULT_QUEUE} else f"{above}.{target}"
 
 
 class InvalidMapping(InvalidSpec):
