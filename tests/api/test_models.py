@@ -283,9 +283,11 @@ def test_a_status_of_another_version_does_not_spoil_the_object():
         (scheduler(aliases=["yunikorn"], discipline="Fair", nodes={"scoring": "Spread"}), []),
         (
             scheduler(
-                discipline="Capacity", fair={"sizeBasedWeight": True}, capacity={"maximumApplications": 3, "nodeLocalityDelay": 3}
+                discipline="Capacity",
+                fair={"sizeBasedWeight": True, "localityThresholdNode": "0.5"},
+                capacity={"nodeLocalityDelay": 3},
             ),
-            ["spec.capacity.nodeLocalityDelay"],
+            ["spec.fair.localityThresholdNode"],
         ),
         (application(queue="root.a", priority=3), []),
         (application(user="ann", placementConstraints=["notin,node,hbase"]), ["spec.placementConstraints"]),

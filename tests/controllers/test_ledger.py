@@ -231,9 +231,9 @@ def test_an_object_that_makes_no_sense_raises_nothing(book: Book, body: Json) ->
 
 
 def test_fields_that_are_not_acted_on_yet_are_noted(book: Book) -> None:
-    book.ledger.seen("Scheduler", book.server.create("Scheduler", "treadle", {"capacity": {"nodeLocalityDelay": 3}}))
+    book.ledger.seen("Scheduler", book.server.create("Scheduler", "treadle", {"fair": {"localityThresholdNode": "0.5"}}))
 
-    assert book.entry("Scheduler", "treadle").not_acted_on == ["spec.capacity.nodeLocalityDelay"]
+    assert book.entry("Scheduler", "treadle").not_acted_on == ["spec.fair.localityThresholdNode"]
 
 
 # -- names: one Scheduler for each

@@ -153,12 +153,12 @@ def test_the_numbers_of_a_queue_are_quantities(cluster: Cluster) -> None:
 
 
 def test_fields_that_are_accepted_and_not_acted_on_are_named(cluster: Cluster) -> None:
-    cluster.create("Scheduler", "treadle", {"capacity": {"nodeLocalityDelay": 3}})
+    cluster.create("Scheduler", "treadle", {"fair": {"localityThresholdNode": "0.5"}})
 
     assert condition(cluster.status("Scheduler", "treadle"), "NotActedOn") == (
         "True",
         "FieldsNotActedOn",
-        "accepted but not acted on yet: spec.capacity.nodeLocalityDelay",
+        "accepted but not acted on yet: spec.fair.localityThresholdNode",
     )
 
 

@@ -398,7 +398,6 @@ def test_a_property_of_no_concern_to_a_scheduler_is_passed_over() -> None:
         ({"root.a.minimum-user-limit-percent": "33.3"}, "minimum-user-limit-percent: 33.3 becomes 33"),
         ({"root.a.maximum-am-resource-percent": "2"}, "2 is not between 0 and 1 and becomes 1"),
         ({"root.a.acl_submit_applications": "ann"}, "yarn.acl.enable: is not true"),
-        ({"node-locality-delay": "40"}, "spec.capacity.nodeLocalityDelay is accepted but not acted on yet"),
     ],
 )
 def test_a_value_that_carries_over_in_part_is_named(change: dict[str, str], words: str) -> None:

@@ -240,8 +240,18 @@ class SchedulerCapacity(Model):
     maximum_application_priority: Count | None = Field(
         default=None, description="The ceiling of applications' priorities; none if absent."
     )
-    node_locality_delay: Int | None = None
-    rack_locality_additional_delay: Int | None = None
+    node_locality_delay: Int | None = Field(
+        default=None,
+        description="How many offers of other nodes an ask lets go by before racks of the nodes that it prefers will do; 40 if absent, -1: none.",
+    )
+    rack_locality_additional_delay: Int | None = Field(
+        default=None,
+        description="How many more before any node will do; if absent, or -1, as many as pods wait, times the part of the nodes that they prefer.",
+    )
+    rack_locality_full_reset: Bool | None = Field(
+        default=None,
+        description="Whether what is placed in a rack starts the count anew, as what is placed on a preferred node does; true if absent.",
+    )
     preemption: CapacityPreemption | None = None
     mapping_rules: Annotated[list[MappingRule], Field(max_length=64)] | None = Field(
         default=None,

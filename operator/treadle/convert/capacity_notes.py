@@ -47,7 +47,6 @@ _QUEUE_REASONS: Final = {
 """How the rest of a name begins, and why it is not carried over."""
 _REASONS: Final = {
     f"{PREFIX}reservations-continue-look-all-nodes": "every node is looked at",
-    f"{PREFIX}rack-locality-full-reset": "an ask waits for its racks once",
     f"{PREFIX}per-node-heartbeat.": "many placements are decided in every pass",
     f"{PREFIX}schedule-asynchronously.": "scheduling does not wait for heartbeats",
     f"{PREFIX}multi-node-": "nodes are chosen by nodes.scoring of the Scheduler",

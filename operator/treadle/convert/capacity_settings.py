@@ -31,6 +31,7 @@ SETTINGS: Final[dict[str, tuple[str, str]]] = {
     f"{PREFIX}user.max-parallel-apps": ("userMaxParallelApps", "count"),
     f"{PREFIX}node-locality-delay": ("nodeLocalityDelay", "whole"),
     f"{PREFIX}rack-locality-additional-delay": ("rackLocalityAdditionalDelay", "whole"),
+    f"{PREFIX}rack-locality-full-reset": ("rackLocalityFullReset", "flag"),
     CEILING: ("maximumApplicationPriority", "count"),
     f"{PREFIX}{FLEXIBLE}maximum-queue-depth": ("autoCreation.maximumDepth", "count"),
     f"{PREFIX}{EXPIRY}": ("autoCreation.expirationTime", "seconds"),

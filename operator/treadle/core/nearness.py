@@ -2,7 +2,8 @@
 
 The rules and times of Hadoop's ``FSAppAttempt`` (``offers.locality``) with the delays of ``fair.localityDelayNode`` and
 ``localityDelayRack``: first only the nodes that are liked, after the one delay also their racks, after the other any node. Without
-delays what is liked is just taken first. Nobody waits for places that no known node is.
+delays what is liked is just taken first. Nobody waits for places that no known node is. Under the capacity discipline offers that
+were missed take the place of times (``capacity.live.locality``).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
+from treadle.core.capacity.live.locality import near_enough
 from treadle.core.gates import compete
 from treadle.core.nodes.candidates import pick
 from treadle.core.nodes.near import best_around, best_liked
@@ -37,6 +39,9 @@ def choose(state: State, ask: Ask, near: Near) -> Choice:
     """Return the node for an ask whose pods have a wish: the closest that may be taken by now."""
     nodes, shape, score = state.nodes, ask.shape, state.score
     near.follow(nodes)
+    if state.books is not None:
+        found = near_enough(state, ask, near)
+        return Choice(found.row, _wait(state, ask, found.until, found.what, found.words) if found.words else None)
     settings, locality = state.scheduler.fair, _locality(ask)
     allowed = locality.by_time(ask.key, state.now, settings.node_delay, settings.rack_delay)
     row = best_liked(nodes, shape, near, score)
@@ -53,13 +58,19 @@ def choose(state: State, ask: Ask, near: Near) -> Choice:
     if row < 0 or allowed is Level.ANYWHERE or not len(near.liked if for_node else near.around):
         return Choice(row)
     delay = settings.node_delay if for_node else settings.rack_delay
-    until = locality.since.get(ask.key, state.now) + delay + _A_MOMENT
-    state.near_until[ask] = until
-    heappush(state.near_timers, (until, state.number(), ask))
+    until = locality.since.get(ask.key, state.now) + delay
     what = "nodes that it prefers" if for_node else "racks of the nodes that it prefers"
     then = "their racks will do" if for_node else "any node will do"
     words = f"there is no room on the {what}; it waits for them for {delay:g} s at the most, then {then}"
-    return Choice(-1, Wait(WAITING, what, words))
+    return Choice(-1, _wait(state, ask, until, what, words))
+
+
+def _wait(state: State, ask: Ask, until: float, what: str, words: str) -> Wait:
+    """See to it that an ask is looked at again when its delay is over, and return why it waits."""
+    until += _A_MOMENT
+    state.near_until[ask] = until
+    heappush(state.near_timers, (until, state.number(), ask))
+    return Wait(WAITING, what, words)
 
 
 def wake(state: State) -> None:
@@ -91,6 +102,6 @@ def _look_again(state: State, ask: Ask) -> None:
 
 def _locality(ask: Ask) -> Locality:
     application = ask.application
-    if application.locality is None:
+    if not isinstance(application.locality, Locality):
         application.locality = Locality()
     return application.locality

@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 
 
 class Near:
-    """The rows of the nodes that a wish likes (``weights`` beside ``liked``) and of others in their racks (``around``)."""
+    """The rows of the nodes that a wish likes (``weights`` beside ``liked``) and of others in their racks (``around``), of how many ``racks`` and ``known`` nodes."""
 
-    __slots__ = ("around", "edits", "liked", "weights", "wish")
+    __slots__ = ("around", "edits", "known", "liked", "racks", "weights", "wish")
 
     def __init__(self, wish: Wish) -> None:
         self.wish = wish
         self.edits = -1
+        self.known = self.racks = 0
         self.liked: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self.weights: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self.around: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
@@ -53,6 +54,7 @@ class Near:
         self.liked = np.array(list(weights), dtype=np.int64)
         self.weights = np.array(list(weights.values()), dtype=np.int64)
         self.around = np.array(around, dtype=np.int64)
+        self.known, self.racks = nodes.known(), len(racks)
 
 
 def _weight(wish: Wish, spec: NodeSpec) -> int:

@@ -10,6 +10,7 @@ from treadle.core.resources import Vector
 
 if TYPE_CHECKING:
     from treadle.core.capacity.live.accounts import Account
+    from treadle.core.capacity.live.locality import Missed
     from treadle.core.fair.policies import Key
     from treadle.core.nodes.shapes import Shape
     from treadle.core.offers.locality import Locality
@@ -135,7 +136,7 @@ class Application:
         self.instant_share: Vector = [0] * width
         self.busy = True
         self.counted = False
-        self.locality: Locality | None = None
+        self.locality: Locality | Missed | None = None
         self.allocated = 0
         self.account: Account | None = None
         self.partition = ""
