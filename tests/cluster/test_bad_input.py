@@ -70,6 +70,7 @@ WAITING_PODS: list[tuple[dict[str, Any], str, str]] = [
     (pod("huge-cpu", "root.dev.eng", cpu="1000000"), "Unschedulable", "Insufficient cpu"),
     (pod("huge-memory", "root.dev.eng", memory="8Ei"), "InvalidPod", "memory"),
     (pod("huge-exponent", "root.dev.eng", memory="7e18"), "InvalidPod", "memory"),
+    *((pod(f"huge-sum-{number}", "root.dev.eng", memory="3Ei"), "Unschedulable", "Insufficient memory") for number in range(4)),
     (pod("no-such-label", "root.dev.eng", nodeSelector={"disk": "holographic"}), "Unschedulable", "node affinity/selector"),
     (pod("spread", "root.dev.eng", topologySpreadConstraints=[{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]), "UnsupportedConstraint", "topologySpreadConstraints"),
     (pod("apart", "root.dev.eng", affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [ANTI_AFFINITY]}}), "UnsupportedConstraint", "podAntiAffinity"),
@@ -82,6 +83,8 @@ ODD_BUT_FINE: list[dict[str, Any]] = [
     pod("long-values", "root.dev.eng"),
     pod("requests-nothing", "root.dev.eng", cpu="0", memory="0"),
     pod("tiny", "root.dev.eng", cpu="1m", memory="1"),
+    *(pod(f"of-somebody-{number}", memory="3Ei", schedulerName="nobody", nodeName="node-00000") for number in range(4)),
+    *(pod(f"on-no-node-{number}", "root.dev.eng", memory="3Ei", nodeName="no-such-node") for number in range(4)),
 ]
 
 

@@ -23,10 +23,13 @@ def _nodes(state: State) -> list[str]:
     nodes = state.nodes
     width = len(state.types)
     held: dict[int, list[int]] = defaultdict(lambda: [0] * width)
+    foreign: dict[int, list[int]] = defaultdict(lambda: [0] * width)
     for record in state.pods.values():
         if record.state in {PodState.ASSUMED, PodState.BOUND}:
             for position, value in record.shape.demand:
                 held[record.node][position] += value
+                if record.application is None:
+                    foreign[record.node][position] += value
     kept: dict[int, list[int]] = defaultdict(lambda: [0] * width)
     for hold in state.preemption.holds:
         for position, value in hold.shape.demand:
@@ -38,6 +41,9 @@ def _nodes(state: State) -> list[str]:
             problems.append(f"node {name}: {nodes.free[row]} is free, the pods and holds leave {left}")
         if row not in nodes.overdrawn and any(value < 0 for value in expected):
             problems.append(f"node {name} is over its allocatable: {expected} left")
+    taken = [sum(min(on[at], nodes.allocatable[row][at]) for row, on in foreign.items()) for at in range(width)]
+    if taken != nodes.foreign:
+        problems.append(f"others' pods take {taken} of what the nodes have, {nodes.foreign} counted")
     return problems
 
 

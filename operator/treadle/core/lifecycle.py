@@ -122,7 +122,7 @@ def _contribute(state: State, record: PodRecord) -> None:
             if not record.application.counted:
                 state.newcomers[record.application] = None
         else:
-            _count_foreign(state, record.shape.demand, 1)
+            _count_foreign(state, row, record.shape.demand, 1)
         return
     record.state = PodState.IDLE
     if spec.gated or spec.deleting or spec.scheduler not in state.scheduler.names:
@@ -138,8 +138,8 @@ def withdraw(state: State, record: PodRecord, *, stays: bool = False) -> None:
     """
     application = record.application
     if record.state in {PodState.ASSUMED, PodState.BOUND}:
-        state.nodes.give(record.node, record.shape.demand, record.shape.ports)
-        record.node = -1
+        row, record.node = record.node, -1
+        state.nodes.give(row, record.shape.demand, record.shape.ports)
         if record.state is PodState.ASSUMED:
             state.assumed -= 1
         else:
@@ -151,7 +151,7 @@ def withdraw(state: State, record: PodRecord, *, stays: bool = False) -> None:
                 _release_master(state, record)
             record.part = None
         else:
-            _count_foreign(state, record.shape.demand, -1)
+            _count_foreign(state, row, record.shape.demand, -1)
     elif record.state in {PodState.WAITING, PodState.DELAYED}:
         state.waiting -= 1
         _leave_ask(record)
@@ -315,9 +315,8 @@ def discharge(state: State, application: Application, demand: Demand) -> None:
     state.dirty[application] = None
 
 
-def _count_foreign(state: State, demand: Demand, sign: int) -> None:
-    for position, value in demand:
-        state.nodes.foreign[position] += sign * value
+def _count_foreign(state: State, row: int, demand: Demand, sign: int) -> None:
+    state.nodes.count_foreign(row, demand, sign)
     state.cluster_changed = True
 
 

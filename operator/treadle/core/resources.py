@@ -108,6 +108,14 @@ class ResourceTypes:
         return {name: format_amount(name, value) for name, value in self.named(vector).items()}
 
 
+def held(values: Iterable[int]) -> Vector:
+    """Return a vector whose amounts are held between -``UNBOUNDED`` and ``UNBOUNDED``, for columns of 64 bits.
+
+    One amount is never larger than that, but people may ask for a sum of several that is.
+    """
+    return [-UNBOUNDED if value < -UNBOUNDED else min(value, UNBOUNDED) for value in values]
+
+
 def extend(vector: Vector, length: int, fill: int = 0) -> Vector:
     """Lengthen a vector in place to ``length`` types; called where a new type may have appeared since it was made."""
     if len(vector) < length:

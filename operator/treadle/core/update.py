@@ -11,7 +11,7 @@ from treadle.core.fair.policies import Cluster
 from treadle.core.fair.update import update_demand, update_instant_shares, update_shares
 from treadle.core.gates import OVER_LARGEST, compete, oversized
 from treadle.core.order import rekey_all
-from treadle.core.resources import MEMORY
+from treadle.core.resources import MEMORY, held
 from treadle.core.tree import admission, limits
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def follow_cluster(state: State) -> None:
     state.cluster_changed = False
     state.updated = state.now
     state.widen()
-    total = [max(0, have - taken) for have, taken in zip(state.nodes.total, state.nodes.foreign, strict=True)]
+    total = held(have - taken for have, taken in zip(state.nodes.total, state.nodes.foreign, strict=True))
     if total != state.cluster.total or (state.books is not None and state.books.outdated(state)):
         state.cluster = Cluster.of(total)
         apply_limits(state)

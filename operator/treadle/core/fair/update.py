@@ -14,7 +14,7 @@ import numpy as np
 from treadle.core.fair.amounts import least
 from treadle.core.fair.policies import Policy
 from treadle.core.fair.shares import FINE, grouped_shares
-from treadle.core.resources import UNBOUNDED
+from treadle.core.resources import UNBOUNDED, held
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +45,7 @@ def update_demand(queue: Queue, width: int) -> None:
             running += 1
         else:
             accepted += 1
-        demand = application.demand = list(application.usage)
+        demand = list(application.usage)
         for ask in application.asks.values():
             count = len(ask.pods)
             pods += count
@@ -53,6 +53,7 @@ def update_demand(queue: Queue, width: int) -> None:
                 wanted = value * count
                 demand[position] += wanted
                 pending[position] += wanted
+        application.demand = held(demand)
         for position, value in enumerate(demand):
             total[position] += value
     queue.pending, queue.running, queue.accepted, queue.waiting_pods = pending, running, accepted, pods

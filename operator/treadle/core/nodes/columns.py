@@ -14,7 +14,7 @@ import numpy as np
 
 from treadle.core.model import HostPort, NodeSpec
 from treadle.core.nodes.filters import static_refusal
-from treadle.core.resources import CPU, MEMORY, Demand, ResourceTypes, Vector, extend
+from treadle.core.resources import CPU, MEMORY, Demand, ResourceTypes, Vector, extend, held
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +26,7 @@ class Nodes:
     """All known nodes. A node is a row number; ``version[row]`` changes whenever anything about the row does.
 
     ``stale`` are rows that changed since the columns were made. ``overdrawn`` are rows that hold more than they have, by what others bound or by a node that shrank: never by our decision.
+    ``foreign`` is what others' pods take of what the nodes have: of each no more than it has, whatever they ask for and however many they are.
     ``improved`` is a log of rows that may admit more than before (freed, added, edited); ``edited`` of rows whose description
     changed. Readers keep a position in them and look at what came since.
     """
@@ -46,6 +47,7 @@ class Nodes:
         self.overdrawn: set[int] = set()
         self.total: Vector = [0] * len(types)
         self.foreign: Vector = [0] * len(types)
+        self._foreign_on: dict[int, Vector] = {}
         self._columns: NDArray[np.int64] = np.zeros((len(types), 0), dtype=np.int64)
         self.stale: set[int] = set()
         self._per: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
@@ -95,6 +97,8 @@ class Nodes:
     def _describe(self, row: int, spec: NodeSpec | None, allocatable: Vector) -> None:
         self.widen()
         old, free = self.allocatable[row], self.free[row]
+        for position, taken in enumerate(self._foreign_on.get(row, ())):
+            self.foreign[position] += min(taken, allocatable[position]) - min(taken, old[position])
         for position, value in enumerate(allocatable):
             change = value - old[position]
             free[position] += change
@@ -113,7 +117,7 @@ class Nodes:
         """Lengthen every vector after a new resource type appeared."""
         width = len(self._types)
         if len(self.total) < width:
-            for vector in (self.total, self.foreign, *self.free, *self.allocatable):
+            for vector in (self.total, self.foreign, *self._foreign_on.values(), *self.free, *self.allocatable):
                 extend(vector, width)
 
     def _changed(self, row: int) -> None:
@@ -130,6 +134,23 @@ class Nodes:
         """Count a pod that is on the row by somebody's decision, whether it fits or not."""
         self.take(row, demand, ports)
         self._note_overdraft(row)
+
+    def count_foreign(self, row: int, demand: Demand, sign: int) -> None:
+        """Count a pod of somebody else's on a row (1), or take it out (-1), in what there is to share."""
+        on = self._foreign_on.setdefault(row, [0] * len(self.total))
+        have = self.allocatable[row]
+        for position, value in demand:
+            before = min(on[position], have[position])
+            on[position] += sign * value
+            self.foreign[position] += min(on[position], have[position]) - before
+        if not any(on):
+            del self._foreign_on[row]
+
+    def to_share(self, row: int) -> Vector:
+        """Return what a node has, less what others' pods take of it."""
+        on = self._foreign_on.get(row)
+        have = self.allocatable[row]
+        return have if on is None else [max(0, value - taken) for value, taken in zip(have, on, strict=True)]
 
     def take(self, row: int, demand: Demand, ports: tuple[HostPort, ...] = ()) -> None:
         """Count a pod on a row where it fits."""
@@ -160,10 +181,11 @@ class Nodes:
         """Return ``free[type, node]``; the array is ours, to be read at once."""
         width, count = len(self._types), len(self.names)
         if self._columns.shape[0] != width or self._columns.shape[1] < count or len(self.stale) * 4 > count:
-            self._columns = np.array(self.free, dtype=np.int64).reshape(count, width).T.copy()
+            free = [held(row) for row in self.free] if self.overdrawn else self.free
+            self._columns = np.array(free, dtype=np.int64).reshape(count, width).T.copy()
         else:
             for row in self.stale:
-                self._columns[:, row] = self.free[row]
+                self._columns[:, row] = held(self.free[row])
         self.stale.clear()
         return self._columns
 

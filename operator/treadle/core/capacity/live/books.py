@@ -137,24 +137,16 @@ class Books:
 
 
 def sizes(state: State) -> dict[str, Vector]:
-    """Return what each partition has to share: what is free on its nodes, what we hold there, and what is held there."""
+    """Return what each partition has to share: what its nodes have, less what others' pods take of it."""
     width = len(state.types)
     found: dict[str, Vector] = {name: [0] * width for name in (DEFAULT, *state.scheduler.capacity.partitions)}
     if not state.tree.roots and not any(_labelled(state)):
         return {**found, DEFAULT: list(state.cluster.total)}
-    rows = [partition_of(state, row) for row in range(len(state.nodes))]
-    for row, partition in enumerate(rows):
-        total = found.setdefault(partition, [0] * width)
-        for at, value in enumerate(state.nodes.free[row]):
+    for row in range(len(state.nodes)):
+        total = found.setdefault(partition_of(state, row), [0] * width)
+        for at, value in enumerate(state.nodes.to_share(row)):
             total[at] += value
-    for hold in state.preemption.holds:
-        for at, value in hold.shape.demand:
-            found[rows[hold.row]][at] += value
-    for root in (state.tree.root, *state.tree.roots.values()):
-        total = found.setdefault(root.partition, [0] * width)
-        for at, value in enumerate(root.usage):
-            total[at] += value
-    return {partition: [max(0, value) for value in total] for partition, total in found.items()}
+    return found
 
 
 def _labelled(state: State) -> Iterable[bool]:
