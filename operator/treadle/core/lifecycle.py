@@ -225,7 +225,7 @@ def assume(state: State, ask: Ask, row: int, part: Application | None = None) ->
     free = nodes.free[row]
     for position, value in demand:
         free[position] -= value
-    nodes.version[row] += 1
+    nodes.clock = nodes.version[row] = nodes.clock + 1
     nodes.stale.add(row)
     if shape.ports:
         nodes.ports[row] += shape.ports

@@ -1,7 +1,7 @@
 """Which node a shape goes to next: an order over all nodes made once, a cursor in it, and the nodes that changed since.
 
 Ranking every node for every pod would cost a pass over the columns each time. Instead a shape's order is made once; later
-picks walk it. An entry that is older than its node's version is looked at again: a node that got worse for this shape (a
+picks walk it. An entry that is older than its node's last change is looked at again: a node that got worse for this shape (a
 placement under Spread, say) moves to a heap at the side with its new score, one that no longer fits is dropped. Nodes that
 improved are read from the log of ``Nodes`` and join the heap. The better of the cursor and the heap is the answer.
 """
@@ -18,31 +18,51 @@ from treadle.core.nodes.filters.resources import fits, fitting
 from treadle.core.nodes.scores import pack
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from treadle.core.nodes.columns import Nodes
     from treadle.core.nodes.scores import Score
     from treadle.core.nodes.shapes import Shape
 
-Entry = tuple[float, int, int]
-"""``(score, row, version)``: smaller scores first, then the older row."""
+Entry = tuple[float, int]
+"""``(score, row)``: smaller scores first, then the older row."""
+Aside = tuple[float, int, int]
+"""An entry of the heap: the same, and the clock of the nodes when it was made."""
+
+CHUNK = 64
+"""Entries of an order that are taken out of its arrays at a time: most orders are never walked to their end."""
+MOST_RANKED = 4_000_000
+"""Entries of all orders together, a dozen bytes each; beyond that the oldest orders are forgotten, and made again if they are asked for."""
 
 
 class Candidates:
     """One shape's order of nodes; ``seen`` is the position in the log of improved nodes up to which it is current.
 
+    ``scores`` and ``rows`` are the whole order, ``order`` a part of it, which ends before ``taken``; ``made`` is the clock of the nodes when it was made.
     ``packed`` is the row that the last pick gave, while the score is one under which a node that was taken only gets better.
     ``edits`` is how long the log of edited nodes was when the order was made: while it has not grown, no description need be read.
     """
 
-    __slots__ = ("cursor", "edits", "order", "packed", "score", "seen", "side")
+    __slots__ = ("cursor", "edits", "made", "order", "packed", "rows", "score", "scores", "seen", "side", "taken")
 
     def __init__(self, score: Score) -> None:
+        self.scores: NDArray[np.float64] = np.zeros(0)
+        self.rows: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
+        self.made = 0
         self.order: list[Entry] = []
-        self.cursor = 0
-        self.side: list[Entry] = []
+        self.cursor = self.taken = 0
+        self.side: list[Aside] = []
         self.seen = 0
         self.edits = 0
         self.packed = -1
         self.score = score
+
+    def go_on(self) -> list[Entry]:
+        """Take the next part of the order, which is empty at the end."""
+        start, self.taken = self.taken, min(self.taken + CHUNK, len(self.rows))
+        self.order = list(zip(self.scores[start : self.taken].tolist(), self.rows[start : self.taken].tolist(), strict=True))
+        self.cursor = 0
+        return self.order
 
 
 def pick(nodes: Nodes, shape: Shape, score: Score) -> int:
@@ -70,26 +90,27 @@ def pick(nodes: Nodes, shape: Shape, score: Score) -> int:
     edited = found.edits != len(nodes.edited)
     while True:
         cursor = found.cursor
+        if cursor >= len(order) and found.taken < len(found.rows):
+            order, cursor = found.go_on(), 0
         if side and (cursor >= len(order) or side[0] < order[cursor]):
-            entry, aside = side[0], True
+            (ranked, row, then), aside = side[0], True
         elif cursor < len(order):
-            entry, aside = order[cursor], False
+            (ranked, row), then, aside = order[cursor], found.made, False
         else:
             return -1
-        _, row, then = entry
         room = free[row]
         usable = True
         for position, value in demand:
             if room[position] < value:
                 usable = False
                 break
-        if usable and then != version[row]:
+        if usable and version[row] > then:
             if edited and not nodes.admits(row, shape.constraints):
                 usable = False
             else:
                 current = score(room[0], room[1], shape.memory, shape.cpu, nodes.per_memory[row], nodes.per_cpu[row])
-                if current > entry[0]:
-                    heappush(side, (current, row, version[row]))
+                if current > ranked:
+                    heappush(side, (current, row, nodes.clock))
                     usable = False
         if usable and ports and not host_ports.free(ports, nodes.ports[row]):
             usable = False
@@ -102,9 +123,9 @@ def pick(nodes: Nodes, shape: Shape, score: Score) -> int:
             heappop(side)  # still the first: what was pushed meanwhile is worse
 
 
-def _entry(nodes: Nodes, shape: Shape, score: Score, row: int) -> Entry:
+def _entry(nodes: Nodes, shape: Shape, score: Score, row: int) -> Aside:
     free = nodes.free[row]
-    return (score(free[0], free[1], shape.memory, shape.cpu, nodes.per_memory[row], nodes.per_cpu[row]), row, nodes.version[row])
+    return (score(free[0], free[1], shape.memory, shape.cpu, nodes.per_memory[row], nodes.per_cpu[row]), row, nodes.clock)
 
 
 def _rank(nodes: Nodes, shape: Shape, found: Candidates) -> None:
@@ -114,15 +135,26 @@ def _rank(nodes: Nodes, shape: Shape, found: Candidates) -> None:
     per_memory, per_cpu = nodes.per()
     scores = found.score(columns[0, rows], columns[1, rows], shape.memory, shape.cpu, per_memory[rows], per_cpu[rows])
     by_score = np.argsort(scores, kind="stable")
-    version = nodes.version
-    found.order = [
-        (value, row, version[row]) for value, row in zip(scores[by_score].tolist(), rows[by_score].tolist(), strict=True)
-    ]
-    found.cursor = 0
+    found.scores, found.rows = scores[by_score], rows[by_score].astype(np.int32)
+    found.made = nodes.clock
+    found.taken = 0
+    found.go_on()
     found.side = []
     found.packed = -1
     found.seen = len(nodes.improved)
     found.edits = len(nodes.edited)
+    _keep(nodes, shape, len(rows))
+
+
+def _keep(nodes: Nodes, shape: Shape, count: int) -> None:
+    """Note how long the shape's order is, and forget the oldest orders where there are too many entries."""
+    ranked = nodes.ranked
+    nodes.ranked_entries += count - ranked.pop(shape, 0)
+    ranked[shape] = count
+    while nodes.ranked_entries > MOST_RANKED and len(ranked) > 1:
+        oldest = next(iter(ranked))
+        nodes.ranked_entries -= ranked.pop(oldest)
+        oldest.candidates = None
 
 
 def _absorb(nodes: Nodes, shape: Shape, found: Candidates) -> None:

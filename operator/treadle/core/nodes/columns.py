@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from treadle.core.model import Constraints
+    from treadle.core.nodes.shapes import Shape
 
 
 class Nodes:
-    """All known nodes. A node is a row number; ``version[row]`` changes whenever anything about the row does.
+    """All known nodes. A node is a row number; ``clock`` counts changes, and ``version[row]`` is when anything about the row changed last.
 
     ``stale`` are rows that changed since the columns were made. ``overdrawn`` are rows that hold more than they have, by what others bound or by a node that shrank: never by our decision.
     ``foreign`` is what others' pods take of what the nodes have: of each no more than it has, whatever they ask for and however many they are.
@@ -41,6 +42,10 @@ class Nodes:
         self.per_memory: list[float] = []
         self.per_cpu: list[float] = []
         self.version: list[int] = []
+        self.clock = 0
+        self.ranked: dict[Shape, int] = {}
+        """How many entries the orders of shapes have (see ``candidates``), the oldest order first."""
+        self.ranked_entries = 0
         self.ports: list[tuple[HostPort, ...]] = []
         self.improved: list[int] = []
         self.edited: list[int] = []
@@ -121,7 +126,7 @@ class Nodes:
                 extend(vector, width)
 
     def _changed(self, row: int) -> None:
-        self.version[row] += 1
+        self.clock = self.version[row] = self.clock + 1
         self.stale.add(row)
 
     def _note_overdraft(self, row: int) -> None:
@@ -159,8 +164,7 @@ class Nodes:
             free[position] -= value
         if ports:
             self.ports[row] += ports
-        self.version[row] += 1
-        self.stale.add(row)
+        self._changed(row)
 
     def give(self, row: int, demand: Demand, ports: tuple[HostPort, ...] = ()) -> None:
         """Return what was counted for a pod on a row: the same demand and ports."""
@@ -225,6 +229,8 @@ class Nodes:
     def compact(self, constraints: set[Constraints]) -> None:
         """Forget the logs and the masks that nobody uses; every position kept by a reader is void after this."""
         self.improved.clear()
+        self.ranked.clear()
+        self.ranked_entries = 0
         self._refusals.clear()
         self.edited = [row for row, spec in enumerate(self.specs) if spec is not None]
         self._masks = {
