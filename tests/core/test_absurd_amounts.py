@@ -10,6 +10,7 @@ from core.builders import Scenario, a_pod, replaced
 from treadle.core.events import NodeSeen, PodSeen
 from treadle.core.model import NodeSpec
 from treadle.core.resources import UNBOUNDED
+from treadle.core.uncounted import MOST_TYPES
 
 HUGE = (("cpu", UNBOUNDED), ("ephemeral-storage", UNBOUNDED), ("memory", UNBOUNDED), ("pods", 1))
 MANY = 40
@@ -62,3 +63,40 @@ def test_others_pods_take_no_more_from_what_is_shared_than_their_nodes_have() ->
     assert state.cluster.total[state.types.index["cpu"]] == 4000
     scenario.gone(*(f"huge-{number}" for number in range(MANY))).wait(1.0).plan()
     assert state.cluster.total[state.types.index["cpu"]] == 12000
+
+
+def odd_demand(number: int, count: int) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted([("cpu", 1000), ("pods", 1), *((f"example.com/{number}-{each}", 1) for each in range(count))]))
+
+
+def test_pods_that_name_thousands_of_resource_types_do_not_blow_up_every_vector() -> None:
+    scenario = Scenario().nodes(3).queue("root.a")
+    for number in range(50):
+        scenario.tell(PodSeen(replaced(a_pod(f"odd-{number}", "root.a"), demand=odd_demand(number, 100))))
+    scenario.tell(PodSeen(replaced(a_pod("theirs", "root.a"), demand=odd_demand(99, 100), scheduler="other", node="node-0")))
+    scenario.pods(2, "p", "root.a", "modest")
+    assert {bind.uid for bind in scenario.plan()} == {"p-0", "p-1"}
+    assert len(scenario.core.state.types) <= MOST_TYPES
+    reason, words = scenario.why("odd-7")
+    assert reason == "InvalidPod"
+    assert "no node has example.com/7-0, and 3 resource types are counted already; at most 64" in words
+    scenario.gone("odd-7").wait(1.0).plan()
+    assert "odd-7" not in scenario.core.state.uncounted
+
+
+def test_a_few_types_that_no_node_has_yet_are_waited_for_by_name() -> None:
+    scenario = Scenario().nodes(1).queue("root.a")
+    scenario.tell(PodSeen(replaced(a_pod("gpu", "root.a"), demand=(("cpu", 1000), ("nvidia.com/gpu", 1), ("pods", 1)))))
+    scenario.plan()
+    assert "Insufficient nvidia.com/gpu" in scenario.why("gpu")[1]
+
+
+def test_a_pod_that_asks_for_too_many_types_is_looked_at_again_when_a_node_has_them() -> None:
+    scenario = Scenario().nodes(1).queue("root.a")
+    scenario.tell(PodSeen(replaced(a_pod("waits", "root.a"), demand=odd_demand(0, 100))))
+    scenario.tell(PodSeen(replaced(a_pod("runs", "root.a", "other"), demand=odd_demand(0, 100), node="rich")))
+    assert scenario.plan() == []
+    scenario.node("rich", resources={f"example.com/0-{each}": 2 for each in range(100)}).wait(1.0)
+    assert [(bind.uid, bind.node) for bind in scenario.plan()] == [("waits", "rich")]
+    assert scenario.free("rich", "example.com/0-42") == 0
+    assert not scenario.core.state.uncounted

@@ -178,3 +178,13 @@ def test_an_answer_that_comes_after_the_watch_has_told_more_says_nothing() -> No
     scenario.plan()
     scenario.gone("p").tell(PodSeen(replaced(a_pod("p", cpu=3), node="node-0"), answer=True))
     assert (scenario.core.state.pods, scenario.free("node-0")) == ({}, 4)
+
+
+def test_pods_that_cannot_be_understood_keep_nobody_back_and_each_says_its_own_why() -> None:
+    nothing = (("pods", 1),)
+    scenario = Scenario().nodes(1)
+    for name, problem in (("first", "spec: odd"), ("fine", ""), ("second", "spec: odder"), ("also-fine", "")):
+        scenario.tell(PodSeen(replaced(a_pod(name), demand=nothing, problem=problem)))
+    assert {bind.uid for bind in scenario.plan()} == {"fine", "also-fine"}
+    assert scenario.why("first") == ("InvalidPod", "spec: odd")
+    assert scenario.why("second") == ("InvalidPod", "spec: odder")

@@ -6,6 +6,7 @@ added. A pod that the API binds elsewhere than we assumed is simply counted wher
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from treadle.core.gates import OVER_LARGEST, block, compete
@@ -17,8 +18,10 @@ from treadle.core.tree.application import Application, Ask, Wait
 from treadle.core.tree.assign import asked_for, assign, in_force
 from treadle.core.tree.moves import MoveRefused, check_move
 from treadle.core.tree.parts import enter, leave, part_of, partition_of, payer, used_everywhere, wanted_partition
+from treadle.core.uncounted import countable
 
 if TYPE_CHECKING:
+    from treadle.core.nodes.shapes import Shape
     from treadle.core.resources import Demand
     from treadle.core.state import State
     from treadle.core.tree.queue import Queue
@@ -33,10 +36,11 @@ def see(state: State, spec: PodSpec) -> None:
         if record is not None:
             gone(state, spec.uid)
         return
+    if record is None and not spec.node and spec.scheduler not in state.scheduler.names and spec.scheduler in NEVER_OURS:
+        return  # one that asks for another scheduler is kept: its name may become an alias of ours
+    spec = countable(state, spec)
     if record is None:
-        if not spec.node and spec.scheduler not in state.scheduler.names and spec.scheduler in NEVER_OURS:
-            return  # one that asks for another scheduler is kept: its name may become an alias of ours
-        record = state.pods[spec.uid] = PodRecord(spec, state.shapes.of(spec.demand, spec.constraints))
+        record = state.pods[spec.uid] = PodRecord(spec, _shape(state, spec))
         state.widen()
     elif record.state is PodState.ASSUMED and not spec.node and not spec.deleting:
         before, record.spec = (
@@ -59,7 +63,7 @@ def see(state: State, spec: PodSpec) -> None:
         before, was_in = record.spec, record.application
         withdraw(state, record, stays=True)
         record.spec = spec
-        record.shape = state.shapes.of(spec.demand, spec.constraints)
+        record.shape = _shape(state, spec)
         state.widen()
         record.cause = state.cause
         _contribute(state, record)
@@ -70,6 +74,12 @@ def see(state: State, spec: PodSpec) -> None:
         return
     record.cause = state.cause
     _contribute(state, record)
+
+
+def _shape(state: State, spec: PodSpec) -> Shape:
+    """Return a pod's shape; pods that cannot be understood are apart from those that ask for what is left of them."""
+    rules = spec.constraints
+    return state.shapes.of(spec.demand, replace(rules, problem=spec.problem) if spec.problem else rules)
 
 
 def _asks_elsewhere(state: State, record: PodRecord, before: PodSpec) -> None:
@@ -97,6 +107,7 @@ def _confirms(state: State, record: PodRecord, spec: PodSpec) -> bool:
 def gone(state: State, uid: str) -> None:
     """Forget a pod and return what was counted for it."""
     record = state.pods.pop(uid, None)
+    state.uncounted.pop(uid, None)
     if record is not None:
         withdraw(state, record)
         state.tell(uid, "gone")

@@ -89,6 +89,8 @@ class Constraints:
     wish: Wish | None = None
     partition: tuple[str, str] | None = None
     """The label of nodes that names partitions, and the partition that is asked for; None where partitions do not matter."""
+    problem: str = ""
+    """Why the pod cannot be understood; it goes nowhere then, and stands for itself."""
 
 
 NO_CONSTRAINTS = Constraints()

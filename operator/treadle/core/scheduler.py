@@ -40,6 +40,7 @@ from treadle.core.update import apply_limits, follow_cluster, follow_demand, fol
 
 if TYPE_CHECKING:
     from treadle.core.effects import Effect
+    from treadle.core.model import PodSpec
     from treadle.core.tree.application import Application
 
 COMPACT_AFTER = 1_000_000
@@ -82,8 +83,11 @@ class Core:
                 state.tell(uid, "stays", message[:200])
                 holds.victim_stays(state, uid, SPARED)
             case NodeSeen(node):
+                types = len(state.types)
                 if state.nodes.see(node):
                     state.widen()
+                    if state.uncounted and len(state.types) > types:
+                        self._see_again(list(state.uncounted.values()))
                     state.cluster_changed = True
                     if state.books is not None:
                         self._regroup_on(state.nodes.row[node.name])
@@ -272,11 +276,15 @@ class Core:
     def _names_changed(self) -> None:
         """Look at every known pod again: it may be ours now, or no longer."""
         state = self.state
-        for record in list(state.pods.values()):
-            spec = record.spec
-            if record.state is not PodState.ASSUMED and spec.scheduler not in {"", "default-scheduler"}:
-                lifecycle.gone(state, spec.uid)
-                lifecycle.see(state, spec)
+        specs = [state.uncounted.get(uid, record.spec) for uid, record in state.pods.items()]
+        self._see_again([spec for spec in specs if spec.scheduler not in {"", "default-scheduler"}])
+
+    def _see_again(self, specs: list[PodSpec]) -> None:
+        """Forget pods and take them over anew; what is assumed stays as it is."""
+        for spec in specs:
+            if not self._is_assumed(spec.uid):
+                lifecycle.gone(self.state, spec.uid)
+                lifecycle.see(self.state, spec)
 
     def _bind_failed(self, event: BindFailed) -> None:
         state = self.state

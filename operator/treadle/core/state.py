@@ -9,7 +9,7 @@ from treadle.core.capacity.live.automatic import Automatic
 from treadle.core.capacity.live.books import Books
 from treadle.core.capacity.live.lifetimes import Lifetimes
 from treadle.core.fair.policies import Cluster
-from treadle.core.model import FAIR, ApplicationSpec, SchedulerSpec
+from treadle.core.model import FAIR, ApplicationSpec, PodSpec, SchedulerSpec
 from treadle.core.nodes.columns import Nodes
 from treadle.core.nodes.scores import SCORES, Score
 from treadle.core.nodes.shapes import Shapes
@@ -60,6 +60,8 @@ class State:
     shapes: Shapes = field(init=False)
     tree: QueueTree = field(init=False)
     pods: dict[str, PodRecord] = field(default_factory=dict)
+    uncounted: dict[str, PodSpec] = field(default_factory=dict)
+    """Pods that ask for more resource types than are taken up, as the API has them, by uid."""
     applications: dict[str, Application] = field(default_factory=dict)
     explicit: dict[str, ApplicationSpec] = field(default_factory=dict)
     namespaces: dict[str, str] = field(default_factory=dict)
