@@ -255,7 +255,7 @@ class CapacityReplay(Player):
         return shown
 
     def _partition(self, queue: CapacityQueue, partition: str) -> dict[str, Any]:
-        share, amounts = queue.share(partition), queue.usage.of(partition)
+        share, amounts = queue.share(partition), queue.usage.see(partition)
         shown: dict[str, Any] = {
             "cap": share.capacity,
             "max_cap": share.maximum_capacity,
@@ -282,7 +282,7 @@ class CapacityReplay(Player):
 
     def _user(self, queue: CapacityQueue, partition: str, name: str) -> dict[str, Any]:
         user = queue.users.users[name]
-        amounts = user.usage.of(partition)
+        amounts = user.usage.see(partition)
         return {
             "used": self.resources(amounts.used),
             "am_used": self.resources(amounts.masters),
@@ -297,16 +297,16 @@ class CapacityReplay(Player):
         requests = member.requests
         return {
             "queue": member.leaf.path,
-            "used": self.resources(member.usage.of("").used),
-            "reserved": self.resources(member.usage.of("").reserved),
+            "used": self.resources(member.usage.see("").used),
+            "reserved": self.resources(member.usage.see("").reserved),
             "containers": len(member.containers),
             "outstanding": sum(requests.count(key, ANY) for key in requests.keys),
             "headroom": self.resources(self.driver.headroom(member.name)),
             "active": member in member.leaf.active,
             "partitions": {
                 partition: {
-                    "used": self.resources(member.usage.of(partition).used),
-                    "pending": self.resources(member.usage.of(partition).pending),
+                    "used": self.resources(member.usage.see(partition).used),
+                    "pending": self.resources(member.usage.see(partition).pending),
                 }
                 for partition in self._all_partitions()
             },

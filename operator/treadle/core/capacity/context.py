@@ -19,6 +19,8 @@ class Context:
         self.partitions: dict[str, Vector] = {}
         self.calculator: Calculator = MemoryOnly(len(types), ())
         self.largest: Vector = [0] * len(types)
+        self.as_hadoop = False
+        """Whether Hadoop's defects are kept."""
         self.lenient = False
         """Whether children may have any capacities: where a set that makes sense together is in force in part only."""
         self.apply(settings)

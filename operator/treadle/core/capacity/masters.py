@@ -17,13 +17,18 @@ from treadle.core.resources import Vector
 def limit_of_leaf(leaf: CapacityQueue, partition: str) -> Vector:
     """Return what masters of a leaf may hold of a partition; remembers it."""
     context = leaf.context
-    share = leaf.own(partition)
+    share, amounts = leaf.share(partition), leaf.usage.of(partition)
     usable = share.minimum
     room = leaf.told_limit if partition == DEFAULT else context.none()
     if context.calculator.fits(usable, room):
         usable = room
-    share.master_limit = context.calculator.times_up(usable, share.master_share, context.least)
-    return share.master_limit
+    amounts.master_limit = context.calculator.times_up(usable, share.master_share, context.least)
+    return amounts.master_limit
+
+
+def last_limit_of_leaf(leaf: CapacityQueue, partition: str) -> Vector:
+    """Return what masters of a leaf may hold of a partition, as it was computed last."""
+    return leaf.usage.see(partition).master_limit or leaf.context.none()
 
 
 def limit_of_user(leaf: CapacityQueue, partition: str, user: str | None) -> Vector:
@@ -39,7 +44,7 @@ def limit_of_user(leaf: CapacityQueue, partition: str, user: str | None) -> Vect
     if leaf.user_limit_factor == -1:
         by = share.master_share
     limit = calculator.times_up(share.minimum, by, context.least)
-    return calculator.smaller(leaf.last_total, limit, share.master_limit)
+    return calculator.smaller(leaf.last_total, limit, last_limit_of_leaf(leaf, partition))
 
 
 def start_applications(leaf: CapacityQueue) -> None:
@@ -50,15 +55,15 @@ def start_applications(leaf: CapacityQueue) -> None:
     user_limits: dict[str, Vector] = {}
     for application in sorted(leaf.pending, key=first_come):
         partition, demand = application.master_partition, application.master_demand
-        limit = leaf.share(partition).master_limit
-        held = leaf.usage.of(partition).masters
+        limit = last_limit_of_leaf(leaf, partition)
+        held = leaf.usage.see(partition).masters
         free = len(leaf.active) < 1 or calculator.compare(leaf.last_total, held, leaf.context.none()) <= 0
         if not calculator.fits(plus(demand, held), limit) and not free:
             continue
         user = leaf.users.user(application.user)
         if partition not in user_limits:
             user_limits[partition] = limit_of_user(leaf, partition, application.user)
-        if not calculator.fits(plus(demand, user.usage.of(partition).masters), user_limits[partition]) and not free:
+        if not calculator.fits(plus(demand, user.usage.see(partition).masters), user_limits[partition]) and not free:
             continue
         user.pending -= 1
         user.active += 1
@@ -69,7 +74,8 @@ def start_applications(leaf: CapacityQueue) -> None:
 def start(leaf: CapacityQueue, application: CapacityApplication) -> None:
     """Charge an application's master and let the application take part."""
     partition, demand = application.master_partition, application.master_demand
-    leaf.active.append(application)
+    if application not in leaf.active:
+        leaf.active.append(application)
     leaf.usage.change(partition, "masters", demand)
     leaf.users.user(application.user).usage.change(partition, "masters", demand)
 

@@ -75,6 +75,8 @@ def rank_anew(leaf: CapacityQueue, application: CapacityApplication) -> None:
 
 def _refresh(leaf: CapacityQueue) -> None:
     for application in leaf.unsorted.values():
+        if leaf.context.as_hadoop and application not in leaf.active:
+            leaf.active.append(application)
         application.ranked_usage = application.usage.all_used()[MEMORY]
         application.ranked_pending = application.usage.all_pending()[MEMORY]
     leaf.unsorted.clear()

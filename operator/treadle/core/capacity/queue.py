@@ -39,7 +39,6 @@ class Share:
         self.configured_maximum: Vector = [0] * width
         self.minimum: Vector = [0] * width
         self.maximum: Vector = [0] * width
-        self.master_limit: Vector = [0] * width
         self.ratios: dict[int, float] = {}
 
 

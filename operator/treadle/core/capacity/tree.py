@@ -356,6 +356,8 @@ class CapacityTree:
             if not 0 <= self.context.single(weight) <= most:
                 raise Refused("IOException", f"{queue.path}: user-settings.{user}.weight: {weight} is not between 0 and {most:g}")
         queue.users.reweigh()
+        if context.as_hadoop:
+            queue.unsorted.clear()
 
 
 __all__ = ["RUNNING", "CapacityTree"]

@@ -9,15 +9,19 @@ from treadle.core.resources import Vector
 
 
 class Amounts:
-    """The amounts of one partition. ``used`` of a queue or a user includes what is held for them; ``reserved`` is that part."""
+    """The amounts of one partition. ``used`` of a queue or a user includes what is held for them; ``reserved`` is that part.
 
-    __slots__ = ("masters", "pending", "reserved", "used")
+    ``master_limit`` is what masters of a leaf may hold, as it was computed last.
+    """
+
+    __slots__ = ("master_limit", "masters", "pending", "reserved", "used")
 
     def __init__(self, width: int) -> None:
         self.used: Vector = [0] * width
         self.pending: Vector = [0] * width
         self.reserved: Vector = [0] * width
         self.masters: Vector = [0] * width
+        self.master_limit: Vector | None = None
 
 
 class Usage:
@@ -33,6 +37,11 @@ class Usage:
         if found is None:
             found = self.partitions[partition] = Amounts(self.width)
         return found
+
+    def see(self, partition: str) -> Amounts:
+        """Return the amounts of a partition, to read only: a partition that is only looked at is not one in which something is used."""
+        found = self.partitions.get(partition)
+        return Amounts(self.width) if found is None else found
 
     def used(self, partition: str) -> Vector:
         """Return what is used, to read only."""

@@ -39,7 +39,7 @@ class _Application:
         self.used = list(member.usage.used(partition))
         has_master = not member.awaits_master and member.master_partition == partition
         self.masters = list(member.master_demand) if has_master else list(none)
-        self.pending = list(member.usage.of(partition).pending)
+        self.pending = list(member.usage.see(partition).pending)
         self.ideal, self.lacks, self.wanted, self.spare, self.obtain, self.chosen = (list(none) for _ in range(6))
 
 

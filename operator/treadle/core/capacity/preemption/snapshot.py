@@ -36,7 +36,7 @@ class TempQueue:
         self.children: list[TempQueue] = []
         self.absolute = share.absolute
         self.used: Vector = list(queue.usage.used(partition))
-        self.reserved: Vector = list(queue.usage.of(partition).reserved)
+        self.reserved: Vector = list(queue.usage.see(partition).reserved)
         self.killable = queue.killable_amount(partition)
         self.guaranteed = list(share.minimum) if any(share.minimum) else context.calculator.times(total, share.absolute)
         absolute_maximum = share.absolute_maximum if exclusive else 1.0
@@ -78,7 +78,7 @@ def pending_of_users(leaf: CapacityQueue, partition: str, *, without_held: bool)
         if user not in room:
             used = leaf.users.user(user).usage.used(partition)
             room[user] = most(minus(leaf.users.limit(user, partition), used), leaf.context.none())
-        amounts = application.usage.of(partition)
+        amounts = application.usage.see(partition)
         asked = minus(amounts.pending, amounts.reserved) if without_held else amounts.pending
         found = least(room[user], most(asked, leaf.context.none()))
         for position, value in enumerate(found):

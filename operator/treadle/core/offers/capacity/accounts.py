@@ -21,34 +21,51 @@ if TYPE_CHECKING:
 
 
 def charge(world: CapacityWorld, container: Container) -> None:
-    """Count a container or hold with its user and its queues; parents end what may be ended if that puts them over their maximum."""
+    """Count a container or hold with its user and its queues; a fair leaf ranks the application anew."""
+    member = owner(container)
+    rank_anew(member.leaf, member)
+    attach(world, member.leaf, container)
+
+
+def attach(world: CapacityWorld, leaf: CapacityQueue, container: Container) -> None:
+    """Count a container or hold with its user in a leaf and above it; parents end what may be ended if that puts them over their maximum."""
     member, partition = owner(container), container.node.partition
-    charge_leaf(member, container)
-    for parent in list(member.leaf.chain)[1:]:
-        parent.usage.change(partition, "used", container.demand)
-        parent.update_statistics(partition)
-        end_over_maximum(world, parent, partition)
-
-
-def charge_leaf(member: Member, container: Container) -> None:
-    """Count a container or hold in its leaf."""
-    leaf, partition = member.leaf, container.node.partition
-    leaf.usage.change(partition, "used", container.demand)
-    leaf.update_statistics(partition)
-    if container.partition == DEFAULT and partition != DEFAULT:
-        leaf.lent.setdefault(partition, {})[container] = None
-    leaf.users.charge(member.user, partition, container.demand)
-    rank_anew(leaf, member)
+    for queue in leaf.chain:
+        queue.usage.change(partition, "used", container.demand)
+        queue.update_statistics(partition)
+        if queue is not leaf:
+            end_over_maximum(world, queue, partition)
+            continue
+        if container.partition == DEFAULT and partition != DEFAULT:
+            leaf.lent.setdefault(partition, {})[container] = None
+        leaf.users.charge(member.user, partition, container.demand)
 
 
 def give_back(member: Member, container: Container) -> None:
+    """Take a container or hold out of the books of its user and its queues, for good."""
+    rank_anew(member.leaf, member)
+    detach(member, container)
+    forget_killable(member.leaf, container)
+
+
+def note_killable(leaf: CapacityQueue, container: Container) -> None:
+    """Note in a leaf and above it that a container may be ended at any time."""
+    for queue in leaf.chain:
+        queue.killable.setdefault(container.node.partition, {})[container] = list(container.demand)
+
+
+def forget_killable(leaf: CapacityQueue, container: Container) -> None:
+    """Forget in a leaf and above it that a container may be ended at any time."""
+    for queue in leaf.chain:
+        queue.killable.get(container.node.partition, {}).pop(container, None)
+
+
+def detach(member: Member, container: Container) -> None:
     """Take a container or hold out of the books of its user and its queues."""
     leaf, partition = member.leaf, container.node.partition
-    rank_anew(leaf, member)
     for queue in leaf.chain:
         queue.usage.change(partition, "used", container.demand, less=True)
         queue.update_statistics(partition)
-        queue.killable.get(partition, {}).pop(container, None)
         if queue is leaf:
             leaf.lent.get(partition, {}).pop(container, None)
             leaf.users.charge(member.user, partition, container.demand, less=True)

@@ -49,6 +49,7 @@ class CapacityDriver:
         undeclared: Undeclared = CapacityQueueSpec,
     ) -> None:
         context = Context(types, settings)
+        context.as_hadoop = as_hadoop
         orders = orders or CapacityOrders()
         tree = CapacityTree(queues, context, orders.queues, undeclared)
         tree.submissions, tree.drops_queues = orders.submissions, as_hadoop
@@ -152,12 +153,7 @@ class CapacityDriver:
         member = self.world.members.get(name)
         if member is not None:
             normal = [Ask(a.place, self.normal(a.demand), a.count, a.relax, a.partition) for a in asks]
-            if (
-                accounts.ask(member, key, normal)
-                and not member.awaits_master
-                and member.leaf.spec.size_based_weight
-                and member in member.leaf.active
-            ):
+            if accounts.ask(member, key, normal) and not member.awaits_master and member.leaf.spec.size_based_weight:
                 rank_anew(member.leaf, member)
         return self._effects()
 
@@ -249,6 +245,8 @@ class CapacityDriver:
             raise MoveRefused(f"queue: {queue} is not a leaf queue")
         source = member.leaf
         if checked_before:
+            if world.as_hadoop:
+                member.partitions_asked().discard(DEFAULT)
             over = [each for each in member.partitions_asked() if not target.may_use(each)]
             if over:
                 raise MoveRefused(
@@ -272,7 +270,7 @@ class CapacityDriver:
         for held in member.all_holds():
             accounts.end(world, held, Cause.ABORTED)
         for partition, amounts in member.usage.partitions.items():
-            for queue in leaf.chain:
+            for queue in leaf.chain if any(amounts.pending) else ():
                 queue.usage.change(partition, "pending", amounts.pending, less=True)
         member.requests.clear()
         membership.leave(leaf, member)

@@ -44,13 +44,20 @@ def uncount(leaf: CapacityQueue) -> None:
 def submit(world: CapacityWorld, leaf: CapacityQueue, member: Member, *, runs: bool) -> None:
     """Let an application into a leaf; one that may not run yet waits."""
     member.runnable = runs
-    user = leaf.users.user(member.user)
-    if not runs:
+    if runs:
+        world.running.run(leaf, member)
+    else:
         world.running.wait(member)
+    enter(leaf, member)
+
+
+def enter(leaf: CapacityQueue, member: Member) -> None:
+    """Let an application wait in a leaf for what it lacks to run."""
+    leaf.users.user(member.user)
+    if member.runnable:
+        admit(leaf, member, member.user)
+    else:
         leaf.waiting.append(member)
-        return
-    world.running.run(leaf, member)
-    admit(leaf, member, user.name)
 
 
 def admit(leaf: CapacityQueue, member: Member, user: str) -> None:
@@ -76,36 +83,48 @@ def leave(leaf: CapacityQueue, member: Member) -> None:
         user.pending -= 1
     if member in leaf.runnable:
         leaf.runnable.remove(member)
+    leaf.unsorted.pop(member.name, None)
     if user.applications == 0:
         leaf.users.forget(member.user)
     start_applications(leaf)
 
 
 def move(world: CapacityWorld, member: Member, source: CapacityQueue, target: CapacityQueue) -> None:
-    """Take an application with all that it has from one leaf to another, in Hadoop's order."""
+    """Take an application with all that it has from one leaf to another, in Hadoop's order. A fair leaf ranks it as the one before did."""
     count(target)
     held = member.all_holds()
     for container in [*member.containers, *held]:
-        accounts.give_back(member, container)
-        member.leaf = target
-        accounts.charge(world, container)
-        member.leaf = source
+        accounts.detach(member, container)
+        accounts.attach(world, target, container)
+        if not world.as_hadoop and container in container.node.killable:
+            accounts.forget_killable(source, container)
+            accounts.note_killable(target, container)
     for container in held if not world.as_hadoop else ():
         accounts.count_hold(source, container, less=True)
         accounts.count_hold(target, container)
     leave(source, member)
-    running = world.running
-    running.stop(source, member) if member.runnable else running.forget(member)
+    if member.runnable:
+        _move_count(world, member, source, target)
     member.leaf = target
-    submit(world, target, member, runs=member.runnable)
+    enter(target, member)
     for partition, amounts in member.usage.partitions.items():
         for queue, less in ((source, True), (target, False)):
-            for above in queue.chain:
+            for above in queue.chain if any(amounts.pending) else ():
                 above.usage.change(partition, "pending", amounts.pending, less=less)
     source.users.satisfied(member.user, member.name)
     if member.requests.keys:
         target.users.wants(member.user, member.name)
     uncount(source)
+
+
+def _move_count(world: CapacityWorld, member: Member, source: CapacityQueue, target: CapacityQueue) -> None:
+    """Count a runnable application in another leaf. Hadoop leaves the queues above both as they are."""
+    world.running.stop(source, member)
+    world.running.run(target, member)
+    if world.as_hadoop:
+        for leaf, number in ((source, 1), (target, -1)):
+            for above in list(leaf.chain)[1:]:
+                above.running_below += number
 
 
 def waiting(queue: object, /) -> list[Member]:

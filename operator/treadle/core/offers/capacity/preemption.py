@@ -60,5 +60,4 @@ class CapacityPreemptionDriver:
         if container.ended or container not in member.containers:
             return
         container.node.killable[container] = None
-        for queue in member.leaf.chain:
-            queue.killable.setdefault(container.node.partition, {})[container] = list(container.demand)
+        accounts.note_killable(member.leaf, container)

@@ -40,7 +40,7 @@ def assign(world: CapacityWorld, queue: CapacityQueue, node: NodeManager, limits
         return Proposal()
     if node.hold is not None or not context.calculator.fits(context.least, plus(node.free, killable(world, node))):
         return Proposal()
-    held = queue.usage.of(DEFAULT).reserved
+    held = queue.usage.see(DEFAULT).reserved
     if not may_get_more(queue, partition, limits, held, within=within):
         return Proposal()
     result = Proposal()
@@ -58,7 +58,7 @@ def assign(world: CapacityWorld, queue: CapacityQueue, node: NodeManager, limits
 
 
 def _asks(world: CapacityWorld, queue: CapacityQueue, partition: str, *, within: bool) -> bool:
-    pending = queue.usage.of(partition if within else DEFAULT).pending
+    pending = queue.usage.see(partition if within else DEFAULT).pending
     return world.context.calculator.positive(world.context.total, pending)
 
 
