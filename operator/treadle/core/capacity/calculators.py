@@ -103,6 +103,10 @@ class Calculator(ABC):
         """Return the product, raised to multiples of ``step``."""
 
     @abstractmethod
+    def times_each_up(self, one: Sequence[int], by: Sequence[float], step: Sequence[int]) -> Vector:
+        """Return the product of each type by its own factor, raised to multiples of ``step``, without the rounding of single precision."""
+
+    @abstractmethod
     def times_down(self, one: Sequence[int], by: float, step: Sequence[int]) -> Vector:
         """Return the product, lowered to multiples of ``step``."""
 
@@ -205,6 +209,10 @@ class MemoryOnly(Calculator):
         """Return the product of the memory, rounded half up before it is raised."""
         return self._of(up(self.whole(one[MEMORY] * by + 0.5), step[MEMORY]))
 
+    def times_each_up(self, one: Sequence[int], by: Sequence[float], step: Sequence[int]) -> Vector:
+        """Return the product of the memory."""
+        return self.times_up(one, by[MEMORY], step)
+
     def times_down(self, one: Sequence[int], by: float, step: Sequence[int]) -> Vector:
         """Return the product of the memory."""
         return self._of(down(self.whole(one[MEMORY] * by), step[MEMORY]))
@@ -272,6 +280,13 @@ class AllTypes(Calculator):
         """Return the products, raised."""
         raised = [whole(float(ceil(self.single(value * by) - self.slack))) for value in one]
         return [up(value, step[at]) if step[at] else value for at, value in enumerate(raised)]
+
+    def times_each_up(self, one: Sequence[int], by: Sequence[float], step: Sequence[int]) -> Vector:
+        """Return the products, raised."""
+        found = [0] * self.width
+        for at in self.counted:
+            found[at] = up(ceil(one[at] * by[at] - self.slack), step[at])
+        return found
 
     def times_down(self, one: Sequence[int], by: float, step: Sequence[int]) -> Vector:
         """Return the products, lowered."""

@@ -17,7 +17,7 @@ from treadle.core.resources import Vector
 def limit_of_leaf(leaf: CapacityQueue, partition: str) -> Vector:
     """Return what masters of a leaf may hold of a partition; remembers it."""
     context = leaf.context
-    share, amounts = leaf.share(partition), leaf.usage.of(partition)
+    share, amounts = leaf.own(partition), leaf.usage.of(partition)
     usable = share.minimum
     room = leaf.told_limit if partition == DEFAULT else context.none()
     if context.calculator.fits(usable, room):

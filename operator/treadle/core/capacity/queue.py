@@ -9,6 +9,7 @@ from treadle.core.capacity.context import ANY_PARTITION, DEFAULT, Context
 from treadle.core.capacity.settings import CapacityQueueSpec, PartitionShare
 from treadle.core.capacity.usage import Usage
 from treadle.core.capacity.users import Users
+from treadle.core.fair.amounts import add_to, take_from
 from treadle.core.resources import Vector
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class CapacityQueue:
         self.imposed: dict[str, PartitionShare] = {}
         self.last_submitted = float("-inf")
         self.killable: dict[str, dict[object, Vector]] = {}
+        self._killable_sums: dict[str, Vector] = {}
         # of a leaf
         self.user_limit = 100.0
         self.user_limit_factor = 1.0
@@ -142,17 +144,31 @@ class CapacityQueue:
         """Whether children may have no capacity at all although the queue has some."""
         return bool(self.spec.allow_zero_sum)
 
+    @property
+    def keeps_all(self) -> bool:
+        """Whether nothing is taken from an application for another one of the same leaf."""
+        return self.disable_intra_preemption or self.disable_preemption
+
     def maximum_down(self, partition: str) -> Vector:
         """Return the maximum in whole steps."""
         return self.context.calculator.round_down(self.share(partition).maximum, self.context.least)
 
     def killable_amount(self, partition: str) -> Vector:
         """Return how much of what is used may be ended at any time (lazy preemption)."""
-        total = self.context.none()
-        for amount in self.killable.get(partition, {}).values():
-            for position, value in enumerate(amount):
-                total[position] += value
-        return total
+        return list(self._killable_sums.get(partition) or self.context.none())
+
+    def note_killable(self, partition: str, container: object, amount: Sequence[int]) -> None:
+        """Note that a container may be ended at any time; Hadoop counts one again that is noted again."""
+        noted = self.killable.setdefault(partition, {})
+        if container not in noted or self.context.as_hadoop:
+            add_to(self._killable_sums.setdefault(partition, self.context.none()), amount)
+        noted[container] = list(amount)
+
+    def forget_killable(self, partition: str, container: object) -> None:
+        """Forget a container that might be ended at any time."""
+        amount = self.killable.get(partition, {}).pop(container, None)
+        if amount is not None:
+            take_from(self._killable_sums[partition], amount)
 
     @property
     def applications(self) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from treadle.core.capacity.usage import Usage
 from treadle.core.fair.amounts import add_to, plus, take_from
@@ -53,10 +53,18 @@ class Users:
         self.only_pending = 0
         self.version = 0
         self.computed: dict[tuple[str, bool, bool], tuple[int, Vector]] = {}
+        self.found: dict[tuple[str, bool], tuple[int, dict[str, Any]]] = {}
 
     def changed(self) -> None:
         """Let all limits be computed anew when they are asked for."""
         self.version += 1
+
+    def findings(self, partition: str, *, within: bool) -> dict[str, Any]:
+        """Return what walks found out about users in a partition since any limit changed, by user, to read and to add to."""
+        kept = self.found.get((partition, within))
+        if kept is None or kept[0] != self.version:
+            kept = self.found[partition, within] = (self.version, {})
+        return kept[1]
 
     def user(self, name: str) -> User:
         """Return a user, who is known from now on."""

@@ -113,9 +113,9 @@ class NodeManager:
         if launched is None:
             return
         self.marked.discard(container)
-        self.killable.pop(container, None)
         if launched and not by_node:
             return
+        self.killable.pop(container, None)
         del self.containers[container]
         add_to(self.free, container.demand)
         take_from(self.used, container.demand)

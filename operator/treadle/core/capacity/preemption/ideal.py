@@ -105,8 +105,7 @@ def _descend(round_: Round, queue: TempQueue, how: Dealing) -> None:
 def _deal(round_: Round, total: Vector, queues: Sequence[TempQueue], unassigned: Vector, how: Dealing, *, evenly: bool) -> Vector:
     calculator = round_.context.calculator
     none = round_.context.none()
-    one = list(none)
-    one[MEMORY] = one[CPU] = 1
+    one = [int(at != PODS) for at in range(calculator.width)]
 
     def part(queue: TempQueue) -> float:
         if not calculator.positive(total, queue.guaranteed):
@@ -130,7 +129,7 @@ def _deal(round_: Round, total: Vector, queues: Sequence[TempQueue], unassigned:
         for queue in _most_underserved(round_, needy, compare):
             if not calculator.any_above_zero(unassigned):
                 break
-            offered = least(_times_each(calculator, before, queue.normalized, one), unassigned)
+            offered = least(calculator.times_each_up(before, queue.normalized, one), unassigned)
             left = _offer(round_, queue, offered, total, how)
             taken = minus(offered, left)
             if calculator.positive(total, taken):
@@ -139,18 +138,6 @@ def _deal(round_: Round, total: Vector, queues: Sequence[TempQueue], unassigned:
     while needy:
         round_.lacks(needy.pop())
     return unassigned
-
-
-def _times_each(calculator: Calculator, amount: Vector, by: Sequence[float], step: Vector) -> Vector:
-    result = [0] * calculator.width
-    for position in calculator.counted:
-        alone = calculator.times_up(amount, by[position], step)
-        result[position] = alone[position]
-    if by[MEMORY] or amount[MEMORY]:
-        whole = calculator.times_up(amount, by[MEMORY], step)
-        if type(calculator).__name__ == "MemoryOnly":
-            return whole
-    return result
 
 
 def _most_underserved(round_: Round, needy: Heap[TempQueue], compare: object) -> list[TempQueue]:

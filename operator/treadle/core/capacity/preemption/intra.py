@@ -62,7 +62,7 @@ def inside_queues(round_: Round) -> None:
     for partition in round_.partitions:
         for path in round_.underserved.get(partition, {}):
             queue = round_.queue(path, partition)
-            if not queue.queue.parental and not queue.queue.disable_intra_preemption:
+            if not queue.queue.parental and not queue.queue.keeps_all:
                 _select(round_, queue)
 
 

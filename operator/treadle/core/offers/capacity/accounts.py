@@ -51,13 +51,13 @@ def give_back(member: Member, container: Container) -> None:
 def note_killable(leaf: CapacityQueue, container: Container) -> None:
     """Note in a leaf and above it that a container may be ended at any time."""
     for queue in leaf.chain:
-        queue.killable.setdefault(container.node.partition, {})[container] = list(container.demand)
+        queue.note_killable(container.node.partition, container, container.demand)
 
 
 def forget_killable(leaf: CapacityQueue, container: Container) -> None:
     """Forget in a leaf and above it that a container may be ended at any time."""
     for queue in leaf.chain:
-        queue.killable.get(container.node.partition, {}).pop(container, None)
+        queue.forget_killable(container.node.partition, container)
 
 
 def detach(member: Member, container: Container) -> None:

@@ -176,10 +176,12 @@ def _on_node(world: CapacityWorld, member: Member, node: NodeManager, limits: Li
 def _near_enough(world: CapacityWorld, member: Member, node: NodeManager, key: Key, level: Level, held: Container | None) -> bool:
     """Whether the delay for better places is over (delay scheduling)."""
     nodes, settings, missed = len(world.nodes), world.settings, member.chances[key]
+    if level is not Level.ANYWHERE and member.requests.count(key, node.rack) <= 0:
+        return False
     if level is Level.NODE:
         return member.requests.count(key, node.name) > 0
     if level is Level.RACK:
-        return member.requests.count(key, node.rack) > 0 and min(nodes, settings.node_delay) < missed
+        return min(nodes, settings.node_delay) < missed
     if held is not None:
         return True
     if not nodes:

@@ -45,8 +45,10 @@ def _acceptable(world: CapacityWorld, proposal: Proposal, released: list[Contain
     member, node, calculator = proposal.member, proposal.node, world.context.calculator
     assert member is not None
     assert node is not None
+    if any(container.ended for container in released):
+        return False
     if proposal.outcome is Outcome.PLACED:
-        if node.hold is not proposal.held:
+        if node.hold is not proposal.held or not _still_asked(proposal):
             return False
         room = node.free
         for container in released:
@@ -62,6 +64,18 @@ def _acceptable(world: CapacityWorld, proposal: Proposal, released: list[Contain
     elif node.hold is not None:
         return False
     return proposal.held is not None or _within_limits(world, proposal, released)
+
+
+def _places(proposal: Proposal) -> list[str]:
+    """Return the places at which a container counts as given."""
+    assert proposal.node is not None
+    return [proposal.node.name, proposal.node.rack, ANY][proposal.level :]
+
+
+def _still_asked(proposal: Proposal) -> bool:
+    """Whether all those places are asked for: whoever asks again for anywhere alone may have a host left whose rack is used up."""
+    member, key = proposal.member, proposal.key
+    return member is not None and key is not None and all(member.requests.count(key, place) > 0 for place in _places(proposal))
 
 
 def _within_limits(world: CapacityWorld, proposal: Proposal, released: list[Container]) -> bool:
@@ -104,8 +118,7 @@ def _apply(world: CapacityWorld, proposal: Proposal, released: list[Container], 
         member.containers[container] = None
         member.peak = max(member.peak, len(member.containers))
         container.since = world.now
-        places = [node.name, node.rack, ANY]
-        given(member, key, places[proposal.level :])
+        given(member, key, _places(proposal))
         member.usage.change(node.partition, "used", proposal.demand if world.as_hadoop else container.demand)
         member.count += 1
         container.ordinal = member.count

@@ -64,7 +64,8 @@ def admit(leaf: CapacityQueue, member: Member, user: str) -> None:
     """Let a runnable application wait for room for its master."""
     leaf.users.user(user).pending += 1
     leaf.runnable.append(member)
-    leaf.pending.append(member)
+    if member not in leaf.pending:
+        leaf.pending.append(member)
     if leaf.context.calculator.positive(leaf.last_total, leaf.last_total):
         start_applications(leaf)
 
@@ -75,12 +76,13 @@ def leave(leaf: CapacityQueue, member: Member) -> None:
     if member in leaf.active:
         stop(leaf, member)
         user.active -= 1
-    elif member in leaf.pending:
-        leaf.pending.remove(member)
-        user.pending -= 1
-    elif member in leaf.waiting:
+    else:
+        if member in leaf.pending:
+            leaf.pending.remove(member)
+        if member.runnable or leaf.context.as_hadoop:
+            user.pending -= 1
+    if member in leaf.waiting:
         leaf.waiting.remove(member)
-        user.pending -= 1
     if member in leaf.runnable:
         leaf.runnable.remove(member)
     leaf.unsorted.pop(member.name, None)

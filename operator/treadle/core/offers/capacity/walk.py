@@ -84,7 +84,7 @@ def assign_leaf(world: CapacityWorld, leaf: CapacityQueue, node: NodeManager, li
             return try_application(world, member, node, limits, node.hold, within=within)
     if (within and not leaf.may_use(partition)) or not _asks(world, leaf, partition, within=within):
         return Proposal()
-    seen: dict[str, _Seen] = {}
+    seen: dict[str, _Seen] = leaf.users.findings(partition, within=within)
     check = True
     for application in in_order(leaf, partition):
         assert isinstance(application, Member)
@@ -126,16 +126,18 @@ def _user_may(
     """Whether the user of an application may have more; an answer holds for all the user's applications that hold no more than this one."""
     calculator, total = world.context.calculator, world.context.total
     held = member.reserved(DEFAULT)
+    user = leaf.users.users.get(member.user)
     known = seen.get(member.user)
     if known is None:
-        known = seen[member.user] = _Seen(leaf.users.limit(member.user, partition, within=within))
-    leaf.told_limit = leaf.limit
-    user = leaf.users.users.get(member.user)
+        limit = leaf.users.limit(member.user, partition, within=within) if user is not None else world.context.none()
+        known = seen[member.user] = _Seen(limit)
     if user is not None:
+        leaf.told_limit = leaf.limit
         member.headroom_from = (leaf, user)
     if not known.allowed and all(one <= other for one, other in zip(held, known.held, strict=True)):
         return False
     if user is None:
+        _refuse(known, held)
         return False
     limits.to_release = world.context.none()
     used = user.usage.used(partition)
@@ -145,6 +147,11 @@ def _user_may(
         if calculator.compare(total, without, known.limit) <= 0:
             limits.to_release = minus(used, known.limit)
             allowed = True
-    if not allowed and all(one <= other for one, other in zip(known.held, held, strict=True)):
-        known.allowed, known.held = False, list(held)
+    if not allowed:
+        _refuse(known, held)
     return allowed
+
+
+def _refuse(known: _Seen, held: Vector) -> None:
+    if all(one <= other for one, other in zip(known.held, held, strict=True)):
+        known.allowed, known.held = False, list(held)
