@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conformance.java_orders import node_hash, string_hash, table_order
+from conformance.java_orders import key_hash, node_hash, string_hash, table_order
 from conformance.loading import vector
 from conformance.playing import STEPS, Events, Player, playable
 from treadle.convert.capacity_file import CapacityFile, CapacityFileError, read
@@ -48,7 +48,13 @@ class CapacityReplay(Player):
         self.sorted_rounds = loaded.settings.preemption.by_priority
         groups = {user: tuple(groups) for user, groups in (case.get("groups") or {}).items()}
         orders = CapacityOrders(
-            self._nodes, self._queues, lambda paths: table_order(paths, string_hash), self._containers, self._ends, list
+            self._nodes,
+            self._queues,
+            lambda paths: table_order(paths, string_hash),
+            self._containers,
+            self._ends,
+            self._holds,
+            list,
         )
         self.driver = CapacityDriver(
             loaded.queues,
@@ -80,6 +86,10 @@ class CapacityReplay(Player):
 
     def _ends(self, member: Member) -> list[Container]:
         return table_order(member.containers, self.hash_of, peak=member.peak, concurrent=True)
+
+    def _holds(self, member: Member) -> list[Container]:
+        keys = table_order(member.holds, lambda key: key_hash(key.priority, key.allocation))
+        return [member.holds[key][node] for key in keys for node in self._nodes(list(member.holds[key]))]
 
     def _queues(self, queues: Sequence[CapacityQueue]) -> list[CapacityQueue]:
         return table_order(queues, lambda queue: string_hash(queue.path))
@@ -136,6 +146,7 @@ class CapacityReplay(Player):
                 managed=managed,
                 master=master,
                 master_partition=step.get("am_label", ""),
+                partition=step.get("label", ""),
                 priority=step.get("priority", 0),
                 placed=placed,
             )

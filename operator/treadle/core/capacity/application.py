@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class CapacityApplication:
     """Who asks, in which leaf, how urgently; ``order`` counts submissions.
 
-    ``ranked_usage`` and ``ranked_pending`` are the memory by which a fair leaf last ranked it. ``headroom_from`` is where its headroom was
+    ``partition`` is the one that it was submitted for as a whole. ``ranked_usage`` and ``ranked_pending`` are the memory by which a fair leaf last ranked it. ``headroom_from`` is where its headroom was
     last looked at.
     """
 
@@ -25,6 +25,7 @@ class CapacityApplication:
         self.usage = Usage(leaf.context.width)
         self.master_demand: Vector = list(leaf.context.least)
         self.master_partition = ""
+        self.partition = ""
         self.ranked_usage = 0
         self.ranked_pending = 0
         self.headroom_from: tuple[CapacityQueue, User] | None = None

@@ -103,8 +103,10 @@ def refresh(queue: CapacityQueue, limits: Limits) -> None:
     start_applications(queue)
     queue.users.changed()
     for application in queue.active:
-        queue.users.limit(application.user, DEFAULT)
-        application.headroom_from = (queue, queue.users.user(application.user))
+        user = queue.users.users.get(application.user)
+        if user is not None:
+            queue.users.limit(application.user, DEFAULT)
+            application.headroom_from = (queue, user)
 
 
 def _refresh_below(parent: CapacityQueue, limits: Limits) -> None:

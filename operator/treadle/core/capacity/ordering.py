@@ -106,7 +106,7 @@ def in_order(leaf: CapacityQueue, partition: str | None = None) -> list[Capacity
     if leaf.spec.order == EXCLUSIVE and partition is not None:
         enforced = leaf.spec.enforced_partitions
         here = partition if partition in enforced else DEFAULT
-        found = [each for each in found if (each.master_partition if each.master_partition in enforced else DEFAULT) == here]
+        found = [each for each in found if (each.partition if each.partition in enforced else DEFAULT) == here]
     return sorted(found, key=first_come)
 
 

@@ -21,11 +21,10 @@ NO_GUARANTEE = 2147483647.0
 
 @dataclass(frozen=True, slots=True)
 class Dealing:
-    """How ideal shares are dealt. ``with_held``: what is held counts as asked for. ``balance``: beyond guarantees too. ``whole``: all at once, without a dead zone's delay."""
+    """How ideal shares are dealt. ``with_held``: what is held counts as asked for, and all that is too much is taken at once. ``balance``: beyond guarantees too."""
 
     with_held: bool = False
     balance: bool = False
-    whole: bool = False
 
 
 def compute(round_: Round, how: Dealing) -> None:
@@ -49,7 +48,7 @@ def compute(round_: Round, how: Dealing) -> None:
                 total, queue.used, round_.context.calculator.times(queue.guaranteed, 1.0 + preemption.ignored_over_capacity)
             ):
                 queue.obtain = list(queue.to_take)
-                if not how.whole and calculator.positive(total, queue.obtain):
+                if not how.with_held and calculator.positive(total, queue.obtain):
                     queue.obtain = calculator.times_up(queue.to_take, preemption.natural_termination, one)
 
 

@@ -10,7 +10,7 @@ from treadle.core.capacity.preemption.intra import inside_queues
 from treadle.core.capacity.preemption.priorities import by_priorities
 from treadle.core.capacity.preemption.reserved import by_holds
 from treadle.core.capacity.preemption.selection import by_queues
-from treadle.core.capacity.preemption.snapshot import begin
+from treadle.core.capacity.preemption.snapshot import all_holds, begin
 from treadle.core.capacity.queue import CapacityQueue
 
 
@@ -36,18 +36,19 @@ class Policy:
         now: float,
         leaves: Callable[[Sequence[str]], Sequence[str]] = list,
         move: Callable[[Any, Any], bool] | None = None,
+        holds: Callable[[Any], Sequence[Any]] = all_holds,
     ) -> Verdict:
-        """Do one round. ``leaves`` orders the leaves, ``move`` moves a hold to another node if it can."""
+        """Do one round. ``leaves`` orders the leaves, ``move`` moves a hold to another node if it can, ``holds`` gives those of an application."""
         settings = root.context.settings.preemption
         paths = leaves([queue.path for queue in root.walk() if not queue.parental])
         found = begin(root, nodes, paths, now)
+        found.holds_of = holds
         verdict = Verdict()
         groups: list[tuple[list[Any], float]] = []
 
         def select(choose: Callable[[], list[Any] | None], wait: float) -> None:
             before = dict(found.chosen)
-            holds = choose()
-            verdict.holds += holds or []
+            verdict.holds += choose() or []
             groups.append(([container for key, container in found.chosen.items() if key not in before], wait))
 
         wait = settings.wait_before_kill

@@ -12,7 +12,7 @@ from treadle.core.fair.amounts import add_to, plus, take_from
 
 def by_holds(round_: Round) -> None:
     """Choose victims on held nodes, where the least must be taken first."""
-    compute(round_, Dealing(with_held=True, whole=True))
+    compute(round_, Dealing(with_held=True))
     quotas = {path: wanted(round_, path) for path in round_.leaves}
     looked = []
     for node in round_.nodes:

@@ -107,7 +107,7 @@ def _from_application(
     round_: Round, application: Any, obtain: Obtain, masters: list[Any], of_masters: Vector, holds: list[Any]
 ) -> None:
     conservative = round_.context.settings.preemption.conservative
-    for container in application.all_holds():
+    for container in round_.holds_of(application):
         if round_.is_chosen(container):
             continue
         if not obtain:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -87,6 +87,12 @@ def pending_of_users(leaf: CapacityQueue, partition: str, *, without_held: bool)
     return total
 
 
+def all_holds(application: Any) -> Sequence[Any]:
+    """Return the holds of an application in the order in which it got them."""
+    found: Sequence[Any] = application.all_holds()
+    return found
+
+
 @dataclass
 class Round:
     """One round: the snapshots, what may still be taken, and what was chosen so far. ``underserved`` are leaves and parents that lacked something, by partition."""
@@ -101,6 +107,7 @@ class Round:
     chosen: dict[int, Any] = field(default_factory=dict)
     underserved: dict[str, dict[str, None]] = field(default_factory=dict)
     queues: dict[tuple[str, str], TempQueue] = field(default_factory=dict)
+    holds_of: Callable[[Any], Sequence[Any]] = all_holds
 
     def queue(self, path: str, partition: str) -> TempQueue:
         """Return a queue in a partition."""

@@ -125,12 +125,14 @@ class CapacityDriver:
         managed: bool = False,
         master: Sequence[int] | None = None,
         master_partition: str = DEFAULT,
+        partition: str = DEFAULT,
         priority: int = 0,
         placed: bool = False,
     ) -> list[Effect]:
         """Let an application into its queue, which is made if it may be.
 
-        ``master`` is what its master will ask for; without one it is charged the smallest container. ``placed``: a mapping rule gave the queue.
+        ``master`` is what its master will ask for; without one it is charged the smallest container. ``partition`` is the one that the whole
+        application is for, which a leaf that keeps partitions apart goes by. ``placed``: a mapping rule gave the queue.
         """
         world = self._at(now)
         world.submitted += 1
@@ -140,6 +142,7 @@ class CapacityDriver:
         leaf.last_submitted = now
         membership.count(leaf)
         member = Member(name, user, leaf, world.submitted, min(priority, world.settings.max_priority), managed=managed)
+        member.partition = partition
         if master is not None:
             member.master_demand, member.master_partition = list(master), master_partition
         world.members[name] = member
@@ -255,9 +258,9 @@ class CapacityDriver:
         why = membership.closed(target, member.user)
         if why:
             raise MoveDenied(f"queue: {why}")
+        world.effects.append(Moved(name, target.path))
         if target is not source or world.as_hadoop:
             membership.move(world, member, source, target)
-        world.effects.append(Moved(name, target.path))
         return self._effects()
 
     def remove_application(self, name: str, now: float) -> list[Effect]:

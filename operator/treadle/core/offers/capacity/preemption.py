@@ -27,7 +27,7 @@ class CapacityPreemptionDriver:
         """Choose victims, warn them, and end those whose time is up."""
         world = self.world
         nodes = world.orders.nodes(list(world.nodes.values()))
-        verdict = self.policy.round(world.tree.root, nodes, world.now, world.orders.leaves, self._move)
+        verdict = self.policy.round(world.tree.root, nodes, world.now, world.orders.leaves, self._move, world.orders.holds)
         world.effects += [HoldTaken(accounts.owner(hold).name, hold.node.name) for hold in verdict.holds]
         world.effects += [Marked(container, due=False) for container in verdict.warned]
         world.effects += [Marked(container, due=True) for container in verdict.due]

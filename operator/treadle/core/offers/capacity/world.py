@@ -24,6 +24,11 @@ def oldest_first(node: NodeManager) -> list[Container]:
     return list(node.containers)
 
 
+def holds_of(member: Member) -> list[Container]:
+    """Return the holds of an application in the order in which it got them."""
+    return member.all_holds()
+
+
 def containers_of(member: Member) -> list[Container]:
     """Return the containers of an application in the order in which it got them."""
     return list(member.containers)
@@ -35,7 +40,7 @@ class CapacityOrders:
 
     ``nodes``: which of the nodes held for an application is given up first, and which are looked at first for victims. ``queues``: siblings after
     a refresh. ``leaves``: in which order victims are sought in leaves. ``containers``: those on a node when victims are sought there.
-    ``ends``: those of an application when all of them end. ``submissions``: which applications came first.
+    ``ends``: those of an application when all of them end. ``holds``: its holds when victims are sought among them. ``submissions``: which applications came first.
     """
 
     nodes: Callable[[Sequence[NodeManager]], Sequence[NodeManager]] = list
@@ -43,6 +48,7 @@ class CapacityOrders:
     leaves: Callable[[Sequence[str]], Sequence[str]] = list
     containers: InOrder = oldest_first
     ends: Callable[[Member], Sequence[Container]] = containers_of
+    holds: Callable[[Member], Sequence[Container]] = holds_of
     submissions: InOrderOfSubmission = by_submission
 
 
@@ -79,7 +85,10 @@ class CapacityWorld:
         return self.tree.root.usage.all_used()
 
     def cluster_changed(self) -> None:
-        """Add the nodes up, by partition and for the largest container, and let the queues follow."""
+        """Add the nodes up, by partition and for the largest container, and let the queues follow.
+
+        They follow twice, as Hadoop's do, whose label manager tells of every node once more: what a pass finds out comes into the shares of the next.
+        """
         context = self.context
         context.total = context.none()
         context.partitions = {}
@@ -91,4 +100,5 @@ class CapacityWorld:
             if self.nodes:
                 largest = max(node.total[position] for node in self.nodes.values())
                 context.largest[position] = min(context.most[position], largest)
-        self.tree.follow()
+        for _ in range(2):
+            self.tree.follow()
