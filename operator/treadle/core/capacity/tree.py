@@ -262,7 +262,7 @@ class CapacityTree:
 
     def _set_capacities(self, queue: CapacityQueue) -> None:
         for share in queue.shares.values():
-            share.capacity = share.maximum_capacity = share.master_share = 0.0
+            share.capacity = share.maximum_capacity = 0.0
             share.absolute = share.absolute_maximum = 0.0
             share.weight = -1.0
         settings, spec = self.context.settings, queue.spec

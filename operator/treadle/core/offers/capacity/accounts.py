@@ -60,6 +60,17 @@ def forget_killable(leaf: CapacityQueue, container: Container) -> None:
         queue.forget_killable(container.node.partition, container)
 
 
+def count_again(member: Member, container: Container) -> None:
+    """Count a container anew on a node whose size changed, as Hadoop does: where its master runs is what an application is charged for from now on."""
+    leaf, partition = member.leaf, container.node.partition
+    leaf.users.user(member.user)
+    leaf.users.changed()
+    for queue in leaf.chain:
+        queue.update_statistics(partition)
+    if container.master and member.master_partition != partition:
+        member.master_partition, member.master_demand = partition, leaf.context.none()
+
+
 def detach(member: Member, container: Container) -> None:
     """Take a container or hold out of the books of its user and its queues."""
     leaf, partition = member.leaf, container.node.partition
@@ -74,10 +85,10 @@ def detach(member: Member, container: Container) -> None:
 def end_over_maximum(world: CapacityWorld, queue: CapacityQueue, partition: str) -> None:
     """End containers that may be ended at any time, while a queue is over its maximum."""
     context = queue.context
-    for container in list(queue.killable.get(partition, {})):
+    noted = [one for one in queue.killable.get(partition, {}) if isinstance(one, Container)]
+    for container in sorted(noted, key=lambda one: (owner(one).order, one.sequence)):
         if not context.calculator.more(context.of(partition), queue.usage.used(partition), queue.share(partition).maximum):
             return
-        assert isinstance(container, Container)
         end(world, container, Cause.PREEMPTED)
 
 

@@ -98,6 +98,9 @@ class CapacityDriver:
             if node.hold is not None:
                 accounts.end(world, node.hold, Cause.ABORTED)
             node.resize(total)
+            for container in node.containers if world.as_hadoop else ():
+                if not accounts.owner(container).gone:
+                    accounts.count_again(accounts.owner(container), container)
         world.cluster_changed()
         return self._effects()
 
