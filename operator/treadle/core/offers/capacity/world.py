@@ -56,9 +56,7 @@ class CapacityOrders:
 class CapacityWorld:
     """The state of the driver.
 
-    ``as_hadoop``: its defects are kept. An application that asked for another size while a node was held for it is charged the new size for the
-    container of the old one; moving it to its own leaf makes the leaf forget what its user has,
-    and what is held for one that moves stays in the old queues' sums of holds.
+    ``as_hadoop``: its defects are kept (docs/deviations.md names them).
     """
 
     context: Context
