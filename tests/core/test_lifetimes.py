@@ -53,6 +53,8 @@ def test_a_deletion_names_the_pod_and_its_queue_and_is_asked_again_while_the_pod
     cluster.plan()
     (effect,) = [effect for effect in cluster.effects if isinstance(effect, Expire)]
     assert (effect.uid, effect.namespace, effect.name, effect.queue) == ("p", "ns", "p", "root.short")
+    assert effect.application == "ns/app"
+    assert effect.why == "was to live 60 s (maximumApplicationLifetime of queue root.short)"
     assert cluster.wait(3).look() == []
     assert cluster.wait(30).look() == ["p"]
     cluster.tell(PodSeen(replaced(cluster.core.state.pods["p"].spec, deleting=True)))

@@ -136,13 +136,18 @@ async def test_one_blocked_victim_holds_up_nobody_and_few_are_in_flight() -> Non
 
 
 async def test_a_pod_whose_time_is_over_is_deleted_whatever_budgets_say() -> None:
-    at = Evicting(lambda request: ok(200) if request.method == "DELETE" else blocked(), wanted=lambda _: False)
+    over: list[str] = []
+    at = Evicting(
+        lambda request: ok(200) if request.method == "DELETE" else blocked(),
+        wanted=lambda _: False,
+        over=lambda pod: over.append(pod.name),
+    )
     at.evictor.submit(Expire("uid-a", "ns", "a", "root.hog", 1))
     await at.evict(seconds=1.0)
     (request,) = at.client.requests
     assert (request.method, request.path) == ("DELETE", "/api/v1/namespaces/ns/pods/a")
     assert request.body == {"preconditions": {"uid": "uid-a"}}
-    assert (at.evictor.expired, at.events, at.told) == (1, [], [])
+    assert (at.evictor.expired, at.events, at.told, over) == (1, [], [], ["a"])
 
 
 async def test_one_that_is_gone_already_is_reported_and_one_that_cannot_be_deleted_is_left_to_the_core() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from kube.access import connected, served, task_of
 from kube.manifests import pod
+from treadle.core.effects import Expire
 from treadle.fakeapi import FakeApi
 from treadle.kube.patcher import Patcher, Write
 from treadle.kube.recorder import Recorder
@@ -69,6 +70,32 @@ def test_the_interval_begins_with_the_first_pod_after_the_last_event() -> None:
     at.now += 5
     at.recorder.flush()
     assert len(at.writes) == 2
+
+
+def test_what_is_deleted_at_the_end_of_a_lifetime_is_one_event_for_an_application() -> None:
+    at = Recording()
+    for name in ("a", "b"):
+        at.recorder.expired(
+            Expire(name, "etl", name, "root.prod", 1, "etl/nightly", "uid-of-it", "was to live 60 s (lifetime of x)")
+        )
+    at.recorder.expired(Expire("c", "etl", "c", "root.prod", 1, "etl/pods", "", "was to live 5 s (lifetime of y)"))
+    at.now += 4.9
+    at.recorder.flush()
+    assert at.writes == []
+    at.now += 0.1
+    at.recorder.flush()
+    assert at.notes() == [
+        "Deleted 2 pods of application etl/nightly in queue root.prod: it was to live 60 s (lifetime of x), which is over",
+        "Deleted 1 pod of application etl/pods in queue root.prod: it was to live 5 s (lifetime of y), which is over",
+    ]
+    first, second = (write.body for write in at.writes)
+    assert (first["reason"], first["type"], first["action"]) == ("LifetimeOver", "Warning", "Deleting")
+    assert (first["regarding"]["kind"], first["regarding"]["name"], first["regarding"]["uid"]) == (
+        "Application",
+        "nightly",
+        "uid-of-it",
+    )
+    assert (second["regarding"]["kind"], second["regarding"]["name"]) == ("Pod", "c")
 
 
 def test_flushing_with_nothing_counted_writes_nothing() -> None:

@@ -25,6 +25,7 @@ from runtime.services import (
 )
 from treadle.api import crds
 from treadle.api.objects import KINDS
+from treadle.core.capacity.live import lifetimes
 from treadle.core.pods import PodState
 from treadle.fakeapi import FakeApi
 from treadle.kube.auth import Access
@@ -182,6 +183,31 @@ async def test_events_speak_of_pods_that_were_bound_and_of_no_other(api: FakeApi
 
     notes = [event["note"] for event in api.list("events")]
     assert notes == ["Bound 2 pods of application default/app in queue root.default to n0"]
+
+
+async def test_the_end_of_a_lifetime_is_an_event_of_the_application(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lifetimes, "INTERVAL", 0.05)
+    add_nodes(api)
+    manifest = {
+        "apiVersion": "treadle.dev/v1alpha1",
+        "kind": "Application",
+        "metadata": {"name": "app"},
+        "spec": {},
+    }
+    made = api.create("applications", manifest)
+    add_pods(api, "a", "b")
+    async with treadle(api, controllers=True) as service:
+        await controllers_watch(api)
+        await bound(api, "a", "b")
+        api.update("applications", {**api.get("applications", "app"), "spec": {"lifetime": "1s"}})
+        await until(lambda: service.evictor.expired == 2)
+
+    (event,) = [event for event in api.list("events") if event["reason"] == "LifetimeOver"]
+    assert event["note"] == (
+        "Deleted 2 pods of application default/app in queue root.default: it was to live 1 s (lifetime of the Application), which is over"
+    )
+    assert event["regarding"]["kind"] == "Application"
+    assert event["regarding"]["uid"] == made["metadata"]["uid"]
 
 
 async def test_a_pod_that_somebody_else_bound_is_counted_where_it_is(api: FakeApi) -> None:

@@ -60,6 +60,7 @@ def application(model: Application) -> ApplicationSpec:
         spec.partition or "",
         lifetime=_seconds(spec.lifetime),
         created=None if made is None else datetime.fromisoformat(made).timestamp(),
+        uid=model.metadata.uid or "",
     )
 
 

@@ -45,13 +45,19 @@ class Evict(NamedTuple):
 
 
 class Expire(NamedTuple):
-    """Delete a pod of ``queue`` whose application has come to the end of its lifetime. Nothing need be told: it is asked again while the pod is there."""
+    """Delete a pod of ``queue`` whose ``application`` has come to the end of its lifetime, which ``why`` tells. Nothing need be told: it is asked again while the pod is there.
+
+    ``object_uid`` is that of the Application object, empty where there is none.
+    """
 
     uid: str
     namespace: str
     name: str
     queue: str
     cause: int
+    application: str = ""
+    object_uid: str = ""
+    why: str = ""
 
 
 class Verify(NamedTuple):

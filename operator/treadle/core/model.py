@@ -267,6 +267,8 @@ class ApplicationSpec:
     """Seconds after which it ends, whatever it does; None: its queue's default."""
     created: float | None = None
     """When it was submitted, on the clock of the pods' ``created``; None: when its first pod was made."""
+    uid: str = ""
+    """That of the object, for what is told about it."""
 
 
 @dataclass(frozen=True, slots=True)

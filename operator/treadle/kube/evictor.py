@@ -26,7 +26,8 @@ FIRST_WAIT, LONGEST_WAIT = 0.5, 5.0
 class Evictor:
     """Evicts pods; ``report`` gets what the core has to know.
 
-    ``wanted`` says of a uid whether it still has to go, ``told`` is called for each pod that went. ``clock`` is monotonic, in seconds.
+    ``wanted`` says of a uid whether it still has to go, ``told`` is called for each pod that went, ``over`` for each that was deleted because
+    its application's lifetime is over. ``clock`` is monotonic, in seconds.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class Evictor:
         *,
         wanted: Callable[[str], bool] = lambda _: True,
         told: Callable[[Evict], None] = lambda _: None,
+        over: Callable[[Expire], None] = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.client = client
@@ -46,7 +48,7 @@ class Evictor:
         self.stayed = 0
         self.gone_from: Counter[str] = Counter()
         """Pods that went, by the path of their queue."""
-        self._report, self._wanted, self._told, self._clock = report, wanted, told, clock
+        self._report, self._wanted, self._told, self._over, self._clock = report, wanted, told, over, clock
         self._waiting: asyncio.Queue[Evict | Expire] = asyncio.Queue()
         self._slots = asyncio.Semaphore(AT_ONCE)
 
@@ -121,6 +123,7 @@ class Evictor:
             return
         if answer.status in {200, 202}:
             self.expired += 1
+            self._over(pod)
             log.info("%s/%s was deleted: the lifetime of its application is over", pod.namespace, pod.name)
         elif answer.status in {404, 409}:
             self._report(PodGone(pod.uid))

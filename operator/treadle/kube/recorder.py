@@ -1,14 +1,18 @@
-"""Events about what was scheduled, one for an application and a while rather than one for a pod.
+"""Events about what was scheduled, and about what was deleted at the end of a lifetime, one for an application and a while rather than one for a pod.
 
 kube-scheduler writes a Scheduled event for each pod, which costs it about half of its rate. Ours say how many pods of an
-application went to how many nodes since the last one.
+application went to how many nodes since the last one. What ends is told of the Application where there is one, else of the first of its pods.
 """
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Final
 
+from treadle.api.labels import API_VERSION
+from treadle.core.capacity.live.lifetimes import LIFETIME_OVER
+from treadle.core.effects import Expire
 from treadle.kube.patcher import Patcher, Write
 from treadle.kube.transport import JSON
 
@@ -23,6 +27,11 @@ class _Tally:
     uid: str
     pods: int = 0
     nodes: set[str] = field(default_factory=set)
+    why: str = ""
+    kind: tuple[str, str] = ("v1", "Pod")
+
+
+_ACTIONS: Final = {"Scheduled": "Binding", "Preempted": "Preempting", LIFETIME_OVER: "Deleting"}
 
 
 class Recorder:
@@ -36,6 +45,7 @@ class Recorder:
         self._patcher = patcher
         self._instance = instance[:128]
         self._tallies: dict[str, _Tally] = {}
+        self._ended: dict[str, _Tally] = {}
         self._due = float("inf")
         self._clock = clock
 
@@ -43,11 +53,27 @@ class Recorder:
         """Count one pod that was bound; the first since the last event is what the event is about."""
         tally = self._tallies.get(application)
         if tally is None:
-            if not self._tallies:
-                self._due = self._clock() + self.interval
+            self._begin()
             tally = self._tallies[application] = _Tally(namespace, queue, pod, uid)
         tally.pods += 1
         tally.nodes.add(node)
+
+    def expired(self, pod: Expire) -> None:
+        """Count one pod that was deleted because the lifetime of its application is over."""
+        tally = self._ended.get(pod.application)
+        if tally is None:
+            self._begin()
+            tally = _Tally(pod.namespace, pod.queue, pod.name, pod.uid, why=pod.why)
+            if pod.object_uid:
+                tally.pod, tally.uid = pod.application.partition("/")[2], pod.object_uid
+                tally.kind = (API_VERSION, "Application")
+            self._ended[pod.application] = tally
+        tally.pods += 1
+
+    def _begin(self) -> None:
+        """Begin a while, if none has begun yet."""
+        if not self._tallies and not self._ended:
+            self._due = self._clock() + self.interval
 
     def preempted(self, namespace: str, pod: str, uid: str, why: str) -> None:
         """Write on a pod that it was preempted, and for whom."""
@@ -56,12 +82,19 @@ class Recorder:
 
     def flush(self, *, now: bool = False) -> None:
         """Write what has been counted, if its time has come."""
-        if not self._tallies or (not now and self._clock() < self._due):
+        if not (self._tallies or self._ended) or (not now and self._clock() < self._due):
             return
+        for application, tally in self._ended.items():
+            note = (
+                f"Deleted {_pods(tally.pods)} of application {application} in queue {tally.queue}: it {tally.why}, which is over"
+            )
+            self._patcher.submit(f"ended/{application}", self._event(tally, note, LIFETIME_OVER))
+            self.written += 1
+        self._ended.clear()
         for application, tally in self._tallies.items():
             count, nodes = tally.pods, len(tally.nodes)
             where = next(iter(tally.nodes)) if nodes == 1 else f"{nodes} nodes"
-            note = f"Bound {count} pod{'s' if count > 1 else ''} of application {application} in queue {tally.queue} to {where}"
+            note = f"Bound {_pods(count)} of application {application} in queue {tally.queue} to {where}"
             self._patcher.submit(f"event/{application}", self._event(tally, note))
             self.written += 1
         self._tallies.clear()
@@ -75,10 +108,20 @@ class Recorder:
             "eventTime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
             "reportingController": "treadle.dev/treadle",
             "reportingInstance": self._instance,
-            "action": "Binding" if reason == "Scheduled" else "Preempting",
+            "action": _ACTIONS[reason],
             "reason": reason,
-            "type": "Normal",
+            "type": "Warning" if reason == LIFETIME_OVER else "Normal",
             "note": note[:NOTE_LIMIT],
-            "regarding": {"apiVersion": "v1", "kind": "Pod", "name": tally.pod, "namespace": tally.namespace, "uid": tally.uid},
+            "regarding": {
+                "apiVersion": tally.kind[0],
+                "kind": tally.kind[1],
+                "name": tally.pod,
+                "namespace": tally.namespace,
+                "uid": tally.uid,
+            },
         }
         return Write(f"/apis/events.k8s.io/v1/namespaces/{tally.namespace}/events", body, JSON, "POST")
+
+
+def _pods(count: int) -> str:
+    return f"{count} pod{'s' if count > 1 else ''}"

@@ -91,6 +91,7 @@ class Service:
             self._put,
             wanted=lambda uid: uid in self.core.state.preemption.marked,
             told=lambda victim: self.recorder.preempted(victim.namespace, victim.name, victim.uid, victim.why),
+            over=self.recorder.expired,
         )
         self.engine = Engine(self.core, self.binder, self.evictor, WaitingReports(self.patcher), self.recorder, self._may_plan)
         self.sources = Sources(self.client, self._put)

@@ -52,7 +52,7 @@ def expire(state: State) -> list[Expire]:
         if lifetime is not None and over:
             if application.ended is None:
                 _end(state, application, *lifetime)
-            effects += _deletions(state, application, asked)
+            effects += _deletions(state, application, asked, _why(*lifetime))
         elif application.ended is not None:
             application.ended = None
             _look_again(state, application)
@@ -98,12 +98,14 @@ def _any(state: State) -> bool:
 
 
 def _end(state: State, application: Application, seconds: float, whose: str) -> None:
-    words = (
-        f"application {application.id} was to live {seconds:g} s ({whose}); that is over, and no pod of it is started any more"
-    )
+    words = f"application {application.id} {_why(seconds, whose)}; that is over, and no pod of it is started any more"
     application.ended = Wait(LIFETIME_OVER, application.id, words)
     state.tell(application.id, "lifetime over", whose)
     _look_again(state, application)
+
+
+def _why(seconds: float, whose: str) -> str:
+    return f"was to live {seconds:g} s ({whose})"
 
 
 def _look_again(state: State, application: Application) -> None:
@@ -111,8 +113,10 @@ def _look_again(state: State, application: Application) -> None:
         compete(state, ask)
 
 
-def _deletions(state: State, application: Application, asked: dict[str, float]) -> list[Expire]:
+def _deletions(state: State, application: Application, asked: dict[str, float], why: str) -> list[Expire]:
     found: list[Expire] = []
+    explicit = state.explicit.get(application.id)
+    told = (application.id, explicit.uid if explicit is not None else "", why)
     path = application.queue.path if application.queue is not None else ""
     for record in application.pods.values():
         spec = record.spec
@@ -122,6 +126,6 @@ def _deletions(state: State, application: Application, asked: dict[str, float]) 
         if when is None or state.now >= when + AGAIN:
             when = state.now
             state.tell(spec.uid, "expires", application.id)
-            found.append(Expire(spec.uid, spec.namespace, spec.name, path, record.cause))
+            found.append(Expire(spec.uid, spec.namespace, spec.name, path, record.cause, *told))
         asked[spec.uid] = when
     return found
