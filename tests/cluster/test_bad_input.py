@@ -217,7 +217,14 @@ def test_what_is_accepted_but_not_acted_on_yet_is_named_in_a_condition(
     cluster = Cluster(plane)
     with Treadle(plane.kubeconfig, tmp_path) as treadle:
         treadle.wait_ready()
-        cluster.queues(spec("root.limited", capacity={"enforcedPartitions": ["gpu"]}))
+        cluster.queues(spec("root.limited"))
+        settings = {
+            "apiVersion": "treadle.dev/v1alpha1",
+            "kind": "Scheduler",
+            "metadata": {"name": "treadle"},
+            "spec": {"fair": {"localityThresholdNode": "0.5"}},
+        }
+        assert plane.api("POST", "/apis/treadle.dev/v1alpha1/schedulers", settings)[0] == 201
         reservation = {
             "apiVersion": "treadle.dev/v1alpha1",
             "kind": "Reservation",
@@ -235,7 +242,7 @@ def test_what_is_accepted_but_not_acted_on_yet_is_named_in_a_condition(
         status, answer = plane.api("POST", "/apis/treadle.dev/v1alpha1/namespaces/default/reservations", reservation)
         assert status == 201, answer
 
-        eventually(lambda: cluster.condition("queues", "root.limited", "NotActedOn").get("status") == "True", 30)
-        assert "spec.capacity.enforcedPartitions" in cluster.condition("queues", "root.limited", "NotActedOn")["message"]
+        eventually(lambda: cluster.condition("schedulers", "treadle", "NotActedOn").get("status") == "True", 30)
+        assert "spec.fair.localityThresholdNode" in cluster.condition("schedulers", "treadle", "NotActedOn")["message"]
         eventually(lambda: cluster.condition("reservations", "nightly", "NotActedOn", "default").get("status") == "True", 30)
         assert cluster.condition("reservations", "nightly", "Ready", "default")["status"] == "False"

@@ -46,13 +46,20 @@ class CapacityMachine(RuleBasedStateMachine):
         masters=st.sampled_from([0.1, 0.5, 1.0]),
         preempts=st.booleans(),
         all_types=st.booleans(),
+        reservable=st.sampled_from([0.0, 0.05, 1.0]),
     )
-    def switch(self, *, capacity: bool, shareable: bool, masters: float, preempts: bool, all_types: bool) -> None:
+    def switch(
+        self, *, capacity: bool, shareable: bool, masters: float, preempts: bool, all_types: bool, reservable: float = 1.0
+    ) -> None:
         preemption = QUICK if preempts else capacity_settings().preemption
         self.scenario.scheduler(
             discipline="Capacity" if capacity else "Fair",
             capacity=capacity_settings(
-                partitions={"gpu": not shareable}, master_share=masters, preemption=preemption, all_types=all_types
+                partitions={"gpu": not shareable},
+                master_share=masters,
+                preemption=preemption,
+                all_types=all_types,
+                reservable_nodes=reservable,
             ),
         )
 
@@ -150,6 +157,12 @@ class CapacityMachine(RuleBasedStateMachine):
     @rule(seconds=st.sampled_from([0.2, 1.0, 3.0, 61.0]))
     def time_passes(self, seconds: float) -> None:
         self.scenario.wait(seconds)
+
+    @rule()
+    def a_while_passes(self) -> None:
+        for _ in range(5):
+            self.scenario.wait(3.0)
+            self.scenario.confirm(self.scenario.plan())
 
     @rule()
     def the_deleted_go(self) -> None:

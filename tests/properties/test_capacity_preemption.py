@@ -99,7 +99,7 @@ class World(Partitioned):
         )
         assert leaf.minimum is not None
         guaranteed = leaf.minimum[CPU]
-        assert leaf.usage[CPU] - going >= guaranteed, "a victim's queue keeps what it is guaranteed"
+        assert self.of_pods(leaf) - going >= guaranteed, "a victim's queue keeps what it is guaranteed"
         self.evicted[record.spec.queue] += 1
         self.tell(PodSeen(replaced(record.spec, deleting=True)))
         self.leaving.append((self.now + leave_after, eviction.uid))
@@ -111,12 +111,21 @@ class World(Partitioned):
             for record in self.core.state.pods.values()
         )
 
+    def of_pods(self, part: Queue) -> int:
+        """What the pods of a queue hold, without the room on nodes that are kept for it."""
+        kept = sum(
+            dict(hold.shape.demand)[CPU]
+            for hold in self.core.state.preemption.holds
+            if hold.counted and part in hold.application.chain
+        )
+        return part.usage[CPU] - kept
+
     def could_give(self, partition: str) -> bool:
         """Whether any queue has a whole pod more than it is guaranteed, and more than the tenth that is ignored."""
         for number in range(len(self.tenants)):
             part = self.part(number, partition)
             if part is not None and part.minimum is not None:
-                used, guaranteed = part.usage[CPU], part.minimum[CPU]
+                used, guaranteed = self.of_pods(part), part.minimum[CPU]
                 if used - 1000 >= guaranteed and used > guaranteed * 1.1:
                     return True
         return False
@@ -143,6 +152,6 @@ def test_what_is_guaranteed_comes_back_in_every_partition_and_then_it_ends(
             part = world.part(number, partition)
             if part is None or part.minimum is None:
                 continue
-            held = part.usage[CPU] // 1000
+            held = world.of_pods(part) // 1000
             owed = min(held + world.waiting(number, partition), part.minimum[CPU] // 1000)
             assert held >= owed or not world.could_give(partition), (number, partition, held, owed)

@@ -252,6 +252,10 @@ class SchedulerCapacity(Model):
         default=None,
         description="Whether what is placed in a rack starts the count anew, as what is placed on a preferred node does; true if absent.",
     )
+    reservable_nodes: Ratio | None = Field(
+        default=None,
+        description="Part of a partition's nodes that may be kept for large pods that find no room; 0.05 if absent, 0: none.",
+    )
     preemption: CapacityPreemption | None = None
     mapping_rules: Annotated[list[MappingRule], Field(max_length=64)] | None = Field(
         default=None,

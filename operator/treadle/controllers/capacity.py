@@ -167,6 +167,7 @@ def settings(block: SchedulerCapacity | None, nodes: SchedulerNodes) -> Capacity
         "node_delay": block.node_locality_delay,
         "rack_delay": block.rack_locality_additional_delay,
         "rack_full_reset": block.rack_locality_full_reset,
+        "reservable_nodes": _number(block.reservable_nodes),
         "max_priority": block.maximum_application_priority,
         "partitions": {partition.name: partition.exclusive for partition in nodes.partitions or ()},
         "preemption": _preemption(block.preemption or Preemption()),

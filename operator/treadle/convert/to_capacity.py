@@ -28,7 +28,7 @@ _REASONS: Final = {
     "preemptionClusterUtilizationThreshold": "preemption does not depend on how full the cluster is",
     "amPreemption": "masters are preempted last",
     "amPreemptionOf": "masters are preempted last",
-    "reservableNodes": "room is held for whom it was made",
+    "reservableNodes": "it is a part of the nodes for each application there; capacity.reservableNodes is one for all of a partition",
     "localityThresholdNode": "it is a part of the nodes; nodeLocalityDelay is a number of them",
     "localityThresholdRack": "it is a part of the nodes; rackLocalityAdditionalDelay is a number of them",
     "localityDelayNode": "it is a time; nodeLocalityDelay is a number of nodes",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from treadle.core import masters, nearness
 from treadle.core.capacity.live.gates import end_turn, hold_back_user, wake_users
+from treadle.core.capacity.live.give_back import gave_back
 from treadle.core.capacity.live.lending import can_lend, lend, may_be_lent
 from treadle.core.effects import Bind, Effect, new_bind
 from treadle.core.gates import AT_ZERO, OVER_LARGEST, barred, oversized
@@ -108,9 +109,12 @@ def _serve(state: State, root: Queue, budget: int, effects: list[Effect]) -> Non
             else:
                 at = -1
             if at >= 0 and account.full():
-                hold_back_user(state, ask)
+                if not gave_back(state, ask):
+                    hold_back_user(state, ask)
                 continue
         if application.limiting and (full := exceeded(application.limiting, ask.shape.demand)) is not None:
+            if gave_back(state, ask):
+                continue
             lent = None if account is None else lend(state, ask)
             if lent is None:
                 _at_maximum(state, ask, full[0])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treadle.core.capacity.live.exclusive import shut_out
 from treadle.core.order import deactivate, forget_blockers, park, unpark
 from treadle.core.tree.application import Wait
 
@@ -70,6 +71,8 @@ def block(application: Application, record: PodRecord) -> Wait | None:
     account = application.account
     if account is not None and not account.leaf.may_use(application.partition):
         words = f"queue {queue.path} may not use partition {application.partition} (accessiblePartitions)"
+        return Wait(PARTITION_DENIED, queue.path, words)
+    if account is not None and (words := shut_out(application)):
         return Wait(PARTITION_DENIED, queue.path, words)
     return None
 

@@ -55,8 +55,14 @@ def _applications(state: State) -> list[str]:
             if record.state in {PodState.ASSUMED, PodState.BOUND} and record.part is application:
                 for position, value in record.shape.demand:
                     used[position] += value
+        for hold in state.preemption.holds:
+            if hold.counted and hold.application is application:
+                for position, value in hold.shape.demand:
+                    used[position] += value
         if used != application.usage:
-            problems.append(f"application {application.id}: usage {application.usage}, its pods hold {used}")
+            problems.append(
+                f"application {application.id}: usage {application.usage}, its pods and what is kept for it make {used}"
+            )
         active = [ask for ask in application.asks.values() if ask.active]
         if len(active) != application.active:
             problems.append(f"application {application.id}: {application.active} active asks counted, {len(active)} found")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core import discipline, lifecycle
-from treadle.core.capacity.live import preempting
+from treadle.core.capacity.live import homes, keeping, preempting
 from treadle.core.capacity.live.lifetimes import expire, next_look
 from treadle.core.capacity.live.rounds import next_round, tend
 from treadle.core.cycle import cycle
@@ -71,6 +71,7 @@ class Core:
                 if state.tree.unsettled:
                     self._settle()
                 lifecycle.see(state, pod)
+                homes.note(state, pod.uid)
             case PodGone(uid):
                 lifecycle.gone(state, uid)
             case BindDone(uid):
@@ -145,15 +146,19 @@ class Core:
         effects = due(state)
         effects += expired(state)
         effects += expire(state)
-        served = holds.serve(state, budget)
-        effects += served
-        effects += cycle(state, budget - len(served))
+        binds: list[Effect] = [*holds.serve(state, budget)]
+        keeping.take_back(state)
+        binds += cycle(state, budget - len(binds))
+        effects += binds
         if rounds.due(state):
             effects += rounds.round_of_preemption(state)
         elif preempting.due(state):
             effects += preempting.round_of_preemption(state)
+            effects += cycle(state, budget - len(binds))  # it may have given up nodes that were kept
         if reserve.due(state):
             reserve.keep_nodes(state)
+        elif keeping.due(state):
+            keeping.keep_nodes(state)
         if len(state.nodes.improved) > COMPACT_AFTER:
             self._compact()
         if self.validate:
@@ -177,6 +182,7 @@ class Core:
                 next_expiry(state),
                 next_round(state),
                 next_look(state),
+                keeping.next_look(state),
                 next(iter(state.near_timers), (None,))[0],
             )
             if coming is not None
@@ -232,6 +238,7 @@ class Core:
         if state.books is not None:
             for application in state.applications.values():
                 lifecycle.regroup(state, application)
+            homes.follow_all(state)
 
     def _regroup_on(self, row: int) -> None:
         """Count what is on a node in the partition that the node is in now."""
@@ -272,6 +279,7 @@ class Core:
             self._settle()
         self._house([application])
         lifecycle.regroup(self.state, application)
+        homes.follow(self.state, application)
 
     def _names_changed(self) -> None:
         """Look at every known pod again: it may be ours now, or no longer."""

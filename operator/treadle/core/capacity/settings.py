@@ -198,6 +198,8 @@ class CapacitySettings:
     removal_interval: float = 300000
     management_interval: float = 1500
     preemption: CapacityPreemption = field(default_factory=CapacityPreemption)
+    reservable_nodes: float = 0.05
+    """Live: the part of a partition's nodes that may be kept for large pods that find no room."""
 
 
 def live() -> CapacitySettings:

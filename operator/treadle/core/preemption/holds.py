@@ -8,16 +8,20 @@ one need never takes victims twice.
 
 from __future__ import annotations
 
+from collections import Counter
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from treadle.core.effects import Bind, new_bind
 from treadle.core.gates import block
-from treadle.core.lifecycle import assume
+from treadle.core.lifecycle import assume, charge, discharge
 from treadle.core.masters import may_have_master
 from treadle.core.order import rekey, unpark
 from treadle.core.tree.limits import exceeded
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from treadle.core.preemption.memory import Hold
     from treadle.core.resources import Vector
     from treadle.core.state import State
@@ -36,8 +40,8 @@ def held_below(state: State, queue: Queue) -> Vector:
 
 
 def kept_below(state: State, queue: Queue) -> Vector:
-    """Return all that is held for the applications of a queue and below, whether others go for it or not."""
-    return _sum(state, [hold for hold in state.preemption.holds if queue in hold.application.chain])
+    """Return all that is held for the applications of a queue and below in all partitions, whether others go for it or not."""
+    return _sum(state, [hold for hold in state.preemption.holds if queue in {above.whole for above in hold.application.chain}])
 
 
 def _sum(state: State, holds: list[Hold]) -> Vector:
@@ -52,6 +56,8 @@ def place(state: State, hold: Hold) -> None:
     """Count a hold on its node and mark its victims."""
     state.preemption.holds[hold] = None
     state.nodes.take(hold.row, hold.shape.demand, hold.shape.ports)
+    if hold.counted:
+        charge(state, hold.application, hold.shape.demand)
     for uid in hold.victims:
         state.preemption.marked[uid] = hold
     state.tell(hold.application.id, "hold", state.nodes.names[hold.row])
@@ -65,7 +71,32 @@ def release(state: State, hold: Hold, why: str) -> None:
         if preemption.marked.get(uid) is hold:
             del preemption.marked[uid]
     state.nodes.give(hold.row, hold.shape.demand, hold.shape.ports)
+    if hold.counted:
+        discharge(state, hold.application, hold.shape.demand)
     state.tell(hold.application.id, "hold ends", why)
+
+
+def count(hold: Hold, sign: int) -> None:
+    """Charge a hold to its application and its queues (1) or take the charge back (-1), for a look at them only."""
+    for usage in hold.application.ledgers:
+        for position, value in hold.shape.demand:
+            usage[position] += sign * value
+
+
+@contextmanager
+def uncounted(state: State) -> Iterator[None]:
+    """Let nothing be charged for holds while victims are looked for: only pods can go."""
+    counted = [hold for hold in state.preemption.holds if hold.counted]
+    for hold in counted:
+        count(hold, -1)
+        hold.counted = False
+    yield
+    for hold in counted:
+        if hold in state.preemption.holds:
+            count(hold, 1)
+            hold.counted = True
+        else:
+            _relieve(state, hold.application)
 
 
 def victim_stays(state: State, uid: str, spare: float) -> None:
@@ -83,22 +114,46 @@ def victim_stays(state: State, uid: str, spare: float) -> None:
 def serve(state: State, budget: int) -> list[Bind]:
     """Return the binds of the holds whose room has come, and end those that nobody needs any more or that have waited for too long."""
     effects: list[Bind] = []
+    kept: Counter[Ask] = Counter()
     for hold in list(state.preemption.holds):
         ask = hold.application.asks.get(hold.key)
-        if ask is None or not ask.pods or hold.application.queue is None:
+        if ask is None or not ask.pods or hold.application.queue is None or _too_many(hold, ask, kept):
             release(state, hold, "nobody waits for it")
+        elif hold.counted and state.books is None:
+            release(state, hold, "nothing is kept by this discipline's rules any more")
+        elif hold.counted and block(hold.application, next(iter(ask.pods.values()))) is not None:
+            release(state, hold, "its pods may not run")
         elif state.now >= hold.until:
             release(state, hold, "its time is up")
+            if hold.counted:
+                state.preemption.rests[hold.row] = state.now + hold.until - hold.placed_at
         elif not state.nodes.admits(hold.row, hold.shape.constraints):
             release(state, hold, "the node admits it no longer")
         elif len(effects) < budget and all(state.nodes.free[hold.row][position] >= 0 for position, _ in hold.shape.demand):
-            over = exceeded(hold.application.limiting, hold.shape.demand) is not None
-            if over and any(uid in state.pods for uid in hold.victims):
+            if any(uid in state.pods for uid in hold.victims) and _over_maximum(hold):
                 continue  # the node has room; those who leave make some in the queue
             release(state, hold, "fulfilled")
-            if not over and _may_run(state, ask):
+            if not _over_maximum(hold) and _may_run(state, ask):
                 effects.append(_bind(state, ask, hold.row))
     return effects
+
+
+def _relieve(state: State, application: Application) -> None:
+    """Let those look again who wait for what was held for an application."""
+    for queue in application.chain:
+        if queue.blocked:
+            state.relieved[queue] = None
+    state.dirty[application] = None
+
+
+def _too_many(hold: Hold, ask: Ask, kept: Counter[Ask]) -> bool:
+    """Whether a hold is one of more kept ones than pods wait: some were placed elsewhere."""
+    kept[ask] += hold.patient
+    return hold.patient and kept[ask] > len(ask.pods)
+
+
+def _over_maximum(hold: Hold) -> bool:
+    return exceeded(hold.application.limiting, hold.shape.demand) is not None
 
 
 def _may_run(state: State, ask: Ask) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from treadle.core.nodes.shapes import Shape
     from treadle.core.preemption.contender import Contender, Starving
-    from treadle.core.tree.application import Application
+    from treadle.core.tree.application import Application, Ask
     from treadle.core.tree.queue import Queue
 
 
@@ -28,6 +28,8 @@ class Hold:
     until: float
     patient: bool = False
     """Nobody was asked to go for it, and what is owed is still owed: room is only kept as it comes."""
+    counted: bool = False
+    """It is charged to the application and its queues as if the pod ran there."""
 
 
 @dataclass(slots=True)
@@ -35,6 +37,8 @@ class Preemption:
     """What the preemption of a cluster remembers.
 
     ``marked`` says for which hold a victim goes. ``spared`` are pods that could not be had, and until when they are not asked again.
+    ``waits`` are the asks that wait for a node, which of their pods is first and since when, as of the last look, ``rests`` the nodes that were kept in vain
+    and until when they are left alone.
     """
 
     holds: dict[Hold, None] = field(default_factory=dict)
@@ -42,5 +46,7 @@ class Preemption:
     spared: dict[str, float] = field(default_factory=dict)
     contenders: dict[Application, Contender] = field(default_factory=dict)
     leaves: dict[Queue, Starving] = field(default_factory=dict)
+    waits: dict[Ask, tuple[str, float]] = field(default_factory=dict)
+    rests: dict[int, float] = field(default_factory=dict)
     looked: float = float("-inf")
     reserved: float = float("-inf")

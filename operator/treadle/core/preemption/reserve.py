@@ -2,7 +2,7 @@
 
 What YARN calls a reservation (``FSAppAttempt.reserve``). Where pods come and go, room is taken by small ones as soon as it is there, and a
 large one would wait for ever. An application below its fair share may have a few nodes kept, each for one pod; on those nodes
-what becomes free adds up until the pod fits. Nobody is asked to go.
+what becomes free adds up until the pod fits. Nobody is asked to go. Under the capacity discipline ``capacity.live.keeping`` has the rule.
 """
 
 from __future__ import annotations
@@ -10,18 +10,15 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from treadle.core.cycle import NO_NODE
 from treadle.core.fair.amounts import fits, plus
 from treadle.core.fair.starvation import below_share
-from treadle.core.nodes.filters import host_ports
 from treadle.core.preemption.holds import held_for, place
 from treadle.core.preemption.memory import Hold
+from treadle.core.preemption.spots import Spots
 from treadle.core.update import update_pass
 
 if TYPE_CHECKING:
-    from treadle.core.nodes.shapes import Shape
     from treadle.core.state import State
     from treadle.core.tree.application import Application, Ask
 
@@ -48,13 +45,14 @@ def keep_nodes(state: State) -> None:
         update_pass(state)
     most = ceil(state.nodes.known() * state.scheduler.fair.reservable_nodes)
     kept = {hold.row for hold in preemption.holds}
+    spots = Spots(state.nodes)
     for queue in state.tree.queues.values():
         for application in sorted(queue.applications.values(), key=queue.rank):
             mine = sum(hold.application is application and hold.patient for hold in preemption.holds)
             if mine >= most or not _owed(state, application):
                 continue
             for ask in sorted(application.asks.values()):
-                row = _node(state, ask, kept) if _waits(state, ask) else -1
+                row = spots.for_one_of(ask.shape, kept) if _waits(state, ask) else -1
                 if row >= 0:
                     until = state.now + state.scheduler.fair.hold_timeout
                     place(state, Hold(application, ask.shape, ask.key, row, set(), state.now, until, patient=True))
@@ -78,23 +76,3 @@ def _waits(state: State, ask: Ask) -> bool:
     for position, value in ask.shape.demand:
         demand[position] = value * (held + 1)
     return len(ask.pods) > held and all(fits(plus(queue.usage, demand), queue.maximum) for queue in ask.application.limiting)
-
-
-def _node(state: State, ask: Ask, kept: set[int]) -> int:
-    """Return the node that lacks least for a pod, among those that may take it and are not kept; -1 if there is none."""
-    nodes, shape = state.nodes, ask.shape
-    lacking = np.full(len(nodes), -np.inf)
-    free, have = nodes.columns()[:, : len(nodes)], np.array(nodes.allocatable, dtype=np.int64).T
-    usable = nodes.mask(shape.constraints).copy()
-    for position, value in shape.demand:
-        usable &= have[position] >= value
-        lacking = np.maximum(lacking, (value - free[position]) / np.maximum(have[position], 1))
-    usable[list(kept)] = False
-    for row in np.flatnonzero(usable)[np.argsort(lacking[usable], kind="stable")].tolist():
-        if _ports_free(state, shape, row):
-            return int(row)
-    return -1
-
-
-def _ports_free(state: State, shape: Shape, row: int) -> bool:
-    return not shape.ports or host_ports.free(shape.ports, state.nodes.ports[row])

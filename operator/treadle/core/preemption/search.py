@@ -126,10 +126,13 @@ class Search(ABC):
             vector[position] = value
         return vector
 
+    def _most_held(self) -> bool:
+        return sum(not hold.patient for hold in self.state.preemption.holds) >= MOST_HOLDS
+
     def make_room(self, ask: Ask) -> list[Evict] | None:
         """Hold room for one more pod of an ask, and return whom to evict for it; None if there is no way to make any."""
-        state, demand = self.state, self.dense_of(ask.shape)
-        if len(state.preemption.holds) >= MOST_HOLDS or self._over_maximum(ask.application, demand):
+        demand = self.dense_of(ask.shape)
+        if self._most_held() or self._over_maximum(ask.application, demand):
             return None
         found = self._victims(ask, demand)
         return None if found is None else self._hold(ask, *found)
@@ -138,7 +141,7 @@ class Search(ABC):
         """Let pods below a queue at its maximum go for one more pod of an ask below it, which has room on a node; None if there is no way."""
         state, demand = self.state, self.dense_of(ask.shape)
         row = pick(state.nodes, ask.shape, state.score)
-        if row < 0 or len(state.preemption.holds) >= MOST_HOLDS:
+        if row < 0 or self._most_held():
             return None
         may_lose, picked = self.permission(), Picked[Victim]()
         candidates = [one for each in self.on_node.values() for one in each if full in one.owner.chain]

@@ -10,6 +10,7 @@ from treadle.core.resources import Vector
 
 if TYPE_CHECKING:
     from treadle.core.capacity.live.accounts import Account
+    from treadle.core.capacity.live.exclusive import Home
     from treadle.core.capacity.live.locality import Missed
     from treadle.core.fair.policies import Key
     from treadle.core.nodes.shapes import Shape
@@ -68,7 +69,7 @@ class Ask:
 class Application:
     """A set of pods that share as one: explicit (an Application object), or implied by the pods' labels or owner.
 
-    ``queue`` is None while it has no queue to be in; ``wait`` then says why. ``ended`` says that its lifetime is over, so that nothing of it starts. ``chain`` is the queues from the leaf to the root.
+    ``queue`` is None while it has no queue to be in; ``wait`` then says why. ``ended`` says that its lifetime is over, so that nothing of it starts. ``home`` is the partition that it belongs to, kept where that matters. ``chain`` is the queues from the leaf to the root.
     ``busy``: it may run; ``counted``: it runs, by the limits on running applications, which is decided at the beginning of a pass. ``ledgers`` are the usage vectors of the application and its chain: what a placement is added to,
     ``limiting`` those of the chain that have a maximum. ``account`` is that of its user in its leaf, under the capacity discipline.
     ``parts`` are what the application is in partitions of nodes other than the default one (see ``tree.parts``), ``whole`` is what it is a part of;
@@ -87,6 +88,7 @@ class Application:
         "ended",
         "explicit",
         "fair_share",
+        "home",
         "id",
         "instant_share",
         "key",
@@ -149,6 +151,7 @@ class Application:
         self.active = 0
         self.wait: Wait | None = None
         self.ended: Wait | None = None
+        self.home: Home | None = None
 
     def enqueue(self, ask: Ask) -> None:
         """Put an ask into the application's own order, once."""

@@ -13,6 +13,7 @@ from treadle.core.capacity.live import automatic
 from treadle.core.capacity.live.accounts import Account, Bounds
 from treadle.core.capacity.live.applications import most_of
 from treadle.core.capacity.live.definitions import alike, specs_of
+from treadle.core.capacity.live.exclusive import enforces
 from treadle.core.capacity.live.ranks import Standing, applications_of, queues_by_use
 from treadle.core.capacity.tree import CapacityTree
 from treadle.core.errors import InvalidSpec
@@ -44,6 +45,8 @@ class Books:
         self.undecided = automatic.graft_all(self.tree, state)
         """Whether who has capacity below managed parents is still to be decided."""
         self.of: dict[str, CapacityQueue] = self.tree.queues()
+        self.enforcing = any(enforces(queue.spec) for queue in self.of.values())
+        """Whether any leaf keeps partitions apart."""
         self.bounds: dict[tuple[str, str], Bounds] = {}
         for queue in state.tree.everywhere():
             self.of[queue.path].usage.of(queue.partition).used = queue.usage

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.capacity.live.accounts import sync
+from treadle.core.capacity.live.exclusive import shut_out
 from treadle.core.nodes.candidates import pick
 from treadle.core.tree.parts import part_of
 
@@ -43,7 +44,7 @@ def lend(state: State, ask: Ask) -> tuple[int, Application] | None:
         row = _row(state, ask.shape, partition)
         if row >= 0:
             part = part_of(state, ask.application, partition)
-            if _user_may(part, partition):
+            if not shut_out(part) and _user_may(part, partition):
                 return row, part
     return None
 

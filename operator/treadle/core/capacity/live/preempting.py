@@ -19,6 +19,7 @@ from treadle.core.capacity.preemption.selection import masters_allowed
 from treadle.core.cycle import AT_MAXIMUM
 from treadle.core.fair.amounts import add_to, least, minus, plus, take_from
 from treadle.core.fair.calculators import dominant
+from treadle.core.preemption.holds import place, release, uncounted
 from treadle.core.preemption.rounds import forget_the_gone
 from treadle.core.preemption.search import Search, Terms, Victim, waits_for_a_node
 
@@ -63,6 +64,11 @@ def round_of_preemption(state: State) -> list[Evict]:
     assert books is not None
     state.preemption.looked = state.now
     forget_the_gone(state)
+    with uncounted(state):
+        return _round(state, books)
+
+
+def _round(state: State, books: Books) -> list[Evict]:
     settings = books.context.settings.preemption
     search = _CapacitySearch(state, books)
     effects: list[Evict] = []
@@ -209,9 +215,15 @@ class _CapacitySearch(Search):
         effects: list[Evict] = []
         self.look_anew()
         self.need = need
-        held = sum(hold.application is ask.application and hold.key == ask.key for hold in state.preemption.holds)
-        calculator = self.round.context.calculator
-        while held < len(ask.pods) and fits_counted(demand, need.lacking, calculator.deciding):
+        counted = self.round.context.calculator.deciding
+        mine = [hold for hold in state.preemption.holds if hold.application is ask.application and hold.key == ask.key]
+        kept = [hold for hold in mine if hold.patient]
+        held = before = len(mine) - len(kept)
+        if held == len(ask.pods) or not fits_counted(demand, need.lacking, counted):
+            return []
+        for hold in kept:
+            release(state, hold, "victims are looked for instead")
+        while held < len(ask.pods) and fits_counted(demand, need.lacking, counted):
             full = None if waits_for_a_node(ask) else _full(ask)
             found = self.make_room(ask) if full is None else self.make_allowance(ask, full)
             if found is None:
@@ -219,6 +231,10 @@ class _CapacitySearch(Search):
             effects += found
             held += 1
             take_from(need.lacking, demand)
+        taken = {hold.row for hold in state.preemption.holds}
+        for hold in kept[held - before :]:
+            if hold.row not in taken:
+                place(state, hold)
         return effects
 
     def donates(self, part: Application) -> bool:
