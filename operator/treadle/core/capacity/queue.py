@@ -49,6 +49,8 @@ class CapacityQueue:
     Of a leaf, ``active`` applications may have containers, ``pending`` ones wait for room for their masters, and ``waiting`` ones for a limit on
     parallel applications. ``limit`` is what the parents last left to it; ``told_limit`` is the one that headrooms are made from.
 
+    ``held`` is what is held in the default partition for the applications that are in the queue now or below it.
+
     ``dynamic``: it was made because an application asked for it, and goes when nobody uses it. ``entitled``: it is a leaf that a managed
     parent made, which has ``entitlements``; what is ``imposed`` on it stands for its definition where legacy mode is off. ``last_submitted`` is when it was last used; for a parent, when a child was made.
     """
@@ -60,6 +62,7 @@ class CapacityQueue:
         self.spec = CapacityQueueSpec(self.path)
         self.shares: dict[str, Share] = {}
         self.usage = Usage(context.width)
+        self.held: Vector = context.none()
         self.state = ""
         self.kind = "PERCENTAGE"
         self.configured: tuple[str, ...] = (DEFAULT,)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from treadle.core.capacity import states
 from treadle.core.capacity.auto.managed import Entitlements, InOrder, by_submission
-from treadle.core.capacity.auto.templates import dynamic_spec, entitled_spec, partitions_named
+from treadle.core.capacity.auto.templates import dynamic_spec, entitled_spec, imposed_on, partitions_named
 from treadle.core.capacity.context import ANY_PARTITION, DEFAULT, Context
 from treadle.core.capacity.effective import absolute_capacities, update, update_below
 from treadle.core.capacity.limits import limit_applications
@@ -181,7 +181,6 @@ class CapacityTree:
         if parent is None and not parental:
             raise Refused("IllegalStateException", "root: it has no child queues")
         queue = CapacityQueue(name, parent, self.context, parental=parental)
-        queue.state = "" if old is None else old.state
         self._define(queue)
         if spec.managed is not None:
             queue.entitlements = Entitlements(queue, spec.managed)
@@ -195,6 +194,10 @@ class CapacityTree:
         """Give a queue what its definition, its parent and the settings say."""
         spec, parent, settings = self._spec(queue), queue.parent, self.context.settings
         queue.spec = spec
+        if not queue.entitled:
+            queue.imposed = {}
+        if parent is not None and queue.dynamic and not settings.legacy:
+            queue.imposed = imposed_on(self.undeclared(queue.path), parent.spec.flexible, leaf=not queue.parental)
         self._set_partitions(queue)
         self._set_capacities(queue)
         absolute_capacities(queue)
@@ -233,7 +236,7 @@ class CapacityTree:
             said = self.undeclared(queue.path)
             if queue.entitled and parent.entitlements is not None:
                 return entitled_spec(said, parent.entitlements.creation.template)
-            return dynamic_spec(said, parent.spec.flexible, leaf=not queue.parental, legacy=self.context.settings.legacy)
+            return dynamic_spec(said, parent.spec.flexible, leaf=not queue.parental)
         return self.specs.get(queue.path, CapacityQueueSpec(queue.path))
 
     def _set_partitions(self, queue: CapacityQueue) -> None:

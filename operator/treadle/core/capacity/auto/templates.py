@@ -19,10 +19,10 @@ OWN = frozenset({"path", "children", "partitions", "user_weights", "flexible", "
 NO_LIMIT = -1.0
 
 
-def dynamic_spec(said: CapacityQueueSpec, creation: FlexibleCreation, *, leaf: bool, legacy: bool) -> CapacityQueueSpec:
-    """Return the definition of a queue that flexible creation made, in ``legacy`` mode or not.
+def dynamic_spec(said: CapacityQueueSpec, creation: FlexibleCreation, *, leaf: bool) -> CapacityQueueSpec:
+    """Return the definition of a queue that flexible creation made.
 
-    Without a capacity it has the weight 1 and, without legacy mode, no maximum. A leaf's users may have all of it, and so may its masters, unless a template says otherwise; what is
+    Without a capacity it has the weight 1. A leaf's users may have all of it, and so may its masters, unless a template says otherwise; what is
     said about the leaf itself does not change this, as in Hadoop.
     """
     special = creation.leaf if leaf else creation.parent
@@ -36,7 +36,16 @@ def dynamic_spec(said: CapacityQueueSpec, creation: FlexibleCreation, *, leaf: b
         )
     names = {DEFAULT, *(said.partitions if creation.partitions is None else creation.partitions)}
     shares = {name: found.partitions.get(name, PartitionShare()) for name in sorted(names)}
-    return replace(found, partitions={name: _weighing(share, legacy=legacy) for name, share in shares.items()})
+    return replace(found, partitions={name: _weighing(share) for name, share in shares.items()})
+
+
+def imposed_on(said: CapacityQueueSpec, creation: FlexibleCreation, *, leaf: bool) -> dict[str, PartitionShare]:
+    """Return what counts where legacy mode is off for a queue that flexible creation made without a capacity: the weight 1, and all of its parent at most."""
+    special = creation.leaf if leaf else creation.parent
+    found = merged(said, [each for each in (special, creation.common) if each is not None]).partitions
+    names = {DEFAULT, *(said.partitions if creation.partitions is None else creation.partitions)}
+    every = PartitionShare(ONE_WEIGHT, Capacity(Portion(Kind.PERCENT, 100.0)))
+    return {name: every for name in sorted(names) if found.get(name, PartitionShare()).guaranteed == Capacity()}
 
 
 def entitled_spec(said: CapacityQueueSpec, template: CapacityQueueSpec) -> CapacityQueueSpec:
@@ -95,7 +104,7 @@ def _share(one: PartitionShare, other: PartitionShare) -> PartitionShare:
     )
 
 
-def _weighing(share: PartitionShare, *, legacy: bool) -> PartitionShare:
+def _weighing(share: PartitionShare) -> PartitionShare:
     if share.guaranteed != Capacity():
         return share
-    return replace(share, guaranteed=ONE_WEIGHT, maximum=share.maximum if legacy else Capacity())
+    return replace(share, guaranteed=ONE_WEIGHT)

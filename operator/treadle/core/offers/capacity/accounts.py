@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from treadle.core.capacity.context import DEFAULT
 from treadle.core.capacity.ordering import rank_anew
 from treadle.core.capacity.queue import CapacityQueue
+from treadle.core.fair.amounts import add_to, take_from
 from treadle.core.offers.capacity.member import Member
 from treadle.core.offers.effects import Cause, Ended
 from treadle.core.offers.nodes import Container, NodeManager
@@ -131,6 +132,14 @@ def count_hold(leaf: CapacityQueue, container: Container, *, less: bool = False)
     """Count a hold in the books of what is held in a leaf and above it."""
     for queue in leaf.chain:
         queue.usage.change(container.node.partition, "reserved", container.demand, less=less)
+    if container.node.partition == DEFAULT:
+        note_held(leaf, container, less=less)
+
+
+def note_held(leaf: CapacityQueue, container: Container, *, less: bool = False) -> None:
+    """Count a hold with those that may be given up for something else below a queue."""
+    for queue in leaf.chain:
+        (take_from if less else add_to)(queue.held, container.demand)
 
 
 def end(world: CapacityWorld, container: Container, cause: Cause) -> None:

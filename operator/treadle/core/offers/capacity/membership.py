@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from treadle.core.capacity import states
+from treadle.core.capacity.context import DEFAULT
 from treadle.core.capacity.masters import start_applications, stop
 from treadle.core.capacity.queue import RUNNING, CapacityQueue
 from treadle.core.offers.capacity import accounts
@@ -13,6 +14,7 @@ from treadle.core.offers.capacity.member import Member
 
 if TYPE_CHECKING:
     from treadle.core.offers.capacity.world import CapacityWorld
+    from treadle.core.offers.nodes import Container
 
 
 def closed(leaf: CapacityQueue, user: str) -> str:
@@ -101,9 +103,8 @@ def move(world: CapacityWorld, member: Member, source: CapacityQueue, target: Ca
         if not world.as_hadoop and container in container.node.killable:
             accounts.forget_killable(source, container)
             accounts.note_killable(target, container)
-    for container in held if not world.as_hadoop else ():
-        accounts.count_hold(source, container, less=True)
-        accounts.count_hold(target, container)
+    for container in held:
+        _move_hold(container, source, target, sums=not world.as_hadoop)
     leave(source, member)
     if member.runnable:
         _move_count(world, member, source, target)
@@ -117,6 +118,16 @@ def move(world: CapacityWorld, member: Member, source: CapacityQueue, target: Ca
     if member.requests.keys:
         target.users.wants(member.user, member.name)
     uncount(source)
+
+
+def _move_hold(container: Container, source: CapacityQueue, target: CapacityQueue, *, sums: bool) -> None:
+    """Count a hold in another leaf. Without ``sums``, as in Hadoop, it is only known there, and by what was asked for instead of by its node."""
+    if sums:
+        accounts.count_hold(source, container, less=True)
+        accounts.count_hold(target, container)
+    elif container.partition == DEFAULT:
+        accounts.note_held(source, container, less=True)
+        accounts.note_held(target, container)
 
 
 def _move_count(world: CapacityWorld, member: Member, source: CapacityQueue, target: CapacityQueue) -> None:

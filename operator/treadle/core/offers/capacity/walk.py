@@ -40,8 +40,7 @@ def assign(world: CapacityWorld, queue: CapacityQueue, node: NodeManager, limits
         return Proposal()
     if node.hold is not None or not context.calculator.fits(context.least, plus(node.free, killable(world, node))):
         return Proposal()
-    held = queue.usage.see(DEFAULT).reserved
-    if not may_get_more(queue, partition, limits, held, within=within):
+    if not may_get_more(queue, partition, limits, queue.held, within=within):
         return Proposal()
     result = Proposal()
     for child in siblings(queue, partition):
