@@ -250,18 +250,19 @@ class Drf(Policy):
             return _attributes
         single = cluster.loose and len(counted) != 2
         rows = _single_rows if single else _rows
+        divide = quotient if cluster.loose else _over
 
         def compare(one: Schedulable, other: Schedulable) -> int:
-            mine, dominant_one = rows(one, counted, total)
-            theirs, dominant_other = rows(other, counted, total)
+            mine, dominant_one = rows(one, counted, total, divide)
+            theirs, dominant_other = rows(other, counted, total, divide)
             needy, other_needy = _needy(one, dominant_one), _needy(other, dominant_other)
             if needy is not other_needy:
                 return -1 if needy else 1
             for (_, share, position), (_, other_share, other_position) in zip(mine, theirs, strict=True):
                 if needy:
-                    share = _of_minimum(one, position, single=single)  # noqa: PLW2901 - the other of the two measures
-                    other_share = _of_minimum(other, other_position, single=single)  # noqa: PLW2901
-                order = sign(share - other_share)
+                    share = _of_minimum(one, position, divide, single=single)  # noqa: PLW2901 - the other of the two measures
+                    other_share = _of_minimum(other, other_position, divide, single=single)  # noqa: PLW2901
+                order = 0 if share == other_share else sign(share - other_share)
                 if order:
                     return order
             return _attributes(one, other)
@@ -293,25 +294,27 @@ class Drf(Policy):
 
 
 _Rows = list[tuple[float, float, int]]
+_Divide = Callable[[float, float], float]
+"""How amounts are divided where there may be nothing to divide by: as in Java, which gives NaN for nothing of nothing, or ``_over``."""
 
 
-def _rows(of: Schedulable, counted: tuple[int, ...], total: Sequence[int]) -> tuple[_Rows, int]:
+def _rows(of: Schedulable, counted: tuple[int, ...], total: Sequence[int], divide: _Divide) -> tuple[_Rows, int]:
     """Return (fraction of the cluster, the same for its weight, type) of all types, the dominant one first, and that type; the first of those that tie."""
     rows = []
     for position in counted:
         fraction = quotient(of.usage[position], total[position])
-        rows.append((fraction, quotient(fraction, of.weight), position))
+        rows.append((fraction, divide(fraction, of.weight), position))
     rows.sort(key=lambda row: -row[0])
     return rows, rows[0][2]
 
 
-def _single_rows(of: Schedulable, counted: tuple[int, ...], total: Sequence[int]) -> tuple[_Rows, int]:
+def _single_rows(of: Schedulable, counted: tuple[int, ...], total: Sequence[int], divide: _Divide) -> tuple[_Rows, int]:
     """Return the same in single precision. With none of a type in the cluster the rows may not begin with the dominant one."""
     rows = []
     best = 0
     for number, position in enumerate(counted):
         fraction = f32(quotient(f32(of.usage[position]), f32(total[position])))
-        rows.append((fraction, f32(quotient(fraction, of.weight)), position))
+        rows.append((fraction, f32(divide(fraction, of.weight)), position))
         if fraction > rows[best][0]:
             best = number
     return sorted(rows, key=cmp_to_key(_by_fraction)), counted[best]
@@ -325,11 +328,11 @@ def _needy(of: Schedulable, position: int) -> bool:
     return of.minimum is not None and of.usage[position] < of.minimum[position]
 
 
-def _of_minimum(of: Schedulable, position: int, *, single: bool) -> float:
+def _of_minimum(of: Schedulable, position: int, divide: _Divide, *, single: bool) -> float:
     minimum = 0 if of.minimum is None else of.minimum[position]
     if single:
-        return f32(quotient(f32(of.usage[position]), f32(minimum)))
-    return quotient(of.usage[position], minimum)
+        return f32(divide(f32(of.usage[position]), f32(minimum)))
+    return divide(of.usage[position], minimum)
 
 
 def _ranker_of_two(counted: tuple[int, ...], total: Sequence[int]) -> Ranker:
