@@ -229,9 +229,10 @@ def test_nobody_goes_for_a_pod_that_no_node_could_take(cluster: Preempting) -> N
     assert cluster.run(5) == []
 
 
-def test_a_queue_may_keep_its_applications_from_preempting_each_other(cluster: Preempting) -> None:
+@pytest.mark.parametrize("which", ["disable_intra_preemption", "disable_preemption"])
+def test_a_queue_may_keep_its_applications_from_preempting_each_other(cluster: Preempting, which: str) -> None:
     cluster.preempting(intra_queue=True, intra_by_priority=True, intra_limit=1.0)
-    cluster.share("root.a", "100%", disable_intra_preemption=True).nodes(1, cpu=10)
+    cluster.share("root.a", "100%", **{which: True}).nodes(1, cpu=10)
     cluster.pods(10, "low", "root.a", "low")
     cluster.run(1)
     cluster.application("high", priority=10)

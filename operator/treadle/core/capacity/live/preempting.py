@@ -135,7 +135,7 @@ def _inside(state: State, round_: Round) -> list[Need]:
     found = []
     for (path, partition), queue in round_.queues.items():
         leaf = _leaf(state, path, partition)
-        if leaf is None or queue.queue.disable_intra_preemption:
+        if leaf is None or queue.queue.keeps_all:
             continue
         for each in reversed(queue.applications):
             application = leaf.applications.get(each.member.name)
