@@ -38,7 +38,8 @@ def see(state: State, spec: PodSpec) -> None:
         return
     if record is None and not spec.node and spec.scheduler not in state.scheduler.names and spec.scheduler in NEVER_OURS:
         return  # one that asks for another scheduler is kept: its name may become an alias of ours
-    spec = countable(state, spec)
+    if record is None or spec.demand != record.spec.demand:
+        spec = countable(state, spec)
     if record is None:
         record = state.pods[spec.uid] = PodRecord(spec, _shape(state, spec))
         state.widen()

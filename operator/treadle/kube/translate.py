@@ -81,7 +81,7 @@ def pod(seen: wire.Pod) -> PodSpec:
             owner = (reference.kind, reference.name)
     own, notes = meta.labels, meta.annotations
     application = labels.application_of(own, notes, owner, meta.name)
-    if notes or len(application) > LONGEST_APPLICATION:
+    if len(application) > LONGEST_APPLICATION or (notes and not spec.node_name):  # one that is on a node needs no bind
         problem = problem or _too_long(application, notes or {})
         if len(application) > LONGEST_APPLICATION:
             application = f"pod/{meta.name}"
