@@ -40,23 +40,34 @@ def live(objects: list[dict[str, Any]]) -> State:
     return scenario.core.state
 
 
-def sources() -> Iterator[Any]:
+def examples() -> Iterator[Any]:
     fair = convert_fair(read((EXAMPLES / "fair-scheduler.xml").read_bytes())).objects
     capacity = Sources(properties((EXAMPLES / "capacity-scheduler.xml").read_bytes()), labels="<gpu:exclusivity=false>")
     yield pytest.param(convert_capacity(capacity).objects, id="capacity-scheduler.xml")
     yield pytest.param(to_capacity(fair).objects, id="fair-scheduler.xml with weights")
     yield pytest.param(to_capacity(fair, by_percentage=True).objects, id="fair-scheduler.xml with percentages")
-    for name, step in (("capacity_shares", 3), ("auto_queues", 3), ("mapping", 12)):
-        for case in json.loads((CASES / f"{name}.json").read_text())[::step]:
-            if "init_error" not in case["expect"]:
-                listed = ",".join(
-                    f"{one['name']}(exclusive={str(one.get('exclusive', True)).lower()})" for one in case.get("labels", [])
-                )
-                yield pytest.param(convert_capacity(Sources(case["conf"], labels=listed)).objects, id=f"{name}: {case['name']}")
 
 
-@pytest.mark.parametrize("objects", list(sources()))
-def test_converted_objects_are_in_force_without_problems(objects: list[dict[str, Any]]) -> None:
+def cases() -> Iterator[Any]:
+    """Yield what every conformance case configures, but for what is refused: by Hadoop, or by us since no queue may have a variable's sign in its name."""
+    for name in ("capacity_shares", "auto_queues", "capacity_trace", "mapping"):
+        for case in json.loads((CASES / f"{name}.json").read_text()):
+            if "init_error" not in case["expect"] and "%nosuch" not in json.dumps(case["conf"]):
+                yield pytest.param(case, id=f"{name}: {case['name']}")
+
+
+def in_force(objects: list[dict[str, Any]]) -> None:
     state = live(objects)
     found = (state.discipline, state.discipline_problem, state.tree.problems, mapping_problem(state))
     assert found == ("Capacity", "", {}, "")
+
+
+@pytest.mark.parametrize("objects", list(examples()))
+def test_converted_examples_are_in_force_without_problems(objects: list[dict[str, Any]]) -> None:
+    in_force(objects)
+
+
+@pytest.mark.parametrize("case", list(cases()))
+def test_what_a_conformance_case_configures_is_in_force_without_problems(case: dict[str, Any]) -> None:
+    listed = ",".join(f"{one['name']}(exclusive={str(one.get('exclusive', True)).lower()})" for one in case.get("labels", []))
+    in_force(convert_capacity(Sources(case["conf"], labels=listed)).objects)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from core.builders import replaced
 from core.test_partitions import Partitioned
 from treadle.core.capacity.ordering import EXCLUSIVE
-from treadle.core.events import ApplicationSeen, PodSeen
+from treadle.core.events import ApplicationSeen, PodSeen, SchedulerSeen
 from treadle.core.model import ApplicationSpec
 
 
@@ -146,3 +147,10 @@ def test_a_switch_of_the_discipline_lets_everybody_in(cluster: Apart) -> None:
     assert placed(cluster) == {}
     cluster.scheduler(discipline="Fair")
     assert set(placed(cluster)) == {"p"}
+
+
+def test_an_application_whose_pods_are_taken_over_anew_still_belongs_to_its_partition(cluster: Apart) -> None:
+    cluster.plan()
+    cluster.pod("mine", "root.a", partition="gpu")
+    cluster.tell(SchedulerSeen(replace(cluster.core.state.scheduler, aliases=("another",))))
+    assert placed(cluster) == {"mine": "gpu-0"}

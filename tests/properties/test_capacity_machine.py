@@ -172,9 +172,8 @@ class CapacityMachine(RuleBasedStateMachine):
     @rule()
     def after_a_pass_nothing_waits_that_could_be_placed(self) -> None:
         self.scenario.wait(61.0).plan(1000)
-        self.scenario.wait(1.0).plan(
-            1000
-        )  # what may be lent depends on what others got in the same pass: that is found by the next one
+        # what may be lent depends on what others got in the same pass: that is found by the next one
+        self.scenario.wait(1.0).plan(1000)
         state = self.scenario.core.state
         for application in state.applications.values():
             for ask in application.every_ask():

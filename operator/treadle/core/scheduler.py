@@ -293,6 +293,7 @@ class Core:
             if not self._is_assumed(spec.uid):
                 lifecycle.gone(self.state, spec.uid)
                 lifecycle.see(self.state, spec)
+                homes.note(self.state, spec.uid)
 
     def _bind_failed(self, event: BindFailed) -> None:
         state = self.state
