@@ -90,13 +90,15 @@ def uncounted(state: State) -> Iterator[None]:
     for hold in counted:
         count(hold, -1)
         hold.counted = False
-    yield
-    for hold in counted:
-        if hold in state.preemption.holds:
-            count(hold, 1)
-            hold.counted = True
-        else:
-            _relieve(state, hold.application)
+    try:
+        yield
+    finally:
+        for hold in counted:
+            if hold in state.preemption.holds:
+                count(hold, 1)
+                hold.counted = True
+            else:
+                _relieve(state, hold.application)
 
 
 def victim_stays(state: State, uid: str, spare: float) -> None:
