@@ -1,11 +1,13 @@
 """Who is served first among siblings, criterion by criterion."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import pytest
 
 from treadle.core.errors import InvalidSpec
-from treadle.core.fair.policies import Cluster, policy_named
+from treadle.core.fair.policies import Cluster, Compare, Policy, Ranker, policy_named
+from treadle.core.fair.rankers import Rankers
 
 CLUSTER = Cluster.of([100, 100, 1000])
 FOUR = Cluster.of([100, 100, 1000, 0, 10])
@@ -19,6 +21,10 @@ class Sibling:
     minimum: list[int] | None = None
     start: float = 0.0
     priority: int = 0
+
+    @property
+    def turn(self) -> tuple[float, str]:
+        return self.start, self.name
 
     @property
     def demand(self) -> list[int]:
@@ -82,6 +88,34 @@ def test_the_short_way_for_two_resources_gives_the_order_of_the_general_one() ->
     assert order("drf", *siblings) == order(
         "drf", *(Sibling(s.name, [*s.usage, 0], s.weight) for s in siblings), cluster=with_a_third
     )
+
+
+@pytest.mark.parametrize("policy", ["fifo", "fair", "drf"])
+def test_leaves_rank_as_other_queues_do_with_code_of_their_own(policy: str) -> None:
+    rankers = Rankers(CLUSTER)
+    queues, leaves = (rankers.of(policy_named(policy), leaf=leaf) for leaf in (False, True))
+    siblings = [Sibling(f"s{a}{b}", [a, b, 0], weight=1.0 + a) for a in (0, 3, 7) for b in (0, 3, 9)]
+    assert [queues(sibling) for sibling in siblings] == [leaves(sibling) for sibling in siblings]
+    assert queues is rankers.of(policy_named(policy), leaf=False)
+    assert leaves is rankers.of(policy_named(policy), leaf=True)
+    assert leaves is not queues
+
+
+def test_a_ranker_that_is_no_function_serves_leaves_as_it_is() -> None:
+    class Lottery(Policy):
+        name = "lottery"
+
+        def compare(self, cluster: Cluster) -> Compare:
+            del cluster
+            return lambda one, other: (one.name > other.name) - (one.name < other.name)
+
+        def ranker(self, cluster: Cluster) -> Ranker:
+            del cluster
+            return partial(lambda luck, of: (luck, of.turn, of), 7)
+
+    rankers = Rankers(CLUSTER)
+    first = Sibling("a", [1, 1, 1])
+    assert rankers.of(Lottery(), leaf=True)(first) == (7, (0.0, "a"), first)
 
 
 def test_an_unknown_policy_is_refused_with_the_known_ones() -> None:

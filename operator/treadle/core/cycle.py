@@ -7,13 +7,13 @@ when that changes, so that what waits costs nothing. The reason it was parked wi
 from __future__ import annotations
 
 from heapq import heappop, heapreplace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from treadle.core import masters, nearness
 from treadle.core.capacity.live.gates import end_turn, hold_back_user, wake_users
 from treadle.core.capacity.live.give_back import gave_back
 from treadle.core.capacity.live.lending import can_lend, lend, may_be_lent
-from treadle.core.effects import Bind, Effect, new_bind
+from treadle.core.effects import Effect
 from treadle.core.gates import AT_ZERO, OVER_LARGEST, barred, oversized
 from treadle.core.lifecycle import assume
 from treadle.core.masters import MASTER_SHARE, may_have_master
@@ -23,7 +23,6 @@ from treadle.core.tree.application import Application, Wait
 from treadle.core.tree.limits import exceeded
 
 if TYPE_CHECKING:
-    from treadle.core.pods import PodRecord
     from treadle.core.state import State
     from treadle.core.tree.application import Ask
     from treadle.core.tree.queue import Queue
@@ -84,19 +83,20 @@ def _serve(state: State, root: Queue, budget: int, effects: list[Effect]) -> Non
     """Decide placements in one partition, in the order of its part of the tree."""
     nodes, score = state.nodes, state.score
     while budget > 0 and root.active:
-        holder: Queue = root
+        heap = root.heap
         while True:
-            heap = holder.heap
             key = heap[0]
-            child = key[-1]
-            while child.key is not key:
-                heappop(heap)
-                key = heap[0]
-                child = key[-1]
-            if child.__class__ is Application:
-                break
-            holder = child
-        application = child
+            child: Application | Queue = key[-1]
+            if type(child) is Application:
+                application = child
+                if application.key is key:
+                    break
+            else:
+                queue: Any = child
+                if queue.key is key:
+                    heap = queue.heap
+                    continue
+            heappop(heap)
         ask = application.order[0]
         if not ask.active:
             ask = application.next_ask()
@@ -121,7 +121,7 @@ def _serve(state: State, root: Queue, budget: int, effects: list[Effect]) -> Non
                 continue
             _place_lent(state, ask, lent, effects)
             budget -= 1
-            _advance(application, holder)
+            _advance(application)
             continue
         if ask.plain:
             row = pick(nodes, ask.shape, score)
@@ -138,9 +138,9 @@ def _serve(state: State, root: Queue, budget: int, effects: list[Effect]) -> Non
                 continue
             _place_lent(state, ask, lent, effects)
         else:
-            effects.append(bind(state, assume(state, ask, row)))
+            effects.append(assume(state, ask, row))
         budget -= 1
-        _advance(application, holder)
+        _advance(application)
 
 
 def _at_maximum(state: State, ask: Ask, full: Queue) -> None:
@@ -159,7 +159,7 @@ def _at_maximum(state: State, ask: Ask, full: Queue) -> None:
 
 def _place_lent(state: State, ask: Ask, lent: tuple[int, Application], effects: list[Effect]) -> None:
     row, part = lent
-    effects.append(bind(state, assume(state, ask, row, part)))
+    effects.append(assume(state, ask, row, part))
     state.dirty[part] = None
 
 
@@ -174,27 +174,18 @@ def _particular(state: State, ask: Ask) -> nearness.Choice:
     return nearness.Choice(pick(state.nodes, ask.shape, state.score)) if near is None else nearness.choose(state, ask, near)
 
 
-def bind(state: State, record: PodRecord) -> Bind:
-    """Return the effect that makes an assumption true."""
-    spec, application = record.spec, record.application
-    assert application is not None
-    return new_bind(
-        (
-            spec.uid,
-            spec.namespace,
-            spec.name,
-            state.nodes.names[record.node],
-            application.id,
-            application.chain[0].path,
-            record.cause,
-        )
-    )
-
-
-def _advance(application: Application, leaf: Queue) -> None:
+def _advance(application: Application) -> None:
     """Re-key the chosen chain: its entries are on top of their heaps, so each is replaced in place."""
-    child: Application | Queue = application
-    parent: Queue | None = leaf
+    leaf = application.queue
+    assert leaf is not None
+    if application.active:
+        key = application.key = leaf.rank(application)
+        heapreplace(leaf.heap, key)
+    else:
+        heappop(leaf.heap)
+        application.key = None
+        leaf.active -= 1
+    child, parent = leaf, leaf.parent
     while parent is not None:
         if child.active:
             key = child.key = parent.rank(child)

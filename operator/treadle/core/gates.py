@@ -81,7 +81,7 @@ def compete(state: State, ask: Ask) -> None:
     """Let an ask compete, or park it for what keeps it back now."""
     if not ask.pods:
         return
-    wait = block(ask.application, next(iter(ask.pods.values())))
+    wait = block(ask.application, ask.pods.first)
     if wait is None:
         unpark(ask)
         return

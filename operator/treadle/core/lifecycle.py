@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from treadle.core.effects import Bind, new_bind
 from treadle.core.gates import OVER_LARGEST, block, compete
 from treadle.core.model import PodSpec
 from treadle.core.order import activate, arm_report, deactivate, forget_blockers, park
-from treadle.core.pods import PodRecord, PodState
+from treadle.core.pods import ASSUMED, PodRecord, PodState
 from treadle.core.tree import admission
 from treadle.core.tree.application import Application, Ask, Wait
 from treadle.core.tree.assign import asked_for, assign, in_force
@@ -195,7 +196,7 @@ def enqueue(state: State, record: PodRecord) -> None:
             application.account.note()
     record.ask = ask
     record.state = PodState.WAITING
-    ask.pods[spec.uid] = record
+    ask.pods.append(record)
     state.waiting += 1
     wait = block(application, record)
     if wait is not None:
@@ -212,7 +213,7 @@ def _leave_ask(record: PodRecord) -> None:
     ask = record.ask
     if ask is None:
         return  # a delayed pod is in no ask
-    ask.pods.pop(record.spec.uid, None)
+    ask.pods.remove(record)
     if not ask.pods:
         _close(ask)
 
@@ -226,50 +227,57 @@ def _close(ask: Ask) -> None:
         ask.application.account.note()
 
 
-def assume(state: State, ask: Ask, row: int, part: Application | None = None) -> PodRecord:
-    """Count the first pod of an ask on a node, ahead of the API's answer; ``part`` is where it counts if that is not where it was asked.
+def assume(state: State, ask: Ask, row: int, part: Application | None = None) -> Bind:
+    """Count the first pod of an ask on a node, ahead of the API's answer, and return the effect that makes it true.
 
-    The caller re-keys the order and reports the number of decisions by ``State.decided``. This is the hottest function of all: it writes what ``Nodes.take`` would in place, without the calls.
+    ``part`` is where the pod counts if that is not where it was asked. The caller re-keys the order and reports the number of decisions by
+    ``State.decided``. This is the hottest function of all: it writes what ``Nodes.take`` and ``Line.popleft`` would in place, without the calls.
     """
-    uid, record = ask.pods.popitem(last=False)
-    application, shape, nodes = ask.application, ask.shape, state.nodes
+    line, application, shape, nodes = ask.pods, ask.application, ask.shape, state.nodes
+    record = line.popleft() if line.gone else line.records.popleft()
     demand = shape.demand
     free = nodes.free[row]
-    for position, value in demand:
-        free[position] -= value
-    nodes.clock = nodes.version[row] = nodes.clock + 1
-    nodes.stale.add(row)
-    if shape.ports:
-        nodes.ports[row] += shape.ports
     counted = application if part is None else part
     if len(demand) == 3:  # memory, cpu and the pod slot: nearly every pod
         (one, first), (two, second), (three, third) = demand
+        free[one] -= first
+        free[two] -= second
+        free[three] -= third
         for usage in counted.ledgers:
             usage[one] += first
             usage[two] += second
             usage[three] += third
     else:
+        for position, value in demand:
+            free[position] -= value
         for usage in counted.ledgers:
             for position, value in demand:
                 usage[position] += value
+    nodes.clock = nodes.version[row] = nodes.clock + 1
+    nodes.stale.add(row)
+    if shape.ports:
+        nodes.ports[row] += shape.ports
     application.whole.allocated += 1
+    cause, now = state.cause, state.now
     record.part = counted
-    record.since = state.now
+    record.since = now
+    record.ask = None
+    record.node = row
+    record.state = ASSUMED
+    record.cause = cause
     if ask.master:
         _count_master(record, 1)
-    if not ask.pods:
+    if not line.records:
         ask.active = False
         application.active -= 1
         forget_blockers(ask)
         del application.asks[ask.key]
         if application.account is not None:
             application.account.note()
-    record.ask = None
-    record.node = row
-    record.state = PodState.ASSUMED
-    record.cause = state.cause
-    state.story.add((state.cause, state.now, uid, "assumed", nodes.names[row]))
-    return record
+    spec, node = record.spec, nodes.names[row]
+    uid = spec.uid
+    state.story.add((cause, now, uid, "assumed", node))
+    return new_bind((uid, spec.namespace, spec.name, node, application.id, application.chain[0].path, cause))
 
 
 def forget(state: State, record: PodRecord) -> None:

@@ -27,6 +27,10 @@ class PodState(Enum):
     BOUND = "bound"
 
 
+ASSUMED = PodState.ASSUMED
+"""For where it is named at every placement: an enumeration looks its members up slowly."""
+
+
 class PodRecord:
     """A pod as last seen, and what is counted for it: ``shape`` at ``node`` (a row of the node columns, -1 for none).
 

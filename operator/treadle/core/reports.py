@@ -47,7 +47,7 @@ def _report(state: State, ask: Ask, effects: list[Effect], messages: dict[int, t
         found = waiting(state, ask)
     reason, message = found
     soonest = float("inf")
-    for record in ask.pods.values():
+    for record in ask.pods:
         if record.reported_reason == reason and record.reported_message == message:
             continue
         hold = state.settings.refresh_after if record.reported_reason == reason else state.settings.report_again

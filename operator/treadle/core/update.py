@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from treadle.core.fair.amounts import f32
 from treadle.core.fair.policies import Cluster
+from treadle.core.fair.rankers import Rankers
 from treadle.core.fair.update import update_demand, update_instant_shares, update_shares
 from treadle.core.gates import OVER_LARGEST, compete, oversized
 from treadle.core.order import rekey_all
@@ -44,7 +45,7 @@ def follow_cluster(state: State) -> None:
 
 def apply_limits(state: State) -> None:
     """Resolve every queue's limits, look again at what they blocked, and order everything anew."""
-    settings = state.scheduler.fair
+    settings, rankers = state.scheduler.fair, Rankers(state.cluster)
     if state.books is not None:
         state.books.follow(state)
     for queue in state.tree.everywhere():
@@ -55,7 +56,7 @@ def apply_limits(state: State) -> None:
         limits.resolve(queue, state.cluster.total, state.types, settings.queue_max_default)
         limits.resolve_largest(queue, state.cluster.total, state.types)
         admission.limit(queue, settings)
-        queue.rank = queue.policy.ranker(state.cluster)
+        queue.rank = rankers.of(queue.policy, leaf=queue.leaf)
     state.masters_relieved.update(state.masters_waiting)
     state.relimited = True
     state.passed_at = float("-inf")

@@ -162,7 +162,7 @@ def _waiting(core: Core, most: int) -> list[dict[str, Any]]:
             continue
         turns.append(groups)
         explained += 1
-        explanation = core.explain(next(iter(asks[0].pods)))
+        explanation = core.explain(asks[0].pods.first.spec.uid)
         if explanation is None:
             continue
         entry = found.setdefault(
@@ -184,8 +184,7 @@ def _waiting(core: Core, most: int) -> list[dict[str, Any]]:
 
 
 def _waits(ask: Ask) -> bool:
-    record = next(iter(ask.pods.values()), None)
-    return record is not None and record.state is PodState.WAITING
+    return bool(ask.pods) and ask.pods.first.state is PodState.WAITING
 
 
 def _blocker(ask: Ask) -> object:

@@ -38,6 +38,13 @@ class Schedulable(Protocol):
     minimum: Vector | None
 
 
+class Ranked(Schedulable, Protocol):
+    """One that gets keys."""
+
+    turn: tuple[float, str]
+    """``(start, name)``, which breaks ties."""
+
+
 class Sharer(Schedulable, Protocol):
     """One that gets a share."""
 
@@ -69,7 +76,7 @@ class Cluster:
         return loosely_beyond(one, other) if self.loose else beyond(one, other)
 
 
-Ranker = Callable[[Schedulable], Key]
+Ranker = Callable[[Ranked], Key]
 """Gives a sibling its key, which ends with the sibling itself. The smallest key is served first; names keep siblings apart."""
 Compare = Callable[[Schedulable, Schedulable], int]
 """Compares two siblings: negative if the first is served first."""
@@ -147,7 +154,7 @@ class Fifo(Policy):
 
     def ranker(self, cluster: Cluster) -> Ranker:  # noqa: ARG002 - one protocol for all policies
         """Return a function that gives ``(-priority, start, name, sibling)``."""
-        return lambda of: (-of.priority, of.start, of.name, of)
+        return lambda of: (-of.priority, of.turn, of)
 
     def shares(
         self, cluster: Cluster, total: Sequence[int], siblings: Sequence[Sharer], busy: Sequence[bool], before: Sequence[Vector]
@@ -204,14 +211,14 @@ class Fair(Policy):
         return self._key
 
     @staticmethod
-    def _key(of: Schedulable) -> Key:
+    def _key(of: Ranked) -> Key:
         usage, weight = of.usage[MEMORY], of.weight
         needy, ratio = 1, 0.0
         if of.minimum is not None:
             minimum = of.minimum[MEMORY]
             if usage < minimum:
                 needy, ratio = 0, usage / max(minimum, 1)
-        return (needy, ratio, weight <= 0, usage / weight if weight > 0 else usage, of.start, of.name, of)
+        return (needy, ratio, weight <= 0, usage / weight if weight > 0 else usage, of.turn, of)
 
     def counts(self, cluster: Cluster) -> tuple[int, ...]:  # noqa: ARG002 - one protocol for all policies
         """Return memory alone."""
@@ -340,19 +347,19 @@ def _ranker_of_two(counted: tuple[int, ...], total: Sequence[int]) -> Ranker:
     one, other = counted
     all_one, all_other = total[one], total[other]
 
-    def key(of: Schedulable) -> Key:
+    def key(of: Ranked) -> Key:
         usage, weight, minimum = of.usage, of.weight, of.minimum
         high, low = usage[one] / all_one, usage[other] / all_other
         swapped = low > high
         if minimum is not None:
             first, second = (other, one) if swapped else (one, other)
             if usage[first] < minimum[first]:
-                return (NEEDY, usage[first] / minimum[first], _over(usage[second], minimum[second]), of.start, of.name, of)
+                return (NEEDY, usage[first] / minimum[first], _over(usage[second], minimum[second]), of.turn, of)
         if weight != 1.0:
             if weight <= 0:
-                return (INFINITE if high or low else 0.0, INFINITE if high and low else 0.0, of.start, of.name, of)
+                return (INFINITE if high or low else 0.0, INFINITE if high and low else 0.0, of.turn, of)
             high, low = high / weight, low / weight
-        return (low, high, of.start, of.name, of) if swapped else (high, low, of.start, of.name, of)
+        return (low, high, of.turn, of) if swapped else (high, low, of.turn, of)
 
     return key
 
@@ -361,14 +368,14 @@ def _ranker_of_many(counted: tuple[int, ...], total: Sequence[int]) -> Ranker:
     """Return the ranker for any number of types."""
     pairs = [(position, total[position]) for position in counted]
 
-    def needy(of: Schedulable, minimum: Vector) -> Key | None:
+    def needy(of: Ranked, minimum: Vector) -> Key | None:
         usage = of.usage
         rows = sorted(((-usage[position] / have, position) for position, have in pairs), key=itemgetter(0))
         if not rows or usage[rows[0][1]] >= minimum[rows[0][1]]:
             return None
-        return (NEEDY, *(_over(usage[at], minimum[at]) for _, at in rows), of.start, of.name, of)
+        return (NEEDY, *(_over(usage[at], minimum[at]) for _, at in rows), of.turn, of)
 
-    def key(of: Schedulable) -> Key:
+    def key(of: Ranked) -> Key:
         usage, weight, minimum = of.usage, of.weight, of.minimum
         if minimum is not None and (first := needy(of, minimum)) is not None:
             return first
@@ -377,7 +384,7 @@ def _ranker_of_many(counted: tuple[int, ...], total: Sequence[int]) -> Ranker:
         else:
             shares = [INFINITE if usage[position] else 0.0 for position, _ in pairs]
         shares.sort(reverse=True)
-        return (*shares, of.start, of.name, of)
+        return (*shares, of.turn, of)
 
     return key
 
@@ -388,7 +395,7 @@ def _ranker_of_three(counted: tuple[int, ...], total: Sequence[int]) -> Ranker:
     all_one, all_two, all_three = (total[position] for position in counted)
     general = _ranker_of_many(counted, total)
 
-    def key(of: Schedulable) -> Key:
+    def key(of: Ranked) -> Key:
         usage, weight = of.usage, of.weight
         if of.minimum is not None or weight <= 0:
             return general(of)
@@ -399,7 +406,7 @@ def _ranker_of_three(counted: tuple[int, ...], total: Sequence[int]) -> Ranker:
             second, third = third, second
             if first < second:
                 first, second = second, first
-        return (first, second, third, of.start, of.name, of)
+        return (first, second, third, of.turn, of)
 
     return key
 

@@ -7,7 +7,7 @@ demands, so that it says what can be had at present: what one does not want is s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from treadle.core.tree.application import Application
     from treadle.core.tree.queue import Queue
 
-    Child = Queue | Application
+    Child: TypeAlias = Queue | Application
 
 
 def update_demand(queue: Queue, width: int) -> None:

@@ -39,7 +39,7 @@ class Candidates:
     """One shape's order of nodes; ``seen`` is the position in the log of improved nodes up to which it is current.
 
     ``scores`` and ``rows`` are the whole order, ``order`` a part of it, which ends before ``taken``; ``made`` is the clock of the nodes when it was made.
-    ``packed`` is the row that the last pick gave, while the score is one under which a node that was taken only gets better.
+    ``packed`` is the row that the last pick gave, while the score is one under which a node that was taken only gets better. Any news of a node ends it.
     ``edits`` is how long the log of edited nodes was when the order was made: while it has not grown, no description need be read.
     """
 
@@ -78,49 +78,56 @@ def pick(nodes: Nodes, shape: Shape, score: Score) -> int:
             _absorb(nodes, shape, found)
     demand, free = shape.demand, nodes.free
     packed = found.packed
-    if packed >= 0 and found.edits == len(nodes.edited) and not shape.ports:
+    if packed >= 0:
         room = free[packed]
         for position, value in demand:
             if room[position] < value:
                 break
         else:
             return packed
-    order, side, version = found.order, found.side, nodes.version
-    ports = shape.ports
-    edited = found.edits != len(nodes.edited)
+    order, side, ports = found.order, found.side, shape.ports
+    changed = nodes.freed if score is pack else nodes.version  # what is only taken looks better and better to Pack
+    cursor = found.cursor
     while True:
-        cursor = found.cursor
-        if cursor >= len(order) and found.taken < len(found.rows):
-            order, cursor = found.go_on(), 0
+        if cursor >= len(order):
+            if found.taken < len(found.rows):
+                order, cursor = found.go_on(), 0
+            elif not side:
+                found.cursor = cursor
+                return -1
         if side and (cursor >= len(order) or side[0] < order[cursor]):
-            (ranked, row, then), aside = side[0], True
-        elif cursor < len(order):
-            (ranked, row), then, aside = order[cursor], found.made, False
+            ranked, row, then = side[0]
+            aside = True
         else:
-            return -1
+            ranked, row = order[cursor]
+            then = found.made
+            aside = False
         room = free[row]
-        usable = True
         for position, value in demand:
             if room[position] < value:
-                usable = False
                 break
-        if usable and version[row] > then:
-            if edited and not nodes.admits(row, shape.constraints):
-                usable = False
-            else:
-                current = score(room[0], room[1], shape.memory, shape.cpu, nodes.per_memory[row], nodes.per_cpu[row])
-                if current > ranked:
-                    heappush(side, (current, row, nodes.clock))
-                    usable = False
-        if usable and ports and not host_ports.free(ports, nodes.ports[row]):
-            usable = False
-        if usable:
-            found.packed = row if score is pack else -1
-            return row
-        if not aside:
-            found.cursor += 1
         else:
+            if (changed[row] <= then or _stands(nodes, shape, found, row, ranked)) and (
+                not ports or host_ports.free(ports, nodes.ports[row])
+            ):
+                found.cursor = cursor
+                found.packed = row if score is pack and not ports else -1
+                return row
+        if aside:
             heappop(side)  # still the first: what was pushed meanwhile is worse
+        else:
+            cursor += 1
+
+
+def _stands(nodes: Nodes, shape: Shape, found: Candidates, row: int, ranked: float) -> bool:
+    """Whether a node that changed since it was ranked is as good as it was; one that got worse joins the heap at the side."""
+    if found.edits != len(nodes.edited) and not nodes.admits(row, shape.constraints):
+        return False
+    entry = _entry(nodes, shape, found.score, row)
+    if entry[0] > ranked:
+        heappush(found.side, entry)
+        return False
+    return True
 
 
 def _entry(nodes: Nodes, shape: Shape, score: Score, row: int) -> Aside:

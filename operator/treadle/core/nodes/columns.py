@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Nodes:
-    """All known nodes. A node is a row number; ``clock`` counts changes, and ``version[row]`` is when anything about the row changed last.
+    """All known nodes. A node is a row number; ``clock`` counts changes, and ``version[row]`` is when anything about the row changed last, ``freed[row]`` when it last improved.
 
     ``stale`` are rows that changed since the columns were made. ``overdrawn`` are rows that hold more than they have, by what others bound or by a node that shrank: never by our decision.
     ``foreign`` is what others' pods take of what the nodes have: of each no more than it has, whatever they ask for and however many they are.
@@ -42,6 +42,7 @@ class Nodes:
         self.per_memory: list[float] = []
         self.per_cpu: list[float] = []
         self.version: list[int] = []
+        self.freed: list[int] = []
         self.clock = 0
         self.ranked: dict[Shape, int] = {}
         """How many entries the orders of shapes have (see ``candidates``), the oldest order first."""
@@ -79,6 +80,7 @@ class Nodes:
             self.per_memory.append(0.0)
             self.per_cpu.append(0.0)
             self.version.append(0)
+            self.freed.append(0)
             self.ports.append(())
         return row
 
@@ -115,8 +117,7 @@ class Nodes:
         self._per = None
         self.edited.append(row)
         self._note_overdraft(row)
-        self._changed(row)
-        self.improved.append(row)
+        self._improved(row)
 
     def widen(self) -> None:
         """Lengthen every vector after a new resource type appeared."""
@@ -128,6 +129,11 @@ class Nodes:
     def _changed(self, row: int) -> None:
         self.clock = self.version[row] = self.clock + 1
         self.stale.add(row)
+
+    def _improved(self, row: int) -> None:
+        self._changed(row)
+        self.freed[row] = self.clock
+        self.improved.append(row)
 
     def _note_overdraft(self, row: int) -> None:
         if min(self.free[row]) < 0:
@@ -178,8 +184,7 @@ class Nodes:
             self.ports[row] = tuple(left)
         if self.overdrawn:
             self._note_overdraft(row)
-        self._changed(row)
-        self.improved.append(row)
+        self._improved(row)
 
     def columns(self) -> NDArray[np.int64]:
         """Return ``free[type, node]``; the array is ours, to be read at once."""

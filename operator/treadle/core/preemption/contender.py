@@ -34,7 +34,12 @@ class Contender:
     def refresh_with(self, held: Vector) -> None:
         """Take over the numbers of now, with what is held for the application."""
         application = self.application
-        self.name, self.start, self.priority = application.name, application.start, application.priority
+        self.name, self.start, self.turn, self.priority = (
+            application.name,
+            application.start,
+            application.turn,
+            application.priority,
+        )
         self.weight, self.minimum, self.demand = application.weight, application.minimum, application.demand
         self.usage = plus(application.usage, held)
         self.fair_share = application.instant_share

@@ -12,7 +12,7 @@ from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from treadle.core.effects import Bind, new_bind
+from treadle.core.effects import Bind
 from treadle.core.gates import block
 from treadle.core.lifecycle import assume, charge, discharge
 from treadle.core.masters import may_have_master
@@ -123,7 +123,7 @@ def serve(state: State, budget: int) -> list[Bind]:
             release(state, hold, "nobody waits for it")
         elif hold.counted and state.books is None:
             release(state, hold, "nothing is kept by this discipline's rules any more")
-        elif hold.counted and block(hold.application, next(iter(ask.pods.values()))) is not None:
+        elif hold.counted and block(hold.application, ask.pods.first) is not None:
             release(state, hold, "its pods may not run")
         elif state.now >= hold.until:
             release(state, hold, "its time is up")
@@ -163,13 +163,13 @@ def _may_run(state: State, ask: Ask) -> bool:
     account = ask.application.account
     if account is not None and account.full():
         return False
-    return block(ask.application, next(iter(ask.pods.values()))) is None and (not ask.master or may_have_master(state, ask))
+    return block(ask.application, ask.pods.first) is None and (not ask.master or may_have_master(state, ask))
 
 
 def _bind(state: State, ask: Ask, row: int) -> Bind:
     unpark(ask)
     application = ask.application
-    record = assume(state, ask, row)
+    effect = assume(state, ask, row)
     state.decided(1)
     child: Application | Queue = application
     parent = application.queue
@@ -178,6 +178,4 @@ def _bind(state: State, ask: Ask, row: int) -> Bind:
         parent.active -= 1
         child, parent = parent, parent.parent
     rekey(application)
-    spec = record.spec
-    where = (state.nodes.names[row], application.id, application.chain[0].path)
-    return new_bind((spec.uid, spec.namespace, spec.name, *where, record.cause))
+    return effect

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
 from treadle.core.resources import Vector
+from treadle.core.tree.line import Line
 
 if TYPE_CHECKING:
     from treadle.core.capacity.live.accounts import Account
@@ -55,7 +55,7 @@ class Ask:
         self.master = key[2]
         self.plain = not self.master and shape.near is None
         self.rank = (-key[1], not key[2], number)
-        self.pods: OrderedDict[str, PodRecord] = OrderedDict()
+        self.pods = Line()
         self.active = False
         self.queued = False
         self.wait: Wait | None = None
@@ -106,6 +106,7 @@ class Application:
         "queue",
         "requested",
         "start",
+        "turn",
         "usage",
         "user",
         "wait",
@@ -120,6 +121,7 @@ class Application:
     def __init__(self, identity: str, start: float, width: int) -> None:
         self.id = self.name = identity
         self.start = start
+        self.turn = (start, identity)
         self.explicit = False
         self.wanted = ""
         self.requested = ""

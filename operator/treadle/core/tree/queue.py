@@ -75,6 +75,7 @@ class Queue:
         "standing",
         "start",
         "steady_share",
+        "turn",
         "unadmitted",
         "usage",
         "users_blocked",
@@ -120,6 +121,7 @@ class Queue:
         self.defined = True
         self.dynamic = False
         self.start = 0.0
+        self.turn = (0.0, self.name)
         self.priority = 0
         self.redefine(spec, policy)
 

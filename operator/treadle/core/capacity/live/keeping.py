@@ -95,7 +95,7 @@ def _note_patience(state: State, waiting: dict[Queue, dict[Queue, list[Ask]]]) -
     for leaves in waiting.values():
         for asks in leaves.values():
             for ask in asks:
-                first, known = next(iter(ask.pods)), before.get(ask)
+                first, known = ask.pods.first.spec.uid, before.get(ask)
                 waits[ask] = known if known is not None and known[0] == first else (first, now)
 
 
