@@ -22,6 +22,10 @@ class Sibling:
     priority: int = 0
     demand: list[int] = field(default_factory=list)
 
+    @property
+    def turn(self) -> tuple[float, str]:
+        return self.start, self.name
+
     def __lt__(self, other: object) -> bool:
         return False
 

@@ -13,7 +13,6 @@ from treadle.core import masters, nearness
 from treadle.core.capacity.live.gates import end_turn, hold_back_user, wake_users
 from treadle.core.capacity.live.give_back import gave_back
 from treadle.core.capacity.live.lending import can_lend, lend, may_be_lent
-from treadle.core.effects import Effect
 from treadle.core.gates import AT_ZERO, OVER_LARGEST, barred, oversized
 from treadle.core.lifecycle import assume
 from treadle.core.masters import MASTER_SHARE, may_have_master
@@ -23,6 +22,7 @@ from treadle.core.tree.application import Application, Wait
 from treadle.core.tree.limits import exceeded
 
 if TYPE_CHECKING:
+    from treadle.core.effects import Bind
     from treadle.core.state import State
     from treadle.core.tree.application import Ask
     from treadle.core.tree.queue import Queue
@@ -68,18 +68,18 @@ def _too_large(ask: Ask) -> bool:
     )
 
 
-def cycle(state: State, budget: int) -> list[Effect]:
+def cycle(state: State, budget: int) -> list[Bind]:
     """Decide up to ``budget`` placements in the order that the policies give."""
     wake(state)
-    effects: list[Effect] = []
+    effects: list[Bind] = []
     for root in (*state.tree.roots.values(), state.tree.root):
         if root.active:
             _serve(state, root, budget - len(effects), effects)
-    state.decided(len(effects))
+    state.decided(effects)
     return effects
 
 
-def _serve(state: State, root: Queue, budget: int, effects: list[Effect]) -> None:
+def _serve(state: State, root: Queue, budget: int, effects: list[Bind]) -> None:
     """Decide placements in one partition, in the order of its part of the tree."""
     nodes, score = state.nodes, state.score
     while budget > 0 and root.active:
@@ -157,7 +157,7 @@ def _at_maximum(state: State, ask: Ask, full: Queue) -> None:
         end_turn(queue, ask)
 
 
-def _place_lent(state: State, ask: Ask, lent: tuple[int, Application], effects: list[Effect]) -> None:
+def _place_lent(state: State, ask: Ask, lent: tuple[int, Application], effects: list[Bind]) -> None:
     row, part = lent
     effects.append(assume(state, ask, row, part))
     state.dirty[part] = None

@@ -233,7 +233,8 @@ def assume(state: State, ask: Ask, row: int, part: Application | None = None) ->
     ``part`` is where the pod counts if that is not where it was asked. The caller re-keys the order and reports the number of decisions by
     ``State.decided``. This is the hottest function of all: it writes what ``Nodes.take`` and ``Line.popleft`` would in place, without the calls.
     """
-    line, application, shape, nodes = ask.pods, ask.application, ask.shape, state.nodes
+    application, shape = ask.application, ask.shape
+    line, nodes = ask.pods, state.nodes
     record = line.popleft() if line.gone else line.records.popleft()
     demand = shape.demand
     free = nodes.free[row]
@@ -258,9 +259,9 @@ def assume(state: State, ask: Ask, row: int, part: Application | None = None) ->
     if shape.ports:
         nodes.ports[row] += shape.ports
     application.whole.allocated += 1
-    cause, now = state.cause, state.now
+    cause = state.cause
     record.part = counted
-    record.since = now
+    record.since = state.now
     record.ask = None
     record.node = row
     record.state = ASSUMED
@@ -275,9 +276,7 @@ def assume(state: State, ask: Ask, row: int, part: Application | None = None) ->
         if application.account is not None:
             application.account.note()
     spec, node = record.spec, nodes.names[row]
-    uid = spec.uid
-    state.story.add((cause, now, uid, "assumed", node))
-    return new_bind((uid, spec.namespace, spec.name, node, application.id, application.chain[0].path, cause))
+    return new_bind((spec.uid, spec.namespace, spec.name, node, application.id, application.chain[0].path, cause))
 
 
 def forget(state: State, record: PodRecord) -> None:

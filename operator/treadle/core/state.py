@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from heapq import heappush
 
 from treadle.core.capacity.live.automatic import Automatic
 from treadle.core.capacity.live.books import Books
 from treadle.core.capacity.live.lifetimes import Lifetimes
+from treadle.core.effects import Bind
 from treadle.core.fair.policies import Cluster
 from treadle.core.model import FAIR, ApplicationSpec, PodSpec, SchedulerSpec
 from treadle.core.nodes.columns import Nodes
@@ -142,12 +144,16 @@ class State:
         """Add a step to the story, caused by the event being handled."""
         self.story.add((self.cause, self.now, subject, what, detail))
 
-    def decided(self, count: int) -> None:
-        """Count placements: pods that waited and are assumed now."""
+    def decided(self, binds: Sequence[Bind]) -> None:
+        """Note placements: pods that waited and are assumed now. The sequence is not changed afterwards."""
+        count = len(binds)
+        if not count:
+            return
+        self.story.placed(self.now, binds)
         self.waiting -= count
         self.assumed += count
         self.decisions += count
-        if count and self.expiry == float("inf"):
+        if self.expiry == float("inf"):
             self.expiry = self.now + self.settings.expire_after
 
     def number(self) -> int:

@@ -1,10 +1,20 @@
-"""The story: a ring of the newest transitions, each with the id of the event that caused it.
+"""The story: the newest transitions, each with the id of the event that caused it.
 
 Explanations and errors quote it, so that "why" and "how did we get here" have one source.
 """
 
+from __future__ import annotations
+
 from collections import deque
-from typing import NamedTuple
+from heapq import merge
+from itertools import islice
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from treadle.core.effects import Bind
 
 
 class Step(NamedTuple):
@@ -18,17 +28,35 @@ class Step(NamedTuple):
 
 
 class Story:
-    """A bounded history of steps, oldest forgotten first."""
+    """A bounded history of steps, oldest forgotten first.
+
+    Placements are by far the most, so they are kept as the effects that they are, pass by pass.
+    """
 
     def __init__(self, length: int = 20_000) -> None:
         self._steps: deque[tuple[int, float, str, str, str]] = deque(maxlen=length)
+        self._passes: deque[tuple[float, Sequence[Bind]]] = deque()
+        self._placed = 0
+        self._length = length
         self.add = self._steps.append
-        """Add a step, as a plain tuple in the order of ``Step``'s fields: this is called for every placement."""
+        """Add a step, as a plain tuple in the order of ``Step``'s fields."""
+
+    def placed(self, at: float, binds: Sequence[Bind]) -> None:
+        """Add the placements of one pass; the sequence is kept and must not change."""
+        kept = binds[-self._length :] if len(binds) > self._length else binds
+        self._passes.append((at, kept))
+        self._placed += len(kept)
+        while self._placed - len(self._passes[0][1]) >= self._length:
+            self._placed -= len(self._passes.popleft()[1])
 
     @property
     def steps(self) -> list[Step]:
-        """All remembered steps, oldest first."""
-        return [Step(*step) for step in self._steps]
+        """All remembered steps, oldest first; of those with one cause the placements are the last."""
+        return [Step(*step) for step in merge(self._steps, self._placements(), key=itemgetter(0))]
+
+    def _placements(self) -> Iterator[tuple[int, float, str, str, str]]:
+        placed = ((bind.cause, at, bind.uid, "assumed", bind.node) for at, binds in self._passes for bind in binds)
+        return islice(placed, max(0, self._placed - self._length), None)
 
     def of(self, subject: str) -> list[Step]:
         """Return the remembered steps about one subject, oldest first."""

@@ -348,18 +348,20 @@ def _ranker_of_two(counted: tuple[int, ...], total: Sequence[int]) -> Ranker:
     all_one, all_other = total[one], total[other]
 
     def key(of: Ranked) -> Key:
-        usage, weight, minimum = of.usage, of.weight, of.minimum
+        usage, weight = of.usage, of.weight
         high, low = usage[one] / all_one, usage[other] / all_other
-        swapped = low > high
-        if minimum is not None:
-            first, second = (other, one) if swapped else (one, other)
+        if of.minimum is not None:
+            minimum = of.minimum
+            first, second = (other, one) if low > high else (one, other)
             if usage[first] < minimum[first]:
                 return (NEEDY, usage[first] / minimum[first], _over(usage[second], minimum[second]), of.turn, of)
         if weight != 1.0:
             if weight <= 0:
                 return (INFINITE if high or low else 0.0, INFINITE if high and low else 0.0, of.turn, of)
             high, low = high / weight, low / weight
-        return (low, high, of.turn, of) if swapped else (high, low, of.turn, of)
+        if low > high:
+            return (low, high, of.turn, of)
+        return (high, low, of.turn, of)
 
     return key
 

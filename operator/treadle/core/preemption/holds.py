@@ -170,7 +170,7 @@ def _bind(state: State, ask: Ask, row: int) -> Bind:
     unpark(ask)
     application = ask.application
     effect = assume(state, ask, row)
-    state.decided(1)
+    state.decided((effect,))
     child: Application | Queue = application
     parent = application.queue
     while parent is not None and child.active == 0 and child.key is not None:
