@@ -10,7 +10,7 @@ import pytest
 
 from kube.access import until
 from treadle.kube.auth import Access
-from treadle.kube.connections import Answer, ConnectionEnded, Connections
+from treadle.kube.connections import Address, Answer, ConnectionEnded, Connections
 from treadle.kube.errors import Unreachable
 from treadle.kube.transport import Client
 
@@ -62,7 +62,7 @@ async def scripted(*scripts: list[bytes | asyncio.Event | None], most: int = 4) 
     server = Server(*scripts)
     listening = await asyncio.start_server(server.serve, "127.0.0.1")
     server.port = listening.sockets[0].getsockname()[1]
-    server.pool = Connections(f"http://127.0.0.1:{server.port}", most)
+    server.pool = Connections(Address.of(f"http://127.0.0.1:{server.port}"), most)
     try:
         yield server
     finally:
@@ -244,7 +244,7 @@ async def test_connections_that_ended_make_room_for_others() -> None:
 async def test_a_failed_attempt_to_connect_makes_room_for_others() -> None:
     async with scripted([OK]) as server:
         port = server.port
-    gone = Connections(f"http://127.0.0.1:{port}", 1)
+    gone = Connections(Address.of(f"http://127.0.0.1:{port}"), 1)
     for _ in range(3):
         with pytest.raises(OSError, match=r"Connect|connect"):
             await gone.request("GET", REQUEST, 20.0)

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-import aiohttp
 import pytest
 from aiohttp import web
 
@@ -590,9 +589,3 @@ async def test_refused_credentials_are_renewed_and_the_watch_goes_on(api: FakeAp
         async with task_of(Reflector(client, PODS, wire.Pod, seen).run()):
             await until(lambda: seen.names == ["a"])
     assert renewed == [1]
-
-
-async def test_the_session_is_reused_by_all_watches_of_a_client(api: FakeApi) -> None:
-    async with connected(api) as client:
-        assert isinstance(client._watches(), aiohttp.ClientSession)
-        assert client._watches() is client._watches()

@@ -8,7 +8,7 @@ event loop does TLS. An answer is read whole, whatever its status; nothing is de
 import asyncio
 import ssl
 from collections import deque
-from typing import NamedTuple
+from typing import NamedTuple, Self
 from urllib.parse import urlsplit
 
 import httptools
@@ -19,7 +19,26 @@ CONNECT = 10.0
 """Seconds that a connection may take to be made, TLS included."""
 REPEATABLE = frozenset({"GET", "PUT", "DELETE"})
 """What may be sent again where a kept connection turns out to have ended."""
-_MEASURES = frozenset({b"content-length", b"transfer-encoding"})
+MEASURES = frozenset({b"content-length", b"transfer-encoding"})
+"""The headers that tell where a body ends."""
+
+
+class Address(NamedTuple):
+    """Where a server is, with its TLS (None for plain HTTP) and the name that its certificate must have."""
+
+    host: str
+    port: int
+    tls: ssl.SSLContext | None
+    hostname: str | None
+
+    @classmethod
+    def of(cls, server: str, tls: ssl.SSLContext | None = None, hostname: str | None = None) -> Self:
+        """Read a URL without a path; ``tls`` and ``hostname`` are used for https. Raises ``ValueError``."""
+        parts = urlsplit(server)
+        host = parts.hostname or ""
+        if parts.scheme != "https":
+            return cls(host, parts.port or 80, None, None)
+        return cls(host, parts.port or 443, tls or ssl.create_default_context(), hostname or host)
 
 
 class Answer(NamedTuple):
@@ -127,7 +146,7 @@ class Connection(asyncio.Protocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         """Note the few headers that matter."""
         key = name.lower()
-        if key in _MEASURES:
+        if key in MEASURES:
             self._measured = True
         elif key == b"retry-after":
             self._retry_after = value.decode("latin-1")
@@ -149,14 +168,10 @@ class Connection(asyncio.Protocol):
 
 
 class Connections:
-    """Connections to ``server`` (a URL without a path), ``most`` at a time. ``tls`` is used for https, with ``hostname`` as the name to check."""
+    """Connections to one server, ``most`` at a time."""
 
-    def __init__(self, server: str, most: int, tls: ssl.SSLContext | None = None, hostname: str | None = None) -> None:
-        parts = urlsplit(server)
-        secure = parts.scheme == "https"
-        self._host, self._port = parts.hostname or "", parts.port or (443 if secure else 80)
-        self._tls = (tls or ssl.create_default_context()) if secure else None
-        self._hostname = (hostname or self._host) if secure else None
+    def __init__(self, address: Address, most: int) -> None:
+        self._address = address
         self._most = most
         self._idle: list[Connection] = []
         self._all: set[Connection] = set()
@@ -218,8 +233,9 @@ class Connections:
         self._opening += 1
         try:
             async with asyncio.timeout(CONNECT):
+                host, port, tls, hostname = self._address
                 _, connection = await loop.create_connection(
-                    lambda: Connection(loop), self._host, self._port, ssl=self._tls, server_hostname=self._hostname
+                    lambda: Connection(loop), host, port, ssl=tls, server_hostname=hostname
                 )
             self._all.add(connection)
         except BaseException:

@@ -14,10 +14,10 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Generic, Literal, TypeVar
 
-import aiohttp
 import msgspec
 
 from treadle.kube.errors import ApiError, KubeError, Unreachable
+from treadle.kube.streams import Silent, Stream
 from treadle.kube.transport import Client
 from treadle.kube.wire import Custom, ListMetadata, Metadata, Namespace, Node, Pod, Status, Wire
 
@@ -28,7 +28,7 @@ Change = Literal["ADDED", "MODIFIED", "DELETED"]
 END_OF_LIST = "k8s.io/initial-events-end"
 PAGE = 500
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
-BREATH = 0.01
+BREATH = 0.02
 """Seconds between two readings of a watch in a burst: the server sends every event by itself, and to be woken for each costs more than to
 read it. After a quiet while nothing is kept waiting."""
 LARGE = 1 << 16
@@ -126,7 +126,7 @@ class Reflector(Generic[T]):
             except ApiError as error:
                 self.missing = error.status == 404
                 self._note(str(error))
-            except (KubeError, aiohttp.ClientError, TimeoutError, OSError, msgspec.DecodeError) as error:
+            except (KubeError, OSError, msgspec.DecodeError) as error:
                 self._note(f"{type(error).__name__}: {error}")
             if self._fruitful:
                 wait = FIRST_WAIT
@@ -243,14 +243,14 @@ class Reflector(Generic[T]):
         return listed is None
 
     @asynccontextmanager
-    async def _stream(self, params: Mapping[str, str]) -> AsyncIterator[aiohttp.ClientResponse]:
+    async def _stream(self, params: Mapping[str, str]) -> AsyncIterator[Stream]:
         """Open a watch that the server has accepted; one that has been silent for too long ends as an expired one."""
         try:
             async with self.client.stream(self.path, params, self._silence) as answer:
                 await self._check(answer)
                 self._fine(fruitful=False)
                 yield answer
-        except aiohttp.SocketTimeoutError:
+        except Silent:
             log.warning("watch of %s: nothing for %.0f s, listing again", self.path, self._silence)
             raise _Expired from None
 
@@ -305,7 +305,7 @@ class Reflector(Generic[T]):
         log.warning("%s %s/%s cannot be read and is skipped: %s", self.path, meta.namespace, meta.name, error)
         return _Unreadable(change, meta)
 
-    async def _check(self, answer: aiohttp.ClientResponse) -> None:
+    async def _check(self, answer: Stream) -> None:
         if answer.status == 200:
             return
         body = await answer.read()
@@ -326,15 +326,15 @@ def kind_skeleton(found: T) -> T:
     return type(found)(metadata=type(meta)(name=meta.name, namespace=meta.namespace, uid=meta.uid))
 
 
-async def _chunks(answer: aiohttp.ClientResponse) -> AsyncIterator[list[bytes]]:
+async def _chunks(answer: Stream) -> AsyncIterator[list[bytes]]:
     """Yield lists of whole lines as the bytes come; there is no limit to the length of a line."""
     rest, clock, breathed = b"", asyncio.get_running_loop().time, 0.0
-    async for chunk in answer.content.iter_any():
+    async for chunk in answer.chunks():
         burst = clock() < breathed + BREATH
         lines = (rest + chunk if rest else chunk).split(b"\n")
         rest = lines.pop()
         if lines:
             yield [line for line in lines if line]
         if burst and len(chunk) < LARGE:
-            await asyncio.sleep(BREATH)
+            await answer.rest(BREATH)
         breathed = clock()

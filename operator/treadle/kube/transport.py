@@ -1,24 +1,22 @@
 """HTTP to the API server: separate connection pools, one error for "no answer", and fresh credentials on a 401.
 
-Requests go over connections of our own, which are cheap; watches are aiohttp's.
-
 Binds, status writes, reads and watches never wait for one another's connections: asynchronous status patches that shared a
 limiter with binds once starved them in kube-scheduler.
 """
 
 import asyncio
 import logging
-from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final, Literal, NamedTuple, Self
 from urllib.parse import quote, urlencode, urlsplit
 
-import aiohttp
 import msgspec
 
 from treadle.kube.auth import Access
-from treadle.kube.connections import Connections
+from treadle.kube.connections import Address, Connections
 from treadle.kube.errors import ApiError, CredentialsError, Unreachable
+from treadle.kube.streams import Silent, Stream, opened
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +63,6 @@ class Client:
         self.requests: dict[tuple[str, str, int], int] = {}
         """Answers by (pool, method, status); status 0 is no answer."""
         self._user_agent = user_agent
-        self._session: aiohttp.ClientSession | None = None
         self._connections: dict[Pool, Connections] = {}
         self._headers: tuple[dict[str, str], str] = ({}, "")
         self._renewing: asyncio.Lock = asyncio.Lock()
@@ -80,26 +77,9 @@ class Client:
 
     async def close(self) -> None:
         """Close every connection."""
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
         for pool in self._connections.values():
             await pool.close()
         self._connections.clear()
-
-    def _watches(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            connector = aiohttp.TCPConnector(
-                limit=POOLS["watch"], ssl=self.access.tls or True, keepalive_timeout=60, ttl_dns_cache=300
-            )
-            self._session = aiohttp.ClientSession(
-                connector=connector,
-                cookie_jar=aiohttp.DummyCookieJar(),
-                headers={"User-Agent": self._user_agent, "Accept": JSON},
-                read_bufsize=1 << 20,
-                timeout=aiohttp.ClientTimeout(total=None, connect=10, sock_connect=10),
-            )
-        return self._session
 
     async def request(
         self,
@@ -137,9 +117,7 @@ class Client:
         try:
             connections = self._connections.get(pool)
             if connections is None:
-                connections = self._connections[pool] = Connections(
-                    self.access.server, POOLS[pool], self.access.tls, self.access.server_hostname
-                )
+                connections = self._connections[pool] = Connections(self._address(), POOLS[pool])
             request = self._written(method, where, content, content_type)
             answer = await connections.request(method, request, timeout or self.timeout)
         except (OSError, ValueError) as error:  # ValueError: a URL or a header that cannot be sent
@@ -165,17 +143,22 @@ class Client:
             return f"{start}{lines}\r\n".encode("latin-1")
         return f"{start}{lines}Content-Type: {content_type}\r\nContent-Length: {len(content)}\r\n\r\n".encode("latin-1") + content
 
-    def stream(
-        self, path: str, params: Mapping[str, str], read_timeout: float
-    ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
-        """Open a watch; the caller reads ``content.iter_any()``. ``read_timeout`` is how long it may be silent, in seconds."""
-        return self._watches().get(
-            self.access.server + path,
-            params=params,
-            headers={**self.access.headers(), "Accept-Encoding": "identity"},
-            server_hostname=self.access.server_hostname,
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=read_timeout),
-        )
+    @asynccontextmanager
+    async def stream(self, path: str, params: Mapping[str, str], silence: float) -> AsyncIterator[Stream]:
+        """Open a watch, which may say nothing for ``silence`` seconds. Raises ``Unreachable`` where there is no answer, ``Silent``, and what reading raises."""
+        where = f"{path}?{urlencode(params, quote_via=quote)}"
+        async with AsyncExitStack() as stack:
+            try:
+                request = self._written("GET", where, None, JSON)
+                answer = await stack.enter_async_context(opened(self._address(), request, silence))
+            except Silent:
+                raise
+            except (OSError, ValueError) as error:
+                raise Unreachable(f"GET {path}: {str(error) or type(error).__name__}") from error
+            yield answer
+
+    def _address(self) -> Address:
+        return Address.of(self.access.server, self.access.tls, self.access.server_hostname)
 
     async def renew(self, known: int | None = None) -> bool:
         """Fetch fresh credentials, in a thread, and return whether there are any; those who come meanwhile share them.
