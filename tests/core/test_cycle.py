@@ -166,6 +166,17 @@ def test_pack_fills_one_node_before_the_next_and_spread_evens_them_out() -> None
     assert sorted(by_node(spread.plan()).values()) == [2, 2, 2, 2]
 
 
+def test_pack_leaves_a_node_that_others_have_left_for_the_one_that_is_fullest_now() -> None:
+    scenario = Scenario().nodes(3, cpu=10, memory=100)
+    scenario.pod("large", node="node-0", cpu=6).pod("middling", node="node-1", cpu=4)
+    assert by_node(scenario.pods(1, "first").plan()) == {"node-0": 1}
+
+    scenario.gone("large").pods(6, "p")
+
+    assert by_node(scenario.plan()) == {"node-1": 6}
+    assert by_node(scenario.pods(9, "q").plan()) == {"node-0": 9}
+
+
 def test_spread_goes_to_the_emptiest_node_first() -> None:
     scenario = Scenario().scheduler(scoring="Spread").node("small", cpu=2, memory=8).node("large", cpu=8, memory=32).pods(6, "p")
     assert by_node(scenario.plan()) == {"large": 5, "small": 1}
