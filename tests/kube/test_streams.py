@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kube.access import until
+from kube.access import task_of, until
 from kube.loops import on_either_loop
 from treadle.kube.auth import Access
 from treadle.kube.connections import Address, ConnectionEnded
@@ -108,23 +108,25 @@ async def test_what_the_server_says_is_read_as_it_says_it(secure: bool) -> None:
 
 
 @on_either_loop
-async def test_what_comes_while_the_reader_rests_is_read_in_one_piece_afterwards(secure: bool) -> None:
+async def test_nothing_is_taken_while_the_reader_rests_and_all_of_it_afterwards(secure: bool) -> None:
     async with serving(secure=secure) as server:
         server.say(HEADERS, chunk(b"first"))
         async with streaming(server) as stream:
             chunks = stream.chunks()
             assert await anext(chunks) == b"first"
-            rest = asyncio.create_task(stream.rest(0.05))
-            await asyncio.sleep(0)
-            server.say(*(chunk(b"%02d" % number) for number in range(40)))
-            await until(server.pieces.empty)
-            assert not rest.done()
-            await rest
-            heard = [await anext(chunks)]
-            while len(b"".join(heard)) < 80:
-                heard.append(await anext(chunks))
-    assert b"".join(heard) == b"".join(b"%02d" % number for number in range(40))
-    assert len(heard) < 10
+            async with task_of(stream.rest(60.0)):
+                await asyncio.sleep(0)
+                for number in range(40):
+                    server.say(chunk(b"%02d" % number))
+                await until(server.pieces.empty)
+                await asyncio.sleep(0.05)  # time enough for what was not kept back
+                with pytest.raises(TimeoutError):
+                    await asyncio.wait_for(anext(chunks), 0.001)
+            chunks = stream.chunks()
+            heard = b""
+            while len(heard) < 80:
+                heard += await anext(chunks)
+    assert heard == b"".join(b"%02d" % number for number in range(40))
 
 
 @on_either_loop

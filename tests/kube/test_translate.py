@@ -302,6 +302,12 @@ def test_annotations_that_leave_no_room_for_the_allocation_are_a_problem_since_t
     assert labelled(annotations={"note": "x" * (254 * 1024)}).problem == ""
 
 
+def test_a_pod_that_is_on_a_node_needs_no_room_for_a_bind() -> None:
+    metadata = {"annotations": {"note": "é" * (128 * 1024)}}
+    assert translated(pod("driver", metadata=metadata, nodeName="n")).problem == ""
+    assert "bytes; at most" in translated(pod("driver", metadata=metadata)).problem
+
+
 # -- nodes
 
 

@@ -92,7 +92,7 @@ def _serve(state: State, root: Queue, budget: int, effects: list[Bind]) -> None:
                 if application.key is key:
                     break
             else:
-                queue: Any = child
+                queue: Any = child  # a queue; it is not narrowed, and a cast would be a call at every step
                 if queue.key is key:
                     heap = queue.heap
                     continue
@@ -175,7 +175,10 @@ def _particular(state: State, ask: Ask) -> nearness.Choice:
 
 
 def _advance(application: Application) -> None:
-    """Re-key the chosen chain: its entries are on top of their heaps, so each is replaced in place."""
+    """Re-key the chosen chain: its entries are on top of their heaps, so each is replaced in place.
+
+    An application's step is written apart from that of queues, since the interpreter specializes code that meets one type only.
+    """
     leaf = application.queue
     assert leaf is not None
     if application.active:
