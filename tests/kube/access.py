@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
+from aiohttp import web
+
 from treadle.fakeapi import ApiError, FakeApi
 from treadle.kube.auth import Access
 from treadle.kube.transport import Client
+from treadle.listening import stop_listening
 
 T = TypeVar("T")
 
@@ -24,6 +28,22 @@ async def served(**options: Any) -> AsyncIterator[FakeApi]:
         yield api
     finally:
         await api.stop()
+
+
+@asynccontextmanager
+async def answering(
+    answer: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]], tls: ssl.SSLContext | None = None
+) -> AsyncIterator[str]:
+    """A server that does what ``answer`` does with each request; yields its URL."""
+    runner = web.ServerRunner(web.Server(answer), shutdown_timeout=0.1)
+    await runner.setup()
+    assert runner.server is not None
+    listening = await asyncio.get_running_loop().create_server(runner.server, "127.0.0.1", 0, ssl=tls)
+    try:
+        yield f"http{'s' if tls else ''}://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+    finally:
+        await stop_listening(listening)
+        await runner.cleanup()
 
 
 @asynccontextmanager

@@ -16,6 +16,7 @@ import pytest
 import yaml
 from aiohttp import web
 
+from kube.access import answering
 from treadle.kube import auth
 from treadle.kube.auth import Access, from_kubeconfig, from_service_account
 from treadle.kube.errors import CredentialsError, Unreachable
@@ -40,13 +41,8 @@ async def secure_server(*, ask_for_certificate: bool = False) -> AsyncIterator[s
         subject = dict(pair for one in peer.get("subject", ()) for pair in one)
         return web.json_response({"header": request.headers.get("Authorization"), "name": subject.get("commonName")})
 
-    runner = web.ServerRunner(web.Server(answer), shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
-    try:
-        yield f"https://127.0.0.1:{runner.addresses[0][1]}"
-    finally:
-        await runner.cleanup()
+    async with answering(answer, context) as url:
+        yield url
 
 
 async def ask(access: Access) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from treadle.kube.auth import Access
 from treadle.kube.connections import Address, Answer, ConnectionEnded, Connections
 from treadle.kube.errors import Unreachable
 from treadle.kube.transport import Client
+from treadle.listening import stop_listening
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -68,7 +69,7 @@ async def scripted(*scripts: list[bytes | asyncio.Event | None], most: int = 4) 
         yield server
     finally:
         await server.pool.close()
-        listening.close()
+        await stop_listening(listening)
         for writer in server.connections:
             writer.close()
         await until(lambda: server.ended == len(server.connections))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from kube.access import connected, refuse, served, task_of, until
+from kube.access import answering, connected, refuse, served, task_of, until
 from kube.manifests import Json, pod
 from treadle.fakeapi import ApiError, FakeApi
 from treadle.kube import reflector as module
@@ -390,17 +390,11 @@ class Script:
 @asynccontextmanager
 async def scripted(*answers: list[Json] | int | str, **options: Any) -> AsyncIterator[tuple[Script, Reflector[wire.Pod], Seen]]:
     script, seen = Script(*answers), Seen()
-    runner = web.ServerRunner(web.Server(script.handle), shutdown_timeout=0.1)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    url = "http://{}:{}".format(*runner.addresses[0])
-    async with Client(Access(url)) as client:
+    async with answering(script.handle) as url, Client(Access(url)) as client:
         reflector = Reflector(client, PODS, wire.Pod, seen, **options)
         async with task_of(reflector.run()):
             yield script, reflector, seen
-    script.released.set()
-    await runner.cleanup()
+        script.released.set()
 
 
 def event(kind: str, name: str, version: int, **fields: Any) -> Json:

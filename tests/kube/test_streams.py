@@ -17,6 +17,7 @@ from treadle.kube.connections import Address, ConnectionEnded
 from treadle.kube.errors import Unreachable
 from treadle.kube.streams import Silent, Stream, opened
 from treadle.kube.transport import Client
+from treadle.listening import stop_listening
 
 CERTIFICATES = Path(__file__).parent / "certificates"
 REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -79,7 +80,7 @@ async def serving(*, secure: bool = False) -> AsyncIterator[Server]:
     try:
         yield server
     finally:
-        listening.close()
+        await stop_listening(listening)
         await until(lambda: server.ended == server.begun)
 
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 from aiohttp import web
 
-from kube.access import connected, refuse, served, until
+from kube.access import answering, connected, refuse, served, until
 from kube.manifests import pod
 from treadle.fakeapi import FakeApi
 from treadle.kube.auth import Access
@@ -95,13 +95,9 @@ async def test_a_connection_that_is_cut_is_unreachable() -> None:
         request.transport.abort()
         return web.Response()
 
-    runner = web.ServerRunner(web.Server(cut))
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    async with Client(Access("http://{}:{}".format(*runner.addresses[0]))) as client:
+    async with answering(cut) as url, Client(Access(url)) as client:
         with pytest.raises(Unreachable):
             await client.request("POST", PODS, {})
-    await runner.cleanup()
 
 
 async def test_requests_are_counted_by_pool_method_and_status(api: FakeApi) -> None:

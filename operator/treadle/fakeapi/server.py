@@ -23,6 +23,7 @@ from treadle.fakeapi.resources import Resource
 from treadle.fakeapi.selectors import Test, selecting
 from treadle.fakeapi.store import Entry, encode
 from treadle.fakeapi.table import table
+from treadle.listening import stop_listening
 
 Target = tuple[Resource, str | None, str, str]
 """(kind, namespace, name, subresource) of a path; name and subresource may be empty."""
@@ -43,21 +44,24 @@ class FakeApi(Objects):
         self.bookmark_seconds = bookmark_seconds
         self.before: Callable[[str, str], Awaitable[None]] | None = None
         self._runner: web.ServerRunner | None = None
+        self._listening: asyncio.Server | None = None
         self._cuts = 0
 
     async def start(self, host: str = "127.0.0.1", port: int = 0) -> str:
         """Listen, on any free port by default, and return the URL. After a stop it may be started again with all that it holds."""
-        self._runner = web.ServerRunner(
-            web.Server(self._handle, handler_cancellation=True, access_log=None), shutdown_timeout=1.0
-        )
+        server = web.Server(self._handle, handler_cancellation=True, access_log=None)
+        self._runner = web.ServerRunner(server, shutdown_timeout=1.0)
         await self._runner.setup()
-        await web.TCPSite(self._runner, host, port).start()
-        self.url = f"http://{host}:{self._runner.addresses[0][1]}"
+        self._listening = await asyncio.get_running_loop().create_server(server, host, port)
+        self.url = f"http://{host}:{self._listening.sockets[0].getsockname()[1]}"
         return self.url
 
     async def stop(self) -> None:
         """End all watches and close the port; the objects stay."""
         self.cut_watches()
+        if self._listening is not None:
+            await stop_listening(self._listening)
+            self._listening = None
         if self._runner is not None:
             await self._runner.cleanup()
             self._runner = None

@@ -1,5 +1,6 @@
 """The HTTP port: ``/healthz``, ``/readyz`` and ``/metrics``, and whatever routes are added for people."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -7,6 +8,8 @@ from typing import Any
 
 import msgspec
 from aiohttp import web
+
+from treadle.listening import stop_listening
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -51,11 +54,14 @@ async def serve(host: str, port: int, probes: Probes | None, routes: Iterable[we
     """Serve for the time of a ``with`` block and yield the URL; port 0 takes a free one. Raises ``OSError`` where it cannot listen."""
     runner = web.AppRunner(_application(probes, routes), access_log=None, shutdown_timeout=1.0)
     await runner.setup()
+    assert runner.server is not None
     try:
-        site = web.TCPSite(runner, host, port)
-        await site.start()
-        address, bound = runner.addresses[0][:2]
+        listening = await asyncio.get_running_loop().create_server(runner.server, host, port)
+        address, bound = listening.sockets[0].getsockname()[:2]
         shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, address)  # noqa: S104 - a comparison
-        yield f"http://[{shown}]:{bound}" if ":" in shown else f"http://{shown}:{bound}"
+        try:
+            yield f"http://[{shown}]:{bound}" if ":" in shown else f"http://{shown}:{bound}"
+        finally:
+            await stop_listening(listening)
     finally:
         await runner.cleanup()
