@@ -16,10 +16,13 @@ from typing import Generic, Literal, TypeVar
 
 import msgspec
 
+from treadle.kube import binary
+from treadle.kube.binary import NotUnderstood
 from treadle.kube.errors import ApiError, KubeError, Unreachable
+from treadle.kube.formats import JSON, PREFERRED, PROTOBUF, Bare, Event, Expired, Format, Frames, Lines, Unreadable, status_of
 from treadle.kube.streams import Silent, Stream
 from treadle.kube.transport import Client
-from treadle.kube.wire import Custom, ListMetadata, Metadata, Namespace, Node, Pod, Status, Wire
+from treadle.kube.wire import Custom, ListMetadata, Namespace, Node, Pod, Wire
 
 log = logging.getLogger(__name__)
 
@@ -35,38 +38,9 @@ LARGE = 1 << 16
 """Bytes of a reading that is followed by the next at once: a list."""
 
 
-class _Event(Wire, Generic[T]):
-    type: str
-    object: T
-
-
-class _ErrorEvent(Wire):
-    object: Status
-
-
-class _BareObject(Wire):
-    metadata: Metadata = msgspec.field(default_factory=Metadata)
-
-
-class _BareEvent(Wire):
-    type: str
-    object: _BareObject
-
-
-class _Unreadable(Wire):
-    """An event about an object that does not fit its kind; only its identity and its version can be used."""
-
-    type: str
-    metadata: Metadata
-
-
 class _Page(Wire):
     metadata: ListMetadata
     items: list[msgspec.Raw] | None = None
-
-
-class _Expired(Exception):
-    """The version to resume from is too old: list again."""
 
 
 class Reflector(Generic[T]):
@@ -106,7 +80,9 @@ class Reflector(Generic[T]):
         self._version = ""
         self._streaming = True
         self._fruitful = False
-        self._event: msgspec.json.Decoder[_Event[T]] = msgspec.json.Decoder(_Event[kind])  # type: ignore[valid-type]
+        self._lines: Format[T] = Lines(kind)
+        self._frames: Format[T] = Frames(kind)
+        self._accept = PREFERRED if kind in binary.KINDS else JSON
         self._object: msgspec.json.Decoder[T] = msgspec.json.Decoder(kind)
 
     async def run(self) -> None:
@@ -120,9 +96,12 @@ class Reflector(Generic[T]):
                     await self._list()
                 else:
                     await self._watch()
-            except _Expired:
+            except Expired:
                 self._version = ""
                 self.relists += 1
+            except NotUnderstood as error:  # with JSON it is read, or told which object it is
+                log.warning("watch of %s: protobuf is not understood (%s), JSON is used", self.path, error)
+                self._accept = JSON
             except ApiError as error:
                 self.missing = error.status == 404
                 self._note(str(error))
@@ -179,7 +158,7 @@ class Reflector(Generic[T]):
             params = {**self._params, "limit": str(PAGE), **({"continue": token} if token else {})}
             answer = await self.client.request("GET", self.path, params=params, pool="watch", timeout=60)
             if answer.status == 410:
-                raise _Expired
+                raise Expired
             if answer.status != 200:
                 raise answer.error()
             page = msgspec.json.decode(answer.body, type=_Page)
@@ -188,9 +167,9 @@ class Reflector(Generic[T]):
                 try:
                     found = self._object.decode(item)
                 except msgspec.ValidationError as error:
-                    self._pass_over(self._unreadable("ADDED", msgspec.json.decode(item, type=_BareObject), error), listed)
+                    self._pass_over(Unreadable("ADDED", msgspec.json.decode(item, type=Bare).metadata, str(error)), listed)
                 else:
-                    self._take(_Event("ADDED", found), changes, listed)
+                    self._take(Event("ADDED", found), changes, listed)
             self._emit(changes)
             token = page.metadata.continue_
             if not token:
@@ -219,12 +198,13 @@ class Reflector(Generic[T]):
         """Read a watch to its end. ``listed`` collects the uids of a list that it begins with; returns whether that is complete."""
         async with self._stream(params) as answer:
             self.reopened += 1
-            async for lines in _chunks(answer):
+            form = self._frames if answer.content_type.startswith(PROTOBUF) else self._lines
+            async for messages in _batches(answer, form):
                 changes: list[tuple[Change, T]] = []
                 try:
-                    for line in lines:
-                        event = self._decode(line)
-                        if isinstance(event, _Unreadable):
+                    for message in messages:
+                        event = form.event(message)
+                        if isinstance(event, Unreadable):
                             self._pass_over(event, listed)
                         elif event.type == "BOOKMARK":
                             meta = event.object.metadata
@@ -235,7 +215,7 @@ class Reflector(Generic[T]):
                                 self._version = meta.resource_version
                         else:
                             self._take(event, changes, listed)
-                finally:  # what came before a line that ends the watch is noted already, so it must be told
+                finally:  # what came before a message that ends the watch is noted already, so it must be told
                     self._emit(changes)
                 if listed is None:
                     self.synced.set()
@@ -246,15 +226,15 @@ class Reflector(Generic[T]):
     async def _stream(self, params: Mapping[str, str]) -> AsyncIterator[Stream]:
         """Open a watch that the server has accepted; one that has been silent for too long ends as an expired one."""
         try:
-            async with self.client.stream(self.path, params, self._silence) as answer:
+            async with self.client.stream(self.path, params, self._silence, self._accept) as answer:
                 await self._check(answer)
                 self._fine(fruitful=False)
                 yield answer
         except Silent:
             log.warning("watch of %s: nothing for %.0f s, listing again", self.path, self._silence)
-            raise _Expired from None
+            raise Expired from None
 
-    def _take(self, event: "_Event[T]", changes: list[tuple[Change, T]], listed: set[str] | None) -> None:
+    def _take(self, event: "Event[T]", changes: list[tuple[Change, T]], listed: set[str] | None) -> None:
         """Note an event. While ``listed`` collects what a list holds no version is taken over: it would skip what is to come."""
         found = event.object
         uid = found.metadata.uid
@@ -271,52 +251,28 @@ class Reflector(Generic[T]):
             self._version = found.metadata.resource_version
         changes.append((event.type, found))  # type: ignore[arg-type]
 
-    def _pass_over(self, event: _Unreadable, listed: set[str] | None) -> None:
+    def _pass_over(self, event: Unreadable, listed: set[str] | None) -> None:
         """Skip an object that cannot be read. It exists, so a list does not imply that it is gone; a deletion needs no reading."""
+        meta = event.metadata
+        log.warning("%s %s/%s cannot be read and is skipped: %s", self.path, meta.namespace, meta.name, event.why)
         if listed is None:
-            self._version = event.metadata.resource_version
+            self._version = meta.resource_version
         else:
-            listed.add(event.metadata.uid)
+            listed.add(meta.uid)
 
     def _emit(self, changes: list[tuple[Change, T]]) -> None:
         if changes:
             self._sink(changes)
-
-    def _decode(self, line: bytes) -> "_Event[T] | _Unreadable":
-        """Decode one line of a watch. An ERROR carries a Status, whose ``status`` is a text: it does not fit our kinds."""
-        try:
-            event = self._event.decode(line)
-        except msgspec.ValidationError as error:
-            bare = msgspec.json.decode(line, type=_BareEvent)
-            if bare.type == "DELETED":
-                return _Event(bare.type, self.kind(metadata=bare.object.metadata))
-            if bare.type != "ERROR":
-                return self._unreadable(bare.type, bare.object, error)
-        else:
-            if event.type != "ERROR":
-                return event
-        status = msgspec.json.decode(line, type=_ErrorEvent).object
-        if status.code == 410:
-            raise _Expired
-        raise ApiError(status.code, status.reason, status.message)
-
-    def _unreadable(self, change: str, found: _BareObject, error: msgspec.ValidationError) -> _Unreadable:
-        meta = found.metadata
-        log.warning("%s %s/%s cannot be read and is skipped: %s", self.path, meta.namespace, meta.name, error)
-        return _Unreadable(change, meta)
 
     async def _check(self, answer: Stream) -> None:
         if answer.status == 200:
             return
         body = await answer.read()
         if answer.status == 410:
-            raise _Expired
+            raise Expired
         if answer.status == 401:
             await self.client.renew()
-        try:
-            status = msgspec.json.decode(body, type=Status)
-        except msgspec.DecodeError:
-            status = Status(message=body[:200].decode(errors="replace"))
+        status = status_of(body)
         raise ApiError(answer.status, status.reason, status.message)
 
 
@@ -326,15 +282,14 @@ def kind_skeleton(found: T) -> T:
     return type(found)(metadata=type(meta)(name=meta.name, namespace=meta.namespace, uid=meta.uid))
 
 
-async def _chunks(answer: Stream) -> AsyncIterator[list[bytes]]:
-    """Yield lists of whole lines as the bytes come; there is no limit to the length of a line."""
+async def _batches(answer: Stream, form: Format[T]) -> AsyncIterator[list[bytes]]:
+    """Yield lists of whole messages as the bytes come; there is no limit to the length of one."""
     rest, clock, breathed = b"", asyncio.get_running_loop().time, 0.0
     async for chunk in answer.chunks():
         burst = clock() < breathed + BREATH
-        lines = (rest + chunk if rest else chunk).split(b"\n")
-        rest = lines.pop()
-        if lines:
-            yield [line for line in lines if line]
+        messages, rest = form.cut(rest + chunk if rest else chunk)
+        if messages:
+            yield messages
         if burst and len(chunk) < LARGE:
             await answer.rest(BREATH)
         breathed = clock()

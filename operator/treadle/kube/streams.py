@@ -20,11 +20,12 @@ class Silent(TimeoutError):
 class Stream(asyncio.Protocol):
     """The answer to one request, on a connection of its own. ``silence`` is how long nothing may come, in seconds.
 
-    ``status`` is 0 until the headers have come. Reading raises ``ConnectionEnded`` where the connection ends within the answer, and ``Silent``.
+    ``status`` is 0 until the headers have come, with ``content_type``, empty where it is not told. Reading raises ``ConnectionEnded`` where the connection ends within the answer, and ``Silent``.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, silence: float) -> None:
         self.status = 0
+        self.content_type = ""
         self._loop = loop
         self._silence = silence
         self._plain: asyncio.Transport | None = None
@@ -117,9 +118,12 @@ class Stream(asyncio.Protocol):
 
     # -- called by the parser
 
-    def on_header(self, name: bytes, value: bytes) -> None:  # noqa: ARG002 - the parser's form
-        """Note whether the end of the body can be told."""
-        self._measured |= name.lower() in MEASURES
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Note whether the end of the body can be told, and what it is."""
+        name = name.lower()
+        self._measured |= name in MEASURES
+        if name == b"content-type":
+            self.content_type = value.decode("latin-1").lower()
 
     def on_headers_complete(self) -> None:
         """Note the status; after an interim one (1xx) the answer is still to come."""

@@ -126,30 +126,35 @@ class Client:
         self._count(pool, method, answer.status)
         return Response(answer.status, answer.body, _retry_after(answer.retry_after) if answer.retry_after else None)
 
-    def _written(self, method: str, path: str, content: bytes | None, content_type: str) -> bytes:
+    def _written(self, method: str, path: str, content: bytes | None, content_type: str, accept: str = JSON) -> bytes:
         """Return a request as it is sent. Raises ``ValueError`` for what would break its form."""
         headers = self.access.headers()
         known, lines = self._headers
         if headers != known or not lines:
             server = urlsplit(self.access.server)
             self._prefix = server.path.rstrip("/")
-            fixed = {"Host": server.netloc.rpartition("@")[2], "User-Agent": self._user_agent, "Accept": JSON, **headers}
+            fixed = {"Host": server.netloc.rpartition("@")[2], "User-Agent": self._user_agent, **headers}
             lines = "".join(f"{name}: {_plain(name, value)}\r\n" for name, value in fixed.items())
             self._headers = dict(headers), lines
         start = f"{method} {self._prefix}{path} HTTP/1.1\r\n"
         if not start.isascii() or start.count(" ") != 2 or start.count("\n") != 1:  # names and paths of the API need no quoting
             raise ValueError(f"{path!r} cannot be a path")
         if content is None:
-            return f"{start}{lines}\r\n".encode("latin-1")
-        return f"{start}{lines}Content-Type: {content_type}\r\nContent-Length: {len(content)}\r\n\r\n".encode("latin-1") + content
+            return f"{start}{lines}Accept: {accept}\r\n\r\n".encode("latin-1")
+        return (
+            f"{start}{lines}Accept: {accept}\r\nContent-Type: {content_type}\r\nContent-Length: {len(content)}\r\n\r\n".encode(
+                "latin-1"
+            )
+            + content
+        )
 
     @asynccontextmanager
-    async def stream(self, path: str, params: Mapping[str, str], silence: float) -> AsyncIterator[Stream]:
-        """Open a watch, which may say nothing for ``silence`` seconds. Raises ``Unreachable`` where there is no answer, ``Silent``, and what reading raises."""
+    async def stream(self, path: str, params: Mapping[str, str], silence: float, accept: str = JSON) -> AsyncIterator[Stream]:
+        """Open a watch, which may say nothing for ``silence`` seconds, in a form that is accepted. Raises ``Unreachable`` where there is no answer, ``Silent``, and what reading raises."""
         where = f"{path}?{urlencode(params, quote_via=quote)}"
         async with AsyncExitStack() as stack:
             try:
-                request = self._written("GET", where, None, JSON)
+                request = self._written("GET", where, None, JSON, accept)
                 answer = await stack.enter_async_context(opened(self._address(), request, silence))
             except Silent:
                 raise

@@ -37,7 +37,7 @@ class Metadata(Wire):
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
     creation_timestamp: datetime | None = None
-    deletion_timestamp: str | None = None
+    deletion_timestamp: datetime | None = None
     owner_references: list[OwnerReference] | None = None
 
 
@@ -93,7 +93,7 @@ class NodeAffinity(Wire):
 
 
 class PodAffinity(Wire):
-    required: list[msgspec.Raw] | None = msgspec.field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
+    required: list[Present] | None = msgspec.field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
 
 
 class Affinity(Wire):
@@ -137,7 +137,7 @@ class PodSpec(Wire):
     scheduling_gates: list[SchedulingGate] | None = None
     topology_spread_constraints: list[SpreadConstraint] | None = None
     volumes: list[Volume] | None = None
-    resource_claims: list[msgspec.Raw] | None = None
+    resource_claims: list[Present] | None = None
     scheduling_group: SchedulingGroup | None = None
 
 

@@ -1,0 +1,283 @@
+"""From messages to wire objects: what is read from them equals what is read from the JSON of the same objects.
+
+A field that is no pointer in Go is always there, empty where JSON leaves it out; an absent list is an empty one.
+"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, Final, Generic, TypeVar
+
+from google.protobuf.message import DecodeError
+
+from treadle.kube import wire
+from treadle.kube.binary.schema import CLASSES
+
+V = TypeVar("V")
+
+MAGIC: Final = b"k8s\0"
+"""What every object begins with."""
+MOST, LONGEST = 4096, 512
+"""Parts that are remembered by each of the readers below, and bytes of such a part."""
+
+_event = CLASSES["WatchEvent"].FromString
+_unknown = CLASSES["Unknown"].FromString
+
+
+class NotUnderstood(ValueError):
+    """Something is not in the form that was agreed on, or has text in it that is none."""
+
+
+class _Remembered(dict[bytes, V], Generic[V]):
+    """What parts of objects mean, by their bytes: the pods of an application have most of them alike. Nobody may change what is found here."""
+
+    def __init__(self, read: Callable[[bytes], V]) -> None:
+        super().__init__()
+        self._read = read
+
+    def __missing__(self, part: bytes) -> V:
+        found = self._read(part)
+        if len(part) <= LONGEST:
+            if len(self) >= MOST:
+                self.clear()
+            self[part] = found
+        return found
+
+
+def event(frame: bytes) -> tuple[str, bytes]:
+    """Return what a frame of a watch says: the change, and the object in its envelope. Raises ``NotUnderstood``."""
+    try:
+        found = _event(frame)
+        change: str = found.type
+        blob: bytes = found.object.raw
+    except (DecodeError, ValueError) as error:
+        raise NotUnderstood(f"an event: {error}") from error
+    return change, blob
+
+
+def read(kind: type[V], blob: bytes) -> V:
+    """Read an object, in its envelope, of one of the kinds ``Pod``, ``Node``, ``Namespace`` and ``Status``. Raises ``NotUnderstood``."""
+    parse, build = _KINDS[kind]
+    if not blob.startswith(MAGIC):
+        raise NotUnderstood(f"{kind.__name__}: it begins with {blob[:4]!r} and not with {MAGIC!r}")
+    try:
+        found: V = build(parse(_unknown(blob[len(MAGIC) :]).raw))
+    except (
+        DecodeError,
+        ValueError,
+        OverflowError,
+        OSError,
+    ) as error:  # a text that is not UTF-8, a time in no year that there is
+        raise NotUnderstood(f"{kind.__name__}: {error}") from error
+    return found
+
+
+# -- parts that are alike in many objects
+
+
+def _text_entry(part: bytes) -> tuple[str, str]:
+    entry = _text_entry_of(part)
+    return entry.key.decode(errors="replace"), entry.value.decode(errors="replace")
+
+
+def _amount_entry(part: bytes) -> tuple[str, str]:
+    entry = _amount_entry_of(part)
+    return entry.key, entry.value.string
+
+
+def _owner(part: bytes) -> wire.OwnerReference:
+    one = _owner_of(part)
+    return wire.OwnerReference(one.kind, one.name, one.uid, one.controller if one.HasField("controller") else None)
+
+
+def _time(part: bytes) -> datetime | None:
+    return datetime.fromtimestamp(_time_of(part).seconds, UTC) if part else None
+
+
+def _resources(part: bytes) -> wire.Resources:
+    one = _resources_of(part)
+    return wire.Resources(_amounts(one.requests), _amounts(one.limits))
+
+
+def _toleration(part: bytes) -> wire.Toleration:
+    one = _toleration_of(part)
+    return wire.Toleration(one.key, one.operator or "Equal", one.value, one.effect)
+
+
+def _affinity(part: bytes) -> wire.Affinity:
+    one = _affinity_of(part)
+    return wire.Affinity(
+        _node_affinity(one.nodeAffinity) if one.HasField("nodeAffinity") else None,
+        _pod_affinity(one.podAffinity) if one.HasField("podAffinity") else None,
+        _pod_affinity(one.podAntiAffinity) if one.HasField("podAntiAffinity") else None,
+    )
+
+
+_text_entry_of = CLASSES["TextEntry"].FromString
+_amount_entry_of = CLASSES["AmountEntry"].FromString
+_owner_of = CLASSES["OwnerReference"].FromString
+_time_of = CLASSES["Time"].FromString
+_resources_of = CLASSES["ResourceRequirements"].FromString
+_toleration_of = CLASSES["Toleration"].FromString
+_affinity_of = CLASSES["Affinity"].FromString
+
+_text = _Remembered(_text_entry).__getitem__
+_amount = _Remembered(_amount_entry).__getitem__
+_owner_in = _Remembered(_owner).__getitem__
+_time_in = _Remembered(_time).__getitem__
+_resources_in = _Remembered(_resources).__getitem__
+_toleration_in = _Remembered(_toleration).__getitem__
+_affinity_in = _Remembered(_affinity).__getitem__
+
+
+def _texts(entries: Any) -> dict[str, str] | None:
+    return dict(map(_text, entries)) if entries else None
+
+
+def _amounts(entries: Any) -> wire.Amounts | None:
+    return dict(map(_amount, entries)) if entries else None
+
+
+def _presents(parts: Any) -> list[wire.Present] | None:
+    return [wire.Present() for _ in parts] if parts else None
+
+
+# -- affinity
+
+
+def _node_affinity(seen: Any) -> wire.NodeAffinity:
+    required = None
+    if seen.HasField("requiredDuringSchedulingIgnoredDuringExecution"):
+        terms = seen.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms
+        required = wire.NodeSelector([_term(one) for one in terms] or None)
+    wishes = seen.preferredDuringSchedulingIgnoredDuringExecution
+    preferred = [wire.PreferredTerm(one.weight, _term(one.preference)) for one in wishes] or None
+    return wire.NodeAffinity(required, preferred)
+
+
+def _term(seen: Any) -> wire.NodeSelectorTerm:
+    return wire.NodeSelectorTerm(_expressions(seen.matchExpressions), _expressions(seen.matchFields))
+
+
+def _expressions(seen: Any) -> list[wire.Expression] | None:
+    return [wire.Expression(one.key, one.operator, list(one.values) or None) for one in seen] or None
+
+
+def _pod_affinity(seen: Any) -> wire.PodAffinity:
+    return wire.PodAffinity(_presents(seen.requiredDuringSchedulingIgnoredDuringExecution))
+
+
+# -- objects
+
+
+def _metadata(seen: Any) -> wire.Metadata:
+    deleted, owners = seen.deletionTimestamp, seen.ownerReferences
+    return wire.Metadata(
+        seen.name,
+        seen.namespace,
+        seen.uid,
+        seen.resourceVersion,
+        seen.generation,
+        _texts(seen.labels),
+        _texts(seen.annotations),
+        _time_in(seen.creationTimestamp),
+        _time_in(deleted) if deleted else None,
+        [_owner_in(one) for one in owners] if owners else None,
+    )
+
+
+def _containers(seen: Any) -> list[wire.Container] | None:
+    return [wire.Container(one.name, _resources_in(one.resources), _ports(one.ports), one.restartPolicy) for one in seen] or None
+
+
+def _ports(seen: Any) -> list[wire.ContainerPort] | None:
+    return (
+        [wire.ContainerPort(one.containerPort, one.hostPort, one.hostIP, one.protocol or "TCP") for one in seen] if seen else None
+    )
+
+
+def _volume(seen: Any) -> wire.Volume:
+    source = seen.volumeSource
+    has = source.HasField
+    return wire.Volume(
+        wire.Present() if has("persistentVolumeClaim") else None,
+        wire.Present() if has("ephemeral") else None,
+        wire.Present() if has("gcePersistentDisk") else None,
+        wire.Present() if has("awsElasticBlockStore") else None,
+        wire.Present() if has("iscsi") else None,
+        wire.Present() if has("rbd") else None,
+    )
+
+
+def _pod_spec(seen: Any) -> wire.PodSpec:
+    has, tolerations = seen.HasField, seen.tolerations
+    return wire.PodSpec(
+        seen.nodeName,
+        seen.schedulerName,
+        seen.priority if has("priority") else None,
+        _texts(seen.nodeSelector),
+        _affinity_in(seen.affinity) if has("affinity") else None,
+        [_toleration_in(one) for one in tolerations] if tolerations else None,
+        _containers(seen.containers),
+        _containers(seen.initContainers),
+        _amounts(seen.overhead),
+        _resources_in(seen.resources) if has("resources") else None,
+        [wire.SchedulingGate(one.name) for one in seen.schedulingGates] or None,
+        [wire.SpreadConstraint(one.whenUnsatisfiable) for one in seen.topologySpreadConstraints] or None,
+        [_volume(one) for one in seen.volumes] or None,
+        _presents(seen.resourceClaims),
+        wire.SchedulingGroup(seen.schedulingGroup.podGroupName) if has("schedulingGroup") else None,
+    )
+
+
+def _condition(seen: Any) -> wire.Condition:
+    return wire.Condition(seen.type, seen.status, seen.reason.decode(errors="replace"), seen.message.decode(errors="replace"))
+
+
+def _container_statuses(seen: Any) -> list[wire.ContainerStatus] | None:
+    return [
+        wire.ContainerStatus(
+            one.name, _amounts(one.allocatedResources), _resources_in(one.resources) if one.HasField("resources") else None
+        )
+        for one in seen
+    ] or None
+
+
+def _pod_status(seen: Any) -> wire.PodStatus:
+    return wire.PodStatus(
+        seen.phase,
+        [_condition(one) for one in seen.conditions] or None,
+        _container_statuses(seen.containerStatuses),
+        _container_statuses(seen.initContainerStatuses),
+        _amounts(seen.allocatedResources),
+        _resources_in(seen.resources) if seen.HasField("resources") else None,
+    )
+
+
+def _pod(seen: Any) -> wire.Pod:
+    return wire.Pod(_metadata(seen.metadata), _pod_spec(seen.spec), _pod_status(seen.status))
+
+
+def _node(seen: Any) -> wire.Node:
+    spec = seen.spec
+    taints = [wire.Taint(one.key, one.value, one.effect) for one in spec.taints] or None
+    return wire.Node(
+        _metadata(seen.metadata), wire.NodeSpec(taints, spec.unschedulable), wire.NodeStatus(_amounts(seen.status.allocatable))
+    )
+
+
+def _namespace(seen: Any) -> wire.Namespace:
+    return wire.Namespace(_metadata(seen.metadata))
+
+
+def _status(seen: Any) -> wire.Status:
+    return wire.Status(seen.code, seen.reason, seen.message.decode(errors="replace"))
+
+
+_KINDS: Final[dict[type, tuple[Callable[[bytes], Any], Callable[[Any], Any]]]] = {
+    wire.Pod: (CLASSES["Pod"].FromString, _pod),
+    wire.Node: (CLASSES["Node"].FromString, _node),
+    wire.Namespace: (CLASSES["Namespace"].FromString, _namespace),
+    wire.Status: (CLASSES["Status"].FromString, _status),
+}
+KINDS: Final = frozenset(_KINDS)
+"""The kinds that can be read."""

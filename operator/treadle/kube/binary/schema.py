@@ -1,0 +1,146 @@
+"""The messages of Kubernetes' protobuf, with only the fields that we read; everything else is passed over by length.
+
+Names and numbers are those of ``generated.proto`` in ``k8s.io/api/core/v1``, ``k8s.io/apimachinery/pkg/apis/meta/v1`` and
+``k8s.io/apimachinery/pkg/runtime``; they never change, that is what the form promises. A field is ``name: (number, type)``, ``*`` before the
+type where it is repeated. Maps are repeated entries of a key and a value.
+
+Two kinds of messages are declared as ``bytes`` and read by themselves: those that many objects have alike, so that each is read once,
+and texts that need not be UTF-8, because nobody checks what is written in this form.
+"""
+
+from typing import Any, Final
+
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message_factory import GetMessageClass
+
+PACKAGE: Final = "k8s"
+_SCALARS: Final = {
+    "string": FieldDescriptorProto.TYPE_STRING,
+    "bytes": FieldDescriptorProto.TYPE_BYTES,
+    "int64": FieldDescriptorProto.TYPE_INT64,
+    "int32": FieldDescriptorProto.TYPE_INT32,
+    "bool": FieldDescriptorProto.TYPE_BOOL,
+}
+
+MESSAGES: Final[dict[str, dict[str, tuple[int, str]]]] = {
+    # -- k8s.io/apimachinery
+    "WatchEvent": {"type": (1, "string"), "object": (2, "RawExtension")},
+    "RawExtension": {"raw": (1, "bytes")},
+    "Unknown": {"raw": (2, "bytes")},
+    "Status": {"message": (3, "bytes"), "reason": (4, "string"), "code": (6, "int32")},
+    "Time": {"seconds": (1, "int64")},
+    "Quantity": {"string": (1, "string")},
+    "ObjectMeta": {
+        "name": (1, "string"),
+        "namespace": (3, "string"),
+        "uid": (5, "string"),
+        "resourceVersion": (6, "string"),
+        "generation": (7, "int64"),
+        "creationTimestamp": (8, "bytes"),
+        "deletionTimestamp": (9, "bytes"),
+        "labels": (11, "*bytes"),
+        "annotations": (12, "*bytes"),
+        "ownerReferences": (13, "*bytes"),
+    },
+    "OwnerReference": {"kind": (1, "string"), "name": (3, "string"), "uid": (4, "string"), "controller": (6, "bool")},
+    "TextEntry": {"key": (1, "bytes"), "value": (2, "bytes")},
+    "AmountEntry": {"key": (1, "string"), "value": (2, "Quantity")},
+    # -- pods
+    "Pod": {"metadata": (1, "ObjectMeta"), "spec": (2, "PodSpec"), "status": (3, "PodStatus")},
+    "PodSpec": {
+        "volumes": (1, "*Volume"),
+        "containers": (2, "*Container"),
+        "nodeSelector": (7, "*bytes"),
+        "nodeName": (10, "string"),
+        "affinity": (18, "bytes"),
+        "schedulerName": (19, "string"),
+        "initContainers": (20, "*Container"),
+        "tolerations": (22, "*bytes"),
+        "priority": (25, "int32"),
+        "overhead": (32, "*bytes"),
+        "topologySpreadConstraints": (33, "*TopologySpreadConstraint"),
+        "schedulingGates": (38, "*PodSchedulingGate"),
+        "resourceClaims": (39, "*bytes"),
+        "resources": (40, "bytes"),
+        "schedulingGroup": (43, "PodSchedulingGroup"),
+    },
+    "Container": {
+        "name": (1, "string"),
+        "ports": (6, "*ContainerPort"),
+        "resources": (8, "bytes"),
+        "restartPolicy": (24, "string"),
+    },
+    "ContainerPort": {
+        "hostPort": (2, "int32"),
+        "containerPort": (3, "int32"),
+        "protocol": (4, "string"),
+        "hostIP": (5, "string"),
+    },
+    "ResourceRequirements": {"limits": (1, "*bytes"), "requests": (2, "*bytes")},
+    "Toleration": {"key": (1, "string"), "operator": (2, "string"), "value": (3, "string"), "effect": (4, "string")},
+    "Affinity": {
+        "nodeAffinity": (1, "NodeAffinity"),
+        "podAffinity": (2, "PodAffinity"),
+        "podAntiAffinity": (3, "PodAntiAffinity"),
+    },
+    "NodeAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": (1, "NodeSelector"),
+        "preferredDuringSchedulingIgnoredDuringExecution": (2, "*PreferredSchedulingTerm"),
+    },
+    "PodAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": (1, "*bytes")},
+    "PodAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": (1, "*bytes")},
+    "NodeSelector": {"nodeSelectorTerms": (1, "*NodeSelectorTerm")},
+    "NodeSelectorTerm": {"matchExpressions": (1, "*NodeSelectorRequirement"), "matchFields": (2, "*NodeSelectorRequirement")},
+    "NodeSelectorRequirement": {"key": (1, "string"), "operator": (2, "string"), "values": (3, "*string")},
+    "PreferredSchedulingTerm": {"weight": (1, "int32"), "preference": (2, "NodeSelectorTerm")},
+    "TopologySpreadConstraint": {"whenUnsatisfiable": (3, "string")},
+    "PodSchedulingGate": {"name": (1, "string")},
+    "PodSchedulingGroup": {"podGroupName": (1, "string")},
+    "Volume": {"volumeSource": (2, "VolumeSource")},
+    "VolumeSource": {
+        "gcePersistentDisk": (3, "bytes"),
+        "awsElasticBlockStore": (4, "bytes"),
+        "iscsi": (8, "bytes"),
+        "persistentVolumeClaim": (10, "bytes"),
+        "rbd": (11, "bytes"),
+        "ephemeral": (29, "bytes"),
+    },
+    "PodStatus": {
+        "phase": (1, "string"),
+        "conditions": (2, "*PodCondition"),
+        "containerStatuses": (8, "*ContainerStatus"),
+        "initContainerStatuses": (10, "*ContainerStatus"),
+        "allocatedResources": (19, "*bytes"),
+        "resources": (20, "bytes"),
+    },
+    "PodCondition": {"type": (1, "string"), "status": (2, "string"), "reason": (5, "bytes"), "message": (6, "bytes")},
+    "ContainerStatus": {"name": (1, "string"), "allocatedResources": (10, "*bytes"), "resources": (11, "bytes")},
+    # -- nodes and namespaces
+    "Node": {"metadata": (1, "ObjectMeta"), "spec": (2, "NodeSpec"), "status": (3, "NodeStatus")},
+    "NodeSpec": {"unschedulable": (4, "bool"), "taints": (5, "*Taint")},
+    "Taint": {"key": (1, "string"), "value": (2, "string"), "effect": (3, "string")},
+    "NodeStatus": {"allocatable": (2, "*bytes")},
+    "Namespace": {"metadata": (1, "ObjectMeta")},
+}
+
+
+def _classes() -> dict[str, Any]:
+    file = FileDescriptorProto(name=f"{PACKAGE}.proto", package=PACKAGE, syntax="proto2")
+    for name, fields in MESSAGES.items():
+        message = file.message_type.add(name=name)
+        for field, (number, wanted) in fields.items():
+            many, kind = wanted.startswith("*"), wanted.removeprefix("*")
+            label = FieldDescriptorProto.LABEL_REPEATED if many else FieldDescriptorProto.LABEL_OPTIONAL
+            made = message.field.add(name=field, number=number, label=label)
+            if kind in _SCALARS:
+                made.type = _SCALARS[kind]
+            else:
+                made.type, made.type_name = FieldDescriptorProto.TYPE_MESSAGE, f".{PACKAGE}.{kind}"
+    pool = DescriptorPool()
+    pool.Add(file)
+    return {name: GetMessageClass(pool.FindMessageTypeByName(f"{PACKAGE}.{name}")) for name in MESSAGES}
+
+
+CLASSES: Final = _classes()
+"""The message classes, by name."""
