@@ -150,10 +150,27 @@ def test_a_time_beyond_all_years_is_not_understood() -> None:
         binary.read(wire.Pod, enveloped(pod.SerializeToString()))
 
 
+def test_pods_that_are_alike_but_for_their_nodes_and_names_are_told_apart() -> None:
+    found = []
+    for number in range(3):
+        pod = CLASSES["Pod"]()
+        pod.metadata.name = f"p{number}"
+        pod.spec.nodeName = f"n{number}" if number else ""
+        pod.spec.containers.add(name="main")
+        pod.status.phase = "Running" if number else "Pending"
+        found.append(binary.read(wire.Pod, enveloped(pod.SerializeToString())))
+    assert [(one.metadata.name, one.spec.node_name, one.status.phase) for one in found] == [
+        ("p0", "", "Pending"),
+        ("p1", "n1", "Running"),
+        ("p2", "n2", "Running"),
+    ]
+    assert [[container.name for container in one.spec.containers] for one in found] == [["main"]] * 3
+
+
 def test_what_is_remembered_of_parts_is_bounded() -> None:
-    known = objects._Remembered(len)
-    for number in range(3 * objects.MOST):
+    known = objects._Remembered(len, most=100, longest=50)
+    for number in range(300):
         assert known[b"%d" % number] == len(str(number))
-    assert known[b"x" * (objects.LONGEST + 1)] == objects.LONGEST + 1
-    assert len(known) <= objects.MOST
-    assert max(map(len, known)) <= objects.LONGEST
+    assert known[b"x" * 51] == 51
+    assert len(known) <= 100
+    assert max(map(len, known)) <= 50

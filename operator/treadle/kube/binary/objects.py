@@ -4,6 +4,7 @@ A field that is no pointer in Go is always there, empty where JSON leaves it out
 """
 
 from collections.abc import Callable
+from copy import copy
 from datetime import UTC, datetime
 from typing import Any, Final, Generic, TypeVar
 
@@ -18,6 +19,8 @@ MAGIC: Final = b"k8s\0"
 """What every object begins with."""
 MOST, LONGEST = 4096, 512
 """Parts that are remembered by each of the readers below, and bytes of such a part."""
+MOST_WHOLE, LONGEST_WHOLE = 1024, 4096
+"""Specs, and as many statuses, that are remembered, and bytes of one."""
 
 _event = CLASSES["WatchEvent"].FromString
 _unknown = CLASSES["Unknown"].FromString
@@ -30,14 +33,14 @@ class NotUnderstood(ValueError):
 class _Remembered(dict[bytes, V], Generic[V]):
     """What parts of objects mean, by their bytes: the pods of an application have most of them alike. Nobody may change what is found here."""
 
-    def __init__(self, read: Callable[[bytes], V]) -> None:
+    def __init__(self, read: Callable[[bytes], V], most: int = MOST, longest: int = LONGEST) -> None:
         super().__init__()
-        self._read = read
+        self._read, self._most, self._longest = read, most, longest
 
     def __missing__(self, part: bytes) -> V:
         found = self._read(part)
-        if len(part) <= LONGEST:
-            if len(self) >= MOST:
+        if len(part) <= self._longest:
+            if len(self) >= self._most:
                 self.clear()
             self[part] = found
         return found
@@ -208,10 +211,12 @@ def _volume(seen: Any) -> wire.Volume:
     )
 
 
-def _pod_spec(seen: Any) -> wire.PodSpec:
+def _pod_spec(part: bytes) -> wire.PodSpec:
+    """Read a spec but for the name of the node."""
+    seen = _pod_spec_of(part)
     has, tolerations = seen.HasField, seen.tolerations
     return wire.PodSpec(
-        seen.nodeName,
+        "",
         seen.schedulerName,
         seen.priority if has("priority") else None,
         _texts(seen.nodeSelector),
@@ -242,7 +247,8 @@ def _container_statuses(seen: Any) -> list[wire.ContainerStatus] | None:
     ] or None
 
 
-def _pod_status(seen: Any) -> wire.PodStatus:
+def _pod_status(part: bytes) -> wire.PodStatus:
+    seen = _pod_status_of(part)
     return wire.PodStatus(
         seen.phase,
         [_condition(one) for one in seen.conditions] or None,
@@ -253,8 +259,21 @@ def _pod_status(seen: Any) -> wire.PodStatus:
     )
 
 
+_pod_spec_of = CLASSES["PodSpec"].FromString
+_pod_status_of = CLASSES["PodStatus"].FromString
+_pod_spec_in = _Remembered(_pod_spec, MOST_WHOLE, LONGEST_WHOLE).__getitem__
+_pod_status_in = _Remembered(_pod_status, MOST_WHOLE, LONGEST_WHOLE).__getitem__
+
+
 def _pod(seen: Any) -> wire.Pod:
-    return wire.Pod(_metadata(seen.metadata), _pod_spec(seen.spec), _pod_status(seen.status))
+    """Read a pod. With what we do not read left out, and the node, specs and statuses are alike too, as those of an application's pods."""
+    seen.DiscardUnknownFields()
+    part = seen.spec
+    node = part.nodeName
+    part.ClearField("nodeName")
+    spec = copy(_pod_spec_in(part.SerializeToString()))
+    spec.node_name = node
+    return wire.Pod(_metadata(seen.metadata), spec, _pod_status_in(seen.status.SerializeToString()))
 
 
 def _node(seen: Any) -> wire.Node:

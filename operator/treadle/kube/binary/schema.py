@@ -5,7 +5,7 @@ Names and numbers are those of ``generated.proto`` in ``k8s.io/api/core/v1``, ``
 type where it is repeated. Maps are repeated entries of a key and a value.
 
 Two kinds of messages are declared as ``bytes`` and read by themselves: those that many objects have alike, so that each is read once,
-and texts that need not be UTF-8, because nobody checks what is written in this form.
+and texts that need not be UTF-8, because nobody checks what is written in this form. Of a ``Present`` only matters that it is there.
 """
 
 from typing import Any, Final
@@ -31,6 +31,7 @@ MESSAGES: Final[dict[str, dict[str, tuple[int, str]]]] = {
     "Status": {"message": (3, "bytes"), "reason": (4, "string"), "code": (6, "int32")},
     "Time": {"seconds": (1, "int64")},
     "Quantity": {"string": (1, "string")},
+    "Present": {},
     "ObjectMeta": {
         "name": (1, "string"),
         "namespace": (3, "string"),
@@ -61,7 +62,7 @@ MESSAGES: Final[dict[str, dict[str, tuple[int, str]]]] = {
         "overhead": (32, "*bytes"),
         "topologySpreadConstraints": (33, "*TopologySpreadConstraint"),
         "schedulingGates": (38, "*PodSchedulingGate"),
-        "resourceClaims": (39, "*bytes"),
+        "resourceClaims": (39, "*Present"),
         "resources": (40, "bytes"),
         "schedulingGroup": (43, "PodSchedulingGroup"),
     },
@@ -88,8 +89,8 @@ MESSAGES: Final[dict[str, dict[str, tuple[int, str]]]] = {
         "requiredDuringSchedulingIgnoredDuringExecution": (1, "NodeSelector"),
         "preferredDuringSchedulingIgnoredDuringExecution": (2, "*PreferredSchedulingTerm"),
     },
-    "PodAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": (1, "*bytes")},
-    "PodAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": (1, "*bytes")},
+    "PodAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": (1, "*Present")},
+    "PodAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": (1, "*Present")},
     "NodeSelector": {"nodeSelectorTerms": (1, "*NodeSelectorTerm")},
     "NodeSelectorTerm": {"matchExpressions": (1, "*NodeSelectorRequirement"), "matchFields": (2, "*NodeSelectorRequirement")},
     "NodeSelectorRequirement": {"key": (1, "string"), "operator": (2, "string"), "values": (3, "*string")},
@@ -99,12 +100,12 @@ MESSAGES: Final[dict[str, dict[str, tuple[int, str]]]] = {
     "PodSchedulingGroup": {"podGroupName": (1, "string")},
     "Volume": {"volumeSource": (2, "VolumeSource")},
     "VolumeSource": {
-        "gcePersistentDisk": (3, "bytes"),
-        "awsElasticBlockStore": (4, "bytes"),
-        "iscsi": (8, "bytes"),
-        "persistentVolumeClaim": (10, "bytes"),
-        "rbd": (11, "bytes"),
-        "ephemeral": (29, "bytes"),
+        "gcePersistentDisk": (3, "Present"),
+        "awsElasticBlockStore": (4, "Present"),
+        "iscsi": (8, "Present"),
+        "persistentVolumeClaim": (10, "Present"),
+        "rbd": (11, "Present"),
+        "ephemeral": (29, "Present"),
     },
     "PodStatus": {
         "phase": (1, "string"),
