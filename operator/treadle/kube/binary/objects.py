@@ -22,6 +22,9 @@ MOST, LONGEST = 4096, 512
 MOST_WHOLE, LONGEST_WHOLE = 1024, 4096
 """Specs, and as many statuses, that are remembered, and bytes of one."""
 
+_BROKEN = (DecodeError, ValueError, OverflowError, OSError)
+"""What reading raises: for no protobuf at all, for a text that is not UTF-8, and for a time in no year that there is."""
+
 _event = CLASSES["WatchEvent"].FromString
 _unknown = CLASSES["Unknown"].FromString
 
@@ -52,7 +55,7 @@ def event(frame: bytes) -> tuple[str, bytes]:
         found = _event(frame)
         change: str = found.type
         blob: bytes = found.object.raw
-    except (DecodeError, ValueError) as error:
+    except _BROKEN as error:
         raise NotUnderstood(f"an event: {error}") from error
     return change, blob
 
@@ -64,12 +67,7 @@ def read(kind: type[V], blob: bytes) -> V:
         raise NotUnderstood(f"{kind.__name__}: it begins with {blob[:4]!r} and not with {MAGIC!r}")
     try:
         found: V = build(parse(_unknown(blob[len(MAGIC) :]).raw))
-    except (
-        DecodeError,
-        ValueError,
-        OverflowError,
-        OSError,
-    ) as error:  # a text that is not UTF-8, a time in no year that there is
+    except _BROKEN as error:
         raise NotUnderstood(f"{kind.__name__}: {error}") from error
     return found
 
