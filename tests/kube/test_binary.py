@@ -150,13 +150,14 @@ def test_a_time_beyond_all_years_is_not_understood() -> None:
         binary.read(wire.Pod, enveloped(pod.SerializeToString()))
 
 
-def test_pods_that_are_alike_but_for_their_nodes_and_names_are_told_apart() -> None:
+def test_pods_that_are_alike_but_for_what_is_not_read_share_a_spec_and_have_their_own_nodes() -> None:
     found = []
     for number in range(3):
-        pod = CLASSES["Pod"]()
+        spec = CLASSES["PodSpec"](nodeName=f"n{number}" if number else "")
+        spec.containers.add(name="main")
+        account = b"\x42\x02a%d" % number  # serviceAccountName, field 8
+        pod = CLASSES["Pod"].FromString(b"\x12%c%b" % (len(whole := spec.SerializeToString() + account), whole))
         pod.metadata.name = f"p{number}"
-        pod.spec.nodeName = f"n{number}" if number else ""
-        pod.spec.containers.add(name="main")
         pod.status.phase = "Running" if number else "Pending"
         found.append(binary.read(wire.Pod, enveloped(pod.SerializeToString())))
     assert [(one.metadata.name, one.spec.node_name, one.status.phase) for one in found] == [
@@ -164,7 +165,16 @@ def test_pods_that_are_alike_but_for_their_nodes_and_names_are_told_apart() -> N
         ("p1", "n1", "Running"),
         ("p2", "n2", "Running"),
     ]
-    assert [[container.name for container in one.spec.containers] for one in found] == [["main"]] * 3
+    assert [container.name for container in found[0].spec.containers] == ["main"]
+    assert found[0].spec.containers is found[1].spec.containers is found[2].spec.containers
+
+
+def test_what_a_pointer_does_not_point_to_is_not_there() -> None:
+    """A server without admission of priorities leaves them out; none is not zero."""
+    pod = CLASSES["Pod"]()
+    pod.metadata.ownerReferences.append(CLASSES["OwnerReference"](kind="Job").SerializeToString())
+    found = binary.read(wire.Pod, enveloped(pod.SerializeToString()))
+    assert found == wire.Pod(wire.Metadata(owner_references=[wire.OwnerReference("Job")]), wire.PodSpec(), wire.PodStatus())
 
 
 def test_what_is_remembered_of_parts_is_bounded() -> None:
