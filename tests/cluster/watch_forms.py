@@ -190,6 +190,13 @@ def refused(plane: ControlPlane, form: str) -> bytes:
     return body
 
 
+def too_late(plane: ControlPlane, form: str) -> bytes:
+    """What a watch from the first version of all says to a server that has not kept it, in one form."""
+    status, kind, body = _asked(plane, "/api/v1/pods?watch=1&resourceVersion=1&timeoutSeconds=2", form)
+    assert (status, kind) == (200, FORMS[form])
+    return body
+
+
 def _asked(plane: ControlPlane, path: str, form: str) -> tuple[int, str, bytes]:
     request = urllib.request.Request(f"{plane.url}{path}")
     request.add_header("Accept", f"{FORMS[form]}, {FORMS['json']}")

@@ -20,7 +20,7 @@ class Silent(TimeoutError):
 class Stream(asyncio.Protocol):
     """The answer to one request, on a connection of its own. ``silence`` is how long nothing may come, in seconds.
 
-    ``status`` is 0 until the headers have come, with ``content_type``, empty where it is not told. Reading raises ``ConnectionEnded`` where the connection ends within the answer, and ``Silent``.
+    ``status`` is 0 until the headers have come, and with them ``content_type``, in lower case, empty where it is not told. Reading raises ``ConnectionEnded`` where the connection ends within the answer, and ``Silent``.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, silence: float) -> None:

@@ -139,18 +139,14 @@ class Client:
         start = f"{method} {self._prefix}{path} HTTP/1.1\r\n"
         if not start.isascii() or start.count(" ") != 2 or start.count("\n") != 1:  # names and paths of the API need no quoting
             raise ValueError(f"{path!r} cannot be a path")
+        head = f"{start}{lines}Accept: {accept}\r\n"
         if content is None:
-            return f"{start}{lines}Accept: {accept}\r\n\r\n".encode("latin-1")
-        return (
-            f"{start}{lines}Accept: {accept}\r\nContent-Type: {content_type}\r\nContent-Length: {len(content)}\r\n\r\n".encode(
-                "latin-1"
-            )
-            + content
-        )
+            return f"{head}\r\n".encode("latin-1")
+        return f"{head}Content-Type: {content_type}\r\nContent-Length: {len(content)}\r\n\r\n".encode("latin-1") + content
 
     @asynccontextmanager
     async def stream(self, path: str, params: Mapping[str, str], silence: float, accept: str = JSON) -> AsyncIterator[Stream]:
-        """Open a watch, which may say nothing for ``silence`` seconds, in a form that is accepted. Raises ``Unreachable`` where there is no answer, ``Silent``, and what reading raises."""
+        """Open a watch, which may say nothing for ``silence`` seconds, in a form that ``accept`` names. Raises ``Unreachable`` where there is no answer, ``Silent``, and what reading raises."""
         where = f"{path}?{urlencode(params, quote_via=quote)}"
         async with AsyncExitStack() as stack:
             try:
