@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from itertools import pairwise
 from typing import Any
 
+import msgspec
 import pytest
 from aiohttp import web
 
@@ -15,9 +16,10 @@ from kube.access import connected, refuse, served, task_of, until
 from kube.manifests import pod
 from kube.stub import Answer, Request, StubClient, ok, refused, unreachable
 from treadle.core.events import BindDone, BindFailed, PodGone, PodSeen
-from treadle.fakeapi import FakeApi
+from treadle.fakeapi import ApiError, FakeApi
 from treadle.kube.binder import ALLOCATED_APPLICATION, ALLOCATED_QUEUE, Binder, Placement
-from treadle.kube.transport import Client
+from treadle.kube.doubts import Asked
+from treadle.kube.transport import Client, Response
 
 NODE = "node-1"
 
@@ -31,8 +33,8 @@ class Binding:
         self.binder = Binder(client, self.outcomes.append)
 
     def waiting_pod(self, name: str = "a", **fields: Any) -> Placement:
-        uid = self.api.create("pods", pod(name, **fields))["metadata"]["uid"]
-        return Placement(uid, "default", name, NODE, "root.prod", "default/etl")
+        meta = self.api.create("pods", pod(name, **fields))["metadata"]
+        return Placement(meta["uid"], "default", name, NODE, "root.prod", "default/etl", meta["resourceVersion"])
 
     async def bind(self, *placements: Placement) -> list[Any]:
         for placement in placements:
@@ -115,7 +117,8 @@ async def test_a_pod_that_is_being_deleted_is_refused_and_seen_as_it_is(api: Fak
     async with binding(api) as at:
         placement = at.waiting_pod(metadata={"finalizers": ["test/hold"]})
         api.delete("pods", "a")
-        failed, seen = await at.bind(placement)
+        version = api.get("pods", "a")["metadata"]["resourceVersion"]
+        failed, seen = await at.bind(placement._replace(version=version))
 
     assert (failed.kind, "is being deleted" in failed.message) == ("refused", True)
     assert seen.pod.deleting
@@ -180,12 +183,134 @@ async def test_a_bind_that_is_still_under_way_is_not_asked_about(api: FakeApi) -
     assert at.outcomes[1].answer
 
 
-@pytest.mark.parametrize("code", [400, 401, 403, 422, 429, 500, 503])
+@pytest.mark.parametrize("code", [400, 401, 403, 422])
 async def test_another_refusal_may_pass_and_says_what_the_server_said(api: FakeApi, code: int) -> None:
     async with binding(api) as at:
         placement = at.waiting_pod()
         api.before = refuse(lambda method, _: method == "POST", code, message="not now")
         assert await at.bind(placement) == [BindFailed(placement.uid, "transient", f"{code} not now")]
+
+
+@pytest.mark.parametrize("code", [408, 429, 500, 502, 503, 504])
+async def test_an_answer_that_does_not_say_what_happened_is_settled_by_the_pod(api: FakeApi, code: int) -> None:
+    async with binding(api) as at:
+        placement = at.waiting_pod()
+        api.before = refuse(lambda method, _: method == "POST", code, message="not now")
+        failed, seen = await at.bind(placement)
+
+    assert failed == BindFailed(placement.uid, "transient", f"{code} not now")
+    assert (seen.pod.uid, seen.pod.node, seen.known) == (placement.uid, "", True)
+
+
+# -- answers that come although the bind was carried out, and binds that arrive late
+
+
+class Mistaken(FakeApi):
+    """Carries binds out and answers something else; a GET is cut to ``cut`` bytes as often as ``cuts`` says. ``late`` binds are kept back."""
+
+    code = 504
+    cuts = 0
+    late: list[dict[str, Any]] | None = None
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        if request.path.endswith("/binding"):
+            if self.late is not None:
+                self.late.append(msgspec.json.decode(await request.read()))
+            else:
+                await super()._handle(request)
+            return web.json_response({"reason": "Timeout", "message": "took too long"}, status=self.code)
+        if request.method == "GET" and self.cuts and "/pods/" in request.path:
+            self.cuts -= 1
+            return web.Response(body=b'{"kind":"Pod","metadata":{"name":"a","ui', content_type="application/json")
+        return await super()._handle(request)
+
+
+@pytest.fixture
+async def mistaken() -> AsyncIterator[Mistaken]:
+    server = Mistaken()
+    await server.start()
+    yield server
+    await server.stop()
+
+
+@pytest.mark.parametrize("code", [429, 500, 502, 503, 504])
+async def test_a_bind_that_was_carried_out_and_answered_with_an_error_holds(mistaken: Mistaken, code: int) -> None:
+    mistaken.code = code
+    async with binding(mistaken) as at:
+        placement = at.waiting_pod()
+        assert await at.bind(placement) == [BindDone(placement.uid)]
+
+
+async def test_a_look_at_the_pod_whose_answer_is_cut_short_says_nothing_and_is_made_again(mistaken: Mistaken) -> None:
+    mistaken.cuts = 2
+    async with binding(mistaken) as at:
+        placement = at.waiting_pod()
+        assert await at.bind(placement) == [BindDone(placement.uid)]
+    assert mistaken.cuts == 0
+
+
+async def test_a_bind_that_arrives_after_it_was_given_up_does_not_take_place(mistaken: Mistaken) -> None:
+    mistaken.late = []
+    async with binding(mistaken) as at:
+        placement = at.waiting_pod()
+        failed, seen = await at.bind(placement)
+        assert (failed.kind, at.binder.doubts.fenced) == ("transient", 1)
+        with pytest.raises(ApiError, match="Precondition failed: ResourceVersion"):
+            mistaken.bind("a", mistaken.late[0])
+        (condition,) = mistaken.get("pods", "a")["status"]["conditions"]
+        assert (condition["reason"], f"node {NODE}" in condition["message"]) == ("BindUnanswered", True)
+        assert seen.pod.version == mistaken.get("pods", "a")["metadata"]["resourceVersion"]
+
+
+async def test_a_pod_that_was_written_to_since_the_bind_left_needs_no_fence(mistaken: Mistaken) -> None:
+    mistaken.late = []
+    async with binding(mistaken) as at:
+        placement = at.waiting_pod()
+        found = mistaken.get("pods", "a")
+        mistaken.update("pods", {**found, "metadata": {**found["metadata"], "labels": {"new": "yes"}}})
+        failed, _ = await at.bind(placement)
+        assert (failed.kind, at.binder.doubts.fenced) == ("transient", 0)
+        with pytest.raises(ApiError, match="Precondition failed: ResourceVersion"):
+            mistaken.bind("a", mistaken.late[0])
+
+
+async def test_a_pod_that_changed_since_it_was_read_is_not_bound_as_it_was(api: FakeApi) -> None:
+    async with binding(api) as at:
+        placement = at.waiting_pod()
+        found = api.get("pods", "a")
+        api.update("pods", {**found, "metadata": {**found["metadata"], "labels": {"new": "yes"}}})
+        failed, seen = await at.bind(placement)
+        assert (failed.kind, seen.known) == ("refused", True)
+        assert await at.bind(placement._replace(version=seen.pod.version)) == [failed, seen, BindDone(placement.uid)]
+
+
+async def test_a_404_that_does_not_come_from_the_api_says_nothing_of_the_pod(api: FakeApi) -> None:
+    pages = iter(["no such upstream"] * 2)
+
+    async def before(method: str, _: str) -> None:
+        if method == "GET" and (page := next(pages, "")):
+            raise ApiError(404, "", page)
+
+    async with binding(api) as at:
+        placement = at.waiting_pod()
+        api.bind("a", {"metadata": {"name": "a"}, "target": {"kind": "Node", "name": NODE}})
+        api.before = before
+        assert await at.bind(placement) == [BindDone(placement.uid)]
+    assert next(pages, None) is None
+
+
+async def test_the_pods_of_a_predecessors_binds_are_fenced_or_found_where_they_are(api: FakeApi) -> None:
+    async with binding(api) as at:
+        waiting, bound, gone = (at.waiting_pod(name) for name in ("waiting", "bound", "gone"))
+        api.bind("bound", {"metadata": {"name": "bound"}, "target": {"kind": "Node", "name": NODE}})
+        api.delete("pods", "gone")
+        await at.binder.settle([Asked(one.uid, one.namespace, one.name) for one in (waiting, bound, gone)])
+
+    outcomes = {getattr(one, "uid", "") or one.pod.uid: one for one in at.outcomes}
+    assert outcomes[gone.uid] == PodGone(gone.uid)
+    assert (outcomes[bound.uid].pod.node, outcomes[waiting.uid].pod.node) == (NODE, "")
+    assert outcomes[waiting.uid].pod.version != waiting.version
+    assert at.binder.doubts.fenced == 1
 
 
 async def test_many_binds_are_each_answered_once(api: FakeApi) -> None:
@@ -264,34 +389,61 @@ async def test_an_outcome_that_cannot_be_asked_for_yet_stays_open_until_the_serv
         placement, cutting.cut, cutting.before = at.waiting_pod(), "after", before
         at.binder.submit(placement)
         await until(lambda: asked)
-        assert (at.outcomes, at.binder.in_flight) == ([], 1)
+        assert (at.outcomes, at.binder.settled) == ([], False)
         assert await at.binder.drain(20)
         assert at.outcomes == [BindDone(placement.uid)]
 
 
-async def test_a_pod_that_has_become_unreadable_stops_neither_the_binder_nor_the_others(api: FakeApi) -> None:
+async def test_a_pod_that_has_become_unreadable_stays_in_doubt_and_stops_neither_the_binder_nor_the_others(api: FakeApi) -> None:
     async with binding(api) as at:
         odd, fine = at.waiting_pod("odd"), at.waiting_pod("fine")
+        readable = api.get("pods", "odd")
         api.store.put(
             "pods",
             ("default", "odd"),
             {**api.get("pods", "odd"), "status": 5, "spec": {**api.get("pods", "odd")["spec"], "schedulingGates": [1]}},
         )
-        outcomes = await at.bind(odd, fine)
+        at.binder.submit(odd)
+        at.binder.submit(fine)
+        await until(lambda: BindDone(fine.uid) in at.outcomes and not at.binder.in_flight)
+        assert (len(at.outcomes), at.binder.settled) == (1, False)
+        api.store.put("pods", ("default", "odd"), readable)
+        assert await at.binder.drain(20)
 
-    assert BindDone(fine.uid) in outcomes
-    assert [type(outcome) for outcome in outcomes if outcome.uid == odd.uid] == [BindFailed]
+    assert {getattr(one, "uid", "") for one in at.outcomes} >= {odd.uid, fine.uid}
 
 
 # -- how many at once: in virtual time, without sockets
 
 
+def not_bound(request: Request) -> Answer:
+    """A pod that waits: the answer to a GET, and to the write that fences it."""
+    name = request.path.removesuffix("/status").rpartition("/")[2]
+    version = "2" if request.method == "PATCH" else "1"
+    return ok(200, {"metadata": {"name": name, "namespace": "ns", "uid": f"u{name[1:]}", "resourceVersion": version}, "spec": {}})
+
+
+def gone(_: Request) -> Answer:
+    return Response(404, b'{"reason": "NotFound", "message": "no such pod"}')
+
+
+def failures(at: Slow) -> set[str]:
+    return {outcome.kind for outcome in at.outcomes if isinstance(outcome, BindFailed)}
+
+
 class Slow:
     """A binder on a stub whose binds take ``latency`` seconds of the loop's time."""
 
-    def __init__(self, answer: Callable[[Request], Answer] = lambda _: ok(201), latency: float = 0.1, **options: Any) -> None:
+    def __init__(
+        self,
+        answer: Callable[[Request], Answer] = lambda _: ok(201),
+        latency: float = 0.1,
+        asked: Callable[[Request], Answer] | None = None,
+        **options: Any,
+    ) -> None:
         self.outcomes: list[Any] = []
-        self.client = StubClient(answer, latency)
+        asked = asked or not_bound
+        self.client = StubClient(lambda request: answer(request) if request.method == "POST" else asked(request), latency)
         self.binder = Binder(self.client, self.outcomes.append, clock=asyncio.get_running_loop().time, **options)  # type: ignore[arg-type]
 
     def submit(self, count: int) -> None:
@@ -345,7 +497,7 @@ async def test_a_full_server_halves_it_once_for_a_burst_of_refusals() -> None:
         assert await at.binder.drain(60)
 
     assert at.binder.limit == 8
-    assert {outcome.kind for outcome in at.outcomes} == {"transient"}
+    assert failures(at) == {"transient"}
 
 
 @virtual
@@ -432,7 +584,7 @@ async def test_a_drain_that_takes_too_long_says_so() -> None:
 
 @virtual
 async def test_binds_and_questions_use_different_connections() -> None:
-    at = Slow(lambda request: unreachable() if request.method == "POST" else refused(404))
+    at = Slow(lambda _: unreachable(), asked=gone)
     async with task_of(at.binder.run()):
         at.submit(1)
         assert await at.binder.drain(60)
@@ -443,8 +595,8 @@ async def test_binds_and_questions_use_different_connections() -> None:
 
 @virtual
 async def test_the_question_is_repeated_with_longer_and_longer_waits() -> None:
-    answers = iter([unreachable()] * 9)
-    at = Slow(lambda _: next(answers, refused(404)), latency=0.0)
+    answers = iter([unreachable()] * 8)
+    at = Slow(lambda _: unreachable(), latency=0.0, asked=lambda request: next(answers, None) or gone(request))
     async with task_of(at.binder.run()):
         at.submit(1)
         assert await at.binder.drain(600)
@@ -457,7 +609,7 @@ async def test_the_question_is_repeated_with_longer_and_longer_waits() -> None:
 @virtual
 async def test_a_defect_of_ours_costs_one_bind_and_not_the_binder(caplog: pytest.LogCaptureFixture) -> None:
     answers = iter([RuntimeError("a defect")])
-    at = Slow(lambda request: refused(404) if request.method == "GET" else next(answers, ok(201)))
+    at = Slow(lambda _: next(answers, ok(201)), asked=gone)
     async with task_of(at.binder.run()):
         at.submit(2)
         assert await at.binder.drain(60)

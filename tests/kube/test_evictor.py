@@ -158,3 +158,20 @@ async def test_one_that_is_gone_already_is_reported_and_one_that_cannot_be_delet
     await at.evict(seconds=1.0)
     assert at.events == [PodGone("uid-a")]
     assert at.evictor.expired == 0
+
+
+async def test_one_who_stands_down_asks_nobody_any_more_and_says_that_they_stay() -> None:
+    at = Evicting(lambda _: blocked())
+    for name in ("a", "b"):
+        at.evictor.submit(Evict(f"uid-{name}", "ns", name, "root.hog", "somebody is owed it", 60.0, False, 1))
+    async with task_of(at.evictor.run()):
+        await asyncio.sleep(1)
+        asked = len(at.client.requests)
+        at.evictor.submit(Evict("uid-c", "ns", "c", "root.hog", "somebody is owed it", 60.0, False, 1))
+        at.evictor.withdraw()
+        await asyncio.sleep(60)
+        assert len(at.client.requests) == asked
+        assert {event.uid for event in at.events} == {"uid-a", "uid-b", "uid-c"}
+        at.evictor.submit(Evict("uid-d", "ns", "d", "root.hog", "somebody is owed it", 5.0, False, 1))
+        await asyncio.sleep(10)
+        assert len(at.client.requests) > asked, "it evicts again when it leads again"

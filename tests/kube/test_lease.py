@@ -234,3 +234,91 @@ async def test_a_refusal_is_said_and_tried_again(caplog: pytest.LogCaptureFixtur
         assert one.held
 
     assert "leases is forbidden" in caplog.text
+
+
+# -- the right to write
+
+
+async def test_a_write_may_live_until_shortly_before_anybody_else_can_lead_and_none_begins_once_renewals_fail() -> None:
+    at = Election()
+    lease = at.candidate("one")
+    async with task_of(at.run(lease)):
+        await asyncio.sleep(1)
+        assert lease.right() == pytest.approx(13.5)
+        at.clients["one"].answer = down
+        await asyncio.sleep(8)
+        assert lease.right() == pytest.approx(5.5)
+        await asyncio.sleep(1.1)
+        assert (lease.right(), at.story) == (0.0, [(0.0, "one", True), (10.0, "one", False)])
+
+
+async def test_the_end_of_leading_is_told_on_time_though_a_renewal_hangs() -> None:
+    at = Election()
+    lease = at.candidate("one")
+    async with task_of(at.run(lease)):
+        await asyncio.sleep(1)
+        at.clients["one"].latency = 4.9
+        at.clients["one"].answer = down
+        await asyncio.sleep(20)
+
+    assert at.story == [(0.0, "one", True), (10.0, "one", False)]
+
+
+async def test_what_is_written_down_is_found_by_the_successor_and_not_by_one_who_goes_on_leading() -> None:
+    at = Election()
+    one, other = at.candidate("one"), at.candidate("other")
+    async with task_of(at.run(one)):
+        await asyncio.sleep(1)
+        assert await one.record(["ns/a/u1", "ns/b/u2"])
+        assert await one.record(["ns/b/u2", "ns/c/u3"])
+        await asyncio.sleep(30)
+        assert one.inherited == []
+    async with task_of(at.run(other)):
+        await asyncio.sleep(40)
+        assert other.held
+        assert [(asked.namespace, asked.name, asked.uid) for asked in other.inherited] == [("ns", "b", "u2"), ("ns", "c", "u3")]
+
+
+async def test_a_successor_of_the_same_name_inherits_as_well() -> None:
+    at = Election()
+    async with task_of(at.run(one := at.candidate("same"))):
+        await asyncio.sleep(1)
+        assert await one.record(["ns/a/u1"])
+    async with task_of(at.run(again := at.candidate("same"))):
+        await asyncio.sleep(1)
+        assert (again.held, [asked.uid for asked in again.inherited]) == (True, ["u1"])
+
+
+@pytest.mark.parametrize("settled", [True, False])
+async def test_a_leader_that_ends_with_nothing_under_way_leaves_nothing_to_inherit(settled: bool) -> None:
+    at = Election()
+    async with task_of(at.run(one := at.candidate("one"))):
+        await asyncio.sleep(1)
+        assert await one.record(["ns/a/u1"])
+        await one.release(settled=settled)
+    async with task_of(at.run(other := at.candidate("other"))):
+        await asyncio.sleep(5)
+        assert (other.held, len(other.inherited)) == (True, 0 if settled else 1)
+
+
+async def test_nothing_is_written_down_by_one_who_was_overtaken() -> None:
+    at = Election()
+    one = at.candidate("one")
+    async with task_of(at.run(one)):
+        await asyncio.sleep(1)
+        lease = at.api.get("leases.coordination.k8s.io", NAME)
+        at.api.update("leases.coordination.k8s.io", {**lease, "spec": {**lease["spec"], "holderIdentity": "other"}})
+        assert not await one.record(["ns/a/u1"])
+        assert at.api.get("leases.coordination.k8s.io", NAME)["metadata"].get("annotations") is None
+
+
+async def test_somebody_elses_note_on_the_lease_costs_one_try_and_is_kept() -> None:
+    at = Election()
+    one = at.candidate("one")
+    async with task_of(at.run(one)):
+        await asyncio.sleep(1)
+        lease = at.api.get("leases.coordination.k8s.io", NAME)
+        at.api.update("leases.coordination.k8s.io", {**lease, "metadata": {**lease["metadata"], "annotations": {"mine": "kept"}}})
+        assert [await one.record(["ns/a/u1"]) for _ in range(2)] == [False, True]
+        notes = at.api.get("leases.coordination.k8s.io", NAME)["metadata"]["annotations"]
+        assert notes == {"mine": "kept", "treadle.dev/binding": "ns/a/u1"}

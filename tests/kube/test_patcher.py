@@ -10,6 +10,7 @@ import pytest
 
 from kube.access import task_of
 from kube.stub import Answer, Request, StubClient, ok, refused, unreachable
+from treadle.kube.errors import Withheld
 from treadle.kube.patcher import Patcher, Write
 
 pytestmark = pytest.mark.looptime
@@ -137,3 +138,19 @@ async def test_a_defect_in_one_write_does_not_end_the_others(caplog: pytest.LogC
 
     assert at.sent() == [("/a", {}), ("/b", {})]
     assert "a defect" in caplog.text
+
+
+async def test_what_may_not_be_written_any_more_is_forgotten_and_not_tried_again() -> None:
+    at = Writing(lambda _: Withheld("no right"))
+    at.write("a")
+    assert await at.all_written()
+    assert (len(at.client.requests), at.codes) == (1, [])
+
+
+async def test_one_who_stands_down_forgets_what_has_not_been_sent() -> None:
+    at = Writing()
+    for name in "abc":
+        at.write(name)
+    at.patcher.withdraw()
+    assert await at.all_written()
+    assert at.sent() == []

@@ -9,7 +9,7 @@ import pytest
 
 from kube.access import connected, served, task_of
 from kube.manifests import pod
-from treadle.core.effects import Expire
+from treadle.core.effects import Expire, RecordEvent
 from treadle.fakeapi import FakeApi
 from treadle.kube.patcher import Patcher, Write
 from treadle.kube.recorder import Recorder
@@ -152,3 +152,34 @@ async def test_the_server_keeps_an_event_about_the_first_pod(api: FakeApi) -> No
     }
     assert (event["regarding"]["name"], event["regarding"]["uid"]) == ("a", uid)
     assert len(event["eventTime"].rpartition(".")[2]) == len("123456Z")
+
+
+def a_warning(note: str = "why", reason: str = "FailedScheduling") -> RecordEvent:
+    return RecordEvent("uid-a", "etl", "a", "etl/nightly", reason, note, 1)
+
+
+@pytest.mark.parametrize(("reason", "action"), [("FailedScheduling", "Scheduling"), ("QueueNotFound", "Placing")])
+def test_what_waits_is_warned_of_at_once(reason: str, action: str) -> None:
+    at = Recording()
+    at.recorder.warned(a_warning(reason=reason))
+    (body,) = [write.body for write in at.writes]
+    assert (body["type"], body["reason"], body["action"], body["note"]) == ("Warning", reason, action, "why")
+    assert (body["regarding"]["name"], body["regarding"]["uid"]) == ("a", "uid-a")
+
+
+async def test_the_server_keeps_a_warning_about_a_waiting_pod(api: FakeApi) -> None:
+    async with connected(api) as client:
+        patcher = Patcher(client)
+        async with task_of(patcher.run()):
+            Recorder(patcher, "host-1").warned(a_warning()._replace(namespace="default"))
+            assert await patcher.drain(10)
+    (event,) = api.list("events.events.k8s.io", "default")
+    assert (event["type"], event["reason"]) == ("Warning", "FailedScheduling")
+
+
+def test_what_was_counted_is_not_told_by_an_instance_that_stood_down() -> None:
+    at = Recording()
+    at.scheduled("a")
+    at.recorder.discard()
+    at.recorder.flush(now=True)
+    assert at.notes() == []

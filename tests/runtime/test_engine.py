@@ -12,7 +12,7 @@ import pytest
 from core.builders import a_node, a_pod, replaced
 from kube.access import task_of, until
 from treadle.core import Core
-from treadle.core.effects import Evict, ReportWaiting
+from treadle.core.effects import Evict, RecordEvent, ReportWaiting
 from treadle.core.events import BindDone, BindFailed, Event, NodeSeen, PodGone, PodSeen
 from treadle.core.state import Settings
 from treadle.kube.binder import Placement
@@ -65,13 +65,24 @@ class Evictor:
     def submit(self, victim: Evict) -> None:
         self.victims.append(victim)
 
+    def withdraw(self) -> None:
+        self.victims.clear()
+
 
 class Recorder:
     def __init__(self) -> None:
         self.pods: list[tuple[Any, ...]] = []
+        self.warnings: list[RecordEvent] = []
 
     def scheduled(self, *what: Any) -> None:
         self.pods.append(what)
+
+    def warned(self, event: RecordEvent) -> None:
+        self.warnings.append(event)
+
+    def discard(self) -> None:
+        self.pods.clear()
+        self.warnings.clear()
 
     def flush(self) -> None:
         pass

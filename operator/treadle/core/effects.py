@@ -14,6 +14,8 @@ class Bind(NamedTuple):
     application: str
     queue: str
     cause: int
+    version: str = ""
+    """The resourceVersion that the pod must still have; empty where it is not known."""
 
 
 new_bind = partial(tuple.__new__, Bind)
@@ -73,4 +75,16 @@ class Verify(NamedTuple):
     cause: int
 
 
-Effect = Bind | ReportWaiting | Evict | Expire | Verify
+class RecordEvent(NamedTuple):
+    """Write an event of type Warning about a pod, for its ``application``: a CamelCase reason and a note of whole sentences."""
+
+    uid: str
+    namespace: str
+    name: str
+    application: str
+    reason: str
+    note: str
+    cause: int
+
+
+Effect = Bind | ReportWaiting | Evict | Expire | Verify | RecordEvent

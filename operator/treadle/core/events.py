@@ -25,11 +25,13 @@ class PodSeen:
     """A pod exists and looks like this.
 
     ``answer``: that is what a question about an assumed pod got for an answer. The watch may have told more meanwhile, so it only
-    counts while the pod is known and still assumed.
+    counts while the pod is known and still assumed. ``known``: it was read apart from the watch, for another reason, and only counts while
+    the pod is known and nothing newer has been told of it.
     """
 
     pod: PodSpec
     answer: bool = False
+    known: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,8 @@ def at_maximum(state: State, ask: Ask) -> str:
     name = state.types.names[position]
     used, most = format_amount(name, queue.usage[position]), format_amount(name, queue.maximum[position])
     wanted = format_amount(name, dict(ask.shape.demand)[position])
-    return f"queue {queue.path} is at its maximum: {name} {used} used of {most}, {wanted} wanted"
+    missing = format_amount(name, queue.usage[position] + dict(ask.shape.demand)[position] - queue.maximum[position])
+    return f"queue {queue.path} is at its maximum: {name} {used} used of {most}, {wanted} wanted, {missing} missing"
 
 
 def too_many(state: State, ask: Ask) -> str:

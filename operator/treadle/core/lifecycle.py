@@ -33,6 +33,8 @@ NEVER_OURS = frozenset({"", "default-scheduler"})
 def see(state: State, spec: PodSpec) -> None:
     """Take over a pod as the API has it."""
     record = state.pods.get(spec.uid)
+    if record is not None:
+        record.spec.version = spec.version
     if spec.finished:
         if record is not None:
             gone(state, spec.uid)
@@ -276,7 +278,7 @@ def assume(state: State, ask: Ask, row: int, part: Application | None = None) ->
         if application.account is not None:
             application.account.note()
     spec, node = record.spec, nodes.names[row]
-    return new_bind((spec.uid, spec.namespace, spec.name, node, application.id, application.chain[0].path, cause))
+    return new_bind((spec.uid, spec.namespace, spec.name, node, application.id, application.chain[0].path, cause, spec.version))
 
 
 def forget(state: State, record: PodRecord) -> None:
@@ -418,6 +420,9 @@ def house(state: State, application: Application, namespace: str) -> None:
         ask.wait = None
     _move(state, application, queue)
     application.wait = wait
+    asked = asked_for(state, application, namespace)
+    if asked and queue is not None and not application.allocated and asked != queue.path and asked not in state.tree.queues:
+        state.misnamed[application] = asked
     if wait is None:
         state.homeless.pop(application, None)
     else:
@@ -504,5 +509,6 @@ def _drop_if_empty(state: State, application: Application) -> None:
         state.refused.pop(application, None)
         state.groups.pop(application.id, None)
         state.placed.pop(application.id, None)
+        state.misnamed.pop(application, None)
         for part in application.everywhere():
             state.dirty.pop(part, None)

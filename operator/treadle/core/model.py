@@ -139,6 +139,13 @@ class PodSpec:
     problem: str = ""
     reported: tuple[str, str] = ("", "")
     """The (reason, message) of a PodScheduled=False condition that the API already holds."""
+    version: str = field(default="", compare=False)
+    """The resourceVersion at which the pod was read: a bind holds only while the pod has it. It says nothing about what the pod is."""
+
+
+def version_of(pod: PodSpec) -> int:
+    """Return a pod's resourceVersion as the integer that it may be compared as, 0 where it is none."""
+    return int(pod.version) if pod.version.isdecimal() else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 from treadle.core.effects import Effect, ReportWaiting
 from treadle.core.explain import waiting
+from treadle.core.failed_scheduling import misplaced, retell, tell
 from treadle.core.lifecycle import enqueue
+from treadle.core.order import arm_report
 from treadle.core.pods import PodRecord, PodState
 
 if TYPE_CHECKING:
@@ -32,7 +34,23 @@ def due(state: State) -> list[Effect]:
         else:
             what.report_armed = False
             _report(state, what, effects, messages)
+    if state.misnamed:
+        effects += misplaced(state)
+    if state.retold:
+        effects += retell(state)
     return effects
+
+
+def forget_reports(state: State) -> None:
+    """Let everything be told anew: what was to be told was perhaps not written, as another instance leads."""
+    for record in state.pods.values():
+        record.reported_reason, record.reported_message = record.spec.reported
+        record.reported_at = float("-inf")
+    for application in state.applications.values():
+        application.told.clear()
+        for ask in application.every_ask():
+            if ask.wait is not None:
+                arm_report(state, ask)
 
 
 def _report(state: State, ask: Ask, effects: list[Effect], messages: dict[int, tuple[str, str]]) -> None:
@@ -57,6 +75,10 @@ def _report(state: State, ask: Ask, effects: list[Effect], messages: dict[int, t
         record.reported_reason, record.reported_message, record.reported_at = reason, message, state.now
         spec = record.spec
         effects.append(ReportWaiting(spec.uid, spec.namespace, spec.name, reason, message, record.cause))
+    event, again = tell(state, ask, reason, message)
+    if event is not None:
+        effects.append(event)
+    soonest = min(soonest, again)
     if soonest < float("inf"):
         ask.report_armed = True
         state.wake_at(soonest, ask)

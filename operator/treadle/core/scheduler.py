@@ -29,9 +29,10 @@ from treadle.core.events import (
 from treadle.core.expiry import expired, next_expiry
 from treadle.core.explain import Explanation, explain
 from treadle.core.invariants import broken
+from treadle.core.model import version_of
 from treadle.core.pods import PodState
 from treadle.core.preemption import holds, reserve, rounds
-from treadle.core.reports import due
+from treadle.core.reports import due, forget_reports
 from treadle.core.state import Settings, State
 from treadle.core.tree.admission import decide
 from treadle.core.tree.parts import partition_of
@@ -65,9 +66,12 @@ class Core:
         state.cause += 1
         state.now = now
         match event:
-            case PodSeen(pod, answer):
-                if answer and not self._is_assumed(pod.uid):
+            case PodSeen(pod, answer, known):
+                record = state.pods.get(pod.uid)
+                if (answer and not self._is_assumed(pod.uid)) or (known and record is None):
                     return
+                if known and record is not None and version_of(pod) < version_of(record.spec):
+                    pod = record.spec  # the watch was faster; what was not looked at while a bind was under way is now
                 if state.tree.unsettled:
                     self._settle()
                 lifecycle.see(state, pod)
@@ -184,6 +188,7 @@ class Core:
                 next_look(state),
                 keeping.next_look(state),
                 next(iter(state.near_timers), (None,))[0],
+                next(iter(state.retold), (None,))[0],
             )
             if coming is not None
         ]
@@ -216,6 +221,10 @@ class Core:
         if now is not None:
             state.shared = now
         refresh_shares(state)
+
+    def forget_reports(self) -> None:
+        """Forget what the owners of waiting pods were told; it is told again."""
+        forget_reports(self.state)
 
     def check(self) -> None:
         """Raise ``InvariantBroken`` with the story if the state contradicts itself."""

@@ -102,6 +102,12 @@ class State:
     refused_at: float = float("-inf")
     """When those were last looked at."""
     homeless: dict[Application, None] = field(default_factory=dict)
+    misnamed: dict[Application, str] = field(default_factory=dict)
+    """Applications that ask for a queue that did not exist when another one took them, and its path."""
+    standings: dict[Queue, tuple[float, dict[Application, tuple[int, str]]]] = field(default_factory=dict)
+    """Who was ahead of whom in a leaf, and when that was computed (``failed_scheduling``)."""
+    retold: list[tuple[float, int, Ask]] = field(default_factory=list)
+    """When events about what waits are written again."""
     timers: list[Timer] = field(default_factory=list)
     near_until: dict[Ask, float] = field(default_factory=dict)
     """Asks that wait for places that their pods would like, and until when."""

@@ -1,8 +1,11 @@
 """Binds: many at once, never more than the server likes, and none whose outcome is left unknown.
 
 A bounded number is in flight. It grows while all goes well and is halved by a 429, a 5xx, a time-out or slow answers, as TCP does;
-a scheduler that opens thousands of binds at once makes the server time out, and pods are lost. What a failed bind means is
-read from the pod itself: after a 409 or no answer at all a GET says whether the bind holds.
+a scheduler that opens thousands of binds at once makes the server time out, and pods are lost. Only a 201 says that a bind holds, and only
+a refusal by the API server's own rules says that it does not. Whatever else comes back, or nothing, leaves a doubt, which is settled
+by the pod itself (``kube.doubts``); until then the placement stands.
+
+A leader announces what it binds before it sends it, so that its successor knows what may still be under way.
 """
 
 import asyncio
@@ -10,7 +13,7 @@ import logging
 import math
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import NamedTuple
 
 import msgspec
@@ -18,14 +21,16 @@ import msgspec
 from treadle.api.labels import GROUP
 from treadle.core.events import BindDone, BindFailed, PodGone, PodSeen
 from treadle.kube import translate
-from treadle.kube.errors import Unreachable
+from treadle.kube.doubts import FIRST_WAIT, LONGEST_WAIT, Asked, Doubts
+from treadle.kube.errors import Unreachable, Withheld
 from treadle.kube.transport import Client, Response
-from treadle.kube.wire import Pod
 
 log = logging.getLogger(__name__)
 
 FIRST_LIMIT = 16.0
 Outcome = BindDone | BindFailed | PodSeen | PodGone
+Announce = Callable[[list[str]], Awaitable[bool]]
+"""Writes down which binds may be under way from now on, each as ``namespace/name/uid``, in place of those before; returns whether it is written."""
 
 ALLOCATED_QUEUE = f"{GROUP}/allocated-queue"
 ALLOCATED_APPLICATION = f"{GROUP}/allocated-application"
@@ -40,13 +45,16 @@ class Placement(NamedTuple):
     node: str
     queue: str = ""
     application: str = ""
+    version: str = ""
+    """The resourceVersion that the pod must still have."""
 
 
-class _Meta(msgspec.Struct, gc=False):
+class _Meta(msgspec.Struct, gc=False, rename="camel", omit_defaults=True):
     name: str
     namespace: str
     uid: str
     annotations: dict[str, str]
+    resource_version: str = ""
 
 
 class _Target(msgspec.Struct, gc=False, rename="camel"):
@@ -66,7 +74,7 @@ class Binder:
     """Binds placements; ``report`` gets every outcome as events of the core.
 
     ``limit`` is how many may be in flight at present, between ``least`` and ``most``; ``patience`` is the latency in seconds above
-    which the server is taken to be overloaded; ``clock`` is monotonic, in seconds.
+    which the server is taken to be overloaded; ``clock`` is monotonic, in seconds. ``announce`` is asked before anything is sent.
     """
 
     def __init__(
@@ -78,6 +86,7 @@ class Binder:
         most: int = 64,
         patience: float = 1.0,
         clock: Callable[[], float] = time.monotonic,
+        announce: Announce | None = None,
     ) -> None:
         self.client = client
         self.limit: float = min(FIRST_LIMIT, most)
@@ -85,33 +94,47 @@ class Binder:
         self.failed = 0
         self.unknown = 0
         self.in_flight = 0
+        self.doubts = Doubts(client)
         self.seconds: float = 0.0
         """The sum of the latencies of all answered binds."""
         self._report = report
         self._least, self._most, self._patience, self._clock = min(least, most), most, patience, clock
+        self._announce = announce
+        self._unannounced: deque[Placement] = deque()
         self._waiting: deque[Placement] = deque()
-        self._under_way: set[str] = set()
+        self._under_way: dict[str, Placement] = {}
         self._questions: asyncio.Queue[Placement] = asyncio.Queue()
         self._asked: set[str] = set()
+        self._in_doubt: dict[str, Placement] = {}
         self._more = asyncio.Event()
         self._grown = asyncio.Event()
+        self._to_announce = asyncio.Event()
         self._done = asyncio.Event()
         self._done.set()
         self._encode = msgspec.json.Encoder().encode
-        self._pod = msgspec.json.Decoder(Pod)
         self._backed_off = float("-inf")
         self._not_before = float("-inf")
 
     def room(self) -> int:
         """Return how many placements to decide now: enough to keep the pipeline full, few enough to decide late."""
-        return max(0, int(2 * self.limit) - len(self._waiting) - self.in_flight)
+        doubts = min(len(self._in_doubt), int(self.limit))  # a server that answers nothing is not sent more and more
+        return max(0, int(2 * self.limit) - len(self._unannounced) - len(self._waiting) - self.in_flight - doubts)
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is queued, under way or in doubt."""
+        return not self._under_way
 
     def submit(self, placement: Placement) -> None:
         """Queue a placement."""
-        self._waiting.append(placement)
-        self._under_way.add(placement.uid)
+        self._under_way[placement.uid] = placement
         self._done.clear()
-        self._more.set()
+        if self._announce is None:
+            self._waiting.append(placement)
+            self._more.set()
+        else:
+            self._unannounced.append(placement)
+            self._to_announce.set()
 
     def verify(self, placement: Placement) -> None:
         """Ask what became of a placement of which nothing has been heard; one that is still under way is not asked about, it reports itself."""
@@ -121,22 +144,32 @@ class Binder:
 
     def withdraw(self) -> list[Placement]:
         """Take back what has not been sent."""
-        taken = list(self._waiting)
+        taken = [*self._waiting, *self._unannounced]
         self._waiting.clear()
-        self._under_way.difference_update(placement.uid for placement in taken)
-        if not self.in_flight:
-            self._done.set()
+        self._unannounced.clear()
+        for placement in taken:
+            self._forget(placement)
         return taken
+
+    async def settle(self, pods: Iterable[Asked]) -> None:
+        """Return when no bind that a predecessor announced can take place any more; each of its pods is reported as it is."""
+        async with asyncio.TaskGroup() as group:
+            for asked in pods:
+                group.create_task(self._inherit(asked))
 
     async def run(self) -> None:
         """Bind until cancelled."""
         async with asyncio.TaskGroup() as group:
             for number in range(self._most):
-                group.create_task(self._worker(number), name=f"bind-{number}")
-            group.create_task(self._answer(), name="verify")
+                group.create_task(self._worker(number, group), name=f"bind-{number}")
+            if self._announce is not None:
+                group.create_task(self._announcing(self._announce), name="announce")
+            while True:
+                placement = await self._questions.get()
+                group.create_task(self._answer(placement), name=f"verify-{placement.name}")
 
     async def drain(self, seconds: float) -> bool:
-        """Wait until nothing is queued or in flight; returns whether that was so in time."""
+        """Wait until nothing is queued, in flight or in doubt; returns whether that was so in time."""
         try:
             async with asyncio.timeout(seconds):
                 await self._done.wait()
@@ -144,7 +177,35 @@ class Binder:
             return False
         return True
 
-    async def _worker(self, number: int) -> None:
+    def _forget(self, placement: Placement) -> None:
+        self._under_way.pop(placement.uid, None)
+        if not self._under_way:
+            self._done.set()
+
+    async def _announcing(self, announce: Announce) -> None:
+        """Announce what is queued, all of it at once, together with what is under way; then it may be sent."""
+        wait = FIRST_WAIT
+        while True:
+            if not self._unannounced:
+                self._to_announce.clear()
+                await self._to_announce.wait()
+            batch = tuple(self._unannounced)
+            try:
+                written = await announce([f"{one.namespace}/{one.name}/{one.uid}" for one in self._under_way.values()])
+            except Exception:
+                log.exception("binds could not be announced")
+                written = False
+            if not written:
+                await asyncio.sleep(wait)
+                wait = min(wait * 2, LONGEST_WAIT)
+                continue
+            wait = FIRST_WAIT
+            for placement in batch:  # all of them may have been withdrawn meanwhile
+                if self._unannounced and self._unannounced[0] is placement:
+                    self._waiting.append(self._unannounced.popleft())
+            self._more.set()
+
+    async def _worker(self, number: int, group: asyncio.TaskGroup) -> None:
         waiting, more = self._waiting, self._more
         while True:
             while number >= self.limit or not waiting:
@@ -157,28 +218,20 @@ class Binder:
             placement = waiting.popleft()
             self.in_flight += 1
             try:
-                await self._bind(placement)
-            except Exception:
+                doubt = await self._bind(placement)
+            except Exception as error:
                 log.exception("bind of %s/%s to %s", placement.namespace, placement.name, placement.node)
-                await self._find_out(placement)
+                doubt = _Doubt(repr(error))
             finally:
                 self.in_flight -= 1
-                self._under_way.discard(placement.uid)
-                if not waiting and not self.in_flight:
-                    self._done.set()
+            if doubt is None:
+                self._forget(placement)
+            else:
+                self._in_doubt[placement.uid] = placement
+                group.create_task(self._settle(placement, doubt), name=f"settle-{placement.name}")
 
-    async def _answer(self) -> None:
-        """Answer questions, one at a time: they are rare."""
-        while True:
-            placement = await self._questions.get()
-            try:
-                await self._find_out(placement, asked=True)
-            except Exception:
-                log.exception("asking for %s/%s", placement.namespace, placement.name)
-            finally:
-                self._asked.discard(placement.uid)
-
-    async def _bind(self, placement: Placement) -> None:
+    async def _bind(self, placement: Placement) -> "_Doubt | None":
+        """Send one bind. Returns what is in doubt about it, None where the answer says what became of it, which is reported then."""
         while (pause := self._not_before - self._clock()) > 0:  # noqa: ASYNC110 - the server names the time, no event does
             await asyncio.sleep(pause)
         body = _Binding(
@@ -187,12 +240,16 @@ class Binder:
                 placement.namespace,
                 placement.uid,
                 {ALLOCATED_QUEUE: placement.queue, ALLOCATED_APPLICATION: placement.application} if placement.queue else {},
+                placement.version,
             ),
             _Target(placement.node),
         )
         start = self._clock()
         try:
-            answer = await self.client.request("POST", f"{_path(placement)}/binding", self._encode(body), pool="bind")
+            answer = await self.client.request("POST", f"{_asked(placement).path}/binding", self._encode(body), pool="bind")
+        except Withheld as error:
+            self._report(BindFailed(placement.uid, "transient", str(error)))
+            return None
         except Unreachable as error:
             self._back_off(None)
             self.unknown += 1
@@ -203,8 +260,7 @@ class Binder:
                 placement.node,
                 error,
             )
-            await self._find_out(placement)
-            return
+            return _Doubt("no answer, and the pod is not bound")
         took = self._clock() - start
         self.seconds += took
         if answer.status == 201:
@@ -214,58 +270,67 @@ class Binder:
             elif self.limit < self._most:
                 self._grow()
             self._report(BindDone(placement.uid))
-            return
-        await self._refused(placement, answer)
+            return None
+        return self._refused(placement, answer)
 
-    async def _refused(self, placement: Placement, answer: Response) -> None:
+    def _refused(self, placement: Placement, answer: Response) -> "_Doubt | None":
         self.failed += 1
         message = answer.error().message
-        if answer.status in {409, 404}:
-            await self._find_out(placement, after=message)
-            return
+        if answer.status in {404, 409}:
+            return _Doubt(message, refused=True, fence=False)
         if answer.status == 429 or answer.status >= 500:
             self._back_off(answer.retry_after)
         log.warning("bind of %s/%s to %s: %d %s", placement.namespace, placement.name, placement.node, answer.status, message)
-        self._report(BindFailed(placement.uid, "transient", f"{answer.status} {message}"))
+        words = f"{answer.status} {message}"
+        if answer.status in _NOT_DONE:
+            self._report(BindFailed(placement.uid, "transient", words))
+            return None
+        return _Doubt(words, fence=answer.status != 429)
 
-    async def _find_out(self, placement: Placement, after: str = "", *, asked: bool = False) -> None:
-        """Ask for the pod until there is an answer, and report what is so; ``asked``: because somebody asked, whom no watch has told."""
-        wait = 0.1
-        while True:
-            try:
-                answer = await self.client.request("GET", _path(placement), pool="read", timeout=10)
-                if answer.status in {200, 404}:
-                    break
-            except Unreachable:
-                pass
-            await asyncio.sleep(wait)
-            wait = min(wait * 2, 5.0)
-        if asked and placement.uid in self._under_way:
-            return
-        if answer.status == 404:
-            self._report(PodGone(placement.uid))
-            return
+    async def _settle(self, placement: Placement, doubt: "_Doubt") -> None:
+        """Find out what became of a bind, and report it."""
         try:
-            pod = self._pod.decode(answer.body)
-        except msgspec.DecodeError as error:  # ours once, and something in it has become unreadable: the watch skips it as well
-            self._report(BindFailed(placement.uid, "transient", f"the pod cannot be read: {error}"))
-            return
-        if pod.metadata.uid != placement.uid:
-            self._report(PodGone(placement.uid))
-        elif pod.spec is not None and pod.spec.node_name == placement.node:
-            if asked:
-                self._report(PodSeen(translate.pod(pod), answer=True))
-            else:
+            pod = await self.doubts.settle(_asked(placement), fence=doubt.fence)
+            if pod is None:
+                self._report(PodGone(placement.uid))
+                return
+            seen = translate.pod(pod)
+            if seen.node == placement.node:
                 self.bound += 1
                 self._report(BindDone(placement.uid))
-        elif pod.spec is not None and pod.spec.node_name:
-            self._report(PodSeen(translate.pod(pod), answer=True))
-        else:
-            self._report(
-                BindFailed(placement.uid, "refused" if after else "transient", after or "no answer, and the pod is not bound")
-            )
-            if not asked:
-                self._report(PodSeen(translate.pod(pod)))
+            elif seen.node:
+                self._report(PodSeen(seen, answer=True))
+            else:
+                self._report(BindFailed(placement.uid, "refused" if doubt.refused else "transient", doubt.words))
+                self._report(PodSeen(seen, known=True))
+        except Exception:  # the placement stands, and the core asks for it again when it is overdue
+            log.exception("asking for %s/%s", placement.namespace, placement.name)
+        finally:
+            self._in_doubt.pop(placement.uid, None)
+            self._forget(placement)
+
+    async def _answer(self, placement: Placement) -> None:
+        """Answer the question what became of a placement, unless it has been placed anew meanwhile."""
+        try:
+            pod = await self.doubts.settle(_asked(placement))
+            if placement.uid in self._under_way:
+                return
+            if pod is None:
+                self._report(PodGone(placement.uid))
+                return
+            seen = translate.pod(pod)
+            if seen.node:
+                self._report(PodSeen(seen, answer=True))
+            else:
+                self._report(BindFailed(placement.uid, "transient", "no answer, and the pod is not bound"))
+        except Exception:
+            log.exception("asking for %s/%s", placement.namespace, placement.name)
+        finally:
+            self._asked.discard(placement.uid)
+
+    async def _inherit(self, asked: Asked) -> None:
+        pod = await self.doubts.settle(asked)
+        self._report(PodGone(asked.uid) if pod is None else PodSeen(translate.pod(pod), known=True))
 
     def _grow(self) -> None:
         """Let one more be in flight once as many binds as may be now have gone well."""
@@ -285,5 +350,17 @@ class Binder:
             self._not_before = now + min(retry_after, 30.0)
 
 
-def _path(placement: Placement) -> str:
-    return f"/api/v1/namespaces/{placement.namespace}/pods/{placement.name}"
+class _Doubt(NamedTuple):
+    """Why the outcome of a bind is not known. ``refused``: the server would not take it as the pod is; ``fence``: it may still be carried out."""
+
+    words: str
+    refused: bool = False
+    fence: bool = True
+
+
+_NOT_DONE = frozenset({400, 401, 403, 405, 406, 413, 414, 415, 422, 431})
+"""What the server answers where it does nothing: the request is not well-formed, not allowed or not valid."""
+
+
+def _asked(placement: Placement) -> Asked:
+    return Asked(placement.uid, placement.namespace, placement.name, placement.version, placement.node)

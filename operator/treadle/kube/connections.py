@@ -8,6 +8,7 @@ event loop does TLS. An answer is read whole, whatever its status; nothing is de
 import asyncio
 import ssl
 from collections import deque
+from collections.abc import Callable
 from typing import NamedTuple, Self
 from urllib.parse import urlsplit
 
@@ -21,6 +22,14 @@ REPEATABLE = frozenset({"GET", "PUT", "DELETE"})
 """What may be sent again where a kept connection turns out to have ended."""
 MEASURES = frozenset({b"content-length", b"transfer-encoding"})
 """The headers that tell where a body ends."""
+
+
+Right = Callable[[], float]
+"""Returns for how many seconds a request that is sent now may live; none or fewer: it may not be sent."""
+
+
+class NoRight(Exception):
+    """A request was not sent, since there is no right to it any more."""
 
 
 class Address(NamedTuple):
@@ -178,8 +187,11 @@ class Connections:
         self._opening = 0
         self._queue: deque[asyncio.Future[None]] = deque()
 
-    async def request(self, method: str, request: bytes, seconds: float) -> Answer:
-        """Send a request, which is complete as it is, and return its answer within ``seconds``. Raises ``OSError`` (``TimeoutError`` is one)."""
+    async def request(self, method: str, request: bytes, seconds: float, right: Right | None = None) -> Answer:
+        """Send a request, which is complete as it is, and return its answer within ``seconds``. Raises ``OSError`` (``TimeoutError`` is one).
+
+        ``right`` is asked at the moment of sending, when a connection has been waited for: raises ``NoRight`` where there is none left.
+        """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
         while True:
@@ -189,6 +201,11 @@ class Connections:
                     connection = await self._acquire(loop)
             again = connection.used and method in REPEATABLE
             try:
+                if right is not None:
+                    left = right()
+                    if left <= 0:
+                        raise NoRight
+                    deadline = min(deadline, loop.time() + left)
                 return await connection.exchange(request, deadline - loop.time())
             except ConnectionEnded as error:
                 if error.heard or not again:
@@ -198,11 +215,15 @@ class Connections:
 
     async def close(self) -> None:
         """End every connection."""
+        self.cut()
+        await asyncio.sleep(0)  # the event loop tells them of their end
+
+    def cut(self) -> None:
+        """End every connection at once; what is under way on them fails, and later requests make new ones."""
         for connection in self._all:
             connection.close()
         self._idle.clear()
         self._all.clear()
-        await asyncio.sleep(0)  # the event loop tells them of their end
 
     def _kept(self, now: float) -> Connection | None:
         while self._idle:

@@ -22,3 +22,7 @@ class ApiError(KubeError):
 
 class Unreachable(KubeError):
     """No answer: refused, reset, timed out. Nothing is known about what the server did."""
+
+
+class Withheld(Unreachable):
+    """The request was not sent, since this instance has no right to write any more: somebody else may lead."""

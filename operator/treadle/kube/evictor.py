@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 
 AT_ONCE = 8
 FIRST_WAIT, LONGEST_WAIT = 0.5, 5.0
+OVERTAKEN = "this instance does not lead any more"
 
 
 class Evictor:
@@ -50,6 +51,7 @@ class Evictor:
         """Pods that went, by the path of their queue."""
         self._report, self._wanted, self._told, self._over, self._clock = report, wanted, told, over, clock
         self._waiting: asyncio.Queue[Evict | Expire] = asyncio.Queue()
+        self._under_way: set[asyncio.Task[None]] = set()
         self._slots = asyncio.Semaphore(AT_ONCE)
 
     def submit(self, victim: Evict | Expire) -> None:
@@ -61,7 +63,18 @@ class Evictor:
         async with asyncio.TaskGroup() as group:
             while True:
                 victim = await self._waiting.get()
-                group.create_task(self._safely(victim), name=f"evict-{victim.name}")
+                task = group.create_task(self._safely(victim), name=f"evict-{victim.name}")
+                self._under_way.add(task)
+                task.add_done_callback(self._under_way.discard)
+
+    def withdraw(self) -> None:
+        """Ask no pod any more, because somebody else may lead: those that were asked in vain stay."""
+        while not self._waiting.empty():
+            victim = self._waiting.get_nowait()
+            if isinstance(victim, Evict):
+                self._stays(victim, OVERTAKEN)
+        for task in self._under_way:
+            task.cancel(OVERTAKEN)
 
     async def _safely(self, victim: Evict | Expire) -> None:
         if isinstance(victim, Expire):
@@ -69,6 +82,9 @@ class Evictor:
             return
         try:
             await self._evict(victim)
+        except asyncio.CancelledError:
+            self._stays(victim, OVERTAKEN)
+            raise
         except Exception:
             log.exception("eviction of %s/%s", victim.namespace, victim.name)
             self._stays(victim, "the eviction failed by a defect of ours; the log has more")

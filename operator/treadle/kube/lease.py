@@ -2,6 +2,10 @@
 
 client-go's rule: the lease's times are never compared with our clock. A lease counts as expired when its record has not changed
 for its duration as we observe it. Every write carries the resourceVersion that was read, so two candidates cannot both win.
+
+Leading is a right that runs out by itself, by a clock that goes on while the process is stopped: ``right`` is asked whenever a write leaves. What
+was sent while it held may still arrive late. So a leader writes into the lease what it is about to bind, and who comes after it finds that
+in ``inherited``: it sees to those pods before it decides anything.
 """
 
 import asyncio
@@ -11,10 +15,22 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+from treadle.api.labels import GROUP
+from treadle.kube.doubts import Asked
 from treadle.kube.errors import KubeError
-from treadle.kube.transport import Client
+from treadle.kube.transport import Client, Response
 
 log = logging.getLogger(__name__)
+
+BINDING = f"{GROUP}/binding"
+"""The annotation of a lease with the pods whose binds may be under way, each as ``namespace/name/uid``."""
+SLACK = 0.5
+"""Seconds before the lease's end at which the last write of a leader ends."""
+
+
+def boot_time() -> float:
+    """Return seconds since the machine started, those included for which it slept."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 
 class Lease:
@@ -30,10 +46,12 @@ class Lease:
         duration: float = 15.0,
         renew: float = 10.0,
         retry: float = 2.0,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = boot_time,
     ) -> None:
         self.identity = identity
         self.holder = ""
+        self.inherited: list[Asked] = []
+        """Pods whose binds a predecessor may have under way; filled when the lease is acquired."""
         self._client = client
         self._collection = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
         self._name = name
@@ -42,29 +60,78 @@ class Lease:
         self._renewed = float("-inf")
         self._clock = clock
         self._given_up = False
+        self._lock = asyncio.Lock()
+        self._turned = asyncio.Event()
+        self._written: dict[str, Any] | None = None
+        """The lease as we last wrote it."""
 
     @property
     def held(self) -> bool:
         """Whether we lead: our last successful renewal is recent enough that nobody else may have taken over."""
         return self._clock() < self._renewed + self._renew
 
+    def right(self) -> float:
+        """Return for how many seconds a write that leaves now may live, so that it ends before anybody else can lead; 0 if we do not lead."""
+        now = self._clock()
+        return self._renewed + self._duration - SLACK - now if now < self._renewed + self._renew else 0.0
+
     async def run(self, changed: Callable[[bool], None]) -> None:
         """Try to lead until cancelled; ``changed(True)`` when we begin to, ``changed(False)`` when we no longer do."""
-        led = False
-        while not self._given_up:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._notice(changed), name="lease-notice")
+            while not self._given_up:
+                try:
+                    async with self._lock:
+                        await self._try()
+                except KubeError as error:
+                    log.warning("lease %s: %s", self._name, error)
+                self._turned.set()
+                await asyncio.sleep(self._retry)
+
+    async def record(self, binding: list[str]) -> bool:
+        """Write down which binds may be under way from now on; returns whether that is written and we lead. It renews the lease as well."""
+        async with self._lock:
+            if not self.held or self._given_up or self._written is None:
+                return False
+            lease = self._written
+            metadata = {
+                **lease["metadata"],
+                "annotations": {**(lease["metadata"].get("annotations") or {}), BINDING: " ".join(binding)},
+            }
+            start = self._clock()
             try:
-                await self._try()
+                answer = await self._put({**lease, "metadata": metadata, "spec": {**lease["spec"], "renewTime": _now()}})
+                if answer.status == 200:
+                    self._renew_at(start, answer)
+                    return self.held
+                await self._try()  # somebody else wrote to it, or an earlier write arrived after all
             except KubeError as error:
                 log.warning("lease %s: %s", self._name, error)
-            if self.held != led:
-                led = self.held
-                changed(led)
-            await asyncio.sleep(self._retry)
+            return False
 
-    async def release(self) -> None:
-        """Give the lease up for good, so that the next leader need not wait for it to expire."""
+    async def _notice(self, changed: Callable[[bool], None]) -> None:
+        """Tell when leading begins, and when it ends: by a renewal, or by the lack of one."""
+        led = False
+        while not self._given_up:
+            self._turned.clear()
+            if self.held != led:
+                led = not led
+                changed(led)
+            left = self._renewed + self._renew - self._clock()
+            try:
+                async with asyncio.timeout(max(left, 0.001) if led else None):
+                    await self._turned.wait()
+            except TimeoutError:
+                continue
+
+    async def release(self, *, settled: bool = True) -> None:
+        """Give the lease up for good, so that the next leader need not wait for it to expire.
+
+        Unless ``settled`` it keeps the list of what may be under way.
+        """
         held, self._given_up = self.held, True
         self._renewed = float("-inf")
+        self._turned.set()
         if not held:
             return
         path = f"{self._collection}/{self._name}"
@@ -75,6 +142,8 @@ class Lease:
                 if lease["spec"].get("holderIdentity") != self.identity:
                     return
                 lease["spec"].update(holderIdentity="", leaseDurationSeconds=1)
+                if settled:
+                    (lease["metadata"].get("annotations") or {}).pop(BINDING, None)
                 answer = await self._client.request("PUT", path, lease, timeout=2)
                 if answer.status != 409:
                     return
@@ -84,6 +153,7 @@ class Lease:
     async def _try(self) -> None:
         start = self._clock()
         answer = await self._client.request("GET", f"{self._collection}/{self._name}", timeout=self._renew / 2)
+        lease: dict[str, Any] = {}
         if answer.status == 404:
             body = {
                 "apiVersion": "coordination.k8s.io/v1",
@@ -93,7 +163,7 @@ class Lease:
             }
             answer = await self._client.request("POST", self._collection, body, timeout=self._renew / 2)
         elif answer.status == 200:
-            lease: dict[str, Any] = answer.json()
+            lease = answer.json()
             spec = lease.get("spec") or {}
             self.holder = spec.get("holderIdentity") or ""
             record = (lease["metadata"]["resourceVersion"],)
@@ -109,12 +179,22 @@ class Lease:
             }
             if self.holder != self.identity:
                 lease["spec"]["acquireTime"] = _now()
-            answer = await self._client.request("PUT", f"{self._collection}/{self._name}", lease, timeout=self._renew / 2)
+            answer = await self._put(lease)
         if answer.status in {200, 201} and not self._given_up:
-            self._renewed = start
-            self.holder = self.identity
+            if not self.held:
+                self.inherited = _announced(lease)
+            self._renew_at(start, answer)
         elif answer.status not in {200, 201, 409}:
             raise answer.error()
+
+    async def _put(self, lease: dict[str, Any]) -> Response:
+        return await self._client.request("PUT", f"{self._collection}/{self._name}", lease, timeout=self._renew / 2)
+
+    def _renew_at(self, start: float, answer: Response) -> None:
+        """Count from the moment at which the renewal was sent: nobody can have seen it earlier."""
+        self._renewed = start
+        self.holder = self.identity
+        self._written = answer.json()
 
     def _spec(self, transitions: int) -> dict[str, Any]:
         now = _now()
@@ -125,6 +205,13 @@ class Lease:
             "renewTime": now,
             "leaseTransitions": transitions,
         }
+
+
+def _announced(lease: dict[str, Any]) -> list[Asked]:
+    """Read which binds a leader has announced; what is not in the form is left out."""
+    text = ((lease.get("metadata") or {}).get("annotations") or {}).get(BINDING) or ""
+    parts = [entry.split("/") for entry in text.split()]
+    return [Asked(part[2], part[0], part[1]) for part in parts if len(part) == 3 and all(part)]
 
 
 def _now() -> str:

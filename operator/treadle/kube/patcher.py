@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from treadle.kube.errors import Unreachable
+from treadle.kube.errors import Unreachable, Withheld
 from treadle.kube.transport import MERGE, Client
 
 log = logging.getLogger(__name__)
@@ -56,6 +56,11 @@ class Patcher:
     def discard(self, key: str) -> None:
         """Forget a write that has become pointless."""
         self._waiting.pop(key, None)
+        self._note_end()
+
+    def withdraw(self) -> None:
+        """Forget every write that has not been sent, because somebody else may lead."""
+        self._waiting.clear()
         self._note_end()
 
     def _note_end(self) -> None:
@@ -107,6 +112,9 @@ class Patcher:
             answer = await self.client.request(
                 write.method, write.path, write.body, pool="status", content_type=write.content_type
             )
+        except Withheld as error:
+            log.debug("%s", error)
+            return
         except Unreachable as error:
             log.debug("%s %s: %s", write.method, write.path, error)
             self._again(key, write, PAUSE)

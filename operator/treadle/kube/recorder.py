@@ -1,4 +1,4 @@
-"""Events about what was scheduled, and about what was deleted at the end of a lifetime, one for an application and a while rather than one for a pod.
+"""Events about what was scheduled, what waits, and what was deleted at the end of a lifetime: one for an application and a while rather than one for a pod.
 
 kube-scheduler writes a Scheduled event for each pod, which costs it about half of its rate. Ours say how many pods of an
 application went to how many nodes since the last one. What ends is told of the Application where there is one, else of the first of its pods.
@@ -12,7 +12,8 @@ from typing import Final
 
 from treadle.api.labels import API_VERSION
 from treadle.core.capacity.live.lifetimes import LIFETIME_OVER
-from treadle.core.effects import Expire
+from treadle.core.effects import Expire, RecordEvent
+from treadle.core.failed_scheduling import FAILED_SCHEDULING, QUEUE_NOT_FOUND
 from treadle.kube.patcher import Patcher, Write
 from treadle.kube.transport import JSON
 
@@ -31,7 +32,14 @@ class _Tally:
     kind: tuple[str, str] = ("v1", "Pod")
 
 
-_ACTIONS: Final = {"Scheduled": "Binding", "Preempted": "Preempting", LIFETIME_OVER: "Deleting"}
+_ACTIONS: Final = {
+    "Scheduled": "Binding",
+    "Preempted": "Preempting",
+    LIFETIME_OVER: "Deleting",
+    FAILED_SCHEDULING: "Scheduling",
+    QUEUE_NOT_FOUND: "Placing",
+}
+_NORMAL: Final = {"Scheduled", "Preempted"}
 
 
 class Recorder:
@@ -80,6 +88,18 @@ class Recorder:
         self._patcher.submit(f"preempted/{uid}", self._event(_Tally(namespace, "", pod, uid), f"Preempted: {why}", "Preempted"))
         self.written += 1
 
+    def warned(self, event: RecordEvent) -> None:
+        """Write a warning about a pod; one of the same application and reason that has not been sent is replaced."""
+        tally = _Tally(event.namespace, "", event.name, event.uid)
+        self._patcher.submit(f"warned/{event.application}/{event.reason}", self._event(tally, event.note, event.reason))
+        self.written += 1
+
+    def discard(self) -> None:
+        """Forget what has been counted and not been written."""
+        self._tallies.clear()
+        self._ended.clear()
+        self._due = float("inf")
+
     def flush(self, *, now: bool = False) -> None:
         """Write what has been counted, if its time has come."""
         if not (self._tallies or self._ended) or (not now and self._clock() < self._due):
@@ -110,7 +130,7 @@ class Recorder:
             "reportingInstance": self._instance,
             "action": _ACTIONS[reason],
             "reason": reason,
-            "type": "Warning" if reason == LIFETIME_OVER else "Normal",
+            "type": "Normal" if reason in _NORMAL else "Warning",
             "note": note[:NOTE_LIMIT],
             "regarding": {
                 "apiVersion": tally.kind[0],

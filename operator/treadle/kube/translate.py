@@ -117,6 +117,7 @@ def pod(seen: wire.Pod) -> PodSpec:
         gated=bool(spec.scheduling_gates),
         problem=problem,
         reported=reported,
+        version=meta.resource_version,
     )
 
 

@@ -14,8 +14,8 @@ from urllib.parse import quote, urlencode, urlsplit
 import msgspec
 
 from treadle.kube.auth import Access
-from treadle.kube.connections import Address, Connections
-from treadle.kube.errors import ApiError, CredentialsError, Unreachable
+from treadle.kube.connections import Address, Connections, NoRight, Right
+from treadle.kube.errors import ApiError, CredentialsError, Unreachable, Withheld
 from treadle.kube.streams import Silent, Stream, opened
 
 log = logging.getLogger(__name__)
@@ -23,6 +23,9 @@ log = logging.getLogger(__name__)
 Pool = Literal["watch", "bind", "evict", "status", "read"]
 POOLS: Final[dict[Pool, int]] = {"watch": 32, "bind": 128, "evict": 8, "status": 16, "read": 16}
 """Connections in each pool at the most."""
+
+DECIDING: Final[frozenset[Pool]] = frozenset({"bind", "evict", "status"})
+"""The pools of what only the leader may write."""
 
 JSON: Final = "application/json"
 MERGE: Final = "application/merge-patch+json"
@@ -62,6 +65,10 @@ class Client:
         self.timeout = timeout
         self.requests: dict[tuple[str, str, int], int] = {}
         """Answers by (pool, method, status); status 0 is no answer."""
+        self.right: Right | None = None
+        """Says how long a write of a leader may live, in seconds; None where nobody else could lead."""
+        self.withheld = 0
+        """Writes that were not sent, since the right to write had gone."""
         self._user_agent = user_agent
         self._connections: dict[Pool, Connections] = {}
         self._headers: tuple[dict[str, str], str] = ({}, "")
@@ -74,6 +81,11 @@ class Client:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+    def cut(self) -> None:
+        """End what a leader has under way: somebody else may lead."""
+        for pool in DECIDING & self._connections.keys():
+            self._connections[pool].cut()
 
     async def close(self) -> None:
         """Close every connection."""
@@ -93,6 +105,8 @@ class Client:
         timeout: float | None = None,  # noqa: ASYNC109 - each request has its own limit, which aiohttp keeps
     ) -> Response:
         """Send one request and read the whole answer, whatever its status. Raises ``Unreachable`` where there is none.
+
+        What only the leader may write is sent while ``right`` says so, and lives no longer: raises ``Withheld`` where it was not sent.
 
         After a 401 fresh credentials are fetched and the request is sent once more; without fresh ones the 401 is the answer.
         """
@@ -119,7 +133,11 @@ class Client:
             if connections is None:
                 connections = self._connections[pool] = Connections(self._address(), POOLS[pool])
             request = self._written(method, where, content, content_type)
-            answer = await connections.request(method, request, timeout or self.timeout)
+            right = self.right if pool in DECIDING else None
+            answer = await connections.request(method, request, timeout or self.timeout, right)
+        except NoRight:
+            self.withheld += 1
+            raise Withheld(f"{method} {path}: not sent, since this instance does not lead any more") from None
         except (OSError, ValueError) as error:  # ValueError: a URL or a header that cannot be sent
             self._count(pool, method, 0)
             raise Unreachable(f"{method} {path}: {str(error) or type(error).__name__}") from error

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 
 from treadle.core import Core
-from treadle.core.effects import Bind, Evict, Expire, Verify
+from treadle.core.effects import Bind, Evict, Expire, RecordEvent, Verify
 from treadle.core.events import BindDone, BindFailed, Event
 from treadle.kube.binder import Binder, Placement
 from treadle.kube.evictor import Evictor
@@ -122,11 +122,21 @@ class Engine:
         for effect in effects:
             if isinstance(effect, Bind):
                 self.binder.submit(
-                    Placement(effect.uid, effect.namespace, effect.name, effect.node, effect.queue, effect.application)
+                    Placement(
+                        effect.uid,
+                        effect.namespace,
+                        effect.name,
+                        effect.node,
+                        effect.queue,
+                        effect.application,
+                        effect.version,
+                    )
                 )
                 self.reports.discard(effect.uid)
             elif isinstance(effect, Evict | Expire):
                 self.evictor.submit(effect)
+            elif isinstance(effect, RecordEvent):
+                self.recorder.warned(effect)
             elif isinstance(effect, Verify):
                 self.binder.verify(Placement(effect.uid, effect.namespace, effect.name, effect.node))
             else:
@@ -149,6 +159,9 @@ class Engine:
             self._take()
 
     def stand_down(self) -> None:
-        """Stop at once, because somebody else may lead: what has not been sent is taken back."""
+        """Stop at once, because somebody else may lead: what has not been sent is taken back, what was to be told is told by the other."""
         for placement in self.binder.withdraw():
             self.put(BindFailed(placement.uid, "transient", "no longer the leader"))
+        self.evictor.withdraw()
+        self.recorder.discard()
+        self.core.forget_reports()

@@ -18,6 +18,7 @@ from treadle.core import Core
 from treadle.core.state import Settings
 from treadle.kube.auth import Access
 from treadle.kube.binder import Binder
+from treadle.kube.doubts import Asked
 from treadle.kube.errors import KubeError
 from treadle.kube.evictor import Evictor
 from treadle.kube.lease import Lease
@@ -83,8 +84,13 @@ class Service:
         self.core = Core(options.settings, validate=options.validate)
         self.core.state.settings.epoch = time.time() - time.monotonic()
         self.patcher = Patcher(self.client)
-        self.binder = Binder(self.client, self._put, most=options.binds_in_flight)
         identity = options.identity or f"{socket.gethostname()}-{os.getpid()}"
+        self.lease: Lease | None = None
+        if options.leader_elect:
+            lease = Lease(self.client, options.namespace or access.namespace, f"treadle-{options.name}", identity)
+            self.lease, self.client.right = lease, lease.right
+        announce = None if self.lease is None else self.lease.record
+        self.binder = Binder(self.client, self._put, most=options.binds_in_flight, announce=announce)
         self.recorder = Recorder(self.patcher, identity)
         self.evictor = Evictor(
             self.client,
@@ -97,17 +103,14 @@ class Service:
         self.sources = Sources(self.client, self._put)
         self.ledger = Ledger(options.name, self._put)
         self.statuses = Statuses(self.core, self.ledger, self.patcher, options.status_every)
-        self.lease = (
-            Lease(self.client, options.namespace or access.namespace, f"treadle-{options.name}", identity)
-            if options.leader_elect
-            else None
-        )
         self.operator: Operator | None = None
         self.waiting_for = "starting"
         self.url = ""
-        self._tasks: list[asyncio.Task[Any]] = []
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._beginning: asyncio.Task[Any] | None = None
         self._listed = False
+        self._succeeding: asyncio.Task[None] | None = None
+        """Sees to the binds that a predecessor may have under way; None while we do not lead."""
         self._deciding = False
         self._quiet_since = 0.0
         self._failed: BaseException | None = None
@@ -137,10 +140,16 @@ class Service:
         self._deciding = now >= min(last + self.options.settle, self._quiet_since + MOST_SETTLING)
         return self._deciding
 
-    def _may_plan(self) -> bool:
-        if self._deciding and (self.lease is None or self.lease.held):
+    def _leads(self) -> bool:
+        """Whether nobody else may decide, and no bind of a predecessor can take place any more."""
+        if self.lease is None:
             return True
-        if not self.synced or (self.lease is not None and not self.lease.held):
+        return self.lease.held and self._succeeding is not None and self._succeeding.done()
+
+    def _may_plan(self) -> bool:
+        if self._deciding and self._leads():
+            return True
+        if not self.synced or not self._leads():
             self._deciding, self._quiet_since = False, 0.0
             return False
         return self._settled()
@@ -232,8 +241,23 @@ class Service:
 
     def _led(self, leading: bool) -> None:
         log.info("leader election: %s", "this instance leads" if leading else "this instance stands by")
-        if not leading:
+        if self._succeeding is not None:
+            self._succeeding.cancel()
+            self._succeeding = None
+        if leading and self.lease is not None:
+            self._succeeding = self._spawn(self._succeed(self.lease.inherited), "succeed")
+        elif not leading:
+            self.client.cut()
+            self.patcher.withdraw()
             self.engine.stand_down()
+
+    async def _succeed(self, inherited: list[Asked]) -> None:
+        """Keep out every bind that a predecessor announced, when all pods are known; nothing is decided before."""
+        for reflector in self.sources.all.values():
+            await reflector.synced.wait()
+        await self.binder.settle(inherited)
+        if inherited:
+            log.info("of %d binds that a predecessor announced none can take place any more", len(inherited))
 
     async def _listen(self) -> str:
         host, port = listen_address(self.options.listen)
@@ -251,10 +275,11 @@ class Service:
     def _spawn(self, coroutine: Any, name: str) -> "asyncio.Task[Any]":
         task = asyncio.get_running_loop().create_task(coroutine, name=name)
         task.add_done_callback(self._ended)
-        self._tasks.append(task)
+        self._tasks.add(task)
         return task
 
     def _ended(self, task: "asyncio.Task[Any]") -> None:
+        self._tasks.discard(task)
         if not task.cancelled() and task.exception() is not None:
             self._failed = task.exception()
             log.error("task %s ended", task.get_name(), exc_info=self._failed)
@@ -273,10 +298,11 @@ class Service:
         if self.operator is not None:
             await asyncio.to_thread(self.operator.stop)
         if self.lease is not None:
-            await self.lease.release()
-        for task in self._tasks:
+            await self.lease.release(settled=self.binder.settled)
+        tasks = list(self._tasks)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         if self.url:
             await self._server.__aexit__(None, None, None)
         await self.client.close()

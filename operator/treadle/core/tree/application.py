@@ -106,6 +106,7 @@ class Application:
         "queue",
         "requested",
         "start",
+        "told",
         "turn",
         "usage",
         "user",
@@ -154,6 +155,8 @@ class Application:
         self.wait: Wait | None = None
         self.ended: Wait | None = None
         self.home: Home | None = None
+        self.told: dict[str, float] = {}
+        """When an event told for which reason its pods wait."""
 
     def enqueue(self, ask: Ask) -> None:
         """Put an ask into the application's own order, once."""

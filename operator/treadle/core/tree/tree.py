@@ -355,6 +355,11 @@ class QueueTree:
             return Wait("QueueNotFound", path, f"{what} and there is no default queue ({DEFAULT_QUEUE})")
         return self.open(fallback, application)
 
+    def is_defined(self, path: str) -> bool:
+        """Whether the queue of a path is in force and somebody defined it."""
+        queue = self.queues.get(path)
+        return queue is not None and queue.defined and not queue.dynamic
+
     @staticmethod
     def no_leaf(path: str) -> Wait:
         """Return the wait of an application whose queue holds queues."""
