@@ -110,6 +110,31 @@ class EvictFailed:
     message: str
 
 
+@dataclass(frozen=True, slots=True)
+class QueuesInForce:
+    """Told to a new core: these queues are in force, whatever is written now; what is written is told after the pods (``core.facts``)."""
+
+    queues: tuple[QueueSpec, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PodAssumed:
+    """Told to a new core: it was decided that a pod goes to a node, from a queue; it counts there until it is known what became of the bind."""
+
+    pod: PodSpec
+    node: str
+    queue: str
+
+
+@dataclass(frozen=True, slots=True)
+class BindsFailed:
+    """Told to a new core: so many binds of a pod have failed in a row; it is not tried before ``again``, and if that is infinite not before it has changed."""
+
+    uid: str
+    failures: int
+    again: float
+
+
 Event = (
     NodeSeen
     | NodeGone
@@ -124,4 +149,7 @@ Event = (
     | BindDone
     | BindFailed
     | EvictFailed
+    | QueuesInForce
+    | PodAssumed
+    | BindsFailed
 )
