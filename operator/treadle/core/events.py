@@ -118,6 +118,15 @@ class QueuesInForce:
 
 
 @dataclass(frozen=True, slots=True)
+class ApplicationPlaced:
+    """Told to a new core: an application, whose pods have been told, is in this queue; ``runs``: by the limits on running applications too."""
+
+    id: str
+    queue: str
+    runs: bool
+
+
+@dataclass(frozen=True, slots=True)
 class PodAssumed:
     """Told to a new core: it was decided that a pod goes to a node, from a queue; it counts there until it is known what became of the bind."""
 
@@ -150,6 +159,7 @@ Event = (
     | BindFailed
     | EvictFailed
     | QueuesInForce
+    | ApplicationPlaced
     | PodAssumed
     | BindsFailed
 )

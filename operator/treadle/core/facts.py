@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from treadle.core.discipline import settled
 from treadle.core.events import (
+    ApplicationPlaced,
     ApplicationSeen,
     BindsFailed,
     NamespaceSeen,
@@ -25,9 +26,10 @@ from treadle.core.events import (
     QueuesInForce,
     SchedulerSeen,
 )
-from treadle.core.lifecycle import see, set_aside
+from treadle.core.lifecycle import put, see, set_aside
 from treadle.core.model import CAPACITY
 from treadle.core.pods import PodRecord, PodState
+from treadle.core.tree.admission import admit
 from treadle.core.update import apply_limits
 
 if TYPE_CHECKING:
@@ -53,23 +55,22 @@ def facts(state: State, under_way: Container[str] | None = None) -> list[Event]:
     events += [ApplicationSeen(application) for application in state.explicit.values()]
     events += [NodeSeen(spec) for spec in state.nodes.specs if spec is not None]
     delayed = {what.spec.uid: when for when, _, what in state.timers if isinstance(what, PodRecord)}
-    drained, others = _in_order(state)
-    for record in drained:
+    for record in _in_order(state):
         events += _of_pod(state, record, under_way, delayed)
+    events += [
+        ApplicationPlaced(application.id, application.queue.path, application.counted)
+        for application in state.applications.values()
+        if application.queue is not None
+    ]
     events += [QueueGone(queue.path) for queue in in_force if queue.path not in tree.defined]
-    for record in others:
-        events += _of_pod(state, record, under_way, delayed)
     events += [QueueSeen(spec) for spec in tree.defined.values()]
     if state.discipline != scheduler.discipline:
         events.append(SchedulerSeen(scheduler))
     return events
 
 
-def _in_order(state: State) -> tuple[list[PodRecord], list[PodRecord]]:
-    """Return the pods that are in queues that nobody defines any more, and the others.
-
-    In this order applications have the same first pod, and pods wait in the same order.
-    """
+def _in_order(state: State) -> list[PodRecord]:
+    """Return the pods in an order in which applications have the same first pod, and pods wait in the same order."""
     firsts: dict[str, None] = {}
     lines: dict[str, tuple[int, int]] = {}
     for application in state.applications.values():
@@ -77,15 +78,7 @@ def _in_order(state: State) -> tuple[list[PodRecord], list[PodRecord]]:
         for ask in application.every_ask():
             lines.update((record.spec.uid, (ask.rank[2], at)) for at, record in enumerate(ask.pods))
     rest = sorted((uid for uid in state.pods if uid not in firsts), key=lambda uid: lines.get(uid, (-1, 0)))
-    drained: list[PodRecord] = []
-    others: list[PodRecord] = []
-    for uid in (*firsts, *rest):
-        record = state.pods.get(uid)
-        if record is not None:
-            queue = record.application.queue if record.application is not None else None
-            stays = queue is not None and not queue.dynamic and queue.path not in state.tree.defined
-            (drained if stays else others).append(record)
-    return drained, others
+    return [state.pods[uid] for uid in (*firsts, *rest) if uid in state.pods]
 
 
 def _of_pod(state: State, record: PodRecord, under_way: Container[str] | None, delayed: dict[str, float]) -> Iterator[Event]:
@@ -127,6 +120,18 @@ def binds_failed(state: State, event: BindsFailed) -> None:
             record.state = PodState.DELAYED
             state.waiting += 1
             state.wake_at(event.again, record)
+
+
+def placed(state: State, event: ApplicationPlaced) -> None:
+    """Put an application into the queue that it was in, and let it run if it did, whatever rules and limits say now."""
+    application, queue = state.applications.get(event.id), state.tree.queues.get(event.queue)
+    if application is None or queue is None or not queue.leaf:
+        return
+    if application.queue is not queue:
+        put(state, application, queue)
+    if event.runs:
+        state.newcomers.pop(application, None)
+        admit(state, application)
 
 
 def put_in_force(state: State, event: QueuesInForce) -> None:

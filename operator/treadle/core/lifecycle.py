@@ -422,6 +422,11 @@ def house(state: State, application: Application, namespace: str) -> None:
         state.refused[application] = why
         return
     state.refused.pop(application, None)
+    put(state, application, place)
+
+
+def put(state: State, application: Application, place: Queue | Wait) -> None:
+    """Put an application into a queue, with its usage and its asks, or take it out of its own and note why there is none."""
     queue = None if isinstance(place, Wait) else place
     wait = place if isinstance(place, Wait) else None
     for ask in application.every_ask():

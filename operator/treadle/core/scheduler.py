@@ -12,6 +12,7 @@ from treadle.core.cycle import cycle
 from treadle.core.errors import InvariantBroken
 from treadle.core.events import (
     ApplicationGone,
+    ApplicationPlaced,
     ApplicationSeen,
     BindDone,
     BindFailed,
@@ -132,6 +133,10 @@ class Core:
                     self._names_changed()
             case QueuesInForce():
                 facts.put_in_force(state, event)
+            case ApplicationPlaced():
+                if state.tree.unsettled:
+                    self._settle()
+                facts.placed(state, event)
             case PodAssumed():
                 if state.tree.unsettled:
                     self._settle()
