@@ -112,6 +112,40 @@ class EvictFailed:
     message: str
 
 
+@dataclass(frozen=True, slots=True)
+class QueuesInForce:
+    """Told to a new core: these queues are in force, whatever is written now; what is written is told after the pods (``core.facts``)."""
+
+    queues: tuple[QueueSpec, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationPlaced:
+    """Told to a new core: an application, whose pods have been told, is in this queue; ``runs``: by the limits on running applications too."""
+
+    id: str
+    queue: str
+    runs: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PodAssumed:
+    """Told to a new core: it was decided that a pod goes to a node, from a queue; it counts there until it is known what became of the bind."""
+
+    pod: PodSpec
+    node: str
+    queue: str
+
+
+@dataclass(frozen=True, slots=True)
+class BindsFailed:
+    """Told to a new core: so many binds of a pod have failed in a row; it is not tried before ``again``, and if that is infinite not before it has changed."""
+
+    uid: str
+    failures: int
+    again: float
+
+
 Event = (
     NodeSeen
     | NodeGone
@@ -126,4 +160,8 @@ Event = (
     | BindDone
     | BindFailed
     | EvictFailed
+    | QueuesInForce
+    | ApplicationPlaced
+    | PodAssumed
+    | BindsFailed
 )

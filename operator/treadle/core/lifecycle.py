@@ -220,6 +220,14 @@ def _leave_ask(record: PodRecord) -> None:
         _close(ask)
 
 
+def set_aside(state: State, record: PodRecord) -> None:
+    """Take a pod that waits out of its ask; it is IDLE but stays with its application."""
+    _leave_ask(record)
+    state.waiting -= 1
+    record.ask = None
+    record.state = PodState.IDLE
+
+
 def _close(ask: Ask) -> None:
     deactivate(ask)
     forget_blockers(ask)
@@ -361,9 +369,13 @@ def _join(state: State, record: PodRecord) -> None:
         application.allocated = 0
     else:
         application.pods[spec.uid] = record
-        if (not application.wanted and spec.queue) or (spec.held_in and not application.allocated):
+        begins = bool(spec.node) and not application.allocated  # the first of its pods that is on a node
+        if (not application.wanted and spec.queue) or (begins and (spec.held_in or application.queue is None)):
             application.wanted = application.wanted or spec.queue
+            lets_in = begins and application.queue is None
+            application.allocated += lets_in  # as above: it runs
             house(state, application, spec.namespace)
+            application.allocated -= lets_in
     record.application = application
 
 
@@ -412,6 +424,11 @@ def house(state: State, application: Application, namespace: str) -> None:
         state.refused[application] = why
         return
     state.refused.pop(application, None)
+    put(state, application, place)
+
+
+def put(state: State, application: Application, place: Queue | Wait) -> None:
+    """Put an application into a queue, with its usage and its asks, or take it out of its own and note why there is none."""
     queue = None if isinstance(place, Wait) else place
     wait = place if isinstance(place, Wait) else None
     for ask in application.every_ask():

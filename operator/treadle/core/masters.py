@@ -54,6 +54,8 @@ def may_have_master(state: State, ask: Ask) -> bool:
 def wake(state: State) -> None:
     """Let as many masters compete as there may be now, in the order in which their applications are served."""
     for leaf in state.masters_relieved:
+        if not leaf.masters_blocked:
+            continue  # nobody waits there any more, and the leaf may be gone from the tree
         if state.books is not None:
             for ask in list(leaf.masters_blocked):
                 if capacity.short_of(ask) is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core import discipline, lifecycle
+from treadle.core import discipline, facts, lifecycle
 from treadle.core.capacity.live import homes, keeping, preempting
 from treadle.core.capacity.live.lifetimes import expire, next_look
 from treadle.core.capacity.live.rounds import next_round, tend
@@ -12,18 +12,22 @@ from treadle.core.cycle import cycle
 from treadle.core.errors import InvariantBroken
 from treadle.core.events import (
     ApplicationGone,
+    ApplicationPlaced,
     ApplicationSeen,
     BindDone,
     BindFailed,
+    BindsFailed,
     Event,
     EvictFailed,
     NamespaceSeen,
     NodeGone,
     NodeSeen,
+    PodAssumed,
     PodGone,
     PodSeen,
     QueueGone,
     QueueSeen,
+    QueuesInForce,
     SchedulerSeen,
 )
 from treadle.core.expiry import expired, next_expiry
@@ -40,6 +44,8 @@ from treadle.core.tree.tree import IDLE
 from treadle.core.update import apply_limits, follow_cluster, follow_demand, follow_interval, next_pass, refresh_shares
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from treadle.core.effects import Effect
     from treadle.core.model import PodSpec
     from treadle.core.tree.application import Application
@@ -129,6 +135,18 @@ class Core:
                 state.scheduler = scheduler
                 if scheduler.names != names:
                     self._names_changed()
+            case QueuesInForce():
+                facts.put_in_force(state, event)
+            case ApplicationPlaced():
+                if state.tree.unsettled:
+                    self._settle()
+                facts.placed(state, event)
+            case PodAssumed():
+                if state.tree.unsettled:
+                    self._settle()
+                facts.assumed(state, event)
+            case BindsFailed():
+                facts.binds_failed(state, event)
         if self.validate:
             self.check()
 
@@ -207,6 +225,13 @@ class Core:
     def explain(self, uid: str) -> Explanation | None:
         """Say why a pod waits or where it is."""
         return explain(self.state, uid)
+
+    def facts(self, under_way: Container[str] | None = None) -> list[Event]:
+        """Return what is known as events: a new core of the same settings that handles them, at the same time, goes on as this one would.
+
+        ``under_way`` are the uids of the binds that are on their way, if that is known; the other pods that were decided wait again then.
+        """
+        return facts.facts(self.state, under_way)
 
     def refresh_shares(self, now: float | None = None) -> None:
         """Bring ``demand``, ``fair_share`` and ``steady_share`` of all queues up to date before they are read.

@@ -83,8 +83,6 @@ class _Level:
     def _maximum(self, given: Portion | None) -> float:
         if given is None or given.kind is Kind.ABSOLUTE:
             return 0.0 if given is None else given.value
-        if given.kind is Kind.WEIGHT:
-            raise ValueError(f"maximum-capacity: a weight ({given.value}w) is not allowed; say percent or an amount")
         part = quotient(float(self.parent.share(self.partition).maximum[self.position]), self.total)
         return self.total * (part * given.value / 100.0)
 

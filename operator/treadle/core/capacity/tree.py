@@ -16,7 +16,7 @@ from treadle.core.capacity.effective import absolute_capacities, update, update_
 from treadle.core.capacity.limits import limit_applications
 from treadle.core.capacity.queue import RUNNING, STOPPED, CapacityQueue
 from treadle.core.capacity.settings import Capacity, CapacityQueueSpec, Kind
-from treadle.core.capacity.validation import Refused, check_children, check_maximum, check_weights, same_kind
+from treadle.core.capacity.validation import Refused, check_children, check_maximum, check_no_weight, check_weights, same_kind
 from treadle.core.fair.amounts import fits, minus
 
 ROOT = "root"
@@ -275,6 +275,7 @@ class CapacityTree:
             share = queue.own(partition)
             guaranteed = given.guaranteed if given is not None else Capacity()
             maximum = given.maximum if given is not None else Capacity()
+            check_no_weight(queue.path, maximum)
             share.capacity = 1.0 if queue.parent is None else guaranteed.part(self.context.single, 0.0)
             share.maximum_capacity = maximum.part(self.context.single, 100.0)
             share.master_share = self.context.single(

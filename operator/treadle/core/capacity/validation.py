@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from treadle.core.capacity.queue import CapacityQueue
+from treadle.core.capacity.settings import Capacity, Kind
 from treadle.core.errors import InvalidSpec
 from treadle.core.fair.amounts import add_to, f32
 from treadle.core.resources import Vector
@@ -93,6 +94,15 @@ def check_maximum(queue: CapacityQueue, amount: Vector, most: Vector, why: str) 
     """Refuse an absolute amount that is over another one, if that was said at all."""
     if any(most) and queue.context.calculator.more(queue.context.total, amount, most):
         raise Refused("IllegalArgumentException", f"{queue.path}: {why} ({amount} over {most})")
+
+
+def check_no_weight(path: str, maximum: Capacity) -> None:
+    """Refuse a maximum that is, or has among its types, a weight: what one may have at most is no matter of one's siblings."""
+    portions = (maximum.uniform, *maximum.types.values())
+    weight = next((one.value for one in portions if one is not None and one.kind is Kind.WEIGHT), None)
+    if weight is not None:
+        words = f"{path}: maximum-capacity: {weight:g}w is a weight; allowed are percentages and amounts"
+        raise Refused("IllegalArgumentException", words)
 
 
 def check_weights(path: str, weight: float) -> float:

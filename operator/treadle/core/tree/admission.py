@@ -92,7 +92,7 @@ def decide(state: State) -> None:
             state.running.of_user, state.running.default = dict(capacity.user_max_parallel_of), capacity.user_max_parallel
             state.running.further = ApplicationLimits(state)
     for application in [one for one in newcomers if one.allocated]:
-        _admit(state, application)
+        admit(state, application)
     if state.relimited:
         state.relimited = False
         if state.running.waiting_of_user:
@@ -102,7 +102,7 @@ def decide(state: State) -> None:
         if application.counted or queue is None:
             continue
         if state.running.obstacle(queue, application.user) is None:
-            _admit(state, application)
+            admit(state, application)
         elif application.busy:
             application.busy = False
             queue.unadmitted.append(application)
@@ -113,7 +113,8 @@ def decide(state: State) -> None:
     newcomers.clear()
 
 
-def _admit(state: State, application: Application) -> None:
+def admit(state: State, application: Application) -> None:
+    """Let an application run, unless it does; limits are the caller's."""
     if application.counted or application.queue is None:
         return
     if not application.busy:
@@ -153,7 +154,7 @@ def _promote(state: State, candidates: Iterable[Application], most: int | None) 
         queue = application.queue
         if application.busy or queue is None or state.running.obstacle(queue, application.user) is not None:
             continue
-        _admit(state, application)
+        admit(state, application)
         let_in += 1
         if most is not None and let_in >= most:
             break

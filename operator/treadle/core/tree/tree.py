@@ -18,7 +18,7 @@ from treadle.core.tree.placement import Rules
 from treadle.core.tree.queue import Queue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from treadle.core.resources import ResourceTypes
     from treadle.core.tree.application import Application
@@ -101,6 +101,13 @@ class QueueTree:
         """Take note that a definition is gone."""
         if self.defined.pop(path, None) is not None:
             self.unsettled = True
+
+    def restore(self, specs: Iterable[QueueSpec], *, templates: bool) -> None:
+        """Put definitions in force that were so before, whether or not they would be accepted together; the next ``settle`` looks again."""
+        self.defined, self.templates, self.check = {spec.path: spec for spec in specs}, templates, None
+        self.unsettled = True
+        self.settle()
+        self.unsettled = True
 
     def settle(self) -> bool:
         """Bring the tree in force up to the definitions; returns whether there was anything to do."""

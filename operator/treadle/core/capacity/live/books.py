@@ -6,6 +6,7 @@ have. Both share the vectors of what is used, so there is nothing to copy while 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from treadle.core.capacity.context import DEFAULT, Context
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from treadle.core.capacity.queue import CapacityQueue
     from treadle.core.capacity.settings import CapacityQueueSpec
+    from treadle.core.model import QueueSpec
     from treadle.core.state import State
     from treadle.core.tree.application import Application
     from treadle.core.tree.queue import Queue
@@ -58,7 +60,8 @@ class Books:
 
     @staticmethod
     def _specs(state: State) -> dict[str, CapacityQueueSpec]:
-        return specs_of({path: queue.spec for path, queue in state.tree.queues.items() if queue.defined and not queue.dynamic})
+        declared = [queue for queue in state.tree.queues.values() if queue.defined and not queue.dynamic]
+        return specs_of({queue.path: _of_leaf(queue.spec) if queue.leaf else queue.spec for queue in declared})
 
     def follow(self, state: State) -> None:
         """Compute what everybody is due in the cluster of now, and give the live queues their limits and orders."""
@@ -104,7 +107,7 @@ class Books:
             queue.max_running = most_of(books, queue.spec.max_running)
         siblings = books.parent.children if books.parent is not None else [books]
         queue.standing = Standing(books, partition, siblings.index(books))
-        queue.rank = queues_by_use(books) if books.parental else applications_of(books)  # type: ignore[assignment]
+        queue.rank = applications_of(books) if queue.leaf else queues_by_use(books)  # type: ignore[assignment]
         if queue.leaf:
             bounds = self.bounds[queue.path, partition] = Bounds(books, partition)
             for application in queue.applications.values():
@@ -137,6 +140,14 @@ class Books:
                 vector[at] -= value
         account.close()
         application.account = None
+
+
+def _of_leaf(spec: QueueSpec) -> QueueSpec:
+    """Return what a definition means while its queue is a leaf: one that is to make queues makes none before its applications have left."""
+    given = spec.capacity
+    if given is None or not (given.flexible.enabled or given.managed is not None):
+        return spec
+    return replace(spec, capacity=replace(given, flexible=replace(given.flexible, enabled=False), managed=None))
 
 
 def sizes(state: State) -> dict[str, Vector]:

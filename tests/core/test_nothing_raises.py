@@ -1,0 +1,50 @@
+"""States that once made the core raise: what the API server accepts never stops the scheduler."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.builders import GIB, Scenario
+from core.test_automatic_queues import Growing
+from core.test_capacity_sharing import Cluster
+from treadle.core.capacity.settings import Capacity, CapacityQueueSpec, FlexibleCreation, Kind, PartitionShare, Portion
+from treadle.core.model import FairSettings
+
+
+def test_a_leaf_in_use_that_is_to_make_queues_serves_its_applications_until_they_have_left() -> None:
+    cluster = Growing()
+    cluster.share("root.users", "1w", flexible=FlexibleCreation(enabled=True)).nodes(1, cpu=20, memory=40)
+    cluster.pod("p", "root.users", "app")
+    cluster.confirm(cluster.plan())
+    cluster.capacity()
+    cluster.pod("q", "root.users", "other").wait(1)
+
+    assert [bind.queue for bind in cluster.plan()] == ["root.users"]
+
+    cluster.gone("p", "q").wait(1).plan()
+    cluster.pod("r", "root.users.ann", "next").wait(1)
+    assert [bind.queue for bind in cluster.plan()] == ["root.users.ann"]
+
+
+def test_a_queue_that_is_gone_is_not_asked_what_its_masters_may_hold() -> None:
+    scenario = Scenario().nodes(1, cpu=4, memory=4).scheduler(fair=FairSettings(queue_max_master_share_default=0.1))
+    scenario.queue("root.b").queue("root.default")
+    scenario.pod("m", "root.default", role="master", cpu=2)
+    assert scenario.plan() == []
+
+    scenario.without_queue("root.default").gone("m")
+    scenario.pod("x", "root.b", "x", resources={"gpu": 1}).pod("y", "root.b", "y").wait(1)
+    assert [bind.uid for bind in scenario.plan()] == ["y"]
+
+
+@pytest.mark.parametrize("legacy", [True, False])
+def test_a_maximum_with_a_weight_is_refused_and_says_what_is_allowed(*, legacy: bool) -> None:
+    cluster = Cluster().capacity(legacy=legacy).nodes(1)
+    types = {"memory": Portion(Kind.ABSOLUTE, 16 * GIB), "cpu": Portion(Kind.WEIGHT, 80.0)}
+    share = PartitionShare(Capacity(Portion(Kind.PERCENT, 100.0)), Capacity(types=types, written_by_type=True))
+    cluster.queue("root.a", capacity=CapacityQueueSpec("root.a", partitions={"": share}))
+    cluster.pod("p", "root.a")
+    cluster.plan()
+
+    words = "root.a: maximum-capacity: 80w is a weight; allowed are percentages and amounts"
+    assert words in cluster.core.state.discipline_problem
