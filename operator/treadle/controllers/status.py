@@ -29,13 +29,17 @@ Orders = dict[str, list[Application]]
 """Who waits in each leaf, in order, by path: filled as statuses are computed, so that a queue is sorted once for all of them."""
 
 
-def status_of(entry: Entry, state: State, serving: str, now: str, orders: Orders | None = None) -> dict[str, Any]:
+def status_of(
+    entry: Entry, state: State, serving: str, now: str, orders: Orders | None = None, set_aside: str = ""
+) -> dict[str, Any]:
     """Return the whole status of an object at ``now`` (RFC 3339); conditions keep their times from the one before.
+
+    ``set_aside`` says why the scheduler cannot act on it, by a defect of its own; empty if it can.
 
     Shares and demands are read as the core last computed them.
     """
     status: dict[str, Any] = {"observedGeneration": entry.generation}
-    ready, reason, message = _ready(entry, state, serving)
+    ready, reason, message = (False, c.INTERNAL_ERROR, set_aside) if set_aside else _ready(entry, state, serving)
     match entry.kind:
         case "Queue":
             status.update(_queue(state.tree.queues.get(entry.name), state))

@@ -19,13 +19,13 @@ from treadle.core.tree.application import Application, Ask, Wait
 from treadle.core.tree.assign import asked_for, assign, in_force
 from treadle.core.tree.moves import MoveRefused, check_move
 from treadle.core.tree.parts import enter, leave, part_of, partition_of, payer, used_everywhere, wanted_partition
+from treadle.core.tree.queue import Queue
 from treadle.core.uncounted import countable
 
 if TYPE_CHECKING:
     from treadle.core.nodes.shapes import Shape
     from treadle.core.resources import Demand
     from treadle.core.state import State
-    from treadle.core.tree.queue import Queue
 
 NEVER_OURS = frozenset({"", "default-scheduler"})
 
@@ -425,6 +425,9 @@ def house(state: State, application: Application, namespace: str) -> None:
         return
     state.refused.pop(application, None)
     put(state, application, place)
+    asked = asked_for(state, application, namespace)
+    if asked and isinstance(place, Queue) and not application.allocated and asked != place.path:
+        state.misnamed[application] = asked
 
 
 def put(state: State, application: Application, place: Queue | Wait) -> None:
@@ -437,9 +440,6 @@ def put(state: State, application: Application, place: Queue | Wait) -> None:
         ask.wait = None
     _move(state, application, queue)
     application.wait = wait
-    asked = asked_for(state, application, namespace)
-    if asked and queue is not None and not application.allocated and asked != queue.path and asked not in state.tree.queues:
-        state.misnamed[application] = asked
     if wait is None:
         state.homeless.pop(application, None)
     else:

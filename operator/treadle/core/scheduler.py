@@ -66,6 +66,14 @@ class Core:
         self.state = State(settings=settings or Settings())
         self.validate = validate
 
+    def fresh(self) -> Core:
+        """Return a core of the same settings that knows nothing yet."""
+        return type(self)(self.state.settings, validate=self.validate)
+
+    def become(self, other: Core) -> None:
+        """Take over all that another core knows, which must not be used any more."""
+        self.state = other.state
+
     def handle(self, event: Event, now: float) -> None:
         """Take over what happened. What has to be done about it is found by the next ``plan``."""
         state = self.state

@@ -55,6 +55,11 @@ class Samples:
     holds: int = 0
     preempted: Mapping[str, int] = field(default_factory=dict)
     """Pods that were preempted, by the path of their queue."""
+    core_errors: Mapping[str, int] = field(default_factory=dict)
+    """How often the core raised, by what it did (event or pass)."""
+    set_aside: int = 0
+    fenced: int = 0
+    withheld: int = 0
 
 
 class _Page(Collector):
@@ -86,6 +91,15 @@ class _Page(Collector):
         yield CounterMetricFamily("treadle_passes", "Passes of the engine that planned.", samples.passes)
         yield CounterMetricFamily("treadle_engine_busy_seconds", "Time spent handling events and planning.", samples.busy_seconds)
         yield GaugeMetricFamily("treadle_engine_backlog_events", "Events taken in and not yet handled.", samples.backlog)
+        yield _labelled(
+            CounterMetricFamily("treadle_core_errors", "Defects met by the core, by what it did.", labels=["during"]),
+            samples.core_errors,
+        )
+        yield GaugeMetricFamily("treadle_objects_set_aside", "Objects that the core cannot stand.", samples.set_aside)
+        yield CounterMetricFamily(
+            "treadle_pods_fenced", "Pods written to, so that a bind without an answer can take place no more.", samples.fenced
+        )
+        yield CounterMetricFamily("treadle_writes_withheld", "Writes not sent, since another may lead.", samples.withheld)
         requests = CounterMetricFamily(
             "treadle_api_requests", "Requests to the API server; code 0 is no answer.", labels=["use", "method", "code"]
         )

@@ -12,11 +12,12 @@ from collections import deque
 from collections.abc import Callable
 
 from treadle.core import Core
-from treadle.core.effects import Bind, Evict, Expire, RecordEvent, Verify
+from treadle.core.effects import Bind, Evict, Expire, RecordEvent, ReportWaiting, Verify
 from treadle.core.events import BindDone, BindFailed, Event
 from treadle.kube.binder import Binder, Placement
 from treadle.kube.evictor import Evictor
 from treadle.kube.recorder import Recorder
+from treadle.runtime.care import INTERNAL_ERROR, Care
 from treadle.runtime.waiting import WaitingReports
 
 log = logging.getLogger(__name__)
@@ -25,6 +26,8 @@ SLICE = 256
 """Events handled before other tasks get their turn."""
 BREATH = 0.01
 """Seconds between two passes in a burst: a pass for each event would cost more than the events do. After a quiet while nothing waits."""
+BACKLOG_SAMPLED, BACKLOG_GROWING, BACKLOG_HARMLESS = 10.0, 6, 10_000
+"""The backlog is compared every so many seconds; so many times in a row it must have grown, beyond what is harmless, to be a defect."""
 IDLE = 1.0
 """Seconds after which a pass is made even if nothing happens."""
 
@@ -53,13 +56,28 @@ class Engine:
         self.events = 0
         self.passed_at = time.monotonic()
         self.stopping = False
+        self.care = Care(core)
         self._inbox: deque[Event] = deque()
         self._wake = asyncio.Event()
+        self._sampled_at, self._sampled, self._growing = self.passed_at, 0, 0
 
     def put(self, event: Event) -> None:
         """Take an event in; it is handled by the next pass. Call from the loop's thread only."""
         self._inbox.append(event)
         self._wake.set()
+
+    def trouble(self) -> str:
+        """Return why the engine should be restarted, empty if there is no reason: no turn, no pass that goes well, or more events than it can handle."""
+        now = time.monotonic()
+        if now - self.passed_at > 60:
+            return "the engine has not made a pass for a minute"
+        if now >= self._sampled_at + BACKLOG_SAMPLED:
+            self._sampled_at = now
+            grown = self.backlog > max(self._sampled, BACKLOG_HARMLESS)
+            self._sampled, self._growing = self.backlog, self._growing + 1 if grown else 0
+        if self._growing >= BACKLOG_GROWING:
+            return f"{self.backlog} events wait to be handled, and they have become more for a minute"
+        return self.care.trouble()
 
     @property
     def backlog(self) -> int:
@@ -74,9 +92,29 @@ class Engine:
             self._wake.clear()
             while self._inbox:
                 self._take()
-                self._plan()
+                await self._turn()
                 await asyncio.sleep(0)
+            await self._turn()
+
+    async def _turn(self) -> None:
+        """Make a pass; where the core has raised it is healed, and the pass is made then."""
+        if not self.care.hurt:
             self._plan()
+        if self.care.hurt:
+            await self._heal()
+            self._plan()
+        for event in self.care.due(time.monotonic(), self.events):
+            self.put(event)
+
+    async def _heal(self) -> None:
+        try:
+            pods = await self.care.heal(self.binder.room(), self.events)
+        except Exception:
+            log.exception("the core could not be healed")
+            return
+        for pod, why in pods:
+            words = f"the scheduler cannot take this pod into account, by a defect of its own: {why}; it is tried again"
+            self.reports.submit(ReportWaiting(pod.uid, pod.namespace, pod.name, INTERNAL_ERROR, words, 0))
 
     async def _pause(self) -> None:
         timer = self.core.next_timer() if self._can_plan() else None
@@ -87,16 +125,21 @@ class Engine:
 
     def _take(self) -> None:
         start = time.perf_counter()
-        inbox, handle, now = self._inbox, self.core.handle, time.monotonic()
+        inbox, handle, now, care = self._inbox, self.core.handle, time.monotonic(), self.care
         for _ in range(min(SLICE, len(inbox))):
             event = inbox.popleft()
             self.events += 1
+            if care.set_aside and care.keeps(event):
+                continue
             try:
                 handle(event, now)
-                if isinstance(event, BindDone):
-                    self._record(event.uid)
-            except Exception:
+            except Exception as error:
                 log.exception("an event could not be handled: %.500r", event)
+                care.hurt_by(error, "event", event)
+                break
+            care.handled(event)
+            if isinstance(event, BindDone):
+                self._record(event.uid)
         self.busy_seconds += time.perf_counter() - start
 
     def _record(self, uid: str) -> None:
@@ -116,9 +159,11 @@ class Engine:
         start = time.perf_counter()
         try:
             effects = self.core.plan(self.passed_at, room)
-        except Exception:
-            log.exception("a pass failed; the next one tries again. Story: %s", self.core.state.story.newest())
+        except Exception as error:
+            log.exception("a pass failed; the core is made anew. Story: %s", self.core.state.story.newest())
+            self.care.hurt_by(error, "pass")
             return
+        self.care.went_well()
         for effect in effects:
             if isinstance(effect, Bind):
                 self.binder.submit(

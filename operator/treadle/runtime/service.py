@@ -102,7 +102,7 @@ class Service:
         self.engine = Engine(self.core, self.binder, self.evictor, WaitingReports(self.patcher), self.recorder, self._may_plan)
         self.sources = Sources(self.client, self._put)
         self.ledger = Ledger(options.name, self._put)
-        self.statuses = Statuses(self.core, self.ledger, self.patcher, options.status_every)
+        self.statuses = Statuses(self.core, self.ledger, self.patcher, options.status_every, self.engine.care.why_set_aside)
         self.operator: Operator | None = None
         self.waiting_for = "starting"
         self.url = ""
@@ -158,8 +158,9 @@ class Service:
         """Return why we should be restarted, or an empty text: a task has ended, or the engine has not turned for a while."""
         if self._failed is not None:
             return f"a task ended: {self._failed!r}"
-        if time.monotonic() - self.engine.passed_at > 60:
-            return "the engine has not made a pass for a minute"
+        trouble = self.engine.trouble()
+        if trouble:
+            return trouble
         if self.operator is not None and not self.operator.alive:
             return "the controllers ended"
         return ""

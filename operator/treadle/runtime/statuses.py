@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 
 from treadle.controllers.ledger import Entry, Ledger
 from treadle.controllers.status import Orders, merge_patch, status_of
@@ -37,11 +38,19 @@ NUMBERS_PER_SECOND = 25.0
 class Statuses:
     """Compares what the status of every object should be with what it is."""
 
-    def __init__(self, core: Core, ledger: Ledger, patcher: Patcher, every: float = 2.0) -> None:
+    def __init__(
+        self,
+        core: Core,
+        ledger: Ledger,
+        patcher: Patcher,
+        every: float = 2.0,
+        set_aside: Callable[[str, str], str] = lambda _kind, _name: "",
+    ) -> None:
         self._core = core
         self._ledger = ledger
         self._patcher = patcher
         self._every = every
+        self._set_aside = set_aside
 
     async def run(self, may_write: Callable[[], bool]) -> None:
         """Write until cancelled, while ``may_write``."""
@@ -62,7 +71,11 @@ class Statuses:
         orders: Orders = {}
         written = 0
         for entry in self._ledger.entries.values():
-            status = status_of(entry, self._core.state, self._ledger.scheduler, now, orders)
+            try:
+                status = self._status_of(entry, now, orders)
+            except Exception:
+                log.exception("the status of %s %s could not be computed", entry.kind, entry.name)
+                continue
             patch = merge_patch(entry.status, status)
             if patch and (not patch.keys() <= NUMBERS or clock >= entry.written_at + apart):
                 written += 1
@@ -71,6 +84,12 @@ class Statuses:
                     f"status/{entry.uid}", Write(f"{entry.path}/status", {"status": patch}, done=_taken(entry, status))
                 )
         return written
+
+    def _status_of(self, entry: Entry, now: str, orders: Orders) -> dict[str, Any]:
+        serving = self._ledger.scheduler
+        known = f"{entry.namespace}/{entry.name}" if entry.kind == "Application" else entry.name
+        name = "" if entry.kind == "Scheduler" and entry.name == serving else known
+        return status_of(entry, self._core.state, serving, now, orders, self._set_aside(entry.kind, name))
 
 
 def _taken(entry: Entry, status: dict[str, object]) -> Callable[[int], None]:

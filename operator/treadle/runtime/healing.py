@@ -1,0 +1,163 @@
+"""What is done when the core raises: it is made anew from what is known, without the objects that it cannot stand.
+
+A defect of ours must harm only what it is about. Handling an event may stop in the middle, so the state that raised is not gone on with: its facts
+are told to a new core. If that raises as well, the objects are found whose facts make it raise, the ones that changed last first, by
+trying ever smaller parts. Those are set aside: their last good version is told instead, where there is one, else nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from treadle.core import events as e
+from treadle.core.model import PodSpec
+
+if TYPE_CHECKING:
+    from treadle.core import Core
+
+log = logging.getLogger(__name__)
+
+Subject = tuple[str, str]
+"""What an event is about: a kind, and the name that the core knows it by (a pod's uid, a queue's path, an application's id)."""
+IN_FORCE = "QueuesInForce"
+"""The kind of what is told of all queues together."""
+DEFINITIONS = ("Scheduler", "Queue", "Application", "Namespace")
+"""Kinds of which the last good version is kept: those that people edit, and of which there are few."""
+
+
+def subject(event: e.Event) -> Subject:
+    """Return what an event is about."""
+    match event:
+        case e.PodSeen(pod) | e.PodAssumed(pod):
+            return "Pod", pod.uid
+        case e.PodGone(uid) | e.BindDone(uid) | e.BindFailed(uid) | e.BindsFailed(uid) | e.EvictFailed(uid):
+            return "Pod", uid
+        case e.NodeSeen(node):
+            return "Node", node.name
+        case e.NodeGone(name):
+            return "Node", name
+        case e.QueueSeen(queue):
+            return "Queue", queue.path
+        case e.QueueGone(path):
+            return "Queue", path
+        case e.ApplicationSeen(application):
+            return "Application", application.id
+        case e.ApplicationGone(identity) | e.ApplicationPlaced(identity):
+            return "Application", identity
+        case e.NamespaceSeen(name):
+            return "Namespace", name
+        case e.QueuesInForce():
+            return IN_FORCE, ""
+        case e.SchedulerSeen():
+            return "Scheduler", ""
+
+
+def is_definition(event: e.Event) -> bool:
+    """Whether an event says how something is that people edit."""
+    return isinstance(event, e.SchedulerSeen | e.QueueSeen | e.ApplicationSeen | e.NamespaceSeen)
+
+
+def placed_at_least(facts: Iterable[e.Event]) -> e.Event | None:
+    """Return, of a pod that is on a node or was decided for one, that it takes its room there and nothing else; None of anything else."""
+    found: e.Event | None = None
+    for fact in facts:
+        if isinstance(fact, e.PodAssumed) or (isinstance(fact, e.PodSeen) and fact.pod.node):
+            pod = fact.pod
+            node = fact.node if isinstance(fact, e.PodAssumed) else pod.node
+            found = e.PodSeen(PodSpec(pod.uid, pod.namespace, pod.name, node=node, demand=pod.demand, version=pod.version))
+    return found
+
+
+@dataclass(slots=True)
+class Healed:
+    """A core that works, and what was set aside for it: why, by what it is about."""
+
+    core: Core
+    set_aside: dict[Subject, str] = field(default_factory=dict)
+
+
+class Incurable(Exception):
+    """No core could be made that works, not even one that is told nothing."""
+
+
+class Healer:
+    """Makes a core from facts that works. Pure but for its log: it may run in a thread of its own."""
+
+    def __init__(self, fresh: Callable[[], Core], now: float, budget: int) -> None:
+        self._fresh, self._now, self._budget = fresh, now, budget
+        self._why = ""
+        self.tried = 0
+        """Cores that were made."""
+
+    def heal(self, facts: Iterable[e.Event], suspects: Iterable[Subject], good: Mapping[Subject, e.Event]) -> Healed:
+        """Return a core that has handled the facts and can plan. Raises ``Incurable``.
+
+        ``suspects`` are what changed since the last pass that went well, ``good`` the versions that were in force then.
+        """
+        known = list(facts)
+        if self._works(known) is not None:
+            return Healed(self._made(known))
+        doubtful = set(suspects)
+        base = [event for event in known if subject(event) not in doubtful]
+        if not doubtful or self._works(base) is None:
+            doubtful, base = {subject(event) for event in known}, []
+            if self._works(base) is None:
+                raise Incurable(self._why)
+        groups = list(dict.fromkeys(subject(event) for event in known if subject(event) in doubtful))
+        kept: set[Subject] = set()
+        set_aside: dict[Subject, str] = {}
+        self._add(known, groups, doubtful, kept, set_aside)
+        told = self._told(known, doubtful, kept)
+        for culprit in set_aside:
+            instead = good.get(culprit) or placed_at_least([event for event in known if subject(event) == culprit])
+            if instead is not None and self._works([*told, instead]) is not None:
+                told.append(instead)
+        return Healed(self._made(told), set_aside)
+
+    def _add(
+        self,
+        known: list[e.Event],
+        groups: list[Subject],
+        doubtful: set[Subject],
+        kept: set[Subject],
+        set_aside: dict[Subject, str],
+    ) -> None:
+        """Let what is told grow by those groups that it can stand."""
+        if not groups:
+            return
+        if self._works(self._told(known, doubtful, kept.union(groups))) is not None:
+            kept.update(groups)
+        elif len(groups) == 1:
+            set_aside[groups[0]] = self._why
+        else:
+            middle = len(groups) // 2
+            self._add(known, groups[:middle], doubtful, kept, set_aside)
+            self._add(known, groups[middle:], doubtful, kept, set_aside)
+
+    @staticmethod
+    def _told(known: list[e.Event], doubtful: set[Subject], kept: set[Subject]) -> list[e.Event]:
+        return [event for event in known if (about := subject(event)) in kept or about not in doubtful]
+
+    def _works(self, told: list[e.Event]) -> Core | None:
+        """Return a core that has handled what is told and made a pass; None if it raised."""
+        self.tried += 1
+        core = self._fresh()
+        try:
+            for event in told:
+                core.handle(event, self._now)
+            core.plan(self._now, self._budget)
+            core.refresh_shares()
+        except Exception as error:  # noqa: BLE001 - whatever it is, that is the question
+            self._why = f"{type(error).__name__}: {error}"
+            return None
+        return core
+
+    def _made(self, told: list[e.Event]) -> Core:
+        """Return a core that has handled what is told and decided nothing yet."""
+        core = self._fresh()
+        for event in told:
+            core.handle(event, self._now)
+        return core
