@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from treadle.api import cel
 from treadle.api.common import (
+    MAX_MESSAGE,
     NAME_LIMIT,
     Amounts,
     Conditions,
@@ -27,6 +28,10 @@ from treadle.api.common import (
 )
 
 _PRIORITY_LIMIT: Final = 1_000_000_000
+
+MAX_USER: Final = 256
+MAX_AHEAD: Final = 16
+MAX_AHEAD_NAME: Final = 253
 
 Phase = Literal["New", "Submitted", "Accepted", "Running", "Finished", "Failed", "Killed"]
 
@@ -48,7 +53,7 @@ class ApplicationSpec(Model):
     priority: Annotated[int, Field(ge=-_PRIORITY_LIMIT, le=_PRIORITY_LIMIT, json_schema_extra={"format": "int32"})] | None = (
         Field(default=None, description="Higher goes first among the applications of the queue.")
     )
-    user: Annotated[str, Field(min_length=1, max_length=256)] | None = Field(
+    user: Annotated[str, Field(min_length=1, max_length=MAX_USER)] | None = Field(
         default=None, description="Whom the application counts for; its pods' user otherwise."
     )
     partition: DnsLabel | None = Field(
@@ -80,8 +85,8 @@ class Waiting(StatusModel):
     """Why the application's next pod waits."""
 
     reason: Annotated[str, Field(max_length=128)]
-    message: Annotated[str, Field(max_length=1024)]
-    ahead: Annotated[list[Annotated[str, Field(max_length=253)]], Field(max_length=16)] | None = Field(
+    message: Annotated[str, Field(max_length=MAX_MESSAGE)]
+    ahead: Annotated[list[Annotated[str, Field(max_length=MAX_AHEAD_NAME)]], Field(max_length=MAX_AHEAD)] | None = Field(
         default=None, description="Who is served before it.", json_schema_extra={"x-kubernetes-list-type": "atomic"}
     )
 
@@ -100,7 +105,7 @@ class ApplicationStatus(StatusModel):
     observed_generation: Generation | None = None
     phase: Phase | None = None
     queue: Annotated[str, Field(max_length=NAME_LIMIT)] | None = Field(default=None, description="The queue it was placed in.")
-    user: Annotated[str, Field(max_length=256)] | None = None
+    user: Annotated[str, Field(max_length=MAX_USER)] | None = None
     pods: ApplicationPods | None = None
     used: Amounts | None = None
     pending: Amounts | None = None

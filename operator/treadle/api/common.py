@@ -22,10 +22,17 @@ NAME_LIMIT: Final = names.MOST_BYTES
 MAX_RESOURCES: Final = 16
 MAX_CONDITIONS: Final = 16
 MAX_MESSAGE: Final = 1024
+MAX_AMOUNTS: Final = 64
+"""Resource types in a map of a status."""
 
 QUEUE_PATH: Final = names.PATH
 DNS_LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _RESOURCE_NAME: Final = re.compile(r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+
+
+def cut(text: str, most: int) -> str:
+    """Return a text that is at most so many characters long; one that was longer ends with an ellipsis."""
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 class Model(BaseModel):
@@ -164,7 +171,7 @@ def _resource_names(entries: dict[str, str]) -> dict[str, str]:
 
 Demand = Annotated[dict[str, Quantity], Field(max_length=MAX_RESOURCES), AfterValidator(_resource_names)]
 Limits = Annotated[dict[str, QuantityOrPercent], Field(max_length=MAX_RESOURCES), AfterValidator(_resource_names)]
-Amounts = Annotated[dict[str, ReportedQuantity], Field(max_length=64)]
+Amounts = Annotated[dict[str, ReportedQuantity], Field(max_length=MAX_AMOUNTS)]
 
 Weight = Annotated[str, _within(0, None)]
 Ratio = Annotated[str, _within(0, 1)]

@@ -38,6 +38,7 @@ from treadle.api.common import (
 from treadle.core.tree.names import path_problem
 
 DYNAMIC_LIMIT: Final = 64
+MAX_PARTITIONS: Final = 16
 _CAPACITY_TEXT: Final = 'must be a percentage ("60%"), a weight ("3w") or quantities ("[cpu=10,memory=40Gi]")'
 _ENTRY: Final = r"[-A-Za-z0-9_./]+=[0-9A-Za-z.%]+"
 _CAPACITY: Final = rf"[0-9]{{1,9}}(\.[0-9]{{1,6}})?(%|w)|\[{_ENTRY}(,{_ENTRY})*\]"
@@ -295,7 +296,7 @@ class QueueStatus(StatusModel):
     used: Amounts | None = None
     pending: Amounts | None = None
     reserved: Amounts | None = None
-    partitions: Annotated[dict[str, QueuePartition], Field(max_length=16)] | None = Field(
+    partitions: Annotated[dict[str, QueuePartition], Field(max_length=MAX_PARTITIONS)] | None = Field(
         default=None, description="The same by partition, without the default one."
     )
     applications: QueueApplications | None = None

@@ -8,7 +8,9 @@ from itertools import islice, takewhile
 from typing import Any
 
 from treadle.api import conditions as c
-from treadle.api.queue import DYNAMIC_LIMIT
+from treadle.api.application import MAX_AHEAD, MAX_AHEAD_NAME, MAX_USER
+from treadle.api.common import MAX_AMOUNTS, MAX_MESSAGE, cut
+from treadle.api.queue import DYNAMIC_LIMIT, MAX_PARTITIONS
 from treadle.controllers.ledger import Entry
 from treadle.core.capacity.live.accounts import room_of
 from treadle.core.capacity.live.automatic import mapping_problem
@@ -21,9 +23,6 @@ from treadle.core.state import State
 from treadle.core.tree.application import Application
 from treadle.core.tree.parts import pending_everywhere, used_everywhere
 from treadle.core.tree.queue import Queue
-
-MAX_AHEAD = 16
-
 
 Orders = dict[str, list[Application]]
 """Who waits in each leaf, in order, by path: filled as statuses are computed, so that a queue is sorted once for all of them."""
@@ -129,7 +128,7 @@ def _queue(queue: Queue | None, state: State) -> dict[str, Any]:
         "usedCapacity": None if state.books is None else _used_capacity(state.books, queue),
         "used": _amounts(state, used_everywhere(queue)),
         "pending": _amounts(state, pending_everywhere(queue)),
-        "partitions": {name: _partition(state, part) for name, part in sorted(queue.parts.items())} or None,
+        "partitions": {name: _partition(state, part) for name, part in sorted(queue.parts.items())[:MAX_PARTITIONS]} or None,
         "reserved": _amounts(state, kept_below(state, queue)) if state.preemption.holds else None,
         "applications": {"running": queue.running, "pending": queue.accepted},
         "dynamicQueues": _dynamic(queue) or None,
@@ -148,7 +147,7 @@ def _partition(state: State, part: Queue) -> dict[str, Any]:
 def _limits(state: State, queue: Queue) -> dict[str, str] | None:
     """Return the maximum of the types that have one."""
     named = {name: most for name, most in zip(state.types.names, queue.maximum, strict=False) if most < UNBOUNDED}
-    return {name: format_amount(name, most) for name, most in named.items()} or None
+    return {name: format_amount(name, most) for name, most in islice(named.items(), MAX_AMOUNTS)} or None
 
 
 def _used_capacity(books: Books, queue: Queue) -> str:
@@ -171,7 +170,7 @@ def _application(application: Application | None, state: State, orders: Orders) 
     bound = sum(record.state is PodState.BOUND for record in application.pods.values())
     status: dict[str, Any] = {
         "phase": _phase(application),
-        "user": application.user or None,
+        "user": cut(application.user, MAX_USER) or None,
         "pods": {"running": bound, "pending": application.pending},
         "used": _amounts(state, used_everywhere(application)),
         "pending": _amounts(state, application.pending_demand(len(state.types))),
@@ -185,7 +184,7 @@ def _application(application: Application | None, state: State, orders: Orders) 
         reason, message = waiting(state, ask)
         status["waiting"] = {
             "reason": reason,
-            "message": message[:1024],
+            "message": cut(message, MAX_MESSAGE),
             "ahead": _ahead(application, orders),
         }
     return status
@@ -214,11 +213,13 @@ def _ahead(application: Application, orders: Orders) -> list[str]:
     order = orders.get(queue.path)
     if order is None:
         order = orders[queue.path] = waiting_order(queue)
-    return [other.id for other in islice(takewhile(lambda other: other is not application, order), MAX_AHEAD)]
+    return [cut(other.id, MAX_AHEAD_NAME) for other in islice(takewhile(lambda other: other is not application, order), MAX_AHEAD)]
 
 
 def _amounts(state: State, vector: Vector) -> dict[str, str]:
-    return state.types.quantities(vector)
+    """Return amounts as quantities: of all types if that is allowed, else of those that came first."""
+    found = state.types.quantities(vector)
+    return found if len(found) <= MAX_AMOUNTS else dict(islice(found.items(), MAX_AMOUNTS))
 
 
 def merge_patch(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

@@ -103,10 +103,15 @@ class QueueTree:
             self.unsettled = True
 
     def restore(self, specs: Iterable[QueueSpec], *, templates: bool) -> None:
-        """Put definitions in force that were so before, whether or not they would be accepted together; the next ``settle`` looks again."""
+        """Put definitions in force, parents first, that were so before, whether or not they would be accepted now; ``settle`` looks again."""
         self.defined, self.templates, self.check = {spec.path: spec for spec in specs}, templates, None
-        self.unsettled = True
-        self.settle()
+        self._accepted = dict(self.defined)
+        for spec in self.defined.values():
+            known, parent = self.queues.get(spec.path), self.queues.get(spec.parent)
+            if known is not None:
+                known.redefine(spec, policy_named(spec.policy))
+            elif parent is not None:
+                self._add(spec, parent)
         self.unsettled = True
 
     def settle(self) -> bool:

@@ -107,8 +107,9 @@ class Books:
             queue.max_running = most_of(books, queue.spec.max_running)
         siblings = books.parent.children if books.parent is not None else [books]
         queue.standing = Standing(books, partition, siblings.index(books))
-        queue.rank = applications_of(books) if queue.leaf else queues_by_use(books)  # type: ignore[assignment]
-        if queue.leaf:
+        leaf = queue.whole.leaf  # a part is made before those below it
+        queue.rank = applications_of(books) if leaf else queues_by_use(books)  # type: ignore[assignment]
+        if leaf:
             bounds = self.bounds[queue.path, partition] = Bounds(books, partition)
             for application in queue.applications.values():
                 if application.account is not None:

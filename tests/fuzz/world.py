@@ -1,0 +1,436 @@
+"""What happens, step by step: steps are plain data, so that a run can be recorded, played again and made smaller.
+
+A step that speaks of pods or binds takes what is there when it is played, so a list of steps stays playable when some are left out.
+"""
+
+from __future__ import annotations
+
+import copy
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+import msgspec
+
+from fuzz import cluster, schema
+from fuzz.schema import LEAVES, QUEUES, Style
+from treadle.api import acted
+from treadle.api.labels import queue_of
+from treadle.api.objects import KINDS
+from treadle.controllers.ledger import Ledger
+from treadle.controllers.status import merge_patch, status_of
+from treadle.core import Core
+from treadle.core.effects import Bind, Evict, Expire, ReportWaiting, Verify
+from treadle.core.events import BindDone, BindFailed, Event, EvictFailed, NamespaceSeen, NodeGone, NodeSeen, PodGone, PodSeen
+from treadle.core.pods import PodState
+from treadle.kube import translate, wire
+from treadle.runtime.snapshot import tree_of
+
+Json = dict[str, Any]
+Step = tuple[Any, ...]
+START = 1_000_000.0
+OUTCOMES = ["done", "done", "done", "done", "seen", "elsewhere", "transient", "refused", "gone", "nothing"]
+SECONDS = [0.0, 0.01, 0.5, 1.0, 3.0, 16.0, 61.0, 301.0, 10_000.0]
+
+
+class Failure(Exception):
+    """Something raised, or said what cannot be; ``kind`` is the same for the same defect."""
+
+    def __init__(self, kind: str, details: str) -> None:
+        super().__init__(f"{kind}\n{details}")
+        self.kind = kind
+
+
+def check(*, holds: bool, words: str) -> None:
+    if not holds:
+        raise AssertionError(words)
+
+
+@dataclass
+class World:
+    """An API server's objects, a core and what it has been told. ``anew``: at times the core is replaced by one that is told its facts."""
+
+    core: Core = field(default_factory=lambda: Core(validate=True))
+    now: float = START
+    pods: dict[str, Json] = field(default_factory=dict)
+    binds: list[Bind] = field(default_factory=list)
+    evictions: list[Evict | Expire] = field(default_factory=list)
+    objects: dict[tuple[str, str, str], Json] = field(default_factory=dict)
+    version: int = 100
+    ledger: Ledger = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.ledger = Ledger("treadle", self.tell)
+
+    def tell(self, event: Event) -> None:
+        self.core.handle(event, self.now)
+
+    def play(self, step: Step) -> None:
+        getattr(self, f"do_{step[0]}")(*step[1:])
+
+    def do_object(self, body: Json) -> None:
+        meta = body["metadata"]
+        key = (body["kind"], meta.get("namespace", ""), meta["name"])
+        before = self.objects.get(key)
+        self.version += 1
+        generation = before["metadata"]["generation"] + 1 if before is not None else 1
+        uid = before["metadata"]["uid"] if before is not None else f"uid-{self.version}"
+        stamps = {"uid": uid, "generation": generation, "resourceVersion": str(self.version), "creationTimestamp": "2026-11-20T00:00:00Z"}
+        full = {**copy.deepcopy(body), "metadata": {**meta, **stamps}}
+        if before is not None and "status" in before:
+            full["status"] = before["status"]
+        self.objects[key] = full
+        self.ledger.seen(body["kind"], full)
+        problems = self.ledger.entries[key].problems
+        check(holds=all(": " in problem for problem in problems), words=f"a problem without its field: {problems}")
+
+    def do_object_gone(self, kind: str, namespace: str, name: str) -> None:
+        if self.objects.pop((kind, namespace, name), None) is not None:
+            self.ledger.gone(kind, namespace, name)
+
+    def do_node(self, body: Json) -> None:
+        self.tell(NodeSeen(translate.node(msgspec.convert(body, wire.Node, strict=False))))
+
+    def do_node_gone(self, name: str) -> None:
+        self.tell(NodeGone(name))
+
+    def do_namespace(self, body: Json) -> None:
+        meta = body["metadata"]
+        self.tell(NamespaceSeen(meta["name"], queue_of(meta.get("labels"), meta.get("annotations")) or ""))
+
+    def do_pod(self, body: Json) -> None:
+        self.pods[body["metadata"]["uid"]] = copy.deepcopy(body)
+        self._see(body["metadata"]["uid"])
+
+    def _see(self, uid: str, *, answer: bool = False) -> None:
+        body = self.pods[uid]
+        self.tell(PodSeen(translate.pod(msgspec.json.decode(msgspec.json.encode(body), type=wire.Pod)), answer))
+
+    def do_edit(self, at: int, change: Json) -> None:
+        """Change a pod as users, controllers and kubelets may: a part of its metadata, its status, or its gates and tolerations."""
+        if not self.pods:
+            return
+        uid = sorted(self.pods)[at % len(self.pods)]
+        body = self.pods[uid]
+        for part, values in change.items():
+            target = body.setdefault(part, {})
+            for key, value in values.items():
+                if value is None:
+                    target.pop(key, None)
+                elif isinstance(value, dict) and isinstance(target.get(key), dict):
+                    target[key] = {**target[key], **value}
+                else:
+                    target[key] = value
+        self._see(uid)
+
+    def do_pod_gone(self, at: int) -> None:
+        if self.pods:
+            uid = sorted(self.pods)[at % len(self.pods)]
+            del self.pods[uid]
+            self.tell(PodGone(uid))
+
+    def do_time(self, seconds: float) -> None:
+        self.now += seconds
+
+    def do_plan(self, budget: int) -> None:
+        effects = self.core.plan(self.now, budget)
+        binds = [effect for effect in effects if isinstance(effect, Bind)]
+        check(holds=len(binds) <= budget, words=f"{len(binds)} binds of {budget} that were allowed")
+        for effect in effects:
+            if isinstance(effect, Bind):
+                self.binds.append(effect)
+                check(holds=effect.uid in self.pods, words=f"a bind of {effect.uid}, which is not there")
+                check(holds=len(effect.queue) <= 63 and len(effect.application) <= 253 + 64, words=f"{effect}")
+            elif isinstance(effect, Evict | Expire):
+                self.evictions.append(effect)
+            elif isinstance(effect, ReportWaiting):
+                self._sensible(effect.reason, effect.message)
+                self.pods[effect.uid].setdefault("status", {})["conditions"] = [
+                    {"type": "PodScheduled", "status": "False", "reason": effect.reason, "message": effect.message}
+                ]
+            elif isinstance(effect, Verify) and effect.uid in self.pods:
+                self._see(effect.uid, answer=True)
+
+    def do_outcomes(self, outcomes: list[str]) -> None:
+        """Tell what became of binds, the oldest first."""
+        for outcome in outcomes:
+            if not self.binds:
+                return
+            bind = self.binds.pop(0)
+            body = self.pods.get(bind.uid)
+            if outcome in {"done", "seen", "elsewhere"} and body is not None and not body["spec"].get("nodeName"):
+                body["spec"]["nodeName"] = bind.node if outcome != "elsewhere" else "n1"
+                notes = body["metadata"].setdefault("annotations", {})
+                notes["treadle.dev/allocated-queue"] = bind.queue
+                if outcome == "done":
+                    self.tell(BindDone(bind.uid))
+                self._see(bind.uid)
+            elif outcome in {"transient", "refused"}:
+                self.tell(BindFailed(bind.uid, outcome, "it did not work"))  # type: ignore[arg-type]
+            elif outcome == "gone" and body is not None:
+                del self.pods[bind.uid]
+                self.tell(BindFailed(bind.uid, "refused", "it is gone"))
+                self.tell(PodGone(bind.uid))
+
+    def do_evicted(self, outcomes: list[str]) -> None:
+        for outcome in outcomes:
+            if not self.evictions:
+                return
+            effect = self.evictions.pop(0)
+            if effect.uid not in self.pods:
+                continue
+            if outcome == "stays":
+                self.tell(EvictFailed(effect.uid, "a budget"))
+            elif outcome == "leaving":
+                self.pods[effect.uid]["metadata"]["deletionTimestamp"] = "2026-11-20T00:00:00Z"
+                self._see(effect.uid)
+            elif outcome == "gone":
+                del self.pods[effect.uid]
+                self.tell(PodGone(effect.uid))
+
+    def do_anew(self, under_way: bool) -> None:
+        """Let a new core be told what this one knows."""
+        told = self.core.facts({bind.uid for bind in self.binds} if under_way else None)
+        core = Core(self.core.state.settings, validate=True)
+        for event in told:
+            core.handle(event, self.now)
+        before, after = self.core.state, core.state
+        counts = [(state.assumed, state.bound) for state in (before, after)]
+        if not under_way:
+            check(holds=counts[0] == counts[1], words=f"assumed and bound: {counts[0]}, and told anew {counts[1]}")
+        self.core = core
+
+    def do_look(self) -> None:
+        core = self.core
+        timer = core.next_timer()
+        check(holds=timer is None or isinstance(timer, float), words=f"{timer!r}")
+        core.refresh_shares()
+        for uid, record in list(core.state.pods.items())[:40]:
+            if record.application is None and record.state is PodState.IDLE:
+                continue
+            explanation = core.explain(uid)
+            assert explanation is not None
+            self._sensible(explanation.reason, explanation.message)
+        msgspec.json.encode(tree_of(core))
+        for key, entry in self.ledger.entries.items():
+            status = status_of(entry, core.state, "treadle", "2026-11-20T00:00:00Z", {})
+            body = self.objects[key]
+            shown = {name: value for name, value in status.items() if value is not None}
+            problem = fault(schema.schema_of(entry.kind)["properties"]["status"], shown, "status")
+            check(holds=not problem, words=f"a status that the API server refuses: {problem}")
+            KINDS[entry.kind].model_validate({**body, "status": shown})
+            merge_patch(entry.status, status)
+            entry.status = body["status"] = shown
+            if entry.model is not None:
+                acted.not_acted_on(entry.model)
+
+    @staticmethod
+    def _sensible(reason: str, message: str) -> None:
+        check(holds=bool(reason) and bool(message), words=f"{reason!r}: {message!r}")
+        count, _, total = message.partition(" nodes are available")[0].rpartition(" ")[2].partition("/")
+        check(holds=not total or (count == "0" and ": " in message), words=f"senseless: {message}")
+        check(holds=len(reason) <= 128, words=reason)
+
+
+def fault(schema: Json, value: Any, path: str) -> str:
+    """Say what a structural schema refuses of a value, empty if nothing."""
+    if schema.get("x-kubernetes-int-or-string"):
+        return "" if not isinstance(value, str) or len(value) <= schema.get("maxLength", 1 << 30) else f"{path}: {len(value)} characters"
+    if value is None:
+        return f"{path}: null"
+    match schema.get("type"):
+        case "object":
+            if len(value) > schema.get("maxProperties", 1 << 30):
+                return f"{path}: {len(value)} entries"
+            known = schema.get("properties")
+            for key, each in value.items():
+                inner = known.get(key) if known is not None else schema.get("additionalProperties")
+                if inner is not None and each is not None and (found := fault(inner, each, f"{path}.{key}")):
+                    return found
+        case "array":
+            if len(value) > schema.get("maxItems", 1 << 30):
+                return f"{path}: {len(value)} items"
+            return next((found for at, each in enumerate(value) if (found := fault(schema["items"], each, f"{path}[{at}]"))), "")
+        case "string":
+            if len(value) > schema.get("maxLength", 1 << 30):
+                return f"{path}: {len(value)} characters"
+            if "enum" in schema and value not in schema["enum"]:
+                return f"{path}: {value!r}"
+        case "integer":
+            if isinstance(value, bool) or not isinstance(value, int) or not schema.get("minimum", value) <= value <= schema.get("maximum", value):
+                return f"{path}: {value!r}"
+    return ""
+
+
+def next_step(world: World, chance: Random, style: Style, number: int) -> Step:
+    """Return what happens next."""
+    kinds = ["object", "gone", "pod", "edit", "pod_gone", "node", "node_gone", "namespace", "time", "plan", "outcomes", "evicted", "look", "anew"]
+    weights = [16, 4, 24, 5, 7, 4, 1, 1, 9, 14, 9, 4, 6, 1]
+    match chance.choices(kinds, weights)[0]:
+        case "object":
+            kind = chance.choices(["Scheduler", "Queue", "Application", "Reservation"], [3, 10, 3, 0.3])[0]
+            return "object", an_object(kind, chance, style)
+        case "gone":
+            if world.objects and chance.random() < 0.9:
+                return "object_gone", *chance.choice(sorted(world.objects))
+            return "object_gone", "Queue", "", chance.choice(QUEUES)
+        case "pod":
+            return "pod", cluster.pod(f"p{number}", chance, style)
+        case "edit":
+            return "edit", chance.randrange(1 << 16), _edit(chance, style)
+        case "pod_gone":
+            return "pod_gone", chance.randrange(1 << 16)
+        case "node":
+            return "node", cluster.node(chance.choice(cluster.NODES), chance, style)
+        case "node_gone":
+            return "node_gone", chance.choice(cluster.NODES)
+        case "namespace":
+            return "namespace", cluster.namespace(chance.choice(cluster.NAMESPACES), chance)
+        case "time":
+            return "time", chance.choice(SECONDS)
+        case "plan":
+            return "plan", chance.choice([1, 3, 1000, 1000])
+        case "outcomes":
+            return "outcomes", [chance.choice(OUTCOMES) for _ in range(chance.choice([1, 3, 20]))]
+        case "evicted":
+            return "evicted", [chance.choice(["stays", "leaving", "leaving", "gone", "nothing"]) for _ in range(chance.choice([1, 5]))]
+        case "look":
+            return ("look",)
+    return "anew", chance.random() < 0.3
+
+
+def an_object(kind: str, chance: Random, style: Style) -> Json:
+    match kind:
+        case "Scheduler":
+            return schema.made(kind, cluster.chosen(chance, ["treadle"], ["treadle", "spark", "other"], style), chance, style)
+        case "Queue":
+            return schema.made(kind, chance.choice(QUEUES), chance, style)
+        case "Application":
+            return schema.made(kind, chance.choice(["app0", "app1", "app2", "j"]), chance, style, "ns")
+    return schema.made(kind, "res", chance, style, "ns")
+
+
+def _edit(chance: Random, style: Style) -> Json:
+    labels, notes = cluster._names(chance, style)
+    return chance.choice(
+        [
+            {"metadata": {"labels": labels}},
+            {"metadata": {"annotations": notes}},
+            {"metadata": {"deletionTimestamp": "2026-11-20T00:00:00Z"}},
+            {"spec": {"schedulingGates": None}},
+            {"spec": {"tolerations": [cluster._toleration(chance)]}},
+            {"spec": {"containers": cluster.pod("x", chance, style)["spec"]["containers"]}},
+            {"status": {"phase": chance.choice(["Running", "Pending", "Failed"])}},
+            {"status": {"containerStatuses": [{"name": "c0", "allocatedResources": {"cpu": "3", "memory": "1Gi"}}]}},
+            {},
+        ]
+    )
+
+
+def play(steps: Iterable[Step], after: Callable[[], None] = lambda: None) -> Failure | None:
+    """Play steps in a new world and return what went wrong, None if nothing did."""
+    world = World()
+    for step in steps:
+        if failure := played(world, step):
+            return failure
+        after()
+    return None
+
+
+def played(world: World, step: Step) -> Failure | None:
+    try:
+        world.play(step)
+    except NotImplementedError:
+        raise
+    except Exception as error:
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "/treadle/" in frame.filename]
+        where = f"{frames[-1].filename.rpartition('/treadle/')[2]}:{frames[-1].name}" if frames else "here"
+        words = str(error).partition("\n")[0]
+        shown = words[:60] if type(error).__name__ in {"AssertionError", "InvariantBroken"} else ""
+        return Failure(f"{type(error).__name__} in {where}: {_without_numbers(shown)}", f"{step[0]}: {words[:600]}\n{''.join(traceback.format_tb(error.__traceback__)[-4:])}")
+    return None
+
+
+def _without_numbers(text: str) -> str:
+    return "".join("#" if char.isdigit() else char for char in text)
+
+
+def a_run(seed: int, length: int) -> tuple[list[Step], Failure | None, int]:
+    """Play a run of this seed; returns its steps up to a failure, the failure, and how many objects were made."""
+    chance = Random(seed)
+    style = Style(chance)
+    world = World()
+    steps: list[Step] = []
+    made = 0
+    opening: list[Step] = [("node", cluster.node(name, chance, style)) for name in cluster.NODES[:2]]
+    opening += [("object", an_object("Scheduler", chance, style))] if chance.random() < 0.8 else []
+    for name in chance.sample(QUEUES, chance.choice([0, 3, 6])):
+        opening.append(("object", schema.made("Queue", name, chance, style)))
+    for number in range(length):
+        step = opening.pop(0) if opening else next_step(world, chance, style, number)
+        steps.append(step)
+        made += step[0] in {"object", "pod", "node", "namespace", "edit"}
+        if failure := played(world, step):
+            return steps, failure, made
+    last: Step
+    for last in (("plan", 1000), ("look",), ("time", 1.0), ("plan", 1000), ("look",)):
+        steps.append(last)
+        if failure := played(world, last):
+            return steps, failure, made
+    return steps, None, made
+
+
+def smaller(steps: list[Step], failure: Failure, most: int = 400) -> list[Step]:
+    """Leave out steps as long as the same thing goes wrong: halves first, then smaller and smaller chunks."""
+    tries, size = 0, max(1, len(steps) // 2)
+    while size and tries < most:
+        at = 0
+        while at < len(steps) and tries < most:
+            fewer = steps[:at] + steps[at + size :]
+            tries += 1
+            found = play(fewer)
+            if found is not None and found.kind == failure.kind:
+                steps = fewer
+            else:
+                at += size
+        size = size // 2
+    return _plainer(steps, failure)
+
+
+def _plainer(steps: list[Step], failure: Failure, most: int = 600) -> list[Step]:
+    """Leave out what is inside the steps: entries of objects, the outer ones first."""
+    tries, at, path = 0, 0, 0
+    while at < len(steps) and tries < most:
+        places = list(_places(steps[at]))
+        if path >= len(places):
+            at, path = at + 1, 0
+            continue
+        tried = copy.deepcopy(steps)
+        holder: Any = tried[at]
+        for key in places[path][:-1]:
+            holder = holder[key]
+        del holder[places[path][-1]]
+        tries += 1
+        try:
+            found = play(tried)
+        except (KeyError, TypeError):
+            found = None
+        if found is not None and found.kind == failure.kind:
+            steps = tried
+        else:
+            path += 1
+    return steps
+
+
+def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterable[tuple[Any, ...]]:
+    """The paths of what can be left out of a step, parents before children."""
+    if isinstance(value, tuple | list | dict):
+        for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+            if path and key not in {"kind", "metadata", "uid", "name"}:
+                yield (*path, key)
+            yield from _places(each, (*path, key))
+
+
+__all__ = ["LEAVES", "Failure", "World", "a_run", "play", "smaller"]
