@@ -108,7 +108,10 @@ class Core:
                 self._application_changed(identity, "", 0, explicit=False)
             case NamespaceSeen(name, queue):
                 if state.namespaces.get(name, "") != queue:
-                    state.namespaces[name] = queue
+                    if queue:
+                        state.namespaces[name] = queue
+                    else:
+                        del state.namespaces[name]
                     self._house([a for a in state.applications.values() if a.id.partition("/")[0] == name])
             case SchedulerSeen(scheduler):
                 names = state.scheduler.names
