@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -52,35 +51,18 @@ def test_definitions_that_were_deleted_and_put_back_are_watched_again(
         assert "Exception in callback" not in treadle.log.read_text()
 
 
-@pytest.mark.parametrize("again", [1, 3])
-def test_an_api_server_that_was_restarted_has_forgotten_and_is_watched_again(
-    fresh_cluster: Callable[..., Cluster], tmp_path: Path, again: int
+@pytest.mark.parametrize("times", [1, 3])
+def test_an_api_server_that_was_restarted_is_watched_again(
+    fresh_cluster: Callable[..., Cluster], tmp_path: Path, times: int
 ) -> None:
+    """It remembers nothing from before its start, so a watch that goes on from an older version ends in 410."""
     cluster = fresh_cluster(1)
     cluster.queues(queue("root.before"))
     with Treadle(cluster.plane.kubeconfig, tmp_path) as treadle:
         treadle.wait_ready()
-        for _ in range(again):
+        for _ in range(times):
             cluster.plane.stop_apiserver()
             cluster.plane.start_apiserver()
         treadle.wait_ready()
         cluster.queues(queue("root.later"))
         eventually(lambda: queues_in_force(treadle), SOON, "the new queue being in force")
-
-
-def test_a_watch_that_is_told_410_goes_on(fresh_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
-    """The log of a resource is short while little happens, and compacted history is gone: a watch from an old version ends in 410."""
-    cluster = fresh_cluster(1)
-    plane = cluster.plane
-    cluster.queues(queue("root.before"))
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
-        treadle.wait_ready()
-        plane.stop_apiserver()
-        # what happens now is nothing that the scheduler sees, and the server that comes back remembers nothing before itself
-        plane.start_apiserver()
-        for number in range(20):
-            status, answer = plane.api("POST", "/apis/treadle.dev/v1alpha1/queues", queue(f"root.q{number}"))
-            assert status == 201, answer
-        cluster.queues(queue("root.later"))
-        eventually(lambda: queues_in_force(treadle), SOON, "the new queue being in force")
-        assert json.loads(treadle.get("/readyz")[1])["synced"] is True

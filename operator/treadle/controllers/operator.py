@@ -15,7 +15,7 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from typing import Any, Final
 
 import aiohttp
@@ -33,8 +33,10 @@ Deliver = Callable[[str, str | None, Mapping[str, Any]], None]
 _KINDS: Final = frozenset(PLURALS.values())
 WATCHER = "watcher for "
 """What kopf calls the task of a watch: this, the resource (``queues.v1alpha1.treadle.dev``) and where."""
-LOOK_EVERY = 0.5
-"""Seconds between two looks at the watches; that one ends is noticed at once."""
+KEEPER = "multidimensional multitasker"
+"""What kopf calls the task that begins watches, and that ends with the first of them."""
+LOOK_FIRST, LOOK_EVERY = 0.05, 1.0
+"""Seconds between two looks at the watches, until all have begun and after that; that one ends is noticed at once."""
 ASK_EVERY = 1.0
 """Seconds after which the server is asked again whether it knows the kinds that it did not know."""
 MOST_BEGINNING = 60.0
@@ -140,7 +142,10 @@ class Operator:
 
     async def _ask(self) -> frozenset[str]:
         timeout = aiohttp.ClientTimeout(total=CONNECT_TIMEOUT)
-        async with self._session() as session, session.get(f"{self._access.server}/apis/{GROUP}/{VERSION}", timeout=timeout) as answer:
+        async with (
+            self._session() as session,
+            session.get(f"{self._access.server}/apis/{GROUP}/{VERSION}", timeout=timeout) as answer,
+        ):
             if answer.status not in {200, 404}:
                 if answer.status == 401:
                     await asyncio.to_thread(self._access.renew)
@@ -157,7 +162,7 @@ class Operator:
         missing, asked = _KINDS - run.served, time.monotonic()
         try:
             while not run.flag.is_set() and not task.done():
-                await run.changed(LOOK_EVERY)
+                await run.changed(LOOK_EVERY if run.complete() else LOOK_FIRST)
                 ended = run.ended()
                 if ended and not run.flag.is_set():
                     self._note(f"the watch of {', '.join(ended)} has ended")
@@ -189,9 +194,9 @@ class Operator:
             kopf.on.event(GROUP, VERSION, plural, registry=registry, id=f"see-{kind.lower()}")(handler)
         return registry
 
-    def _handler(self, kind: str) -> Callable[..., None]:
-        def see(type: str | None, body: kopf.Body, **_: Any) -> None:  # noqa: A002 - kopf names its arguments
-            self._deliver(kind, type, dict(body))
+    def _handler(self, kind: str) -> Callable[..., Awaitable[None]]:
+        async def see(type: str | None, body: kopf.Body, **_: Any) -> None:  # noqa: A002 - kopf names its arguments
+            self._deliver(kind, type, dict(body))  # a plain function would be called in a pool of threads, which outlives the run
 
         return see
 
@@ -223,6 +228,7 @@ class _Run:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
         self._watchers: dict[str, asyncio.Task[Any]] = {}
+        self._keeper: asyncio.Task[Any] | None = None
         self.began = time.monotonic()
 
     def begin(self, operator: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
@@ -250,6 +256,8 @@ class _Run:
             name = task.get_name()
             if name.startswith(WATCHER):
                 self._watchers.setdefault(name.removeprefix(WATCHER).partition(".")[0], task)
+            elif name == KEEPER:
+                self._keeper = task
 
     def complete(self) -> bool:
         """Whether every kind that the server knows is being watched."""
@@ -258,7 +266,8 @@ class _Run:
     def ended(self) -> list[str]:
         """Return the kinds whose watch has ended, or has not begun for a long while."""
         ended = [kind for kind, task in self._watchers.items() if task.done()]
-        if not self.complete() and time.monotonic() > self.began + MOST_BEGINNING:
+        kept = self._keeper is None or not self._keeper.done()
+        if not self.complete() and (not kept or time.monotonic() > self.began + MOST_BEGINNING):
             ended += sorted(self.served - self._watchers.keys())
         return ended
 
@@ -267,7 +276,9 @@ class _Run:
         task = self._task
         assert task is not None
         # kopf's own way to cancel its streams fails in their callbacks, and what its other tasks ended with nobody asks for
-        asyncio.get_running_loop().set_exception_handler(lambda _, context: log.debug("at the end of kopf: %s", context["message"]))
+        asyncio.get_running_loop().set_exception_handler(
+            lambda _, context: log.debug("at the end of kopf: %s", context["message"])
+        )
         if not self.flag.is_set():
             task.cancel()
         await asyncio.wait({task})
@@ -277,7 +288,8 @@ class _Run:
         if left:
             await asyncio.wait(left)
         why = None if task.cancelled() else task.exception()
-        failed = (one.exception() for one in self._watchers.values() if one.done() and not one.cancelled())
+        looked_at = (*self._watchers.values(), *([self._keeper] if self._keeper is not None else []))
+        failed = (one.exception() for one in looked_at if one.done() and not one.cancelled())
         return next((one for one in (*failed, why) if one is not None), None)
 
 
