@@ -35,7 +35,7 @@ WATCHER = "watcher for "
 """What kopf calls the task of a watch: this, the resource (``queues.v1alpha1.treadle.dev``) and where."""
 KEEPER = "multidimensional multitasker"
 """What kopf calls the task that begins watches, and that ends with the first of them."""
-LOOK_FIRST, LOOK_EVERY = 0.05, 1.0
+LOOK_FIRST, LOOK_EVERY = 0.005, 1.0
 """Seconds between two looks at the watches, until all have begun and after that; that one ends is noticed at once."""
 ASK_EVERY = 1.0
 """Seconds after which the server is asked again whether it knows the kinds that it did not know."""
