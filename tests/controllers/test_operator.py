@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -10,7 +11,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from kube.access import served, until
+from kube.access import refuse, served, until
+from treadle.api.crds import crd
+from treadle.api.objects import KINDS
 from treadle.controllers import operator as module
 from treadle.controllers.operator import Operator
 from treadle.fakeapi import FakeApi
@@ -116,3 +119,71 @@ async def test_refused_credentials_are_renewed_until_they_are_accepted(monkeypat
         await until(lambda: delivered.names("Queue", None, "ADDED"))
         assert operator.alive
     await api.stop()
+
+
+# -- watches that end
+
+
+def a_queue(name: str) -> dict[str, Any]:
+    return {"metadata": {"name": name}, "spec": {}}
+
+
+async def test_a_watch_that_is_told_that_its_kind_is_unknown_is_begun_again(api: FakeApi) -> None:
+    threads = set(threading.enumerate())
+    async with operating(Access(api.url)) as (operator, delivered):
+        await until(lambda: not operator.problem())
+        api.before = refuse(lambda _, path: path.endswith("/queues"), 404, "NotFound", "no such kind", times=2)
+        api.cut_watches()
+        await until(operator.problem)
+        await until(lambda: not operator.problem())
+        api.create(QUEUES, a_queue("root.a"))
+        await until(lambda: "root.a" in delivered.names("Queue", None, "ADDED"))
+        api.delete(QUEUES, "root.a")
+        await until(lambda: delivered.names("Queue", "DELETED") == ["root.a"])
+        assert [one.name for one in threading.enumerate()].count("controllers") == 1
+    assert {one.name for one in set(threading.enumerate()) - threads} <= {"asyncio_0"}  # the pool of this test's own loop
+
+
+async def test_why_a_watch_has_ended_is_said_until_it_is_back(api: FakeApi) -> None:
+    async with operating(Access(api.url)) as (operator, _):
+        await until(lambda: not operator.problem())
+        api.before = refuse(lambda _, path: path.endswith("/queues"), 404, "NotFound", "no such kind")
+        api.cut_watches()
+        await until(lambda: "no such kind" in operator.problem())
+        api.before = None
+        await until(lambda: not operator.problem())
+
+
+async def test_what_came_while_a_watch_had_ended_is_delivered_by_the_next(api: FakeApi) -> None:
+    async with operating(Access(api.url)) as (operator, delivered):
+        await until(lambda: not operator.problem())
+        api.before = refuse(lambda _, path: path.endswith("/queues"), 404)
+        api.cut_watches()
+        await until(operator.problem)
+        api.create(QUEUES, a_queue("root.a"))
+        api.before = None
+        await until(lambda: "root.a" in delivered.names("Queue", None, "ADDED"))
+
+
+async def test_kinds_that_the_server_does_not_know_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ASK_EVERY", 0.05)
+    all_of_them = [crd(kind) for kind in KINDS]
+    async with served(crds=all_of_them[:2]) as api, operating(Access(api.url)) as (operator, delivered):
+        await until(lambda: "are not installed" in operator.problem())
+        for definition in all_of_them[2:]:
+            api.create("customresourcedefinitions", definition)
+        await until(lambda: not operator.problem())
+        api.create(QUEUES, a_queue("root.a"))
+        await until(lambda: delivered.names("Queue", None, "ADDED"))
+
+
+async def test_it_ends_when_told_while_it_waits_for_its_kinds() -> None:
+    async with served(crds=[]) as api, operating(Access(api.url)) as (operator, _):
+        await until(lambda: "schedulers" in operator.problem())
+        assert operator.alive
+
+
+async def test_after_its_end_it_says_that_nothing_is_watched(api: FakeApi) -> None:
+    async with operating(Access(api.url)) as (operator, _):
+        await until(lambda: not operator.problem())
+    assert operator.problem() == "the controllers are not running"

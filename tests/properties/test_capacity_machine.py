@@ -21,6 +21,7 @@ from treadle.core.effects import Bind, Evict
 from treadle.core.events import ApplicationSeen, PodSeen
 from treadle.core.model import ApplicationSpec
 from treadle.core.nodes.candidates import pick
+from treadle.core.tidy import close_up, prune
 from treadle.core.tree.limits import exceeded
 
 LEAVES = ["root.a", "root.b.x", "root.b.y"]
@@ -112,6 +113,20 @@ class CapacityMachine(RuleBasedStateMachine):
     @rule(name=st.sampled_from(["plain-0", "gpu-0"]))
     def without_node(self, name: str) -> None:
         self.scenario.without_node(name)
+
+    @rule(cpu=st.integers(6, 8), gpu=st.booleans(), oldest=st.sampled_from(["plain-0", "gpu-0"]))
+    def another_node_takes_the_place_of_one(self, cpu: int, gpu: bool, oldest: str) -> None:
+        self.number += 1
+        self.scenario.without_node(oldest)
+        self.scenario.node(f"spot-{self.number}", cpu=cpu, memory=12, labels={LABEL: "gpu"} if gpu else {})
+        self.scenario.without_node(f"spot-{self.number - 20}")
+
+    @rule()
+    def everything_is_tidied(self) -> None:
+        state = self.scenario.core.state
+        prune(state)
+        close_up(state)
+        self.scenario.core.check()
 
     @rule(
         leaf=st.sampled_from(LEAVES),

@@ -19,6 +19,7 @@ from treadle.core.model import NO_CONSTRAINTS, Constraints, HostPort, Taint, Tol
 from treadle.core.nodes.filters import host_ports, static_refusal
 from treadle.core.pods import PodState
 from treadle.core.state import State
+from treadle.core.tidy import close_up, prune
 from treadle.core.tree.application import Application, Ask
 from treadle.core.tree.queue import Queue
 
@@ -84,6 +85,7 @@ class CoreMachine(RuleBasedStateMachine):
         super().__init__()
         self.scenario = Scenario()
         self.number = 0
+        self.spots: list[str] = []
 
     @rule(
         name=st.sampled_from(NODES),
@@ -103,6 +105,24 @@ class CoreMachine(RuleBasedStateMachine):
     @rule(name=st.sampled_from(NODES))
     def no_node(self, name: str) -> None:
         self.scenario.without_node(name)
+
+    @rule(cpu=st.integers(1, 6), zone=st.sampled_from("ab"))
+    def a_node_with_a_new_name(self, cpu: int, zone: str) -> None:
+        self.number += 1
+        self.spots.append(f"spot-{self.number}")
+        self.scenario.node(self.spots[-1], cpu=cpu, memory=cpu, labels={"zone": zone})
+
+    @rule()
+    def the_oldest_such_node_goes(self) -> None:
+        if self.spots:
+            self.scenario.without_node(self.spots.pop(0))
+
+    @rule()
+    def everything_is_tidied(self) -> None:
+        state = self.scenario.core.state
+        prune(state)
+        close_up(state)
+        self.scenario.core.check()
 
     @rule(
         path=st.sampled_from([*QUEUES, "root"]),

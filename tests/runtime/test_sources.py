@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
 
 from kube.access import connected, refuse, served, until
 from treadle.controllers.ledger import Ledger
-from treadle.core.events import Event, NamespaceSeen, NodeGone, NodeSeen, PodGone, PodSeen
+from treadle.core.events import Event, NamespaceSeen, NodeGone, NodeSeen, PodGone, PodSeen, QueueGone
 from treadle.fakeapi import FakeApi
 from treadle.kube import wire
 from treadle.kube.errors import ApiError, Unreachable
@@ -113,6 +113,42 @@ async def test_a_list_that_fails_changes_nothing(api: FakeApi) -> None:
         assert len(ledger.entries) == 1
         await api.stop()
         with pytest.raises(Unreachable):
+            await list_kinds(client, ledger)
+
+    assert len(ledger.entries) == 1
+
+
+def unknown(*plurals: str) -> Callable[[str, str], Awaitable[None]]:
+    """A hook that has the server say that it has no such kinds, but for their names among those of the group."""
+    return refuse(lambda _, path: path.endswith(plurals), 404, "NotFound", "the server could not find the requested resource")
+
+
+async def test_with_the_definition_of_a_kind_all_of_its_objects_are_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ASK_AGAIN", 0.0)
+    events: list[Event] = []
+    ledger = Ledger("treadle", events.append)
+    async with served() as api, connected(api) as client:
+        api.create("queues", {"metadata": {"name": "root.a"}, "spec": {}})
+        api.create("applications", {"metadata": {"name": "a", "namespace": "default"}, "spec": {}})
+        await list_kinds(client, ledger)
+        api.before = unknown("/queues", "/v1alpha1")
+        await list_kinds(client, ledger)
+        assert [name for _, _, name in ledger.entries] == ["a"]
+        assert events[-1] == QueueGone("root.a")
+        api.before = None
+        await list_kinds(client, ledger)
+
+    assert sorted(name for _, _, name in ledger.entries) == ["a", "root.a"]
+
+
+async def test_a_kind_that_the_server_still_names_is_not_taken_for_deleted(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ASK_AGAIN", 0.0)
+    api.create("queues", {"metadata": {"name": "root.a"}, "spec": {}})
+    ledger = Ledger("treadle", lambda _: None)
+    async with connected(api) as client:
+        await list_kinds(client, ledger)
+        api.before = unknown("/queues")
+        with pytest.raises(ApiError, match="could not find"):
             await list_kinds(client, ledger)
 
     assert len(ledger.entries) == 1

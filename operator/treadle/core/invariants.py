@@ -41,9 +41,26 @@ def _nodes(state: State) -> list[str]:
             problems.append(f"node {name}: {nodes.free[row]} is free, the pods and holds leave {left}")
         if row not in nodes.overdrawn and any(value < 0 for value in expected):
             problems.append(f"node {name} is over its allocatable: {expected} left")
+    problems += _rows(state)
     taken = [sum(min(on[at], nodes.allocatable[row][at]) for row, on in foreign.items()) for at in range(width)]
     if taken != nodes.foreign:
         problems.append(f"others' pods take {taken} of what the nodes have, {nodes.foreign} counted")
+    return problems
+
+
+def _rows(state: State) -> list[str]:
+    """Each name has the row that says so, each row without a description is bare or vacant, and nothing is on a vacant one."""
+    nodes, problems = state.nodes, []
+    if {name: row for row, name in enumerate(nodes.names) if name} != nodes.row:
+        problems.append("names of nodes and their rows do not agree")
+    bare = {row for row in nodes.row.values() if nodes.specs[row] is None}
+    if bare != nodes.bare:
+        problems.append(f"rows {sorted(bare)} have no description, {sorted(nodes.bare)} are known to have none")
+    vacant = {row for row, name in enumerate(nodes.names) if not name}
+    if sorted(vacant) != sorted(nodes.vacant):
+        problems.append(f"rows {sorted(vacant)} have no node, {sorted(nodes.vacant)} are vacant")
+    used = {record.node for record in state.pods.values()} | {hold.row for hold in state.preemption.holds}
+    problems += [f"row {row} is vacant and used" for row in vacant if row in used or any(nodes.free[row]) or nodes.ports[row]]
     return problems
 
 

@@ -264,6 +264,8 @@ def assume(state: State, ask: Ask, row: int, part: Application | None = None) ->
         for usage in counted.ledgers:
             for position, value in demand:
                 usage[position] += value
+        if not demand:
+            nodes.weigh_nothing(row, 1)
     nodes.clock = nodes.version[row] = nodes.clock + 1
     nodes.stale.add(row)
     if shape.ports:

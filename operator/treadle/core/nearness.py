@@ -81,13 +81,16 @@ def wake(state: State) -> None:
         until, _, ask = heappop(state.near_timers)
         if state.near_until.get(ask) == until:
             _look_again(state, ask)
-    improved = set(state.nodes.improved[state.near_seen :])
-    state.near_seen = len(state.nodes.improved)
-    if improved:
+    log = state.nodes.improved
+    news = log.since(state.near_seen)
+    state.near_seen = log.end
+    if news is None or news:
+        improved = None if news is None else set(news)
         for ask in list(state.near_until):
             near = ask.shape.near
             if near is not None and not (
-                near.edits == len(state.nodes.edited)
+                improved is not None
+                and near.edits == state.nodes.edited.end
                 and improved.isdisjoint(near.liked.tolist())
                 and improved.isdisjoint(near.around.tolist())
             ):

@@ -38,6 +38,7 @@ from treadle.core.pods import PodState
 from treadle.core.preemption import holds, reserve, rounds
 from treadle.core.reports import due, forget_reports
 from treadle.core.state import Settings, State
+from treadle.core.tidy import tidy
 from treadle.core.tree.admission import decide
 from treadle.core.tree.parts import partition_of
 from treadle.core.tree.tree import IDLE
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from treadle.core.model import PodSpec
     from treadle.core.tree.application import Application
 
-COMPACT_AFTER = 1_000_000
 SPARED = 60.0
 """Seconds for which a pod that could not be preempted is not asked again."""
 
@@ -102,14 +102,16 @@ class Core:
                 state.tell(uid, "stays", message[:200])
                 holds.victim_stays(state, uid, SPARED)
             case NodeSeen(node):
-                types = len(state.types)
+                types, row = len(state.types), state.nodes.ensure(node.name)
+                if state.nodes.specs[row] is None:
+                    state.preemption.rests.pop(row, None)  # that was another node
                 if state.nodes.see(node):
                     state.widen()
                     if state.uncounted and len(state.types) > types:
                         self._see_again(list(state.uncounted.values()))
                     state.cluster_changed = True
                     if state.books is not None:
-                        self._regroup_on(state.nodes.row[node.name])
+                        self._regroup_on(row)
             case NodeGone(name):
                 state.cluster_changed |= state.nodes.gone(name)
             case QueueSeen(queue):
@@ -124,7 +126,10 @@ class Core:
                 self._application_changed(identity, "", 0, explicit=False)
             case NamespaceSeen(name, queue):
                 if state.namespaces.get(name, "") != queue:
-                    state.namespaces[name] = queue
+                    if queue:
+                        state.namespaces[name] = queue
+                    else:
+                        del state.namespaces[name]
                     self._house([a for a in state.applications.values() if a.id.partition("/")[0] == name])
             case SchedulerSeen(scheduler):
                 names = state.scheduler.names
@@ -189,8 +194,7 @@ class Core:
             reserve.keep_nodes(state)
         elif keeping.due(state):
             keeping.keep_nodes(state)
-        if len(state.nodes.improved) > COMPACT_AFTER:
-            self._compact()
+        tidy(state)
         if self.validate:
             self.check()
         return effects
@@ -351,15 +355,3 @@ class Core:
         state.waiting += 1
         settings = state.settings
         state.wake_at(state.now + min(settings.retry_most, settings.retry_first * 2 ** min(record.failures - 1, 16)), record)
-
-    def _compact(self) -> None:
-        """Drop logs and shapes that nobody needs; every shape is ranked afresh at its next pick."""
-        state = self.state
-        used = {record.shape.id for record in state.pods.values()}
-        state.shapes.prune(used)
-        for shape in {record.shape.id: record.shape for record in state.pods.values()}.values():
-            shape.candidates = None
-            if shape.near is not None:
-                shape.near.edits = -1
-        state.near_seen = 0
-        state.nodes.compact({record.shape.constraints for record in state.pods.values()})

@@ -22,6 +22,8 @@ LIVE_PODS = {"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"}
 """A finished pod leaves this watch with a deletion: it holds nothing any more."""
 LIST_EVERY = 30.0
 LIST_LIMIT = 500
+ASK_AGAIN = 1.0
+"""Seconds after which a server that does not know a kind is asked once more."""
 
 
 class Sources:
@@ -99,13 +101,19 @@ async def wait_for_kinds(client: Client, note: Callable[[str], None]) -> None:
 
 
 async def list_kinds(client: Client, ledger: Ledger) -> None:
-    """Give the ledger a complete list of each of our kinds. Raises ``KubeError``; a list that failed changes nothing."""
+    """Give the ledger a complete list of each of our kinds. Raises ``KubeError``; a list that failed changes nothing.
+
+    With the definition of a kind all of its objects are deleted, so the list of a kind that the server has not is empty.
+    """
     for kind, plural in PLURALS.items():
         found: list[dict[str, Any]] = []
         token = version = ""
         while True:
             params = {"limit": str(LIST_LIMIT), **({"continue": token} if token else {})}
             answer = await client.request("GET", f"/apis/{GROUP}/{VERSION}/{plural}", params=params)
+            if answer.status == 404 and await _no_such_kind(client, plural):
+                found, version = [], ""
+                break
             if answer.status != 200:
                 raise answer.error()
             page = answer.json()
@@ -116,6 +124,20 @@ async def list_kinds(client: Client, ledger: Ledger) -> None:
             if not token:
                 break
         ledger.listed(kind, found, version or None)
+
+
+async def _no_such_kind(client: Client, plural: str) -> bool:
+    """Whether the server has no such kind: it says so again after a while, and does not name the kind among those of the group.
+
+    Much would go with the queues, so one answer is not enough: of several API servers one may not know yet of a definition that was just made.
+    """
+    await asyncio.sleep(ASK_AGAIN)
+    answer = await client.request("GET", f"/apis/{GROUP}/{VERSION}")
+    if answer.status not in {200, 404}:
+        raise answer.error()
+    known = {entry["name"] for entry in answer.json().get("resources") or ()} if answer.status == 200 else set()
+    again = await client.request("GET", f"/apis/{GROUP}/{VERSION}/{plural}", params={"limit": "1"})
+    return plural not in known and again.status == 404
 
 
 async def keep_listing(client: Client, ledger: Ledger, every: float = LIST_EVERY) -> None:

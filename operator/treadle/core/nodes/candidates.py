@@ -31,6 +31,8 @@ Aside = tuple[float, int, int]
 
 CHUNK = 64
 """Entries of an order that are taken out of its arrays at a time: most orders are never walked to their end."""
+MOST_ASIDE = 1024
+"""Entries at the side of an order, beyond as many as there are nodes: one whose best node always has room is never walked, and every pod that goes adds one."""
 MOST_RANKED = 4_000_000
 """Entries of all orders together, a dozen bytes each; beyond that the oldest orders are forgotten, and made again if they are asked for."""
 
@@ -71,8 +73,8 @@ def pick(nodes: Nodes, shape: Shape, score: Score) -> int:
     if found is None or found.score is not score:
         found = shape.candidates = Candidates(score)
         _rank(nodes, shape, found)
-    elif found.seen < len(nodes.improved):
-        if len(nodes.improved) - found.seen > max(64, len(nodes) // 4):
+    elif found.seen < nodes.improved.end:
+        if nodes.improved.end - found.seen > max(64, len(nodes) // 4) or len(found.side) > MOST_ASIDE + len(nodes):
             _rank(nodes, shape, found)
         else:
             _absorb(nodes, shape, found)
@@ -121,7 +123,7 @@ def pick(nodes: Nodes, shape: Shape, score: Score) -> int:
 
 def _stands(nodes: Nodes, shape: Shape, found: Candidates, row: int, ranked: float) -> bool:
     """Whether a node that changed since it was ranked is as good as it was; one that got worse joins the heap at the side."""
-    if found.edits != len(nodes.edited) and not nodes.admits(row, shape.constraints):
+    if found.edits != nodes.edited.end and not nodes.admits(row, shape.constraints):
         return False
     entry = _entry(nodes, shape, found.score, row)
     if entry[0] > ranked:
@@ -148,8 +150,8 @@ def _rank(nodes: Nodes, shape: Shape, found: Candidates) -> None:
     found.go_on()
     found.side = []
     found.packed = -1
-    found.seen = len(nodes.improved)
-    found.edits = len(nodes.edited)
+    found.seen = nodes.improved.end
+    found.edits = nodes.edited.end
     _keep(nodes, shape, len(rows))
 
 
@@ -166,9 +168,12 @@ def _keep(nodes: Nodes, shape: Shape, count: int) -> None:
 
 def _absorb(nodes: Nodes, shape: Shape, found: Candidates) -> None:
     """Look at the nodes that improved since."""
-    log = nodes.improved
-    for row in set(log[found.seen :]):
+    news = nodes.improved.since(found.seen)
+    if news is None:
+        _rank(nodes, shape, found)
+        return
+    for row in set(news):
         if fits(nodes.free[row], shape.demand) and nodes.admits(row, shape.constraints):
             heappush(found.side, _entry(nodes, shape, found.score, row))
     found.packed = -1
-    found.seen = len(log)
+    found.seen = nodes.improved.end

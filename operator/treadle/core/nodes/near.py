@@ -39,9 +39,9 @@ class Near:
 
     def follow(self, nodes: Nodes) -> None:
         """Look at the nodes again if any description changed."""
-        if self.edits == len(nodes.edited):
+        if self.edits == nodes.edited.end:
             return
-        self.edits = len(nodes.edited)
+        self.edits = nodes.edited.end
         wish = self.wish
         weights = {}
         rows = range(len(nodes)) if wish.terms else [nodes.row[name] for name in wish.nodes if name in nodes.row]

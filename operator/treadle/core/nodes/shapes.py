@@ -10,8 +10,13 @@ from treadle.core.nodes.near import Near
 from treadle.core.resources import CPU, MEMORY, Demand, ResourceTypes
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from treadle.core.nodes.candidates import Candidates
     from treadle.core.tree.application import Ask
+
+ENOUGH = 256
+"""Shapes up to which nobody asks whether they are in use: people can make up as many as they like, by pods that are all different."""
 
 
 class Shape:
@@ -45,6 +50,7 @@ class Shapes:
         self._types = types
         self._known: dict[tuple[tuple[tuple[str, int], ...], Constraints], Shape] = {}
         self._next = 0
+        self._enough = ENOUGH
         self._within: dict[tuple[int, tuple[str, str] | None], Shape] = {}
 
     def within(self, shape: Shape, partition: tuple[str, str] | None) -> Shape:
@@ -64,10 +70,16 @@ class Shapes:
             self._next += 1
         return shape
 
-    def prune(self, used: set[int]) -> None:
-        """Forget the shapes whose ids are not in ``used``."""
-        self._known = {key: shape for key, shape in self._known.items() if shape.id in used}
+    @property
+    def crowded(self) -> bool:
+        """Whether so many shapes have come up since the last look that it is time to see which are in use."""
+        return len(self._known) > self._enough
+
+    def prune(self, used: Collection[Shape]) -> None:
+        """Forget the shapes that are not in use."""
+        self._known = {key: shape for key, shape in self._known.items() if shape in used}
         self._within.clear()
+        self._enough = max(ENOUGH, 2 * len(self._known))
 
     def __len__(self) -> int:
         return len(self._known)

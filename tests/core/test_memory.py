@@ -1,0 +1,215 @@
+"""What came and went leaves nothing behind: rows of nodes, shapes and what was found out for them, logs, parts of queues, objects."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from core.builders import Scenario, a_node, a_pod
+from treadle.core import Core
+from treadle.core.effects import Bind
+from treadle.core.events import Event, NodeGone, NodeSeen, PodGone, PodSeen
+from treadle.core.model import Constraints, FairSettings, HostPort, Wish
+from treadle.core.nodes import candidates, log
+from treadle.core.nodes import columns as rows
+from treadle.core.tidy import close_up
+
+
+class Life:
+    """A core that is used for a long while, without the check of all invariants at every step; names are used once."""
+
+    def __init__(self, nodes: int = 20) -> None:
+        self.core = Core()
+        self.now = 0.0
+        self.number = 0
+        self.tell(*(NodeSeen(a_node(f"node-{number}", cpu=64, memory=256)) for number in range(nodes)))
+
+    def tell(self, *events: Event) -> None:
+        for event in events:
+            self.core.handle(event, self.now)
+
+    def plan(self) -> list[str]:
+        self.now += 1.0
+        return [effect.uid for effect in self.core.plan(self.now) if isinstance(effect, Bind)]
+
+    def pods(self, count: int, at_once: int = 100, *, alike: bool = True) -> None:
+        """Let pods come, be placed and go; an application for some of them."""
+        for _ in range(0, count, at_once):
+            for _ in range(at_once):
+                self.number += 1
+                rules = Constraints() if alike else Constraints(selector=((f"label-{self.number}", "x"),))
+                self.tell(PodSeen(a_pod(f"pod-{self.number}", application=f"app-{self.number // 20}", constraints=rules)))
+            self.plan()
+            self.tell(*(PodGone(uid) for uid in list(self.core.state.pods)))
+            self.plan()
+
+    def nodes(self, count: int, at_once: int = 100) -> None:
+        """Let nodes come, each with a pod on it, and go before their pods do."""
+        for _ in range(0, count, at_once):
+            names = [f"spot-{self.number + more}" for more in range(at_once)]
+            self.number += at_once
+            self.tell(*(NodeSeen(a_node(name)) for name in names))
+            self.tell(*(PodSeen(a_pod(f"on-{name}", application="app-on", node=name)) for name in names))
+            self.plan()
+            self.tell(*(NodeGone(name) for name in names))
+            self.tell(*(PodGone(f"on-{name}") for name in names))
+            self.plan()
+
+    def objects(self) -> int:
+        gc.collect()
+        return len(gc.get_objects())
+
+
+def test_nodes_that_came_and_went_leave_no_rows() -> None:
+    life = Life()
+    life.nodes(3_000)
+    nodes = life.core.state.nodes
+    assert nodes.known() == 20
+    assert len(nodes.names) <= 120
+    assert len(nodes.row) == 20
+    life.core.check()
+
+
+def test_many_nodes_that_were_there_at_once_leave_no_rows_either() -> None:
+    life = Life()
+    life.nodes(4_000, at_once=4_000)
+    life.tell(NodeSeen(a_node("late")))
+    assert len(life.core.state.nodes.names) == 21
+    life.core.check()
+    life.pods(100)
+    life.core.check()
+
+
+def test_nodes_that_came_and_went_leave_no_objects() -> None:
+    life = Life()
+    life.nodes(2_000)
+    life.pods(100)
+    before = life.objects()
+    life.nodes(4_000)
+    life.pods(100)
+    assert life.objects() < before + 300
+
+
+def test_pods_that_came_and_went_leave_no_objects() -> None:
+    life = Life()
+    life.core.state.story.__init__(100)  # type: ignore[misc]
+    life.pods(2_000)
+    before = life.objects()
+    life.pods(20_000)
+    assert life.objects() < before + 300
+
+
+def test_shapes_that_no_pod_has_any_more_are_forgotten_with_what_was_found_out_for_them() -> None:
+    life = Life()
+    life.pods(3_000, alike=False)
+    state = life.core.state
+    assert len(state.shapes) <= 400
+    assert len(state.nodes.ranked) <= 400
+    assert len(state.nodes._masks) <= 400
+    assert state.nodes.ranked_entries == sum(state.nodes.ranked.values())
+
+
+def test_shapes_in_use_stay() -> None:
+    life = Life(nodes=1)
+    for number in range(1_000):
+        life.tell(PodSeen(a_pod(f"pod-{number}", memory=1 + number, cpu=100)))
+    life.plan()
+    assert len(life.core.state.shapes) == 1_000
+    life.tell(NodeSeen(a_node("large", cpu=100_000, memory=1_000_000, pods=2_000)))
+    assert len(life.plan()) == 1_000
+
+
+def test_the_logs_of_nodes_keep_their_newest_entries_only() -> None:
+    life = Life()
+    life.pods(20_000)
+    for number in range(10_000):
+        life.tell(NodeSeen(a_node("node-0", cpu=64 + number % 2, memory=256)))
+    assert len(life.core.state.nodes.improved) <= 2 * log.LEAST
+    assert len(life.core.state.nodes.edited) <= 2 * log.LEAST
+
+
+def test_an_order_that_is_never_walked_does_not_collect_what_improved() -> None:
+    life = Life()
+    life.tell(*(PodSeen(a_pod(f"first-{number}")) for number in range(50)))
+    life.plan()
+    for number in range(3_000):
+        life.tell(PodSeen(a_pod(f"next-{number}")))
+        life.plan()
+        life.tell(PodGone(f"next-{number}"))
+    shape = next(iter(life.core.state.nodes.ranked))
+    assert shape.candidates is not None
+    assert len(shape.candidates.side) <= candidates.MOST_ASIDE + 2 * 20
+
+
+def test_a_namespace_that_is_gone_is_forgotten() -> None:
+    scenario = Scenario()
+    for number in range(10):
+        scenario.namespace(f"ns-{number}", "root.a").namespace(f"ns-{number}", "")
+    assert scenario.core.state.namespaces == {}
+
+
+# -- a row that gets another node
+
+
+def test_the_row_of_a_node_that_is_gone_is_kept_while_a_pod_is_on_it() -> None:
+    scenario = Scenario().nodes(1).pod("a", node="node-0").without_node("node-0").node("other")
+    assert len(scenario.core.state.nodes) == 2
+    scenario.gone("a").node("third")
+    assert len(scenario.core.state.nodes) == 2
+    assert scenario.core.state.nodes.row == {"third": 0, "other": 1}
+
+
+def test_a_pod_that_asks_for_nothing_keeps_its_row_too() -> None:
+    scenario = Scenario().nodes(1).pod("a", cpu=0, memory=0, resources={"pods": 0})
+    assert [bind.node for bind in scenario.plan()] == ["node-0"]
+    scenario.without_node("node-0").node("other")
+    assert scenario.core.state.nodes.names[scenario.core.state.pods["a"].node] == "node-0"
+    scenario.gone("a").node("third")
+    assert scenario.core.state.nodes.names == ["third", "other"]
+
+
+@pytest.mark.parametrize("scoring", ["Pack", "Spread"])
+def test_a_new_node_in_an_old_row_is_judged_by_its_own_description(scoring: str) -> None:
+    scenario = Scenario().scheduler(scoring=scoring)
+    rules = Constraints(selector=(("zone", "a"),), host_ports=(HostPort("0.0.0.0", "TCP", 80),))
+    scenario.node("old", labels={"zone": "a"}).node("other", labels={"zone": "b"})
+    scenario.pod("first", constraints=rules)
+    assert [bind.node for bind in scenario.plan()] == ["old"]
+    scenario.without_node("old").gone("first").node("new", labels={"zone": "b"}).pod("second", constraints=rules)
+    assert scenario.core.state.nodes.row["new"] == 0
+    assert scenario.plan() == []
+    scenario.node("new", labels={"zone": "a"})
+    assert [bind.node for bind in scenario.plan()] == ["new"]
+
+
+def test_what_stays_is_right_after_the_rows_have_closed_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "MOST_VACANT", 2)
+    scenario = Scenario().nodes(8, cpu=2, memory=2).node("last", cpu=3, memory=3)
+    scenario.pod("a", node="last").pod("b", node="unheard-of", scheduler="other").plan()
+    scenario.without_node("node-0").pods(4, "big", cpu=2, memory=2)
+    placed = {bind.uid: bind.node for bind in scenario.plan()}
+    for number in range(1, 8):
+        scenario.without_node(f"node-{number}")
+    scenario.gone(*placed)
+    scenario.plan()
+    nodes = scenario.core.state.nodes
+    assert len(nodes) == 2
+    assert {name: nodes.specs[row] is not None for name, row in nodes.row.items()} == {"last": True, "unheard-of": False}
+    scenario.wait(1.0).pods(2, "more")
+    assert [bind.node for bind in scenario.plan()] == ["last", "last"]
+    scenario.gone("a", "b")
+    assert nodes.free[nodes.row["last"]][:2] == [1 << 30, 1000]
+
+
+def test_rows_may_close_up_while_a_pod_waits_for_the_node_that_it_would_like() -> None:
+    scenario = Scenario().scheduler(fair=FairSettings(node_delay=500.0, rack_delay=500.0)).nodes(4)
+    liked = Constraints(wish=Wish(("node-3",)))
+    scenario.pod("first", cpu=4, node="node-3").pod("second", cpu=4, constraints=liked).plan()
+    assert scenario.why("second")[0] == "WaitingForLocality"
+    scenario.without_node("node-0").without_node("node-1").plan()
+    close_up(scenario.core.state)
+    scenario.core.check()
+    assert scenario.core.state.nodes.row == {"node-2": 0, "node-3": 1}
+    scenario.gone("first")
+    assert [(bind.uid, bind.node) for bind in scenario.plan()] == [("second", "node-3")]
