@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import threading
 from collections.abc import Awaitable, Callable
@@ -21,11 +22,24 @@ DROPPED = {"transfer-encoding", "content-length", "connection", "keep-alive", "c
 
 
 def mistaken(status: int = 504) -> Fault:
-    """Carry the request out and answer an error."""
+    """Carry the request out and answer an error; 0 cuts the connection instead."""
+
+    async def fault(request: web.Request, forward: Forward) -> web.Response:
+        await forward()
+        if not status and request.transport is not None:
+            request.transport.abort()
+        return web.json_response({"kind": "Status", "reason": "Timeout", "message": "took too long"}, status=status or 500)
+
+    return fault
+
+
+def slow(seconds: float) -> Fault:
+    """Carry the request out at once and answer late."""
 
     async def fault(_: web.Request, forward: Forward) -> web.Response:
-        await forward()
-        return web.json_response({"kind": "Status", "reason": "Timeout", "message": "took too long"}, status=status)
+        answer = await forward()
+        await asyncio.sleep(seconds)
+        return answer
 
     return fault
 
@@ -55,8 +69,7 @@ def hung(release: threading.Event) -> Fault:
     """Carry the request out when it is released, whether or not somebody still waits for the answer."""
 
     async def fault(_: web.Request, forward: Forward) -> web.Response:
-        while not release.is_set():
-            await asyncio.sleep(0.05)
+        await asyncio.to_thread(release.wait)
         return await forward()
 
     return fault
@@ -65,11 +78,14 @@ def hung(release: threading.Event) -> Fault:
 class FaultyProxy:
     """Listens for plain HTTP on loopback. ``rules`` are (method, part of the path, fault, how often); the first that fits is used."""
 
-    def __init__(self, plane: ControlPlane, folder: Path, name: str = "proxy") -> None:
-        self.plane = plane
+    def __init__(self, plane: ControlPlane, folder: Path, name: str = "proxy", user: str = "admin") -> None:
+        self.plane, self.user = plane, user
         self.rules: list[tuple[str, str, Fault, int]] = []
         self.seen: list[tuple[str, str, int]] = []
         """Requests that were not watches: method, path and the status of the server's answer."""
+        self.flowing = threading.Event()
+        """While it is not set, watches say nothing."""
+        self.flowing.set()
         self.url = ""
         self.kubeconfig = folder / f"{name}.kubeconfig"
         self._loop = asyncio.new_event_loop()
@@ -89,7 +105,7 @@ class FaultyProxy:
             "current-context": "main",
             "contexts": [{"name": "main", "context": {"cluster": "main", "user": "main"}}],
             "clusters": [{"name": "main", "cluster": cluster}],
-            "users": [{"name": "main", "user": {"token": self.plane.token}}],
+            "users": [{"name": "main", "user": {"token": self.plane.tokens[self.user]}}],
         }
         self.kubeconfig.write_text(json.dumps(config))
         return self
@@ -114,9 +130,13 @@ class FaultyProxy:
         self.url = f"http://127.0.0.1:{self._runner.addresses[0][1]}"
 
     async def _stop(self) -> None:
+        self.flowing.set()
         await self._runner.cleanup()
         await self._session.close()
-        await asyncio.sleep(0.1)
+        rest = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in rest:
+            task.cancel()
+        await asyncio.gather(*rest, return_exceptions=True)
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()
@@ -126,7 +146,7 @@ class FaultyProxy:
         async def forward() -> web.Response:
             headers = {key: value for key, value in request.headers.items() if key.lower() not in {"host", "content-length"}}
             async with self._session.request(
-                request.method, self.plane.url + request.path_qs, data=body, headers=headers
+                request.method, self.plane.url + request.path_qs, data=body or None, headers=headers
             ) as answer:
                 kept = {key: value for key, value in answer.headers.items() if key.lower() not in DROPPED}
                 self.seen.append((request.method, request.path, answer.status))
@@ -149,7 +169,10 @@ class FaultyProxy:
             kept = {key: value for key, value in answer.headers.items() if key.lower() not in DROPPED}
             response = web.StreamResponse(status=answer.status, headers=kept)
             await response.prepare(request)
-            async for chunk in answer.content.iter_any():
-                await response.write(chunk)
-            await response.write_eof()
+            with contextlib.suppress(ConnectionError):  # who watched has gone
+                async for chunk in answer.content.iter_any():
+                    if not self.flowing.is_set():
+                        await asyncio.to_thread(self.flowing.wait)
+                    await response.write(chunk)
+                await response.write_eof()
             return response

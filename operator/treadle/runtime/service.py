@@ -177,13 +177,15 @@ class Service:
             for name, reflector in self.sources.all.items()
         }
         alive = all(now - reflector.alive_at < STALE_AFTER and not reflector.problem for reflector in self.sources.all.values())
+        controllers = "" if self.operator is None else self.operator.problem()
         leader = "leader" if self.lease is None or self.lease.held else f"standby, {self.lease.holder or 'nobody'} leads"
-        return self.synced and alive, {
+        return self.synced and alive and not controllers, {
             "synced": self.synced,
             "watchesAlive": alive,
             "leader": leader,
             "watches": watches,
             "waitingFor": self.waiting_for,
+            **({"controllers": controllers} if controllers else {}),
         }
 
     async def start(self) -> None:
