@@ -358,14 +358,18 @@ def settle(soak: Soak, history: History) -> None:
         meta = one["metadata"]
         cluster.plane.api("DELETE", f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}", {"gracePeriodSeconds": 0})
     eventually(lambda: not cluster.all_pods(), 60, "no pod is left")
-    for number in range(40):
-        soak.plane.api("DELETE", f"/api/v1/nodes/more-{number}")
+    names = [f"more-{number}" for number in range(40)] + [f"node-{number:05}" for number in range(NODES)]
+    for name in names:
+        soak.plane.api("DELETE", f"/api/v1/nodes/{name}")
     leader = eventually(
         lambda: next((r for r in soak.replicas if (r.ready() or {}).get("leader") == "leader"), None), 60, "a leader"
     )
-    eventually(lambda: leader.metric("treadle_nodes") == NODES, 60, "only the first nodes are known")
+    eventually(lambda: "treadle_nodes 0.0" in leader.get("/metrics")[1], 60, "no node is known")
     for path in WEIGHTS:
         cluster.pods([pod(f"{path.replace('.', '-')}-{number}", path, path[5:], cpu="1", memory="64Mi") for number in range(60)])
+    eventually(lambda: leader.metric('treadle_pods{state="waiting"}') == 60 * len(WEIGHTS), 60, "all of them wait")
+    for name in names[40:]:
+        soak.plane.api("POST", "/api/v1/nodes", fake_node(name, SMALL, "64Gi"))
     room = NODES * int(SMALL)
     eventually(lambda: len(history.bound()) == room, 120, "every core is given")
     had = Counter(one["metadata"]["labels"]["treadle.dev/queue"] for one in history.bound())

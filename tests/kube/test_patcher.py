@@ -154,3 +154,28 @@ async def test_one_who_stands_down_forgets_what_has_not_been_sent() -> None:
     at.patcher.withdraw()
     assert await at.all_written()
     assert at.sent() == []
+
+
+async def test_rights_that_are_taken_for_a_while_delay_a_write_and_hold_up_no_other() -> None:
+    answers = iter([refused(403)] * 3)
+    at = Writing(lambda request: next(answers, ok()) if request.path == "/a" else ok())
+    async with task_of(at.patcher.run()):
+        at.write("a")
+        at.write("b")
+        await asyncio.sleep(60)
+    assert [(request.path, round(request.at)) for request in at.client.requests] == [
+        ("/a", 0),
+        ("/b", 0),
+        ("/a", 2),
+        ("/a", 6),
+        ("/a", 14),
+    ]
+    assert at.codes == [200, 200]
+
+
+async def test_rights_that_do_not_come_back_end_in_a_refusal() -> None:
+    at = Writing(lambda _: refused(403))
+    async with task_of(at.patcher.run()):
+        at.write("a")
+        await asyncio.sleep(600)
+    assert (len(at.client.requests), at.codes, at.patcher.dropped) == (7, [403], 1)

@@ -1,7 +1,7 @@
 """Status writes: coalesced, few at a time, on connections of their own, so that they never hold up a bind.
 
 A later write about the same object replaces an earlier one that has not been sent. Without an answer, or with a 401, a 429 or a
-5xx, it is sent again later unless a newer one has come; any other refusal is logged and dropped, since the next state is written
+5xx, it is sent again later unless a newer one has come, after a 403 for some minutes; any other refusal is logged and dropped, since the next state is written
 anyway.
 """
 
@@ -18,6 +18,8 @@ log = logging.getLogger(__name__)
 
 PAUSE, LONGEST_PAUSE = 1.0, 30.0
 """Seconds before a write that found no hearing is sent again, and the longest wait that a server may ask for."""
+FIRST_WAIT, MOST_TRIES = 2.0, 6
+"""Seconds before a write that was refused with a 403 is sent again, which double, and how often it is."""
 
 
 class Write(NamedTuple):
@@ -28,6 +30,8 @@ class Write(NamedTuple):
     content_type: str = MERGE
     method: str = "PATCH"
     done: Callable[[int], None] | None = None
+    tries: int = 0
+    """How often it has been refused with a 403."""
 
 
 class Patcher:
@@ -45,6 +49,7 @@ class Patcher:
         self._done.set()
         self._busy = 0
         self._quiet_until = float("-inf")
+        self._withdrawn = 0
 
     def submit(self, key: str, write: Write) -> None:
         """Queue a write; one of the same key that has not been sent is replaced and loses its place."""
@@ -60,6 +65,7 @@ class Patcher:
 
     def withdraw(self) -> None:
         """Forget every write that has not been sent, because somebody else may lead."""
+        self._withdrawn += 1
         self._waiting.clear()
         self._note_end()
 
@@ -122,6 +128,11 @@ class Patcher:
         if answer.status in {401, 429} or answer.status >= 500:
             self._again(key, write, min(answer.retry_after or PAUSE, LONGEST_PAUSE))
             return
+        if answer.status == 403 and write.tries < MOST_TRIES:  # rights may be given back; a namespace that ends says so too
+            wait = FIRST_WAIT * 2**write.tries
+            later = write._replace(tries=write.tries + 1)
+            asyncio.get_running_loop().call_later(wait, self._later, key, later, self._withdrawn)
+            return
         if answer.status >= 400:
             self.dropped += 1
             level = logging.DEBUG if answer.status in {404, 409} else logging.WARNING
@@ -130,6 +141,11 @@ class Patcher:
             self.sent += 1
         if write.done is not None:
             write.done(answer.status)
+
+    def _later(self, key: str, write: Write, withdrawn: int) -> None:
+        """Queue a write that was refused, unless a newer one has come or all have been withdrawn."""
+        if withdrawn == self._withdrawn and key not in self._waiting:
+            self.submit(key, write)
 
     def _again(self, key: str, write: Write, seconds: float) -> None:
         self._quiet_until = self._clock() + seconds
