@@ -31,10 +31,15 @@ def main() -> int:
             failures[failure.kind] += 1
             if failures[failure.kind] == 1 and len(failures) <= given.shown:
                 few = smaller(steps, failure)
-                print(f"seed {seed}, {len(steps)} steps made {len(few)}: {failure}\n{pformat(few, width=150, compact=True)}\n", flush=True)
+                print(
+                    f"seed {seed}, {len(steps)} steps made {len(few)}: {failure}\n{pformat(few, width=150, compact=True)}\n",
+                    flush=True,
+                )
         seed += 1
     seconds = time.perf_counter() - start
-    print(f"{made} objects in {seed - given.seed} runs and {seconds:.0f} s: {sum(failures.values())} failures, {len(failures)} kinds")
+    print(
+        f"{made} objects in {seed - given.seed} runs and {seconds:.0f} s: {sum(failures.values())} failures, {len(failures)} kinds"
+    )
     for kind, count in failures.most_common():
         print(f"  {count} times {kind}")
     return bool(failures)

@@ -23,7 +23,10 @@ def chosen(chance: Random, usual: list[Any], odd: list[Any], style: Style) -> An
 
 
 def node(name: str, chance: Random, style: Style) -> Json:
-    allocatable = {"cpu": chosen(chance, ["4", "8", "2"], QUANTITIES, style), "memory": chosen(chance, ["16Gi", "8Gi"], QUANTITIES, style)}
+    allocatable = {
+        "cpu": chosen(chance, ["4", "8", "2"], QUANTITIES, style),
+        "memory": chosen(chance, ["16Gi", "8Gi"], QUANTITIES, style),
+    }
     allocatable["pods"] = chosen(chance, ["110", "5"], ["0", "1", "1k"], style)
     for other in chance.sample(TYPES[2:], chance.choice([0, 0, 1, 2])):
         allocatable[other] = chosen(chance, ["2", "8", "1Gi"], QUANTITIES, style)
@@ -38,7 +41,11 @@ def node(name: str, chance: Random, style: Style) -> Json:
         if chance.random() < 0.25:
             labels[key] = chance.choice([*PARTITIONS[:2], *ZONES, "5", name])
     taints = [
-        {"key": chance.choice(["gpu", "t"]), "value": chance.choice(["", "yes"]), "effect": chance.choice(["NoSchedule", "PreferNoSchedule", "NoExecute"])}
+        {
+            "key": chance.choice(["gpu", "t"]),
+            "value": chance.choice(["", "yes"]),
+            "effect": chance.choice(["NoSchedule", "PreferNoSchedule", "NoExecute"]),
+        }
         for _ in range(chance.choice([0, 0, 0, 0, 1, 2]))
     ]
     spec: Json = {}
@@ -61,7 +68,9 @@ def pod(uid: str, chance: Random, style: Style) -> Json:
     """Return a pod. Those of one application are often alike."""
     meta: Json = {"name": uid, "namespace": chosen(chance, ["ns"], NAMESPACES, style), "uid": uid, "resourceVersion": "1"}
     if chance.random() < 0.9:
-        meta["creationTimestamp"] = f"2026-11-{chance.randint(1, 28):02}T{chance.randint(0, 23):02}:00:{chance.randint(0, 59):02}Z"
+        meta["creationTimestamp"] = (
+            f"2026-11-{chance.randint(1, 28):02}T{chance.randint(0, 23):02}:00:{chance.randint(0, 59):02}Z"
+        )
     labels, notes = _names(chance, style)
     if labels or chance.random() < 0.5:
         meta["labels"] = labels
@@ -69,7 +78,15 @@ def pod(uid: str, chance: Random, style: Style) -> Json:
         meta["annotations"] = notes
     if chance.random() < 0.2:
         kind = chance.choice(["Job", "ReplicaSet", "DaemonSet", "PyTorchJob"])
-        meta["ownerReferences"] = [{"kind": kind, "name": chance.choice(["j", "k"]), "uid": "u", "controller": chance.choice([True, False]), "apiVersion": "x/v1"}]
+        meta["ownerReferences"] = [
+            {
+                "kind": kind,
+                "name": chance.choice(["j", "k"]),
+                "uid": "u",
+                "controller": chance.choice([True, False]),
+                "apiVersion": "x/v1",
+            }
+        ]
     if chance.random() < 0.02:
         meta["deletionTimestamp"] = "2026-11-20T00:00:00Z"
     spec: Json = {
@@ -88,7 +105,11 @@ def pod(uid: str, chance: Random, style: Style) -> Json:
     if chance.random() < style.odd / 4:
         spec["overhead"] = _requests(chance, style)
     if chance.random() < style.odd / 4:
-        spec["resources"] = {"requests": {key: value for key, value in _requests(chance, style).items() if key in {"cpu", "memory", "hugepages-2Mi"}}}
+        spec["resources"] = {
+            "requests": {
+                key: value for key, value in _requests(chance, style).items() if key in {"cpu", "memory", "hugepages-2Mi"}
+            }
+        }
     priority = chosen(chance, [None, 0], [None, 5, -5, 2**31 - 1, -(2**31), 2_000_000_000], style)
     if priority is not None:
         spec["priority"] = priority
@@ -103,7 +124,9 @@ def pod(uid: str, chance: Random, style: Style) -> Json:
     if chance.random() < style.odd / 8:
         spec["volumes"] = [{"name": "v", chance.choice(["persistentVolumeClaim", "emptyDir", "rbd"]): {}}]
     if chance.random() < style.odd / 8:
-        spec["topologySpreadConstraints"] = [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": chance.choice(["DoNotSchedule", "ScheduleAnyway"])}]
+        spec["topologySpreadConstraints"] = [
+            {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": chance.choice(["DoNotSchedule", "ScheduleAnyway"])}
+        ]
     if chance.random() < 0.12:
         spec["nodeName"] = chosen(chance, NODES, [*NODES, "unheard-of"], style)
         if notes is not None and chance.random() < 0.7:
@@ -121,7 +144,12 @@ def _names(chance: Random, style: Style) -> tuple[dict[str, str], dict[str, str]
     labels: dict[str, str] = {}
     notes: dict[str, str] = {}
     if chance.random() < 0.7:
-        labels["treadle.dev/queue"] = chosen(chance, LEAVES, [*QUEUES, "nowhere", "default", "root.users.bob", "root.users.new.bob", "a", "root.b.x.p.q", "A_b"], style)
+        labels["treadle.dev/queue"] = chosen(
+            chance,
+            LEAVES,
+            [*QUEUES, "nowhere", "default", "root.users.bob", "root.users.new.bob", "a", "root.b.x.p.q", "A_b"],
+            style,
+        )
     if chance.random() < 0.7:
         labels["treadle.dev/application"] = chance.choice(["app0", "app1", "app2", "app3"])
     if chance.random() < 0.15:
@@ -144,7 +172,10 @@ def _names(chance: Random, style: Style) -> tuple[dict[str, str], dict[str, str]
             [
                 ("yunikorn.apache.org/queue", ["root.a", "root.default", "ROOT"]),
                 ("yunikorn.apache.org/app-id", ["app1", "x-uniqueautogen"]),
-                ("yunikorn.apache.org/user.info", ['{"user":"ann","groups":["dev"]}', "{", "[]", '{"user":1}', '{"user":"x","groups":[1,"g"]}']),
+                (
+                    "yunikorn.apache.org/user.info",
+                    ['{"user":"ann","groups":["dev"]}', "{", "[]", '{"user":1}', '{"user":"x","groups":[1,"g"]}'],
+                ),
                 ("kueue.x-k8s.io/queue-name", ["a", "root.a"]),
                 ("scheduling.volcano.sh/queue-name", ["default", "b"]),
                 ("spark-role", ["driver", "executor", "x"]),
@@ -184,7 +215,12 @@ def _container(name: str, chance: Random, style: Style) -> Json:
         found["resources"] = {"requests": _requests(chance, style)}
     if chance.random() < 0.08:
         found["ports"] = [
-            {"containerPort": 80, "hostPort": chance.choice([80, 81]), "protocol": chance.choice(["TCP", "UDP"]), **chance.choice([{}, {"hostIP": "10.0.0.1"}, {"hostIP": "0.0.0.0"}])}
+            {
+                "containerPort": 80,
+                "hostPort": chance.choice([80, 81]),
+                "protocol": chance.choice(["TCP", "UDP"]),
+                **chance.choice([{}, {"hostIP": "10.0.0.1"}, {"hostIP": "0.0.0.0"}]),
+            }
             for _ in range(chance.choice([1, 1, 2]))
         ]
     return found
@@ -217,14 +253,18 @@ def _term(chance: Random) -> Json:
     if chance.random() < 0.8:
         found["matchExpressions"] = [_expression(chance) for _ in range(chance.choice([0, 1, 1, 2]))]
     if chance.random() < 0.3:
-        found["matchFields"] = [{"key": "metadata.name", "operator": chance.choice(["In", "NotIn"]), "values": [chance.choice([*NODES, "none"])]}]
+        found["matchFields"] = [
+            {"key": "metadata.name", "operator": chance.choice(["In", "NotIn"]), "values": [chance.choice([*NODES, "none"])]}
+        ]
     return found
 
 
 def _affinity(chance: Random) -> Json:
     node: Json = {}
     if chance.random() < 0.6:
-        node["requiredDuringSchedulingIgnoredDuringExecution"] = {"nodeSelectorTerms": [_term(chance) for _ in range(chance.choice([1, 1, 2]))]}
+        node["requiredDuringSchedulingIgnoredDuringExecution"] = {
+            "nodeSelectorTerms": [_term(chance) for _ in range(chance.choice([1, 1, 2]))]
+        }
     if chance.random() < 0.5:
         node["preferredDuringSchedulingIgnoredDuringExecution"] = [
             {"weight": chance.choice([1, 50, 100]), "preference": _term(chance)} for _ in range(chance.choice([1, 2]))

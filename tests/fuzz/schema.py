@@ -18,9 +18,31 @@ from treadle.api.objects import InvalidObject
 Json = dict[str, Any]
 
 LEAVES = ["root.a", "root.b.x", "root.b.y", "root.c.z", "root.default", "root.users.ann", "root.b.x.deep"]
-QUEUES = ["root", "root.a", "root.b", "root.b.x", "root.b.y", "root.c", "root.c.z", "root.default", "root.users", "root.users.ann", "root.b.x.deep"]
+QUEUES = [
+    "root",
+    "root.a",
+    "root.b",
+    "root.b.x",
+    "root.b.y",
+    "root.c",
+    "root.c.z",
+    "root.default",
+    "root.users",
+    "root.users.ann",
+    "root.b.x.deep",
+]
 USERS = ["ann", "bob", "*", "Zoë", "a.b", "x" * 256, "%user"]
-RESOURCES = ["cpu", "memory", "pods", "nvidia.com/gpu", "ephemeral-storage", "hugepages-2Mi", "acme.org/fpga", "example.com/a-b_c.d", "storage"]
+RESOURCES = [
+    "cpu",
+    "memory",
+    "pods",
+    "nvidia.com/gpu",
+    "ephemeral-storage",
+    "hugepages-2Mi",
+    "acme.org/fpga",
+    "example.com/a-b_c.d",
+    "storage",
+]
 PARTITIONS = ["gpu", "ssd", "default"]
 _NAMED = {
     "queue": [*QUEUES, "root.nowhere"], "parentQueue": ["root.users", "root", "root.b", "users", "root.%user"],
@@ -37,7 +59,22 @@ QUANTITIES = [
     "07", ".5", "1.", "+1", "12e-1", "1E2", "1e18", "9223372036854775807m", "1u", "0Ki",
 ]  # fmt: skip
 PERCENTS = ["0%", "100%", "50%", "33.333333%", "0.000001%", "60%", "25%", "10%", "000000050%"]
-DECIMALS = ["0", "1", "-1", "0.5", "2", "0.000001", "999999999", "999999999.999999", "3.5", "100", "007", "0.1", "10000", "1000000"]
+DECIMALS = [
+    "0",
+    "1",
+    "-1",
+    "0.5",
+    "2",
+    "0.000001",
+    "999999999",
+    "999999999.999999",
+    "3.5",
+    "100",
+    "007",
+    "0.1",
+    "10000",
+    "1000000",
+]
 DURATIONS = ["0s", "1s", "500ms", "1m", "3s", "15s", "1h30m", "999999999h", "1ms", "0ms", "2m"]
 WORDS = ["", "a", "x" * 64, "Zoë", "日本", "%user", "a b", "root.a", "-", "*"]
 
@@ -119,7 +156,9 @@ def _make_sensible(kind: str, name: str, spec: Json, chance: Random, style: Styl
 
 
 def _capacity(chance: Random, style: Style, *, maximum: bool = False) -> str:
-    kind = style.capacity if style.capacity not in {"mixed", "any"} else chance.choice(["weight", "percent", "absolute", "vector"])
+    kind = (
+        style.capacity if style.capacity not in {"mixed", "any"} else chance.choice(["weight", "percent", "absolute", "vector"])
+    )
     if maximum and kind == "weight":
         kind = "percent"
     if kind == "weight":
@@ -129,7 +168,10 @@ def _capacity(chance: Random, style: Style, *, maximum: bool = False) -> str:
     names = chance.sample(RESOURCES, chance.randint(0, 3))
     values = [chance.choice(QUANTITIES) if kind == "absolute" else chance.choice(["50%", "1w", "2", "0%"]) for _ in names]
     values = [value.lstrip("+.") for value in values]
-    entries = [f"memory={chance.choice(['1Gi', '16Gi', '4Gi', '0'])}", *(f"{name}={value}" for name, value in zip(names, values, strict=True) if name != "memory")]
+    entries = [
+        f"memory={chance.choice(['1Gi', '16Gi', '4Gi', '0'])}",
+        *(f"{name}={value}" for name, value in zip(names, values, strict=True) if name != "memory"),
+    ]
     return f"[{','.join(entries)}]"
 
 
@@ -211,7 +253,9 @@ def _list(schema: Json, field: str, chance: Random, style: Style) -> list[Any]:
 
 def _integer(schema: Json, chance: Random) -> int:
     low, high = schema.get("minimum", -(2**31)), schema.get("maximum", 2**31 - 1)
-    return chance.choice([low, high, max(low, min(high, chance.randint(0, 5))), max(low, min(high, 1)), chance.randint(low, high)])
+    return chance.choice(
+        [low, high, max(low, min(high, chance.randint(0, 5))), max(low, min(high, 1)), chance.randint(low, high)]
+    )
 
 
 def _rules(schema: Json) -> str:
@@ -238,7 +282,11 @@ def _string(schema: Json, field: str, chance: Random, style: Style) -> str:
     found = re.search(r"(?<!!)self\.matches\('\^(.*)\$'\)", schema.get("x-kubernetes-validations", [{"rule": ""}])[0]["rule"])
     pattern = found.group(1).replace("\\\\", "\\") if found else ""
     if "(%|w)" in pattern or "(\\.[0-9]{1,6})?%" in pattern:
-        return _capacity(chance, style, maximum=field == "maximum") if chance.random() > style.odd / 4 else text(pattern, chance, most)
+        return (
+            _capacity(chance, style, maximum=field == "maximum")
+            if chance.random() > style.odd / 4
+            else text(pattern, chance, most)
+        )
     if "(ms|h|m|s)" in pattern and chance.random() < 0.9:
         return chance.choice(DURATIONS)
     if field in _NAMED and chance.random() > style.odd / 2:

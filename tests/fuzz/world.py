@@ -77,7 +77,12 @@ class World:
         self.version += 1
         generation = before["metadata"]["generation"] + 1 if before is not None else 1
         uid = before["metadata"]["uid"] if before is not None else f"uid-{self.version}"
-        stamps = {"uid": uid, "generation": generation, "resourceVersion": str(self.version), "creationTimestamp": "2026-11-20T00:00:00Z"}
+        stamps = {
+            "uid": uid,
+            "generation": generation,
+            "resourceVersion": str(self.version),
+            "creationTimestamp": "2026-11-20T00:00:00Z",
+        }
         full = {**copy.deepcopy(body), "metadata": {**meta, **stamps}}
         if before is not None and "status" in before:
             full["status"] = before["status"]
@@ -230,14 +235,18 @@ class World:
     def _sensible(reason: str, message: str) -> None:
         check(holds=bool(reason) and bool(message), words=f"{reason!r}: {message!r}")
         count, _, total = message.partition(" nodes are available")[0].rpartition(" ")[2].partition("/")
-        check(holds=not total or (count == "0" and ": " in message), words=f"senseless: {message}")
+        check(holds=not total or total == "0" or (count == "0" and ": " in message), words=f"senseless: {message}")
         check(holds=len(reason) <= 128, words=reason)
 
 
 def fault(schema: Json, value: Any, path: str) -> str:
     """Say what a structural schema refuses of a value, empty if nothing."""
     if schema.get("x-kubernetes-int-or-string"):
-        return "" if not isinstance(value, str) or len(value) <= schema.get("maxLength", 1 << 30) else f"{path}: {len(value)} characters"
+        return (
+            ""
+            if not isinstance(value, str) or len(value) <= schema.get("maxLength", 1 << 30)
+            else f"{path}: {len(value)} characters"
+        )
     if value is None:
         return f"{path}: null"
     match schema.get("type"):
@@ -259,14 +268,33 @@ def fault(schema: Json, value: Any, path: str) -> str:
             if "enum" in schema and value not in schema["enum"]:
                 return f"{path}: {value!r}"
         case "integer":
-            if isinstance(value, bool) or not isinstance(value, int) or not schema.get("minimum", value) <= value <= schema.get("maximum", value):
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, int)
+                or not schema.get("minimum", value) <= value <= schema.get("maximum", value)
+            ):
                 return f"{path}: {value!r}"
     return ""
 
 
 def next_step(world: World, chance: Random, style: Style, number: int) -> Step:
     """Return what happens next."""
-    kinds = ["object", "gone", "pod", "edit", "pod_gone", "node", "node_gone", "namespace", "time", "plan", "outcomes", "evicted", "look", "anew"]
+    kinds = [
+        "object",
+        "gone",
+        "pod",
+        "edit",
+        "pod_gone",
+        "node",
+        "node_gone",
+        "namespace",
+        "time",
+        "plan",
+        "outcomes",
+        "evicted",
+        "look",
+        "anew",
+    ]
     weights = [16, 4, 24, 5, 7, 4, 1, 1, 9, 14, 9, 4, 6, 1]
     match chance.choices(kinds, weights)[0]:
         case "object":
@@ -295,7 +323,9 @@ def next_step(world: World, chance: Random, style: Style, number: int) -> Step:
         case "outcomes":
             return "outcomes", [chance.choice(OUTCOMES) for _ in range(chance.choice([1, 3, 20]))]
         case "evicted":
-            return "evicted", [chance.choice(["stays", "leaving", "leaving", "gone", "nothing"]) for _ in range(chance.choice([1, 5]))]
+            return "evicted", [
+                chance.choice(["stays", "leaving", "leaving", "gone", "nothing"]) for _ in range(chance.choice([1, 5]))
+            ]
         case "look":
             return ("look",)
     return "anew", chance.random() < 0.3
@@ -349,7 +379,10 @@ def played(world: World, step: Step) -> Failure | None:
         where = f"{frames[-1].filename.rpartition('/treadle/')[2]}:{frames[-1].name}" if frames else "here"
         words = str(error).partition("\n")[0]
         shown = words[:60] if type(error).__name__ in {"AssertionError", "InvariantBroken"} else ""
-        return Failure(f"{type(error).__name__} in {where}: {_without_numbers(shown)}", f"{step[0]}: {words[:600]}\n{''.join(traceback.format_tb(error.__traceback__)[-4:])}")
+        return Failure(
+            f"{type(error).__name__} in {where}: {_without_numbers(shown)}",
+            f"{step[0]}: {words[:600]}\n{''.join(traceback.format_tb(error.__traceback__)[-4:])}",
+        )
     return None
 
 

@@ -209,7 +209,9 @@ def _ahead(application: Application, orders: Orders) -> list[str]:
     order = orders.get(queue.path)
     if order is None:
         order = orders[queue.path] = waiting_order(queue)
-    return [cut(other.id, MAX_AHEAD_NAME) for other in islice(takewhile(lambda other: other is not application, order), MAX_AHEAD)]
+    return [
+        cut(other.id, MAX_AHEAD_NAME) for other in islice(takewhile(lambda other: other is not application, order), MAX_AHEAD)
+    ]
 
 
 def _amounts(state: State, vector: Vector) -> dict[str, str]:
