@@ -8,7 +8,8 @@ from core.builders import GIB, Scenario
 from core.test_automatic_queues import Growing
 from core.test_capacity_sharing import Cluster
 from treadle.core.capacity.settings import Capacity, CapacityQueueSpec, FlexibleCreation, Kind, PartitionShare, Portion
-from treadle.core.model import FairSettings
+from treadle.core.events import NodeSeen
+from treadle.core.model import FairSettings, NodeSpec
 
 
 def test_a_leaf_in_use_that_is_to_make_queues_serves_its_applications_until_they_have_left() -> None:
@@ -48,3 +49,13 @@ def test_a_maximum_with_a_weight_is_refused_and_says_what_is_allowed(*, legacy: 
 
     words = "root.a: maximum-capacity: 80w is a weight; allowed are percentages and amounts"
     assert words in cluster.core.state.discipline_problem
+
+
+def test_who_waits_for_a_limit_is_let_in_where_a_new_resource_type_lifts_it() -> None:
+    cluster = Cluster().capacity(legacy=False).nodes(1)
+    cluster.tell(NodeSeen(NodeSpec("apart", {"acme.org/fpga": 8}, {"treadle.dev/partition": "a"})))
+    cluster.pod("p", application="one").pod("q", application="two")
+    cluster.plan()
+    cluster.tell(NodeSeen(NodeSpec("more", {"memory": 8 * GIB, "example.com/new": 8})))
+    cluster.wait(1).plan()
+    cluster.everybody_says_why()

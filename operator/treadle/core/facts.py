@@ -62,6 +62,7 @@ def facts(state: State, under_way: Container[str] | None = None) -> list[Event]:
         ApplicationPlaced(
             application.id,
             "" if application.queue is None else application.queue.path,
+            application.wanted,
             application.counted,
             None if application.wait is None else tuple(application.wait),
         )
@@ -132,6 +133,7 @@ def placed(state: State, event: ApplicationPlaced) -> None:
     application, queue = state.applications.get(event.id), state.tree.queues.get(event.queue)
     if application is None:
         return
+    application.wanted = event.wanted
     if event.wait is not None:
         put(state, application, Wait(*event.wait))
         return
