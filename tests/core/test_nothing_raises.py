@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.builders import GIB, Scenario
+from core.builders import GIB, Scenario, limits
 from core.test_automatic_queues import Growing
 from core.test_capacity_sharing import Cluster
 from treadle.core.capacity.settings import Capacity, CapacityQueueSpec, FlexibleCreation, Kind, PartitionShare, Portion
@@ -59,3 +59,24 @@ def test_who_waits_for_a_limit_is_let_in_where_a_new_resource_type_lifts_it() ->
     cluster.tell(NodeSeen(NodeSpec("more", {"memory": 8 * GIB, "example.com/new": 8})))
     cluster.wait(1).plan()
     cluster.everybody_says_why()
+
+
+def test_what_the_starved_lacked_before_a_new_resource_type_is_still_compared() -> None:
+    scenario = Scenario().scheduler(fair=FairSettings(preemption=True, min_share_timeout=1.0, fair_share_timeout=1.0))
+    scenario.queue("root").queue("root.a", minimum=limits(cpu="4000000"))
+    scenario.pod("p", "root.a", "one", cpu=2).pod("q", "root.a", "two", cpu=2)
+    scenario.plan(1)
+    scenario.pod("r", "root.a", "three")
+    scenario.node("n", cpu=2, resources={"acme.org/fpga": 8}).wait(2)
+    assert len(scenario.plan()) == 1
+
+
+def test_a_deleted_parent_is_not_made_anew_as_a_leaf() -> None:
+    cluster = Growing().capacity(legacy=False, max_depth=2)
+    cluster.share("root.b", "1w", flexible=FlexibleCreation(enabled=True)).nodes(1)
+    cluster.share("root.b.x", "1w", flexible=FlexibleCreation(enabled=True))
+    cluster.pod("deep", "root.b.x.deep", "one").pod("p", "root.b.x", "two")
+    cluster.plan()
+    cluster.without_queue("root.b.x").wait(1).plan()
+    cluster.pod("q", "root.b.x", "three").wait(1).plan()
+    assert cluster.why("q")[0] == "QueueIsParent"

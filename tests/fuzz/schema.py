@@ -149,7 +149,12 @@ def _make_sensible(kind: str, name: str, spec: Json, chance: Random, style: Styl
         if style.legacy is not None and usually():
             capacity["legacyQueueMode"] = style.legacy
         if style.preempts and usually():
-            fair |= {"preemption": True, "waitTimeBeforeKill": "1s", "defaultFairSharePreemptionTimeout": "1s", "preemptionClusterUtilizationThreshold": "0"}
+            fair |= {
+                "preemption": True,
+                "waitTimeBeforeKill": "1s",
+                "defaultFairSharePreemptionTimeout": "1s",
+                "preemptionClusterUtilizationThreshold": "0",
+            }
             fair |= {"waitTimeBeforeNextStarvationCheck": "1s", "defaultMinSharePreemptionTimeout": "1s"}
             capacity["preemption"] = {
                 **capacity.get("preemption", {}), "enabled": True, "observeOnly": False, "monitoringInterval": "1s", "maxWaitBeforeKill": "1s",

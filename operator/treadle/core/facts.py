@@ -68,6 +68,9 @@ def facts(state: State, under_way: Container[str] | None = None) -> list[Event]:
         )
         for application in state.applications.values()
     ]
+    events.append(
+        QueuesInForce(tuple(queue.spec for queue in in_force if queue.defined and not queue.dynamic))
+    )  # the others drain
     events += [QueueGone(queue.path) for queue in in_force if queue.path not in tree.defined]
     events += [QueueSeen(spec) for spec in tree.defined.values()]
     if state.discipline != scheduler.discipline:

@@ -201,6 +201,8 @@ class State:
         if self.books is not None:
             self.books = Books(self)
             self.books.follow(self)
-            self.relimited = self.automatic.grown = True  # limits may be others in a wider tree; they are applied with the next pass
+            self.relimited = self.automatic.grown = (
+                True  # limits may be others in a wider tree; they are applied with the next pass
+            )
         self.cluster_changed = True
         self.updated = float("-inf")
