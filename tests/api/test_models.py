@@ -118,7 +118,9 @@ BAD = [
     (
         "more than can be counted",
         queue(fair={"maxResources": {"cpu": "1e30"}}),
-        ["spec.fair.maxResources: {'cpu': '1e30'}: cpu '1e30' is over what can be counted: at most 4611686018427387903m"],
+        [
+            "spec.fair.maxResources: {'cpu': '1e30'}: cpu '1e30' is over what can be counted: at most 4611686018427387903, of cpu 4611686018427387903m"
+        ],
     ),
     (
         "a resource name that is none",

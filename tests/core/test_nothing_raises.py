@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from core.builders import GIB, Scenario
+from core.builders import GIB, Scenario, limits
 from core.test_automatic_queues import Growing
 from core.test_capacity_sharing import Cluster
 from treadle.core.capacity.settings import Capacity, CapacityQueueSpec, FlexibleCreation, Kind, PartitionShare, Portion
-from treadle.core.model import FairSettings
+from treadle.core.events import NodeSeen
+from treadle.core.model import FairSettings, NodeSpec
 
 
 def test_a_leaf_in_use_that_is_to_make_queues_serves_its_applications_until_they_have_left() -> None:
@@ -48,3 +49,34 @@ def test_a_maximum_with_a_weight_is_refused_and_says_what_is_allowed(*, legacy: 
 
     words = "root.a: maximum-capacity: 80w is a weight; allowed are percentages and amounts"
     assert words in cluster.core.state.discipline_problem
+
+
+def test_who_waits_for_a_limit_is_let_in_where_a_new_resource_type_lifts_it() -> None:
+    cluster = Cluster().capacity(legacy=False).nodes(1)
+    cluster.tell(NodeSeen(NodeSpec("apart", {"acme.org/fpga": 8}, {"treadle.dev/partition": "a"})))
+    cluster.pod("p", application="one").pod("q", application="two")
+    cluster.plan()
+    cluster.tell(NodeSeen(NodeSpec("more", {"memory": 8 * GIB, "example.com/new": 8})))
+    cluster.wait(1).plan()
+    cluster.everybody_says_why()
+
+
+def test_what_the_starved_lacked_before_a_new_resource_type_is_still_compared() -> None:
+    scenario = Scenario().scheduler(fair=FairSettings(preemption=True, min_share_timeout=1.0, fair_share_timeout=1.0))
+    scenario.queue("root").queue("root.a", minimum=limits(cpu="4000000"))
+    scenario.pod("p", "root.a", "one", cpu=2).pod("q", "root.a", "two", cpu=2)
+    scenario.plan(1)
+    scenario.pod("r", "root.a", "three")
+    scenario.node("n", cpu=2, resources={"acme.org/fpga": 8}).wait(2)
+    assert len(scenario.plan()) == 1
+
+
+def test_a_deleted_parent_is_not_made_anew_as_a_leaf() -> None:
+    cluster = Growing().capacity(legacy=False, max_depth=2)
+    cluster.share("root.b", "1w", flexible=FlexibleCreation(enabled=True)).nodes(1)
+    cluster.share("root.b.x", "1w", flexible=FlexibleCreation(enabled=True))
+    cluster.pod("deep", "root.b.x.deep", "one").pod("p", "root.b.x", "two")
+    cluster.plan()
+    cluster.without_queue("root.b.x").wait(1).plan()
+    cluster.pod("q", "root.b.x", "three").wait(1).plan()
+    assert cluster.why("q")[0] == "QueueIsParent"

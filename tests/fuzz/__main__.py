@@ -19,7 +19,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
     parser.add_argument("--objects", type=int, default=10_000, help="how many objects are made, at least")
     parser.add_argument("--seed", type=int, default=1, help="of the first run; the next one has the next number")
-    parser.add_argument("--length", type=int, default=120, help="steps of a run")
+    parser.add_argument("--length", type=int, default=200, help="steps of a run")
     parser.add_argument("--shown", type=int, default=5, help="different failures that are made smaller and shown")
     given = parser.parse_args()
     logging.disable(logging.CRITICAL)

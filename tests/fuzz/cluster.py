@@ -24,10 +24,17 @@ def chosen(chance: Random, usual: list[Any], odd: list[Any], style: Style) -> An
 
 def node(name: str, chance: Random, style: Style) -> Json:
     allocatable = {
+<<<<<<< HEAD
         "cpu": chosen(chance, ["4", "8", "2"], QUANTITIES, style),
         "memory": chosen(chance, ["16Gi", "8Gi"], QUANTITIES, style),
     }
     allocatable["pods"] = chosen(chance, ["110", "5"], ["0", "1", "1k"], style)
+=======
+        "cpu": chosen(chance, ["2", "4", "8"], QUANTITIES, style),
+        "memory": chosen(chance, ["64Gi", "8Gi"], QUANTITIES, style),
+    }
+    allocatable["pods"] = chosen(chance, ["110", "110", "5"], ["0", "1", "1k"], style)
+>>>>>>> 3451a38dedee43c683692307425bcd91783885e0
     for other in chance.sample(TYPES[2:], chance.choice([0, 0, 1, 2])):
         allocatable[other] = chosen(chance, ["2", "8", "1Gi"], QUANTITIES, style)
     if chance.random() < style.odd / 8:
@@ -46,7 +53,11 @@ def node(name: str, chance: Random, style: Style) -> Json:
             "value": chance.choice(["", "yes"]),
             "effect": chance.choice(["NoSchedule", "PreferNoSchedule", "NoExecute"]),
         }
+<<<<<<< HEAD
         for _ in range(chance.choice([0, 0, 0, 0, 1, 2]))
+=======
+        for _ in range(chance.choice([0] * 8 + [1, 2]))
+>>>>>>> 3451a38dedee43c683692307425bcd91783885e0
     ]
     spec: Json = {}
     if taints:
@@ -91,7 +102,7 @@ def pod(uid: str, chance: Random, style: Style) -> Json:
         meta["deletionTimestamp"] = "2026-11-20T00:00:00Z"
     spec: Json = {
         "schedulerName": chosen(chance, ["treadle"], ["treadle", "default-scheduler", "spark", "other", "yunikorn"], style),
-        "containers": [_container(f"c{at}", chance, style) for at in range(chosen(chance, [1, 1, 1, 2], [1, 3, 12], style))],
+        "containers": [_container(f"c{at}", chance, style) for at in range(chosen(chance, [1, 1, 1, 2], [1, 1, 3, 12], style))],
         "restartPolicy": "Never",
         "enableServiceLinks": False,
         "automountServiceAccountToken": False,
@@ -113,11 +124,11 @@ def pod(uid: str, chance: Random, style: Style) -> Json:
     priority = chosen(chance, [None, 0], [None, 5, -5, 2**31 - 1, -(2**31), 2_000_000_000], style)
     if priority is not None:
         spec["priority"] = priority
-    if chance.random() < 0.1:
+    if chance.random() < 0.04:
         spec["nodeSelector"] = {chance.choice(KEYS): chance.choice([*ZONES, "gpu", "n1"])}
     if chance.random() < 0.25:
         spec["tolerations"] = [_toleration(chance) for _ in range(chance.choice([1, 2]))]
-    if chance.random() < 0.2:
+    if chance.random() < 0.07:
         spec["affinity"] = _affinity(chance)
     if chance.random() < 0.04:
         spec["schedulingGates"] = [{"name": "acme.org/wait"}]
@@ -127,7 +138,11 @@ def pod(uid: str, chance: Random, style: Style) -> Json:
         spec["topologySpreadConstraints"] = [
             {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": chance.choice(["DoNotSchedule", "ScheduleAnyway"])}
         ]
+<<<<<<< HEAD
     if chance.random() < 0.12:
+=======
+    if chance.random() < 0.08:
+>>>>>>> 3451a38dedee43c683692307425bcd91783885e0
         spec["nodeName"] = chosen(chance, NODES, [*NODES, "unheard-of"], style)
         if notes is not None and chance.random() < 0.7:
             notes["treadle.dev/allocated-queue"] = chance.choice([*LEAVES, "root.made.up", "root..", "x", "root.b.x.made.deep"])
@@ -151,7 +166,7 @@ def _names(chance: Random, style: Style) -> tuple[dict[str, str], dict[str, str]
             style,
         )
     if chance.random() < 0.7:
-        labels["treadle.dev/application"] = chance.choice(["app0", "app1", "app2", "app3"])
+        labels["treadle.dev/application"] = chance.choice(["app0", "app1", "app2", "app3", "app4", "app5"])
     if chance.random() < 0.15:
         labels["treadle.dev/role"] = chosen(chance, ["master"], ["worker", "boss", ""], style)
     if chance.random() < 0.1:

@@ -86,8 +86,12 @@ class Style:
         self.capacity = chance.choice(["weight", "weight", "percent", "absolute", "mixed", "any"])
         self.discipline = chance.choice(["Capacity", "Capacity", "Fair", None])
         self.legacy = chance.choice([None, None, False, True])
-        self.odd = chance.choice([0.02, 0.1, 0.3, 0.8])
-        self.full = chance.choice([0.1, 0.2, 0.5])
+        self.odd = chance.choice([0.0, 0.02, 0.05, 0.2, 0.7])
+        """How often something is as odd as it may be."""
+        self.full = chance.choice([0.03, 0.1, 0.2, 0.5])
+        """How often what need not be said is."""
+        self.sensible = chance.choice([0.9, 0.99, 1.0])
+        self.preempts = chance.random() < 0.5
 
 
 @lru_cache(maxsize=8)
@@ -134,25 +138,55 @@ def _valid(kind: str, body: Json) -> Json:
 
 def _make_sensible(kind: str, name: str, spec: Json, chance: Random, style: Style) -> None:
     """Let what has to go together for anything to come into force go together, mostly."""
+
+    def usually() -> bool:
+        return chance.random() < style.sensible
+
     if kind == "Scheduler":
-        if style.discipline is not None and chance.random() < 0.85:
+        fair, capacity = spec.setdefault("fair", {}), spec.setdefault("capacity", {})
+        if style.discipline is not None and usually():
             spec["discipline"] = style.discipline
-        if style.legacy is not None and chance.random() < 0.85:
-            spec.setdefault("capacity", {})["legacyQueueMode"] = style.legacy
+        if style.legacy is not None and usually():
+            capacity["legacyQueueMode"] = style.legacy
+        if style.preempts and usually():
+            fair |= {
+                "preemption": True,
+                "waitTimeBeforeKill": "1s",
+                "defaultFairSharePreemptionTimeout": "1s",
+                "preemptionClusterUtilizationThreshold": "0",
+            }
+            fair |= {"waitTimeBeforeNextStarvationCheck": "1s", "defaultMinSharePreemptionTimeout": "1s"}
+            capacity["preemption"] = {
+                **capacity.get("preemption", {}), "enabled": True, "observeOnly": False, "monitoringInterval": "1s", "maxWaitBeforeKill": "1s",
+                "totalPreemptionPerRound": "1", "naturalTerminationFactor": "1",
+                "intraQueue": {"enabled": True, "minimumThreshold": "0", "maxAllowableLimit": "1"},
+            }  # fmt: skip
         if chance.random() < 0.7:
             spec.pop("placementRules", None)
+        if chance.random() < 0.5:
+            capacity.pop("mappingRules", None)
+            capacity.pop("queueMappings", None)
     if kind == "Queue":
-        if chance.random() < 0.9:
+        fair = spec.setdefault("fair", {})
+        if usually():
             spec["state"] = "Running"
-        if chance.random() < 0.85:
-            spec.setdefault("fair", {})["schedulingPolicy"] = "drf"
-        if name != "root" and chance.random() < 0.97:
-            spec.setdefault("capacity", {})
-            spec["capacity"]["guaranteed"] = _capacity(chance, style)
-            if chance.random() < 0.8:
-                spec["capacity"].pop("accessiblePartitions", None)
-            if chance.random() < 0.8:
-                spec["capacity"].pop("orderingPolicy", None)
+        if usually():
+            fair["schedulingPolicy"] = "drf"
+        for absent in ("submitAcl", "administerAcl", "maxRunningApplications", "holdsQueues"):
+            if chance.random() < 0.7:
+                spec.pop(absent, None)
+        if chance.random() < 0.7:
+            fair.pop("maxAMShare", None)
+        if name != "root" and usually():
+            capacity = spec.setdefault("capacity", {})
+            capacity["guaranteed"] = _capacity(chance, style)
+            for absent in ("accessiblePartitions", "orderingPolicy", "userWeights", "maximumAllocation", "defaultPartition"):
+                if usually():
+                    capacity.pop(absent, None)
+            if name in {"root.users", "root.b.x"} and chance.random() < 0.4:
+                capacity["autoCreation"] = {**capacity.get("autoCreation", {}), "enabled": True}
+            elif name == "root.c" and chance.random() < 0.3:
+                capacity["managedChildren"] = {"enabled": True, "leafTemplate": {"guaranteed": "50%", "maximum": "100%"}}
 
 
 def _capacity(chance: Random, style: Style, *, maximum: bool = False) -> str:
@@ -281,7 +315,11 @@ def _string(schema: Json, field: str, chance: Random, style: Style) -> str:
     most = schema.get("maxLength", 64)
     found = re.search(r"(?<!!)self\.matches\('\^(.*)\$'\)", schema.get("x-kubernetes-validations", [{"rule": ""}])[0]["rule"])
     pattern = found.group(1).replace("\\\\", "\\") if found else ""
+<<<<<<< HEAD
     if "(%|w)" in pattern or "(\\.[0-9]{1,6})?%" in pattern:
+=======
+    if "(%" in pattern:
+>>>>>>> 3451a38dedee43c683692307425bcd91783885e0
         return (
             _capacity(chance, style, maximum=field == "maximum")
             if chance.random() > style.odd / 4

@@ -31,8 +31,8 @@ from treadle.runtime.snapshot import tree_of
 Json = dict[str, Any]
 Step = tuple[Any, ...]
 START = 1_000_000.0
-OUTCOMES = ["done", "done", "done", "done", "seen", "elsewhere", "transient", "refused", "gone", "nothing"]
-SECONDS = [0.0, 0.01, 0.5, 1.0, 3.0, 16.0, 61.0, 301.0, 10_000.0]
+OUTCOMES = [*["done"] * 12, "seen", "seen", "elsewhere", "transient", "refused", "gone", "nothing"]
+SECONDS = [0.0, 0.01, 0.5, 1.0, 1.0, 1.0, 2.0, 2.0, 3.0, 16.0, 61.0, 301.0, 10_000.0]
 
 
 class Failure(Exception):
@@ -108,6 +108,12 @@ class World:
     def do_pod(self, body: Json) -> None:
         self.pods[body["metadata"]["uid"]] = copy.deepcopy(body)
         self._see(body["metadata"]["uid"])
+
+    def do_pods(self, body: Json, count: int) -> None:
+        """Let pods come that are alike."""
+        name = body["metadata"]["name"]
+        for number in range(count):
+            self.do_pod({**body, "metadata": {**body["metadata"], "name": f"{name}-{number}", "uid": f"{name}-{number}"}})
 
     def _see(self, uid: str, *, answer: bool = False) -> None:
         body = self.pods[uid]
@@ -235,7 +241,7 @@ class World:
     def _sensible(reason: str, message: str) -> None:
         check(holds=bool(reason) and bool(message), words=f"{reason!r}: {message!r}")
         count, _, total = message.partition(" nodes are available")[0].rpartition(" ")[2].partition("/")
-        check(holds=not total or (count == "0" and ": " in message), words=f"senseless: {message}")
+        check(holds=not total or total == "0" or (count == "0" and ": " in message), words=f"senseless: {message}")
         check(holds=len(reason) <= 128, words=reason)
 
 
@@ -283,6 +289,7 @@ def next_step(world: World, chance: Random, style: Style, number: int) -> Step:
         "object",
         "gone",
         "pod",
+        "pods",
         "edit",
         "pod_gone",
         "node",
@@ -295,7 +302,7 @@ def next_step(world: World, chance: Random, style: Style, number: int) -> Step:
         "look",
         "anew",
     ]
-    weights = [16, 4, 24, 5, 7, 4, 1, 1, 9, 14, 9, 4, 6, 1]
+    weights = [10, 2, 14, 9, 5, 6, 3, 1, 1, 12, 16, 12, 5, 6, 1]
     match chance.choices(kinds, weights)[0]:
         case "object":
             kind = chance.choices(["Scheduler", "Queue", "Application", "Reservation"], [3, 10, 3, 0.3])[0]
@@ -306,6 +313,8 @@ def next_step(world: World, chance: Random, style: Style, number: int) -> Step:
             return "object_gone", "Queue", "", chance.choice(QUEUES)
         case "pod":
             return "pod", cluster.pod(f"p{number}", chance, style)
+        case "pods":
+            return "pods", cluster.pod(f"p{number}", chance, style), chance.choice([2, 6, 16])
         case "edit":
             return "edit", chance.randrange(1 << 16), _edit(chance, style)
         case "pod_gone":
@@ -399,12 +408,12 @@ def a_run(seed: int, length: int) -> tuple[list[Step], Failure | None, int]:
     made = 0
     opening: list[Step] = [("node", cluster.node(name, chance, style)) for name in cluster.NODES[:2]]
     opening += [("object", an_object("Scheduler", chance, style))] if chance.random() < 0.8 else []
-    for name in chance.sample(QUEUES, chance.choice([0, 3, 6])):
+    for name in sorted(chance.sample(QUEUES, chance.choice([0, 4, 8, len(QUEUES)]))):
         opening.append(("object", schema.made("Queue", name, chance, style)))
     for number in range(length):
         step = opening.pop(0) if opening else next_step(world, chance, style, number)
         steps.append(step)
-        made += step[0] in {"object", "pod", "node", "namespace", "edit"}
+        made += step[2] if step[0] == "pods" else step[0] in {"object", "pod", "node", "namespace", "edit"}
         if failure := played(world, step):
             return steps, failure, made
     last: Step

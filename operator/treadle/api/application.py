@@ -6,7 +6,7 @@ no object. Phases use the words of YARN's ``RMAppState``.
 
 from typing import Annotated, Final, Literal, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, Strict, model_validator
 from pydantic_core import PydanticCustomError
 
 from treadle.api import cel
@@ -40,7 +40,7 @@ class Gang(Model):
     """Pods of an application that start together or not at all; they name it by the label ``treadle.dev/gang``."""
 
     name: DnsLabel
-    min_member: Annotated[int, Field(ge=1, le=100_000, json_schema_extra={"format": "int32"})] = Field(
+    min_member: Annotated[int, Strict(), Field(ge=1, le=100_000, json_schema_extra={"format": "int32"})] = Field(
         description="Pods that must be placeable before any is bound."
     )
     demand: Demand | None = Field(default=None, description="What each member asks, for planning before the pods exist.")
@@ -50,9 +50,9 @@ class ApplicationSpec(Model):
     """What a user asks of an application."""
 
     queue: QueuePath | None = Field(default=None, description="A leaf queue's path; placement rules decide otherwise.")
-    priority: Annotated[int, Field(ge=-_PRIORITY_LIMIT, le=_PRIORITY_LIMIT, json_schema_extra={"format": "int32"})] | None = (
-        Field(default=None, description="Higher goes first among the applications of the queue.")
-    )
+    priority: (
+        Annotated[int, Strict(), Field(ge=-_PRIORITY_LIMIT, le=_PRIORITY_LIMIT, json_schema_extra={"format": "int32"})] | None
+    ) = Field(default=None, description="Higher goes first among the applications of the queue.")
     user: Annotated[str, Field(min_length=1, max_length=MAX_USER)] | None = Field(
         default=None, description="Whom the application counts for; its pods' user otherwise."
     )

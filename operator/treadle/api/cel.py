@@ -12,11 +12,13 @@ The API server refuses what these say, with their words. Each was tried on a rea
 from typing import Any, Final, TypeAlias
 
 from treadle.api import quantities
+from treadle.core.resources import UNBOUNDED
 
 Rule: TypeAlias = dict[str, Any]
 
 RULES: Final = "x-kubernetes-validations"
 _IS_PERCENT: Final = "matches('^[0-9]{1,9}([.][0-9]{1,6})?%$')"
+_IS_QUANTITY: Final = f"isQuantity(self) && !self.matches('{quantities.LONG_EXPONENT}')"
 _IS_DECIMAL: Final = "matches('^-?[0-9]{1,9}([.][0-9]{1,6})?$')"
 
 
@@ -39,16 +41,28 @@ def quantity_rules(*, percent: bool) -> list[Rule]:
     """Rules for one int-or-string: well formed, not negative and, where percentages are allowed, none over 100."""
     if not percent:
         return [
-            rule("type(self) == int || isQuantity(self)", quantities.QUANTITY_TEXT),
+            rule(f"type(self) == int || {_IS_QUANTITY}", quantities.QUANTITY_TEXT),
             rule("type(self) == int ? self >= 0 : !self.startsWith('-')", quantities.NEGATIVE_TEXT),
         ]
     return [
         rule(
-            f"type(self) == int || self.startsWith('-') || (self.endsWith('%') ? self.{_IS_PERCENT} : isQuantity(self))",
+            f"type(self) == int || self.startsWith('-') || (self.endsWith('%') ? self.{_IS_PERCENT} : {_IS_QUANTITY})",
             quantities.QUANTITY_OR_PERCENT_TEXT,
         ),
         rule("type(self) == int ? self >= 0 : !self.startsWith('-')", quantities.NEGATIVE_TEXT),
         rule(f"type(self) == int || !self.{_IS_PERCENT} || double(self.replace('%', '')) <= 100.0", quantities.PERCENT_TEXT),
+    ]
+
+
+def amounts_rules(names: str) -> list[Rule]:
+    """Rules for a map of amounts: its keys are names of resources, by the pattern ``names``, and no amount is over what the core can count."""
+    most = f"quantity(r == 'cpu' ? '{UNBOUNDED}m' : '{UNBOUNDED}')"
+    return [
+        rule(f"self.all(r, r.matches('^({escaped(names)})$'))", quantities.NAME_TEXT),
+        rule(
+            f"self.all(r, !isQuantity(string(self[r])) || quantity(string(self[r])).compareTo({most}) <= 0)",
+            quantities.RANGE_TEXT,
+        ),
     ]
 
 

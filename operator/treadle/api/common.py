@@ -6,10 +6,10 @@ API server has to know the cost of a CEL rule beforehand. Models are frozen: a c
 
 import copy
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, Strict
 from pydantic.alias_generators import to_camel
@@ -27,12 +27,16 @@ MAX_AMOUNTS: Final = 64
 
 QUEUE_PATH: Final = names.PATH
 DNS_LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_RESOURCE_NAME: Final = re.compile(r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_RESOURCE: Final = r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+_RESOURCE_NAME: Final = re.compile(_RESOURCE)
 
 
 def cut(text: str, most: int) -> str:
     """Return a text that is at most so many characters long; one that was longer ends with an ellipsis."""
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+T = TypeVar("T")
 
 
 class Model(BaseModel):
@@ -140,6 +144,7 @@ def _within(lowest: int, highest: int | None, extra: int | None = None) -> Check
 Int = Annotated[int, Strict(), Field(ge=-(2**31), le=2**31 - 1, json_schema_extra={"format": "int32"})]
 Count = Annotated[int, Strict(), Field(ge=0, le=2**31 - 1, json_schema_extra={"format": "int32"})]
 Positive = Annotated[int, Strict(), Field(ge=1, le=2**31 - 1, json_schema_extra={"format": "int32"})]
+Percent = Annotated[int, Strict(), Field(ge=0, le=100)]
 Generation = Annotated[int, Field(ge=0, json_schema_extra={"format": "int64"})]
 Bool = Annotated[bool, Strict()]
 
@@ -169,8 +174,9 @@ def _resource_names(entries: dict[str, str]) -> dict[str, str]:
     return entries
 
 
-Demand = Annotated[dict[str, Quantity], Field(max_length=MAX_RESOURCES), AfterValidator(_resource_names)]
-Limits = Annotated[dict[str, QuantityOrPercent], Field(max_length=MAX_RESOURCES), AfterValidator(_resource_names)]
+_amounts = Field(max_length=MAX_RESOURCES, json_schema_extra={cel.RULES: cel.amounts_rules(_RESOURCE)})
+Demand = Annotated[dict[str, Quantity], _amounts, AfterValidator(_resource_names)]
+Limits = Annotated[dict[str, QuantityOrPercent], _amounts, AfterValidator(_resource_names)]
 Amounts = Annotated[dict[str, ReportedQuantity], Field(max_length=MAX_AMOUNTS)]
 
 Weight = Annotated[str, _within(0, None)]
@@ -235,7 +241,18 @@ def name_rules(what: str) -> Any:
 
 def unique(items: Any, field: str) -> None:
     """Refuse two items of one name, as the API server does for a list that is a map."""
-    names = [item.name for item in items or ()]
+    _without_repeats([item.name for item in items or ()], field)
+
+
+def _without_repeats(names: Sequence[str], field: str) -> None:
     for name in names:
         if names.count(name) > 1:
             raise PydanticCustomError("unique", "{field} has {name} more than once", {"field": field, "name": name})
+
+
+def once_each(items: list[T]) -> list[T]:
+    """Refuse a list in which something is twice, as the API server does for one that is a set."""
+    for item in items:
+        if items.count(item) > 1:
+            raise ValueError(f"{str(item)[:64]!r} is in it more than once")
+    return items

@@ -23,9 +23,15 @@ NEGATIVE_TEXT: Final = "must not be negative"
 PERCENT_TEXT: Final = "a percentage must not be over 100%"
 
 
+LONG_EXPONENT: Final = "[eE][-+]?[0-9]{3,}$"
+"""What is absurd although Kubernetes takes it for a quantity."""
+NAME_TEXT: Final = "must have names of resources such as cpu, memory or nvidia.com/gpu"
+RANGE_TEXT: Final = f"is over what can be counted: at most {UNBOUNDED}, of cpu {UNBOUNDED}m"
+
+
 def thousandths(text: str) -> int:
     """A quantity in thousandths of its base unit, rounded up, as the core reads it."""
-    if text != text.strip() or not text.isascii():
+    if text != text.strip() or not text.isascii() or re.search(LONG_EXPONENT, text):
         raise ValueError(QUANTITY_TEXT)
     try:
         return parse_quantity(text)
@@ -70,9 +76,7 @@ def check_range(resource: str, text: str) -> None:
     try:
         core_amount(resource, text)
     except InvalidSpec:
-        raise ValueError(
-            f"{resource} {text!r} is over what can be counted: at most {UNBOUNDED}{'m' if resource == 'cpu' else ''}"
-        ) from None
+        raise ValueError(f"{resource} {text!r} {RANGE_TEXT}") from None
 
 
 def check_amount_or_percent(text: str) -> None:

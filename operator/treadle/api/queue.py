@@ -8,7 +8,7 @@ file of the FairScheduler, ``capacity`` from the CapacityScheduler's settings.
 import re
 from typing import Annotated, Final, Literal, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from treadle.api import cel, quantities
@@ -28,11 +28,13 @@ from treadle.api.common import (
     Limits,
     Metadata,
     Model,
+    Percent,
     Policy,
     Ratio,
     RatioOrOff,
     StatusModel,
     Weight,
+    once_each,
     patterned,
 )
 from treadle.core.tree.names import path_problem
@@ -40,40 +42,66 @@ from treadle.core.tree.names import path_problem
 DYNAMIC_LIMIT: Final = 64
 MAX_PARTITIONS: Final = 16
 _CAPACITY_TEXT: Final = 'must be a percentage ("60%"), a weight ("3w") or quantities ("[cpu=10,memory=40Gi]")'
-_ENTRY: Final = r"[-A-Za-z0-9_./]+=[0-9A-Za-z.%]+"
-_CAPACITY: Final = rf"[0-9]{{1,9}}(\.[0-9]{{1,6}})?(%|w)|\[{_ENTRY}(,{_ENTRY})*\]"
+_MAXIMUM_TEXT: Final = 'must be a percentage ("60%") or quantities ("[cpu=10,memory=40Gi]"); a weight is not a maximum'
+_MEMORY: Final = r"[\[,]memory="
+_MEMORY_TEXT: Final = "quantities must name memory"
+_WEIGHT_TEXT: Final = "a weight must not be over 10000"
+_NUMBER: Final = r"[0-9]{1,9}(\.[0-9]{1,6})?"
+_SIZES: Final = ((18, "m|u|n|"), (15, "Ki?|k"), (12, "Mi?"), (9, "Gi?"), (6, "Ti?"), (3, "Pi?"))
+_FRACTION: Final = r"(\.[0-9]{0,9})?"
+_AMOUNT: Final = (
+    "|".join(f"[0-9]{{1,{digits}}}{_FRACTION}({unit})" for digits, unit in _SIZES)
+    + rf"|[0-3]{_FRACTION}Ei?|[0-9]{{1,3}}{_FRACTION}[eE](\+?(1[0-5]|[0-9])|-[0-9]{{1,2}})"
+)
+"""Amounts that can be counted, told by their digits: what the API server would have to compute costs it too much where there are many."""
+_MUCH_CPU: Final = (
+    r"[\[,]cpu=("
+    + "|".join(f"[0-9]{{{digits - 2},}}{_FRACTION}{unit}" for digits, unit in ((18, r"[,\]]"), *_SIZES[1:5]))
+    + rf"|[0-9]+{_FRACTION}[PE]|[0-9]+{_FRACTION}[eE]\+?1[3-5])"
+)
+_OVER_100: Final = r"(^|=)0*(100\.0*[1-9]|10[1-9]|1[1-9][0-9]|[2-9][0-9]{2}|[1-9][0-9]{3,})[0-9.]*%"
+_OVER_10000: Final = (
+    r"(^|=)0*(10000\.0*[1-9]|1000[1-9]|100[1-9][0-9]|10[1-9][0-9]{2}|1[1-9][0-9]{3}|[2-9][0-9]{4}|[1-9][0-9]{5,})[0-9.]*w"
+)
 
 
-def _capacity(text: str) -> None:
-    if re.fullmatch(_CAPACITY, text) is None:
-        raise ValueError(_CAPACITY_TEXT)
-    vector = text.startswith("[")
-    for entry in text[1:-1].split(",") if vector else (text,):
-        value = entry.partition("=")[2] if vector else entry
-        if value.endswith("w"):
-            quantities.decimal(value[:-1])
-        else:
-            quantities.check_amount_or_percent(value)
+def _form(units: str) -> str:
+    """The form of a capacity: a number with one of the ``units``, or amounts by type, which may have them too."""
+    entry = rf"[-A-Za-z0-9_./]+=({_NUMBER}({units})|{_AMOUNT})"
+    return rf"{_NUMBER}({units})|\[{entry}(,{entry})*\]"
 
 
-Capacity = Annotated[
-    str,
-    Checked(
-        _capacity,
+def _checked(units: str, words: str) -> Checked:
+    """The check of a capacity, by patterns that both we and the API server have."""
+    form = _form(units)
+    rules = [(_OVER_100, quantities.PERCENT_TEXT), (_OVER_10000, _WEIGHT_TEXT), (_MUCH_CPU, quantities.RANGE_TEXT)]
+
+    def check(text: str) -> None:
+        if re.fullmatch(form, text, re.ASCII) is None:
+            raise ValueError(words)
+        for pattern, why in rules:
+            if re.search(pattern, text):
+                raise ValueError(why)
+        if text.startswith("[") and re.search(_MEMORY, text) is None:
+            raise ValueError(_MEMORY_TEXT)
+
+    return Checked(
+        check,
         {
             "type": "string",
             "maxLength": 512,
             cel.RULES: [
-                cel.rule(f"self.matches('^({cel.escaped(_CAPACITY)})$')", _CAPACITY_TEXT),
-                cel.rule(
-                    "!self.matches('^[0-9]{1,9}([.][0-9]{1,6})?%$') || double(self.replace('%', '')) <= 100.0",
-                    quantities.PERCENT_TEXT,
-                ),
+                cel.rule(f"self.matches('^({cel.escaped(form)})$')", words),
+                *(cel.rule(f"!self.matches('{cel.escaped(pattern)}')", why) for pattern, why in rules),
+                cel.rule(f"!self.startsWith('[') || self.matches('{cel.escaped(_MEMORY)}')", _MEMORY_TEXT),
             ],
         },
         512,
-    ),
-]
+    )
+
+
+Capacity = Annotated[str, _checked("%|w", _CAPACITY_TEXT)]
+Maximum = Annotated[str, _checked("%", _MAXIMUM_TEXT)]
 
 
 class QueueFair(Model):
@@ -118,14 +146,16 @@ class QueueFair(Model):
 
 OrderingPolicy = Literal["fifo", "fair", "fifo-with-partitions", "fifo-for-pending-apps", "utilization", "priority-utilization"]
 PartitionName = Annotated[str, patterned(rf"\*|{DNS_LABEL}", 'must be the name of a partition, or "*" for all', NAME_LIMIT)]
-_Partitions = Annotated[list[PartitionName], Field(max_length=64, json_schema_extra={"x-kubernetes-list-type": "set"})]
+_Partitions = Annotated[
+    list[PartitionName], Field(max_length=64, json_schema_extra={"x-kubernetes-list-type": "set"}), AfterValidator(once_each)
+]
 
 
 class PartitionCapacity(Model):
     """A queue's share of one node partition (``accessible-node-labels.LABEL.*``)."""
 
     guaranteed: Capacity | None = Field(default=None, description="What the queue can count on in this partition.")
-    maximum: Capacity | None = Field(default=None, description="What it may hold there at most.")
+    maximum: Maximum | None = Field(default=None, description="What it may hold there at most.")
     maximum_am_resource_percent: Ratio | None = Field(
         default=None, alias="maximumAMResourcePercent", description="Part of that which master pods may hold, 0 to 1."
     )
@@ -138,11 +168,11 @@ class CapacityTemplate(Model):
     """
 
     guaranteed: Capacity | None = Field(default=None, description="Percentage of the parent, weight, or quantities.")
-    maximum: Capacity | None = Field(default=None, description="Percentage of the parent, or quantities.")
+    maximum: Maximum | None = Field(default=None, description="Percentage of the parent, or quantities.")
     user_limit_factor: Factor | None = Field(
         default=None, description="Multiple of the guarantee that one user may hold; -1 is no limit."
     )
-    minimum_user_limit_percent: Annotated[int, Field(ge=0, le=100)] | None = Field(
+    minimum_user_limit_percent: Percent | None = Field(
         default=None, description="Part of the queue that a user is assured of while others ask too."
     )
     maximum_applications: Count | None = Field(
@@ -232,6 +262,7 @@ class QueueCapacity(CapacityTemplate):
 _Names = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=256)]],
     Field(max_length=256, json_schema_extra={"x-kubernetes-list-type": "set"}),
+    AfterValidator(once_each),
 ]
 
 

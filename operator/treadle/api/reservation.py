@@ -6,7 +6,7 @@ Accepted by the API and shown as not yet acted on until the planner is built.
 from datetime import datetime
 from typing import Annotated, Final, Literal, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, Strict, model_validator
 from pydantic_core import PydanticCustomError
 
 from treadle.api import cel
@@ -35,8 +35,8 @@ class ReservationRequest(Model):
     )
 
     demand: Demand = Field(min_length=1, description="What one of them asks.")
-    count: Annotated[int, Field(ge=1, le=1_000_000, json_schema_extra={"format": "int32"})]
-    concurrency: Annotated[int, Field(ge=1, le=1_000_000, json_schema_extra={"format": "int32"})] = 1
+    count: Annotated[int, Strict(), Field(ge=1, le=1_000_000, json_schema_extra={"format": "int32"})]
+    concurrency: Annotated[int, Strict(), Field(ge=1, le=1_000_000, json_schema_extra={"format": "int32"})] = 1
     duration: Duration
 
     @model_validator(mode="after")

@@ -7,7 +7,7 @@ schema, so that an object shows what its author wrote.
 
 from typing import Annotated, Final, Literal, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from treadle.api import cel
@@ -25,12 +25,15 @@ from treadle.api.common import (
     Limits,
     Metadata,
     Model,
+    Percent,
     Policy,
     QueuePath,
     Ratio,
     RatioOrOff,
     StatusModel,
+    once_each,
     patterned,
+    unique,
 )
 from treadle.api.common import SchedulerName as Name
 from treadle.core.tree.mapping import VARIABLES
@@ -128,9 +131,6 @@ class CapacityPreemption(Model):
     balance: BalancePreemption | None = None
 
 
-_Percent = Annotated[int, Field(ge=0, le=100)]
-
-
 _PART: Final = rf"({'|'.join(sorted(VARIABLES))}|{DNS_LABEL})"
 _TARGET: Final = rf"{_PART}(\.{_PART})*"
 _TARGET_TEXT: Final = f"must be a queue's path or name, in which parts may be {', '.join(sorted(VARIABLES))}"
@@ -225,7 +225,7 @@ class SchedulerCapacity(Model):
     resource_calculator: Literal["dominant", "memory"] | None = Field(
         default=None, description="What counts: every resource (dominant, if absent) or memory alone, which is YARN's default."
     )
-    minimum_user_limit_percent: _Percent | None = None
+    minimum_user_limit_percent: Percent | None = None
     user_limit_factor: Factor | None = None
     maximum_applications: Count | None = None
     queue_maximum_applications: Count | None = Field(
@@ -317,6 +317,11 @@ class SchedulerNodes(Model):
         default="Pack", description="Pack fills nodes one after another, Spread keeps them evenly used."
     )
 
+    @model_validator(mode="after")
+    def _partitions_have_their_own_names(self) -> Self:
+        unique(self.partitions, "partitions")
+        return self
+
 
 class Opportunistic(Model):
     """Settings of opportunistic pods; none exists yet."""
@@ -325,7 +330,7 @@ class Opportunistic(Model):
 class SchedulerSpec(Model):
     """What an administrator asks of the scheduler."""
 
-    aliases: Annotated[list[Name], Field(max_length=16)] | None = Field(
+    aliases: Annotated[list[Name], Field(max_length=16), AfterValidator(once_each)] | None = Field(
         default=None,
         description="Further schedulerNames to serve, for operators with a closed list.",
         json_schema_extra={"x-kubernetes-list-type": "set"},

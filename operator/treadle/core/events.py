@@ -121,11 +121,16 @@ class QueuesInForce:
 
 @dataclass(frozen=True, slots=True)
 class ApplicationPlaced:
-    """Told to a new core: an application, whose pods have been told, is in this queue; ``runs``: by the limits on running applications too."""
+    """Told to a new core: an application, whose pods have been told, is in this queue, or in none for the reason ``wait``.
+
+    ``wanted`` is what its pods asked for, those that are gone included. ``runs``: it is one of those that may run, by the limits on running applications.
+    """
 
     id: str
     queue: str
+    wanted: str
     runs: bool
+    wait: tuple[str, str, str] | None
 
 
 @dataclass(frozen=True, slots=True)

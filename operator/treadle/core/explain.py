@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from treadle.core.tree.queue import Queue
 
 
+LONGEST = 1024
+"""Characters of a message, as in conditions and events."""
+
+
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """The state of one pod: ``reason`` is CamelCase, ``ahead`` how many waiting pods of its queue are served before it."""
@@ -74,7 +78,12 @@ def explain(state: State, uid: str) -> Explanation | None:
 
 
 def waiting(state: State, ask: Ask) -> tuple[str, str]:
-    """Return (reason, message) of an ask that waits."""
+    """Return (reason, message) of an ask that waits. Names that people chose may be long, so the message is cut."""
+    reason, message = _waiting(state, ask)
+    return reason, message if len(message) <= LONGEST else message[: LONGEST - 1] + "…"
+
+
+def _waiting(state: State, ask: Ask) -> tuple[str, str]:
     if ask.wait is None:
         return (
             "WaitingForTurn",
@@ -207,7 +216,10 @@ def _coming(state: State, ask: Ask) -> str:
 
 
 def no_node(state: State, shape: Shape) -> str:
-    """Return kube-scheduler's sentence: how many nodes there are, and how many are out for which reason."""
+    """Return kube-scheduler's sentence: how many nodes there are, and how many are out for which reason.
+
+    A node that has got room since the pod was last looked at is out for none; then that is said.
+    """
     nodes, names = state.nodes, state.types.names
     reasons = Counter(nodes.refusals(shape.constraints))
     mask = nodes.mask(shape.constraints)
@@ -215,10 +227,14 @@ def no_node(state: State, shape: Shape) -> str:
     for reason, short in shortages(columns, shape.demand, names).items():
         if count := int((short & mask).sum()):
             reasons[reason] = count
+    roomy = np.flatnonzero(mask & fitting(columns, shape.demand)).tolist()
     if shape.ports:
-        for row in np.flatnonzero(mask & fitting(columns, shape.demand)).tolist():
-            if not host_ports.free(shape.ports, nodes.ports[row]):
-                reasons[host_ports.REASON] += 1
+        free = [row for row in roomy if host_ports.free(shape.ports, nodes.ports[row])]
+        if len(free) < len(roomy):
+            reasons[host_ports.REASON] = len(roomy) - len(free)
+        roomy = free
     known = nodes.known()
+    if roomy:
+        return f"{len(roomy)} of {known} nodes have got room since the pod was last looked at; it is looked at again with the next pass"
     parts = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0])))
     return f"0/{known} nodes are available" + (f": {parts}." if parts else ".")

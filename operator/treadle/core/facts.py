@@ -30,6 +30,7 @@ from treadle.core.lifecycle import put, see, set_aside
 from treadle.core.model import CAPACITY
 from treadle.core.pods import PodRecord, PodState
 from treadle.core.tree.admission import admit
+from treadle.core.tree.application import Wait
 from treadle.core.update import apply_limits
 
 if TYPE_CHECKING:
@@ -58,10 +59,18 @@ def facts(state: State, under_way: Container[str] | None = None) -> list[Event]:
     for record in _in_order(state):
         events += _of_pod(state, record, under_way, delayed)
     events += [
-        ApplicationPlaced(application.id, application.queue.path, application.counted)
+        ApplicationPlaced(
+            application.id,
+            "" if application.queue is None else application.queue.path,
+            application.wanted,
+            application.counted,
+            None if application.wait is None else tuple(application.wait),
+        )
         for application in state.applications.values()
-        if application.queue is not None
     ]
+    events.append(
+        QueuesInForce(tuple(queue.spec for queue in in_force if queue.defined and not queue.dynamic))
+    )  # the others drain
     events += [QueueGone(queue.path) for queue in in_force if queue.path not in tree.defined]
     events += [QueueSeen(spec) for spec in tree.defined.values()]
     if state.discipline != scheduler.discipline:
@@ -125,7 +134,13 @@ def binds_failed(state: State, event: BindsFailed) -> None:
 def placed(state: State, event: ApplicationPlaced) -> None:
     """Put an application into the queue that it was in, and let it run if it did, whatever rules and limits say now."""
     application, queue = state.applications.get(event.id), state.tree.queues.get(event.queue)
-    if application is None or queue is None or not queue.leaf:
+    if application is None:
+        return
+    application.wanted = event.wanted
+    if event.wait is not None:
+        put(state, application, Wait(*event.wait))
+        return
+    if queue is None or not queue.leaf:
         return
     if application.queue is not queue:
         put(state, application, queue)

@@ -42,8 +42,8 @@ def parse_quantity(text: str | float) -> int:
     elif decimal:
         power += _DECIMAL[decimal]
     elif exponent:
-        if abs(int(exponent)) > 64:
-            raise InvalidSpec(f"{text!r} is out of range: the exponent is at most 64")
+        if abs(int(exponent)) > 99:
+            raise InvalidSpec(f"{text!r} is out of range: the exponent is at most 99")
         power += int(exponent)
     ten: int = 10 ** abs(power)
     value = value * ten if power >= 0 else -(-value // ten)

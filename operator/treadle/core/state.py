@@ -172,6 +172,7 @@ class State:
         if self.books is not None:
             self.books = Books(self)
             self.books.follow(self)
+            self.relimited = self.automatic.grown = True
             return
         for one in queue.chain:
             if one.dynamic:
@@ -206,5 +207,8 @@ class State:
         if self.books is not None:
             self.books = Books(self)
             self.books.follow(self)
+            self.relimited = self.automatic.grown = (
+                True  # limits may be others in a wider tree; they are applied with the next pass
+            )
         self.cluster_changed = True
         self.updated = float("-inf")

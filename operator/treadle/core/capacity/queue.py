@@ -52,7 +52,7 @@ class CapacityQueue:
     ``held`` is what is held in the default partition for the applications that are in the queue now or below it.
 
     ``dynamic``: it was made because an application asked for it, and goes when nobody uses it. ``entitled``: it is a leaf that a managed
-    parent made, which has ``entitlements``; what is ``imposed`` on it stands for its definition where legacy mode is off. ``last_submitted`` is when it was last used; for a parent, when a child was made.
+    parent made, which has ``entitlements``; ``bare``: nothing that is said of others is for it; what is ``imposed`` on it stands for its definition where legacy mode is off. ``last_submitted`` is when it was last used; for a parent, when a child was made.
     """
 
     def __init__(self, name: str, parent: CapacityQueue | None, context: Context, *, parental: bool) -> None:
@@ -82,6 +82,7 @@ class CapacityQueue:
         self.default_lifetime_set = False
         self.dynamic = False
         self.entitled = False
+        self.bare = False
         self.entitlements: Entitlements | None = None
         self.imposed: dict[str, PartitionShare] = {}
         self.last_submitted = float("-inf")

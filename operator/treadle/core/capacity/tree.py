@@ -101,9 +101,15 @@ class CapacityTree:
             raise
         update(self.root)
 
-    def add(self, parent: CapacityQueue, name: str, *, parental: bool, entitled: bool = False) -> CapacityQueue:
-        """Make a queue below a parent; what it gets is still to be computed. Raises ``Refused``."""
+    def add(
+        self, parent: CapacityQueue, name: str, *, parental: bool, entitled: bool = False, bare: bool = False
+    ) -> CapacityQueue:
+        """Make a queue below a parent; what it gets is still to be computed. Raises ``Refused``.
+
+        A ``bare`` one gets nothing from templates, and of what is above it only what it may have, so that it can be always.
+        """
         queue = CapacityQueue(name, parent, self.context, parental=parental)
+        queue.bare = bare
         queue.dynamic, queue.entitled = not entitled, entitled
         self._define(queue)
         parent.children.append(queue)
@@ -232,12 +238,12 @@ class CapacityTree:
     def _spec(self, queue: CapacityQueue) -> CapacityQueueSpec:
         """Return what is said about a queue; for one that was made, its parent's templates fill it up."""
         parent = queue.parent
-        if parent is not None and (queue.dynamic or queue.entitled):
+        if parent is not None and (queue.dynamic or queue.entitled) and not queue.bare:
             said = self.undeclared(queue.path)
             if queue.entitled and parent.entitlements is not None:
                 return entitled_spec(said, parent.entitlements.creation.template)
             return dynamic_spec(said, parent.spec.flexible, leaf=not queue.parental)
-        return self.specs.get(queue.path, CapacityQueueSpec(queue.path))
+        return self.undeclared(queue.path) if queue.bare else self.specs.get(queue.path, CapacityQueueSpec(queue.path))
 
     def _set_partitions(self, queue: CapacityQueue) -> None:
         spec, parent = queue.spec, queue.parent
@@ -260,7 +266,9 @@ class CapacityTree:
         if queue.default_partition is None and parent is not None and queue.accessible >= parent.accessible:
             queue.default_partition = parent.default_partition
         wanted = queue.default_partition
-        if not queue.parental and wanted and not queue.may_use(wanted):
+        if queue.bare and wanted and not queue.may_use(wanted):
+            queue.default_partition = None
+        elif not queue.parental and wanted and not queue.may_use(wanted):
             raise Refused("IOException", f"{queue.path}: default-node-label-expression: the queue may not use {wanted}")
 
     def _set_capacities(self, queue: CapacityQueue) -> None:
@@ -356,6 +364,8 @@ class CapacityTree:
         queue.allocation_factor = context.calculator.ratio(room, queue.max_allocation)
         queue.default_application_priority = spec.default_application_priority or 0
         most = self.context.single(100.0 / min(100.0, queue.user_limit)) if queue.user_limit else float("inf")
+        if queue.bare:
+            queue.user_weights = {user: min(weight, most) for user, weight in queue.user_weights.items()}
         for user, weight in queue.user_weights.items():
             if not 0 <= self.context.single(weight) <= most:
                 raise Refused("IOException", f"{queue.path}: user-settings.{user}.weight: {weight} is not between 0 and {most:g}")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from treadle.core.fair.amounts import plus
 from treadle.core.preemption.holds import held_below, held_for
+from treadle.core.resources import extend
 
 if TYPE_CHECKING:
     from treadle.core.fair.policies import Policy
@@ -43,6 +44,8 @@ class Contender:
         self.weight, self.minimum, self.demand = application.weight, application.minimum, application.demand
         self.usage = plus(application.usage, held)
         self.fair_share = application.instant_share
+        for lack in (self.short_of_share, self.short_of_minimum):  # as of an earlier round, when there may have been fewer types
+            extend(lack, len(self.usage))
 
 
 class Starving:

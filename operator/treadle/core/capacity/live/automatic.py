@@ -201,8 +201,10 @@ def make(state: State, path: str) -> Queue | Wait:
     if problem:
         return Wait(REJECTED, path, problem)
     found = tree.queues.get(path)
+    if found is not None and not found.leaf:
+        return tree.no_leaf(path)
     if found is not None and (found.defined or not parent_makes(state, path)):
-        return found if found.leaf else tree.no_leaf(path)
+        return found
     if found is not None:
         found.defined = found.dynamic = True
         tree.problems.pop(path, None)

@@ -137,7 +137,10 @@ def graft(tree: CapacityTree, made: Iterable[Made]) -> list[CapacityQueue]:
         queue = _by_template(tree, parent, name, one) if one.templated and open_[above] else None
         if queue is None:
             without[one.path] = _nothing(one.path)
-            queue = tree.add(parent, name, parental=one.parental)
+            try:
+                queue = tree.add(parent, name, parental=one.parental)
+            except Refused:  # what the templates above it say is not for such a queue
+                queue = tree.add(parent, name, parental=one.parental, bare=True)
             queue.dynamic = False
         known[one.path] = queue
         grafted.append(queue)

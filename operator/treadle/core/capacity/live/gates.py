@@ -60,7 +60,9 @@ def at_user_limit(state: State, ask: Ask) -> str:
         return "the user is below the limit again; the pod is next looked at with the next pass"
     leaf = account.leaf
     limit = limit_of(leaf, account.user.name, account.partition)
-    at = next(at for at in sorted(leaf.context.calculator.deciding) if account.used[at] > limit[at])
+    at = next((at for at in sorted(leaf.context.calculator.deciding) if account.used[at] > limit[at]), None)
+    if at is None:
+        return f"user {account.user.name} is at the limit of queue {leaf.path}"
     name = state.types.names[at]
     return (
         f"user {account.user.name} holds {name} {format_amount(name, account.used[at])} in queue {leaf.path} of the "
