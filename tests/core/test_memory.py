@@ -8,9 +8,11 @@ import pytest
 
 from core.builders import Scenario, a_node, a_pod
 from treadle.core import Core
+from treadle.core.capacity.settings import Capacity as Portions
+from treadle.core.capacity.settings import CapacityQueueSpec, Kind, PartitionShare, Portion
 from treadle.core.effects import Bind
-from treadle.core.events import Event, NodeGone, NodeSeen, PodGone, PodSeen
-from treadle.core.model import Constraints, FairSettings, HostPort, Wish
+from treadle.core.events import Event, NodeGone, NodeSeen, PodGone, PodSeen, QueueSeen, SchedulerSeen
+from treadle.core.model import CAPACITY, FAIR, Constraints, FairSettings, HostPort, QueueSpec, SchedulerSpec, Wish
 from treadle.core.nodes import candidates, log
 from treadle.core.nodes import columns as rows
 from treadle.core.tidy import close_up
@@ -213,3 +215,40 @@ def test_rows_may_close_up_while_a_pod_waits_for_the_node_that_it_would_like() -
     assert scenario.core.state.nodes.row == {"node-2": 0, "node-3": 1}
     scenario.gone("first")
     assert [(bind.uid, bind.node) for bind in scenario.plan()] == [("second", "node-3")]
+
+
+# -- garbage: what is given up is free without the collector
+
+
+def weighed(path: str, weight: int) -> QueueSeen:
+    share = PartitionShare(Portions(Portion(Kind.WEIGHT, float(weight))))
+    return QueueSeen(QueueSpec(path, weight=weight, capacity=CapacityQueueSpec(path, partitions={"": share})))
+
+
+@pytest.mark.parametrize("discipline", [FAIR, CAPACITY])
+def test_nothing_that_is_given_up_waits_for_the_collector_of_garbage(discipline: str) -> None:
+    life = Life()
+    life.tell(
+        SchedulerSeen(SchedulerSpec(discipline=discipline)), *(weighed(f"root.{name}", 1) for name in ("default", "a", "b"))
+    )
+    life.pods(200)
+    assert life.core.state.discipline == discipline
+    gc.collect()
+    gc.disable()
+    try:
+        life.pods(500)
+        life.nodes(100)
+        for weight in range(2, 7):
+            life.tell(weighed("root.a", weight))
+            life.plan()
+        assert gc.collect() < 50
+    finally:
+        gc.enable()
+
+
+def test_applications_that_leave_without_having_been_served_do_not_pile_up_in_the_order() -> None:
+    life = Life(nodes=1)
+    life.tell(PodSeen(a_pod("stays", application="stays", cpu=1000, memory=1)))
+    for number in range(2_000):
+        life.tell(PodSeen(a_pod(f"pod-{number}", application=f"app-{number}", created=float(number))), PodGone(f"pod-{number}"))
+    assert len(life.core.state.tree.queues["root.default"].heap) < 100

@@ -508,3 +508,4 @@ def _drop_if_empty(state: State, application: Application) -> None:
         state.placed.pop(application.id, None)
         for part in application.everywhere():
             state.dirty.pop(part, None)
+        application.bury()

@@ -161,11 +161,17 @@ class State:
         self._sequence += 1
         return self._sequence
 
+    def open_books(self) -> None:
+        """Make the books of the tree in force, instead of those that there are."""
+        before, self.books = self.books, Books(self)
+        self.books.follow(self)
+        if before is not None:
+            before.close()
+
     def prepare(self, queue: Queue) -> None:
         """Give a queue that was just made its limits and its order, its new parents included."""
         if self.books is not None:
-            self.books = Books(self)
-            self.books.follow(self)
+            self.open_books()
             return
         for one in queue.chain:
             if one.dynamic:
@@ -198,7 +204,6 @@ class State:
             for vector in (application.usage, application.demand, application.fair_share, application.instant_share):
                 extend(vector, width)
         if self.books is not None:
-            self.books = Books(self)
-            self.books.follow(self)
+            self.open_books()
         self.cluster_changed = True
         self.updated = float("-inf")

@@ -60,6 +60,10 @@ class Books:
     def _specs(state: State) -> dict[str, CapacityQueueSpec]:
         return specs_of({path: queue.spec for path, queue in state.tree.queues.items() if queue.defined and not queue.dynamic})
 
+    def close(self) -> None:
+        """Let go of everything: there are other books now, or none."""
+        self.tree.give_up()
+
     def follow(self, state: State) -> None:
         """Compute what everybody is due in the cluster of now, and give the live queues their limits and orders."""
         context = self.context
