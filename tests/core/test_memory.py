@@ -220,9 +220,10 @@ def test_rows_may_close_up_while_a_pod_waits_for_the_node_that_it_would_like() -
 # -- garbage: what is given up is free without the collector
 
 
-def weighed(path: str, weight: int) -> QueueSeen:
+def weighed(path: str, weight: int, *partitions: str) -> QueueSeen:
     share = PartitionShare(Portions(Portion(Kind.WEIGHT, float(weight))))
-    return QueueSeen(QueueSpec(path, weight=weight, capacity=CapacityQueueSpec(path, partitions={"": share})))
+    capacity = CapacityQueueSpec(path, partitions=dict.fromkeys(("", *partitions), share))
+    return QueueSeen(QueueSpec(path, weight=weight, capacity=capacity))
 
 
 @pytest.mark.parametrize("discipline", [FAIR, CAPACITY])
@@ -244,6 +245,32 @@ def test_nothing_that_is_given_up_waits_for_the_collector_of_garbage(discipline:
         assert gc.collect() < 50
     finally:
         gc.enable()
+
+
+def test_partitions_that_pods_make_up_are_given_up_when_nobody_is_in_them() -> None:
+    life = Life()
+    life.tell(SchedulerSeen(SchedulerSpec(discipline=CAPACITY)), weighed("root", 1, "part-0", "part-50"))
+    life.tell(weighed("root.default", 1, "part-0", "part-50"), weighed("root.a", 1))
+    life.tell(PodSeen(a_pod("stays", partition="part-0", application="stays")), PodSeen(a_pod("anchor", application="long")))
+    life.tell(NodeSeen(a_node("other", labels={"treadle.dev/partition": "part-1"})))
+    for number in range(1, 200):
+        name = f"pod-{number}"
+        life.tell(PodSeen(a_pod(name, partition=f"part-{number}", application="long" if number % 2 else f"app-{number}")))
+        life.plan()
+        life.tell(PodGone(name))
+        life.plan()
+    state = life.core.state
+    assert state.books is not None
+    assert len(state.tree.roots) <= 20
+    assert {"part-0", "part-1"} <= state.tree.roots.keys()
+    assert len(state.books.bounds) <= 3 * 20
+    assert len(state.applications["ns/long"].parts) <= 20
+    life.core.check()
+    life.tell(*(NodeSeen(a_node(f"of-{number}", labels={"treadle.dev/partition": f"part-{number}"})) for number in (0, 50)))
+    life.tell(PodSeen(a_pod("late", partition="part-50", application="long")))
+    life.now += 5.0
+    assert sorted(life.plan()) == ["late", "stays"]
+    life.core.check()
 
 
 def test_applications_that_leave_without_having_been_served_do_not_pile_up_in_the_order() -> None:

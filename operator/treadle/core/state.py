@@ -86,6 +86,8 @@ class State:
     running: RunningLimits[Application] = field(default_factory=RunningLimits)
     newcomers: dict[Application, None] = field(default_factory=dict)
     """Applications that came into a queue since the last pass, which decides whether they may run."""
+    enough_partitions: int = 16
+    """With how many partitions that pods have named it is time to see which are in use."""
     relimited: bool = True
     """Whether limits may have changed since the last pass."""
     passed_at: float = float("-inf")

@@ -87,6 +87,11 @@ class Books:
         books.usage.of(part.partition).used = part.usage
         self.apply(part, books, state)
 
+    def forget(self, path: str, partition: str) -> None:
+        """Forget what a queue's part in a partition, which is no more, may have there."""
+        self.bounds.pop((path, partition), None)
+        self.of[path].usage.partitions.pop(partition, None)
+
     def apply(self, queue: Queue, books: CapacityQueue, state: State) -> None:
         """Give one live queue its limits, its place among its siblings, and the order of what is below it.
 
