@@ -8,11 +8,12 @@ import pytest
 
 from core.builders import Scenario, a_node, a_pod
 from treadle.core import Core
+from treadle.core.capacity.live.locality import MOST_KEYS, Missed
 from treadle.core.capacity.settings import Capacity as Portions
 from treadle.core.capacity.settings import CapacityQueueSpec, Kind, PartitionShare, Portion
 from treadle.core.effects import Bind
 from treadle.core.events import Event, NodeGone, NodeSeen, PodGone, PodSeen, QueueSeen, SchedulerSeen
-from treadle.core.model import CAPACITY, FAIR, Constraints, FairSettings, HostPort, QueueSpec, SchedulerSpec, Wish
+from treadle.core.model import CAPACITY, FAIR, Constraints, FairSettings, HostPort, PlacementRule, QueueSpec, SchedulerSpec, Wish
 from treadle.core.nodes import candidates, log
 from treadle.core.nodes import columns as rows
 from treadle.core.tidy import close_up
@@ -245,6 +246,39 @@ def test_nothing_that_is_given_up_waits_for_the_collector_of_garbage(discipline:
         assert gc.collect() < 50
     finally:
         gc.enable()
+
+
+def test_queues_that_rules_made_are_free_when_they_are_removed() -> None:
+    life = Life()
+    life.tell(SchedulerSeen(SchedulerSpec(rules=(PlacementRule("user"),))))
+    gc.collect()
+    gc.disable()
+    try:
+        for number in range(50):
+            life.tell(PodSeen(a_pod(f"pod-{number}", user=f"user-{number}", application=f"app-{number}")))
+            life.plan()
+            life.tell(PodGone(f"pod-{number}"))
+        life.now += 100.0
+        life.plan()
+        life.plan()
+        assert len(life.core.state.tree.queues) < 5
+        assert gc.collect() < 50
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("discipline", [FAIR, CAPACITY])
+def test_an_application_whose_pods_all_like_other_nodes_does_not_remember_them_all(discipline: str) -> None:
+    life = Life()
+    life.tell(SchedulerSeen(SchedulerSpec(discipline=discipline, fair=FairSettings(node_delay=1.0, rack_delay=1.0))))
+    life.tell(weighed("root.default", 1), PodSeen(a_pod("stays", cpu=1000)))
+    for number in range(800):
+        liked = Constraints(wish=Wish((f"node-{number % 20}",)), selector=((f"label-{number}", ""),) if number % 2 else ())
+        life.tell(PodSeen(a_pod(f"pod-{number}", memory=1 + number, constraints=liked)))
+        life.plan()
+        life.tell(PodGone(f"pod-{number}"))
+    locality = life.core.state.applications["ns/app"].locality
+    assert len(locality.count if isinstance(locality, Missed) else locality.allowed) <= MOST_KEYS + 2
 
 
 def test_partitions_that_pods_make_up_are_given_up_when_nobody_is_in_them() -> None:

@@ -63,7 +63,7 @@ def leave_partitions(state: State) -> None:
         for queue in state.tree.queues.values():
             empty = queue.parts.pop(name, None)
             if empty is not None:
-                empty.parent = None
+                empty.parent, empty.whole = None, state.tree.root
                 empty.children.clear()
                 if books is not None:
                     books.forget(queue.path, name)
