@@ -8,9 +8,12 @@ import pytest
 
 from core.builders import Scenario, a_node, a_pod
 from treadle.core import Core
+from treadle.core.capacity.live.locality import MOST_KEYS, Missed
+from treadle.core.capacity.settings import Capacity as Portions
+from treadle.core.capacity.settings import CapacityQueueSpec, Kind, PartitionShare, Portion
 from treadle.core.effects import Bind
-from treadle.core.events import Event, NodeGone, NodeSeen, PodGone, PodSeen
-from treadle.core.model import Constraints, FairSettings, HostPort, Wish
+from treadle.core.events import Event, NodeGone, NodeSeen, PodGone, PodSeen, QueueSeen, SchedulerSeen
+from treadle.core.model import CAPACITY, FAIR, Constraints, FairSettings, HostPort, PlacementRule, QueueSpec, SchedulerSpec, Wish
 from treadle.core.nodes import candidates, log
 from treadle.core.nodes import columns as rows
 from treadle.core.tidy import close_up
@@ -213,3 +216,100 @@ def test_rows_may_close_up_while_a_pod_waits_for_the_node_that_it_would_like() -
     assert scenario.core.state.nodes.row == {"node-2": 0, "node-3": 1}
     scenario.gone("first")
     assert [(bind.uid, bind.node) for bind in scenario.plan()] == [("second", "node-3")]
+
+
+# -- garbage: what is given up is free without the collector
+
+
+def weighed(path: str, weight: int, *partitions: str) -> QueueSeen:
+    share = PartitionShare(Portions(Portion(Kind.WEIGHT, float(weight))))
+    capacity = CapacityQueueSpec(path, partitions=dict.fromkeys(("", *partitions), share))
+    return QueueSeen(QueueSpec(path, weight=weight, capacity=capacity))
+
+
+@pytest.mark.parametrize("discipline", [FAIR, CAPACITY])
+def test_nothing_that_is_given_up_waits_for_the_collector_of_garbage(discipline: str) -> None:
+    life = Life()
+    life.tell(
+        SchedulerSeen(SchedulerSpec(discipline=discipline)), *(weighed(f"root.{name}", 1) for name in ("default", "a", "b"))
+    )
+    life.pods(200)
+    assert life.core.state.discipline == discipline
+    gc.collect()
+    gc.disable()
+    try:
+        life.pods(500)
+        life.nodes(100)
+        for weight in range(2, 7):
+            life.tell(weighed("root.a", weight))
+            life.plan()
+        assert gc.collect() < 50
+    finally:
+        gc.enable()
+
+
+def test_queues_that_rules_made_are_free_when_they_are_removed() -> None:
+    life = Life()
+    life.tell(SchedulerSeen(SchedulerSpec(rules=(PlacementRule("user"),))))
+    gc.collect()
+    gc.disable()
+    try:
+        for number in range(50):
+            life.tell(PodSeen(a_pod(f"pod-{number}", user=f"user-{number}", application=f"app-{number}")))
+            life.plan()
+            life.tell(PodGone(f"pod-{number}"))
+        life.now += 100.0
+        life.plan()
+        life.plan()
+        assert len(life.core.state.tree.queues) < 5
+        assert gc.collect() < 50
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("discipline", [FAIR, CAPACITY])
+def test_an_application_whose_pods_all_like_other_nodes_does_not_remember_them_all(discipline: str) -> None:
+    life = Life()
+    life.tell(SchedulerSeen(SchedulerSpec(discipline=discipline, fair=FairSettings(node_delay=1.0, rack_delay=1.0))))
+    life.tell(weighed("root.default", 1), PodSeen(a_pod("stays", cpu=1000)))
+    for number in range(800):
+        liked = Constraints(wish=Wish((f"node-{number % 20}",)), selector=((f"label-{number}", ""),) if number % 2 else ())
+        life.tell(PodSeen(a_pod(f"pod-{number}", memory=1 + number, constraints=liked)))
+        life.plan()
+        life.tell(PodGone(f"pod-{number}"))
+    locality = life.core.state.applications["ns/app"].locality
+    assert len(locality.count if isinstance(locality, Missed) else locality.allowed) <= MOST_KEYS + 2
+
+
+def test_partitions_that_pods_make_up_are_given_up_when_nobody_is_in_them() -> None:
+    life = Life()
+    life.tell(SchedulerSeen(SchedulerSpec(discipline=CAPACITY)), weighed("root", 1, "part-0", "part-50"))
+    life.tell(weighed("root.default", 1, "part-0", "part-50"), weighed("root.a", 1))
+    life.tell(PodSeen(a_pod("stays", partition="part-0", application="stays")), PodSeen(a_pod("anchor", application="long")))
+    life.tell(NodeSeen(a_node("other", labels={"treadle.dev/partition": "part-1"})))
+    for number in range(1, 200):
+        name = f"pod-{number}"
+        life.tell(PodSeen(a_pod(name, partition=f"part-{number}", application="long" if number % 2 else f"app-{number}")))
+        life.plan()
+        life.tell(PodGone(name))
+        life.plan()
+    state = life.core.state
+    assert state.books is not None
+    assert len(state.tree.roots) <= 20
+    assert {"part-0", "part-1"} <= state.tree.roots.keys()
+    assert len(state.books.bounds) <= 3 * 20
+    assert len(state.applications["ns/long"].parts) <= 20
+    life.core.check()
+    life.tell(*(NodeSeen(a_node(f"of-{number}", labels={"treadle.dev/partition": f"part-{number}"})) for number in (0, 50)))
+    life.tell(PodSeen(a_pod("late", partition="part-50", application="long")))
+    life.now += 5.0
+    assert sorted(life.plan()) == ["late", "stays"]
+    life.core.check()
+
+
+def test_applications_that_leave_without_having_been_served_do_not_pile_up_in_the_order() -> None:
+    life = Life(nodes=1)
+    life.tell(PodSeen(a_pod("stays", application="stays", cpu=1000, memory=1)))
+    for number in range(2_000):
+        life.tell(PodSeen(a_pod(f"pod-{number}", application=f"app-{number}", created=float(number))), PodGone(f"pod-{number}"))
+    assert len(life.core.state.tree.queues["root.default"].heap) < 100

@@ -108,7 +108,7 @@ async def test_a_newer_write_is_not_overwritten_by_one_that_is_sent_again() -> N
     assert at.sent() == [("/a", {"n": 1}), ("/a", {"n": 2})]
 
 
-@pytest.mark.parametrize(("code", "loud"), [(404, False), (409, False), (403, True), (422, True)])
+@pytest.mark.parametrize(("code", "loud"), [(404, False), (409, False), (400, True), (422, True)])
 async def test_a_refusal_is_dropped_and_told_and_loud_only_where_somebody_must_act(
     code: int, loud: bool, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -21,7 +21,7 @@ from treadle.core.effects import Bind, Evict
 from treadle.core.events import ApplicationSeen, PodSeen
 from treadle.core.model import ApplicationSpec
 from treadle.core.nodes.candidates import pick
-from treadle.core.tidy import close_up, prune
+from treadle.core.tidy import close_up, leave_partitions, prune
 from treadle.core.tree.limits import exceeded
 
 LEAVES = ["root.a", "root.b.x", "root.b.y"]
@@ -126,6 +126,7 @@ class CapacityMachine(RuleBasedStateMachine):
         state = self.scenario.core.state
         prune(state)
         close_up(state)
+        leave_partitions(state)
         self.scenario.core.check()
 
     @rule(

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.capacity.live.automatic import made_of
-from treadle.core.capacity.live.books import Books
 from treadle.core.capacity.live.definitions import check, name_types
 from treadle.core.errors import InvalidSpec
 from treadle.core.lifecycle import regroup
@@ -28,6 +27,7 @@ def settle(state: State) -> None:
     if state.scheduler.discipline == FAIR:
         if state.discipline == FAIR:
             return
+        books = state.books
         state.discipline, state.books, tree.check, tree.templates = FAIR, None, None, False
         tree.idle.update((queue, state.now) for queue in tree.queues.values() if queue.dynamic and not queue.members())
         for application in state.applications.values():
@@ -40,6 +40,8 @@ def settle(state: State) -> None:
         for queue in tree.queues.values():
             queue.parts.clear()
         tree.roots.clear()
+        if books is not None:
+            books.close()
         return
     if state.discipline != CAPACITY:
         tree.templates = True
@@ -66,5 +68,4 @@ def settled(state: State) -> None:
         blocks = [queue.spec.capacity for queue in state.tree.queues.values()]
         name_types(state.types, [block for block in blocks if block is not None])
         state.widen()
-        state.books = Books(state)
-        state.books.follow(state)
+        state.open_books()

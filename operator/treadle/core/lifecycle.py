@@ -531,3 +531,4 @@ def _drop_if_empty(state: State, application: Application) -> None:
         state.misnamed.pop(application, None)
         for part in application.everywhere():
             state.dirty.pop(part, None)
+        application.bury()

@@ -11,7 +11,7 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
-from treadle.core.capacity.live.locality import near_enough
+from treadle.core.capacity.live.locality import MOST_KEYS, forget_others, near_enough
 from treadle.core.gates import compete
 from treadle.core.nodes.candidates import pick
 from treadle.core.nodes.near import best_around, best_liked
@@ -107,4 +107,8 @@ def _locality(ask: Ask) -> Locality:
     application = ask.application
     if not isinstance(application.locality, Locality):
         application.locality = Locality()
-    return application.locality
+    locality = application.locality
+    if len(locality.allowed) > MOST_KEYS + 2 * len(application.asks):
+        for known in (locality.allowed, locality.chances, locality.since):
+            forget_others(known, application.asks)
+    return locality

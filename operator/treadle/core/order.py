@@ -39,6 +39,8 @@ def _enter(child: Application | Queue, parent: Queue | None) -> None:
         child.key = parent.rank(child)
         heappush(parent.heap, child.key)
         parent.active += 1
+        if len(parent.heap) > 64 and len(parent.heap) > 4 * parent.active:
+            _rebuild(parent)
         if parent.active > 1:
             return
         child, parent = parent, parent.parent

@@ -25,7 +25,7 @@ _DECIMAL = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15,
 _ALLOWED = 'a quantity such as "2", "500m", "1.5Gi" or "1e3"'
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=8192)
 def parse_quantity(text: str | float) -> int:
     """Return a Kubernetes quantity in thousandths, rounded up. Raises ``InvalidSpec`` for anything that is not a quantity."""
     if isinstance(text, int):
@@ -50,7 +50,7 @@ def parse_quantity(text: str | float) -> int:
     return -value if sign == "-" else value
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=8192)
 def amount(resource: str, text: str | float) -> int:
     """Return ``text`` in the unit that ``resource`` is counted in: milli-units for cpu, base units otherwise, rounded up."""
     milli = parse_quantity(text)

@@ -86,6 +86,8 @@ class State:
     running: RunningLimits[Application] = field(default_factory=RunningLimits)
     newcomers: dict[Application, None] = field(default_factory=dict)
     """Applications that came into a queue since the last pass, which decides whether they may run."""
+    enough_partitions: int = 16
+    """With how many partitions that pods have named it is time to see which are in use."""
     relimited: bool = True
     """Whether limits may have changed since the last pass."""
     passed_at: float = float("-inf")
@@ -167,12 +169,18 @@ class State:
         self._sequence += 1
         return self._sequence
 
+    def open_books(self) -> None:
+        """Make the books of the tree in force, instead of those that there are."""
+        before, self.books = self.books, Books(self)
+        self.books.follow(self)
+        if before is not None:
+            before.close()
+
     def prepare(self, queue: Queue) -> None:
         """Give a queue that was just made its limits and its order, its new parents included."""
         if self.books is not None:
-            self.books = Books(self)
-            self.books.follow(self)
-            self.relimited = self.automatic.grown = True
+            self.open_books()
+            self.relimited = self.automatic.grown = True  # limits may be others in another tree; they are applied with the next pass
             return
         for one in queue.chain:
             if one.dynamic:
@@ -205,10 +213,7 @@ class State:
             for vector in (application.usage, application.demand, application.fair_share, application.instant_share):
                 extend(vector, width)
         if self.books is not None:
-            self.books = Books(self)
-            self.books.follow(self)
-            self.relimited = self.automatic.grown = (
-                True  # limits may be others in a wider tree; they are applied with the next pass
-            )
+            self.open_books()
+            self.relimited = self.automatic.grown = True  # limits may be others in another tree; they are applied with the next pass
         self.cluster_changed = True
         self.updated = float("-inf")

@@ -1,6 +1,6 @@
-"""What is given up between two passes: shapes that no pod has any more, and the rows of nodes that are gone.
+"""What is given up between two passes: shapes that no pod has any more, the rows of nodes that are gone, and partitions that nobody is in.
 
-Both are made by whoever uses the cluster, as many as they like in the course of time, and each costs something at every look over all of them.
+All are made by whoever uses the cluster, as many as they like in the course of time, and each costs something at every look over all of them.
 A look costs a step for each pod, so it is made when what there is may have doubled since the last one.
 """
 
@@ -8,8 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treadle.core.tree.parts import leave
+
 if TYPE_CHECKING:
     from treadle.core.state import State
+
+ENOUGH = 16
+"""Partitions up to which nobody asks whether they are in use: pods may name any."""
 
 
 def tidy(state: State) -> None:
@@ -18,6 +23,9 @@ def tidy(state: State) -> None:
         prune(state)
     if state.nodes.sparse:
         close_up(state)
+    if len(state.tree.roots) > state.enough_partitions:
+        leave_partitions(state)
+        state.enough_partitions = max(ENOUGH, 2 * len(state.tree.roots))
 
 
 def prune(state: State) -> None:
@@ -37,3 +45,25 @@ def close_up(state: State) -> None:
     for hold in preemption.holds:
         hold.row = moved[hold.row]
     preemption.rests = {moved[row]: until for row, until in preemption.rests.items() if moved[row] >= 0}
+
+
+def leave_partitions(state: State) -> None:
+    """Give up what applications and queues are in partitions where they have nothing, but for what is configured or has nodes."""
+    used = {record.part for record in state.pods.values()} | {hold.application for hold in state.preemption.holds}
+    for application in state.applications.values():
+        for name, part in list(application.parts.items()):
+            if not part.asks and part not in used:
+                leave(state, part)
+                part.bury()
+                del application.parts[name]
+    books = state.books
+    known = books.context.partitions if books is not None else {}
+    for name in [name for name, root in state.tree.roots.items() if name not in known and not root.occupied()]:
+        del state.tree.roots[name]
+        for queue in state.tree.queues.values():
+            empty = queue.parts.pop(name, None)
+            if empty is not None:
+                empty.parent, empty.whole = None, state.tree.root
+                empty.children.clear()
+                if books is not None:
+                    books.forget(queue.path, name)

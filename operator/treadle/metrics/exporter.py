@@ -53,6 +53,8 @@ class Samples:
     events_written: int = 0
     evictions: Mapping[str, int] = field(default_factory=dict)
     holds: int = 0
+    longest_collection: float = 0.0
+    """Seconds that a collection of garbage has stopped everything for, at the most."""
     preempted: Mapping[str, int] = field(default_factory=dict)
     """Pods that were preempted, by the path of their queue."""
     core_errors: Mapping[str, int] = field(default_factory=dict)
@@ -73,6 +75,11 @@ class _Page(Collector):
         yield _labelled(GaugeMetricFamily("treadle_pods", "Pods known, by state.", labels=["state"]), samples.pods)
         yield GaugeMetricFamily("treadle_nodes", "Nodes known.", samples.nodes)
         yield CounterMetricFamily("treadle_decisions", "Placements decided.", samples.decisions)
+        yield GaugeMetricFamily(
+            "treadle_longest_collection_seconds",
+            "The longest that a collection of garbage has stopped everything.",
+            samples.longest_collection,
+        )
         yield _labelled(CounterMetricFamily("treadle_binds", "Binds sent, by result.", labels=["result"]), samples.binds)
         yield CounterMetricFamily("treadle_bind_seconds", "Time that answered binds took, summed.", samples.bind_seconds)
         yield GaugeMetricFamily("treadle_binds_in_flight", "Binds sent and not answered.", samples.binds_in_flight)

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import gc
 import logging
 import os
 import socket
@@ -27,6 +26,7 @@ from treadle.kube.recorder import Recorder
 from treadle.kube.transport import Client
 from treadle.metrics.exporter import render
 from treadle.runtime.engine import Engine
+from treadle.runtime.garbage import Garbage
 from treadle.runtime.snapshot import metrics_of
 from treadle.runtime.sources import Sources, keep_listing, list_kinds, wait_for_kinds
 from treadle.runtime.statuses import Statuses
@@ -104,6 +104,7 @@ class Service:
         self.ledger = Ledger(options.name, self._put)
         self.statuses = Statuses(self.core, self.ledger, self.patcher, options.status_every, self.engine.care.why_set_aside)
         self.operator: Operator | None = None
+        self.garbage = Garbage()
         self.waiting_for = "starting"
         self.url = ""
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -228,9 +229,7 @@ class Service:
             len(self.core.state.pods),
             len(self.ledger.entries),
         )
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(50_000, 20, 100)
+        self._spawn(self.garbage.run(), "garbage")
 
     def _note(self, what: str) -> None:
         self.waiting_for = what

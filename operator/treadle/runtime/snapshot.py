@@ -65,6 +65,7 @@ def metrics_of(service: Service) -> Samples:
         fenced=binder.doubts.fenced,
         withheld=service.client.withheld,
         requests=dict(service.client.requests),
+        longest_collection=service.garbage.longest,
         watches={name: (reflector.relists, reflector.reopened) for name, reflector in service.sources.all.items()},
         leader=service.lease is None or service.lease.held,
         status_writes=service.patcher.sent,

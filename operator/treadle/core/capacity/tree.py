@@ -80,6 +80,13 @@ class CapacityTree:
         found = {queue.path: queue for queue in self.root.walk() if name in {queue.path, queue.name}}
         return [found[name]] if name in found else list(found.values())
 
+    def give_up(self) -> None:
+        """Let the queues go of each other, so that the memory of a tree that nobody needs any more is free without a collection of garbage."""
+        self.undeclared = CapacityQueueSpec
+        for queue in self.root.walk():
+            queue.parent = queue.entitlements = None
+            del queue.users.leaf
+
     def follow(self) -> None:
         """Take over another size of the cluster."""
         update(self.root)

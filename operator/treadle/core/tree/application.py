@@ -201,9 +201,20 @@ class Application:
                 total[position] += value * len(ask.pods)
         return total
 
+    def bury(self) -> None:
+        """Let go of what refers to an application that is no more, so that its memory is free without a collection of garbage."""
+        for part in self.everywhere():
+            part.order.clear()
+            part.whole = NOBODY
+        self.parts.clear()
+
     def __lt__(self, other: object) -> bool:
         """Never: names make keys differ, so only an entry left by a vanished namesake ties with ours, and it is dropped anyway."""
         return False
 
     def __repr__(self) -> str:
         return f"Application({self.id})"
+
+
+NOBODY = Application("", 0.0, 0)
+"""What all that is no more is a part of."""

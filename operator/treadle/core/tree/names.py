@@ -16,7 +16,7 @@ _MATCH: Final = re.compile(PATH)
 _OTHERS: Final = re.compile(r"[^a-z0-9]+")
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=8192)
 def tidy(name: str) -> str:
     """Return a user's, group's, namespace's or application's name as a part of a path, empty if nothing of it is left.
 
@@ -26,7 +26,7 @@ def tidy(name: str) -> str:
     return _OTHERS.sub("-", clean(name).lower()).strip("-")
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=8192)
 def path_problem(path: str) -> str | None:
     """Say why a path cannot name a queue, or None if it can."""
     if len(path.encode()) > MOST_BYTES:

@@ -313,6 +313,7 @@ class QueueTree:
         for one in (queue, *queue.parts.values()):
             if one.parent is not None:
                 del one.parent.children[queue.path]
+            one.whole = self.root  # not itself any more: it would be free only by a collection of garbage
         del self.queues[queue.path]
         self.edition += 1
 

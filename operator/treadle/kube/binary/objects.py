@@ -17,9 +17,9 @@ V = TypeVar("V")
 
 MAGIC: Final = b"k8s\0"
 """What every object begins with."""
-MOST, LONGEST = 4096, 512
+MOST, LONGEST = 1024, 512
 """Parts that are remembered by each of the readers below, and bytes of such a part."""
-MOST_WHOLE, LONGEST_WHOLE = 1024, 4096
+MOST_WHOLE, LONGEST_WHOLE = 512, 4096
 """Specs, and as many statuses, that are remembered, and bytes of one."""
 
 _BROKEN = (DecodeError, ValueError, OverflowError, OSError)

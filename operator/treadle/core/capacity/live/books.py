@@ -63,6 +63,10 @@ class Books:
         declared = [queue for queue in state.tree.queues.values() if queue.defined and not queue.dynamic]
         return specs_of({queue.path: _of_leaf(queue.spec) if queue.leaf else queue.spec for queue in declared})
 
+    def close(self) -> None:
+        """Let go of everything: there are other books now, or none."""
+        self.tree.give_up()
+
     def follow(self, state: State) -> None:
         """Compute what everybody is due in the cluster of now, and give the live queues their limits and orders."""
         context = self.context
@@ -85,6 +89,11 @@ class Books:
         books = self.of[part.path]
         books.usage.of(part.partition).used = part.usage
         self.apply(part, books, state)
+
+    def forget(self, path: str, partition: str) -> None:
+        """Forget what a queue's part in a partition, which is no more, may have there."""
+        self.bounds.pop((path, partition), None)
+        self.of[path].usage.partitions.pop(partition, None)
 
     def apply(self, queue: Queue, books: CapacityQueue, state: State) -> None:
         """Give one live queue its limits, its place among its siblings, and the order of what is below it.

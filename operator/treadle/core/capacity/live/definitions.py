@@ -96,6 +96,14 @@ def check(wanted: Mapping[str, QueueSpec], settings: CapacitySettings, kept: Ite
     specs, types = specs_of(known), ResourceTypes()
     name_types(types, specs.values())
     tree = CapacityTree(specs, Context(types, settings))
+    try:
+        _check_made(tree, known, kept)
+    finally:
+        tree.give_up()
+
+
+def _check_made(tree: CapacityTree, known: Mapping[str, QueueSpec], kept: Iterable[Made]) -> None:
+    """Raise ``InvalidSpec`` if the queues that were made, and are in use, have no place in a tree."""
     queues, parents = tree.queues(), dict[str, CapacityQueue]()
     for made in kept:
         parent = queues.get(made.path.rpartition(".")[0])

@@ -10,13 +10,15 @@ first is the look itself. The nodes are counted when a wait begins, and the time
 from __future__ import annotations
 
 from math import floor, inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treadle.core.nodes.candidates import pick
 from treadle.core.nodes.filters.resources import fitting
 from treadle.core.nodes.near import best_around, best_liked
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from treadle.core.nodes.near import Near
     from treadle.core.nodes.shapes import Shape
     from treadle.core.state import State
@@ -26,6 +28,8 @@ OFFERS = 1.0
 """How often a node offers itself, in a second (``yarn.resourcemanager.nodemanagers.heartbeat-interval-ms``)."""
 
 Key = tuple[int, int, bool]
+MOST_KEYS = 256
+"""Keys up to which an application is not looked through for those that it does not ask for any more: its pods may all be different."""
 
 
 class Missed:
@@ -124,4 +128,14 @@ def _missed(ask: Ask) -> Missed:
     application = ask.application
     if not isinstance(application.locality, Missed):
         application.locality = Missed()
-    return application.locality
+    book = application.locality
+    if len(book.count) > MOST_KEYS + 2 * len(application.asks):
+        forget_others(book.count, application.asks)
+        forget_others(book.waiting, application.asks)
+    return book
+
+
+def forget_others(known: dict[Any, Any], keys: Collection[Key]) -> None:
+    """Forget what is known of keys that an application does not ask for any more."""
+    for key in [key for key in known if key not in keys]:
+        del known[key]
