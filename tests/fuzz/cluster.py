@@ -24,17 +24,10 @@ def chosen(chance: Random, usual: list[Any], odd: list[Any], style: Style) -> An
 
 def node(name: str, chance: Random, style: Style) -> Json:
     allocatable = {
-<<<<<<< HEAD
-        "cpu": chosen(chance, ["4", "8", "2"], QUANTITIES, style),
-        "memory": chosen(chance, ["16Gi", "8Gi"], QUANTITIES, style),
-    }
-    allocatable["pods"] = chosen(chance, ["110", "5"], ["0", "1", "1k"], style)
-=======
         "cpu": chosen(chance, ["2", "4", "8"], QUANTITIES, style),
         "memory": chosen(chance, ["64Gi", "8Gi"], QUANTITIES, style),
     }
     allocatable["pods"] = chosen(chance, ["110", "110", "5"], ["0", "1", "1k"], style)
->>>>>>> 3451a38dedee43c683692307425bcd91783885e0
     for other in chance.sample(TYPES[2:], chance.choice([0, 0, 1, 2])):
         allocatable[other] = chosen(chance, ["2", "8", "1Gi"], QUANTITIES, style)
     if chance.random() < style.odd / 8:
@@ -53,11 +46,7 @@ def node(name: str, chance: Random, style: Style) -> Json:
             "value": chance.choice(["", "yes"]),
             "effect": chance.choice(["NoSchedule", "PreferNoSchedule", "NoExecute"]),
         }
-<<<<<<< HEAD
-        for _ in range(chance.choice([0, 0, 0, 0, 1, 2]))
-=======
         for _ in range(chance.choice([0] * 8 + [1, 2]))
->>>>>>> 3451a38dedee43c683692307425bcd91783885e0
     ]
     spec: Json = {}
     if taints:
@@ -138,11 +127,7 @@ def pod(uid: str, chance: Random, style: Style) -> Json:
         spec["topologySpreadConstraints"] = [
             {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": chance.choice(["DoNotSchedule", "ScheduleAnyway"])}
         ]
-<<<<<<< HEAD
-    if chance.random() < 0.12:
-=======
     if chance.random() < 0.08:
->>>>>>> 3451a38dedee43c683692307425bcd91783885e0
         spec["nodeName"] = chosen(chance, NODES, [*NODES, "unheard-of"], style)
         if notes is not None and chance.random() < 0.7:
             notes["treadle.dev/allocated-queue"] = chance.choice([*LEAVES, "root.made.up", "root..", "x", "root.b.x.made.deep"])

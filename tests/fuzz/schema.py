@@ -315,11 +315,7 @@ def _string(schema: Json, field: str, chance: Random, style: Style) -> str:
     most = schema.get("maxLength", 64)
     found = re.search(r"(?<!!)self\.matches\('\^(.*)\$'\)", schema.get("x-kubernetes-validations", [{"rule": ""}])[0]["rule"])
     pattern = found.group(1).replace("\\\\", "\\") if found else ""
-<<<<<<< HEAD
-    if "(%|w)" in pattern or "(\\.[0-9]{1,6})?%" in pattern:
-=======
     if "(%" in pattern:
->>>>>>> 3451a38dedee43c683692307425bcd91783885e0
         return (
             _capacity(chance, style, maximum=field == "maximum")
             if chance.random() > style.odd / 4
