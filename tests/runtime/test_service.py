@@ -354,6 +354,32 @@ async def test_a_task_that_ended_makes_it_unhealthy(api: FakeApi) -> None:
         assert await get(service, "/healthz") == (503, "a task ended: RuntimeError('a defect')\n")
 
 
+async def test_passes_that_keep_failing_make_it_unhealthy(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    def defect(*_: object) -> None:
+        raise RuntimeError("a defect")
+
+    async with treadle(api, listen="127.0.0.1:0") as service:
+        await until(lambda: service.engine.passes)
+        monkeypatch.setattr("treadle.core.scheduler.Core.plan", defect)
+        monkeypatch.setattr("treadle.runtime.care.ILL_AFTER", 0.0)
+        await until(service.engine.trouble)
+        status, text = await get(service, "/healthz")
+        assert (status, text.startswith("no pass has gone well for "), "RuntimeError: a defect" in text) == (503, True, True)
+        assert 'treadle_core_errors_total{during="pass"}' in (await get(service, "/metrics"))[1]
+
+
+async def test_a_watch_that_says_nothing_while_the_server_answers_makes_it_unhealthy_at_last(
+    api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with treadle(api) as service:
+        await until(lambda: service.ready()[0])
+        assert service.healthy() == ""
+        monkeypatch.setattr("treadle.runtime.service.STUCK_AFTER", -1.0)
+        assert service.healthy().startswith("the watch of pods has said nothing for ")
+        service.client.answered_at = float("-inf")
+        assert service.healthy() == "", "without a server a restart would not help"
+
+
 async def test_controllers_that_ended_make_it_unhealthy(api: FakeApi) -> None:
     async with treadle(api, controllers=True) as service:
         operator = await until(lambda: service.operator)

@@ -180,7 +180,9 @@ class State:
         """Give a queue that was just made its limits and its order, its new parents included."""
         if self.books is not None:
             self.open_books()
-            self.relimited = self.automatic.grown = True  # limits may be others in another tree; they are applied with the next pass
+            self.relimited = self.automatic.grown = (
+                True  # limits may be others in another tree; they are applied with the next pass
+            )
             return
         for one in queue.chain:
             if one.dynamic:
@@ -214,6 +216,8 @@ class State:
                 extend(vector, width)
         if self.books is not None:
             self.open_books()
-            self.relimited = self.automatic.grown = True  # limits may be others in another tree; they are applied with the next pass
+            self.relimited = self.automatic.grown = (
+                True  # limits may be others in another tree; they are applied with the next pass
+            )
         self.cluster_changed = True
         self.updated = float("-inf")

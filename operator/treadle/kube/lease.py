@@ -137,14 +137,14 @@ class Lease:
         path = f"{self._collection}/{self._name}"
         try:
             for _ in range(3):  # a renewal that was under way may come between
-                answer = await self._client.request("GET", path, timeout=2)
+                answer = await self._client.request("GET", path, timeout=2, pool="lease")
                 lease = answer.json() if answer.status == 200 else {"spec": {}}
                 if lease["spec"].get("holderIdentity") != self.identity:
                     return
                 lease["spec"].update(holderIdentity="", leaseDurationSeconds=1)
                 if settled:
                     (lease["metadata"].get("annotations") or {}).pop(BINDING, None)
-                answer = await self._client.request("PUT", path, lease, timeout=2)
+                answer = await self._client.request("PUT", path, lease, timeout=2, pool="lease")
                 if answer.status != 409:
                     return
         except KubeError as error:
@@ -152,7 +152,7 @@ class Lease:
 
     async def _try(self) -> None:
         start = self._clock()
-        answer = await self._client.request("GET", f"{self._collection}/{self._name}", timeout=self._renew / 2)
+        answer = await self._client.request("GET", f"{self._collection}/{self._name}", timeout=self._renew / 2, pool="lease")
         lease: dict[str, Any] = {}
         if answer.status == 404:
             body = {
@@ -161,7 +161,7 @@ class Lease:
                 "metadata": {"name": self._name},
                 "spec": self._spec(0),
             }
-            answer = await self._client.request("POST", self._collection, body, timeout=self._renew / 2)
+            answer = await self._client.request("POST", self._collection, body, timeout=self._renew / 2, pool="lease")
         elif answer.status == 200:
             lease = answer.json()
             spec = lease.get("spec") or {}
@@ -188,7 +188,7 @@ class Lease:
             raise answer.error()
 
     async def _put(self, lease: dict[str, Any]) -> Response:
-        return await self._client.request("PUT", f"{self._collection}/{self._name}", lease, timeout=self._renew / 2)
+        return await self._client.request("PUT", f"{self._collection}/{self._name}", lease, timeout=self._renew / 2, pool="lease")
 
     def _renew_at(self, start: float, answer: Response) -> None:
         """Count from the moment at which the renewal was sent: nobody can have seen it earlier."""

@@ -6,6 +6,7 @@ limiter with binds once starved them in kube-scheduler.
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final, Literal, NamedTuple, Self
@@ -20,8 +21,8 @@ from treadle.kube.streams import Silent, Stream, opened
 
 log = logging.getLogger(__name__)
 
-Pool = Literal["watch", "bind", "evict", "status", "read"]
-POOLS: Final[dict[Pool, int]] = {"watch": 32, "bind": 128, "evict": 8, "status": 16, "read": 16}
+Pool = Literal["watch", "bind", "evict", "status", "read", "lease"]
+POOLS: Final[dict[Pool, int]] = {"watch": 32, "bind": 128, "evict": 8, "status": 16, "read": 16, "lease": 2}
 """Connections in each pool at the most."""
 
 DECIDING: Final[frozenset[Pool]] = frozenset({"bind", "evict", "status"})
@@ -67,6 +68,8 @@ class Client:
         """Answers by (pool, method, status); status 0 is no answer."""
         self.right: Right | None = None
         """Says how long a write of a leader may live, in seconds; None where nobody else could lead."""
+        self.answered_at = float("-inf")
+        """When the last answer came, on the monotonic clock."""
         self.withheld = 0
         """Writes that were not sent, since the right to write had gone."""
         self._user_agent = user_agent
@@ -142,6 +145,7 @@ class Client:
             self._count(pool, method, 0)
             raise Unreachable(f"{method} {path}: {str(error) or type(error).__name__}") from error
         self._count(pool, method, answer.status)
+        self.answered_at = time.monotonic()
         return Response(answer.status, answer.body, _retry_after(answer.retry_after) if answer.retry_after else None)
 
     def _written(self, method: str, path: str, content: bytes | None, content_type: str, accept: str = JSON) -> bytes:

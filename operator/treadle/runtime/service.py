@@ -39,6 +39,8 @@ MOST_SETTLING = 15.0
 """Seconds for which binds of a predecessor are waited for at the most."""
 STALE_AFTER = 200.0
 """Seconds without a byte from a watch (bookmarks come every minute) after which we are not ready."""
+STUCK_AFTER = 600.0
+"""Seconds without a byte from a watch, while the API server answers other requests, after which we are not healthy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +166,10 @@ class Service:
             return trouble
         if self.operator is not None and not self.operator.alive:
             return "the controllers ended"
+        now = time.monotonic()
+        for name, reflector in self.sources.all.items():
+            if reflector.alive_at >= 0 and now > reflector.alive_at + STUCK_AFTER and now < self.client.answered_at + STALE_AFTER:
+                return f"the watch of {name} has said nothing for {now - reflector.alive_at:.0f} s, though the API server answers"
         return ""
 
     def ready(self) -> tuple[bool, Mapping[str, Any]]:
