@@ -4,51 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from itertools import pairwise
 from typing import Any
 
-import msgspec
 import pytest
 from aiohttp import web
 
-from kube.access import connected, refuse, served, task_of, until
-from kube.manifests import pod
+from kube.access import refuse, served, task_of, until
+from kube.binding import NODE, binding
 from kube.stub import Answer, Request, StubClient, ok, refused, unreachable
 from treadle.core.events import BindDone, BindFailed, PodGone, PodSeen
-from treadle.fakeapi import ApiError, FakeApi
+from treadle.fakeapi import FakeApi
 from treadle.kube.binder import ALLOCATED_APPLICATION, ALLOCATED_QUEUE, Binder, Placement
-from treadle.kube.doubts import Asked
-from treadle.kube.transport import Client, Response
-
-NODE = "node-1"
-
-
-class Binding:
-    """A binder on an embedded API server and what it reported."""
-
-    def __init__(self, api: FakeApi, client: Client) -> None:
-        self.api = api
-        self.outcomes: list[Any] = []
-        self.binder = Binder(client, self.outcomes.append)
-
-    def waiting_pod(self, name: str = "a", **fields: Any) -> Placement:
-        meta = self.api.create("pods", pod(name, **fields))["metadata"]
-        return Placement(meta["uid"], "default", name, NODE, "root.prod", "default/etl", meta["resourceVersion"])
-
-    async def bind(self, *placements: Placement) -> list[Any]:
-        for placement in placements:
-            self.binder.submit(placement)
-        assert await self.binder.drain(20)
-        return self.outcomes
-
-
-@asynccontextmanager
-async def binding(api: FakeApi) -> AsyncIterator[Binding]:
-    async with connected(api, timeout=5) as client:
-        found = Binding(api, client)
-        async with task_of(found.binder.run()):
-            yield found
+from treadle.kube.transport import Response
 
 
 @pytest.fixture
@@ -200,117 +168,6 @@ async def test_an_answer_that_does_not_say_what_happened_is_settled_by_the_pod(a
 
     assert failed == BindFailed(placement.uid, "transient", f"{code} not now")
     assert (seen.pod.uid, seen.pod.node, seen.known) == (placement.uid, "", True)
-
-
-# -- answers that come although the bind was carried out, and binds that arrive late
-
-
-class Mistaken(FakeApi):
-    """Carries binds out and answers something else; a GET is cut to ``cut`` bytes as often as ``cuts`` says. ``late`` binds are kept back."""
-
-    code = 504
-    cuts = 0
-    late: list[dict[str, Any]] | None = None
-
-    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        if request.path.endswith("/binding"):
-            if self.late is not None:
-                self.late.append(msgspec.json.decode(await request.read()))
-            else:
-                await super()._handle(request)
-            return web.json_response({"reason": "Timeout", "message": "took too long"}, status=self.code)
-        if request.method == "GET" and self.cuts and "/pods/" in request.path:
-            self.cuts -= 1
-            return web.Response(body=b'{"kind":"Pod","metadata":{"name":"a","ui', content_type="application/json")
-        return await super()._handle(request)
-
-
-@pytest.fixture
-async def mistaken() -> AsyncIterator[Mistaken]:
-    server = Mistaken()
-    await server.start()
-    yield server
-    await server.stop()
-
-
-@pytest.mark.parametrize("code", [429, 500, 502, 503, 504])
-async def test_a_bind_that_was_carried_out_and_answered_with_an_error_holds(mistaken: Mistaken, code: int) -> None:
-    mistaken.code = code
-    async with binding(mistaken) as at:
-        placement = at.waiting_pod()
-        assert await at.bind(placement) == [BindDone(placement.uid)]
-
-
-async def test_a_look_at_the_pod_whose_answer_is_cut_short_says_nothing_and_is_made_again(mistaken: Mistaken) -> None:
-    mistaken.cuts = 2
-    async with binding(mistaken) as at:
-        placement = at.waiting_pod()
-        assert await at.bind(placement) == [BindDone(placement.uid)]
-    assert mistaken.cuts == 0
-
-
-async def test_a_bind_that_arrives_after_it_was_given_up_does_not_take_place(mistaken: Mistaken) -> None:
-    mistaken.late = []
-    async with binding(mistaken) as at:
-        placement = at.waiting_pod()
-        failed, seen = await at.bind(placement)
-        assert (failed.kind, at.binder.doubts.fenced) == ("transient", 1)
-        with pytest.raises(ApiError, match="Precondition failed: ResourceVersion"):
-            mistaken.bind("a", mistaken.late[0])
-        (condition,) = mistaken.get("pods", "a")["status"]["conditions"]
-        assert (condition["reason"], f"node {NODE}" in condition["message"]) == ("BindUnanswered", True)
-        assert seen.pod.version == mistaken.get("pods", "a")["metadata"]["resourceVersion"]
-
-
-async def test_a_pod_that_was_written_to_since_the_bind_left_needs_no_fence(mistaken: Mistaken) -> None:
-    mistaken.late = []
-    async with binding(mistaken) as at:
-        placement = at.waiting_pod()
-        found = mistaken.get("pods", "a")
-        mistaken.update("pods", {**found, "metadata": {**found["metadata"], "labels": {"new": "yes"}}})
-        failed, _ = await at.bind(placement)
-        assert (failed.kind, at.binder.doubts.fenced) == ("transient", 0)
-        with pytest.raises(ApiError, match="Precondition failed: ResourceVersion"):
-            mistaken.bind("a", mistaken.late[0])
-
-
-async def test_a_pod_that_changed_since_it_was_read_is_not_bound_as_it_was(api: FakeApi) -> None:
-    async with binding(api) as at:
-        placement = at.waiting_pod()
-        found = api.get("pods", "a")
-        api.update("pods", {**found, "metadata": {**found["metadata"], "labels": {"new": "yes"}}})
-        failed, seen = await at.bind(placement)
-        assert (failed.kind, seen.known) == ("refused", True)
-        assert await at.bind(placement._replace(version=seen.pod.version)) == [failed, seen, BindDone(placement.uid)]
-
-
-async def test_a_404_that_does_not_come_from_the_api_says_nothing_of_the_pod(api: FakeApi) -> None:
-    pages = iter(["no such upstream"] * 2)
-
-    async def before(method: str, _: str) -> None:
-        if method == "GET" and (page := next(pages, "")):
-            raise ApiError(404, "", page)
-
-    async with binding(api) as at:
-        placement = at.waiting_pod()
-        api.bind("a", {"metadata": {"name": "a"}, "target": {"kind": "Node", "name": NODE}})
-        api.before = before
-        assert await at.bind(placement) == [BindDone(placement.uid)]
-    assert next(pages, None) is None
-
-
-async def test_the_pods_of_a_predecessors_binds_are_fenced_or_found_where_they_are(api: FakeApi) -> None:
-    async with binding(api) as at:
-        waiting, bound, gone = (at.waiting_pod(name) for name in ("waiting", "bound", "gone"))
-        api.bind("bound", {"metadata": {"name": "bound"}, "target": {"kind": "Node", "name": NODE}})
-        api.delete("pods", "gone")
-        await at.binder.settle([Asked(one.uid, one.namespace, one.name) for one in (waiting, bound, gone)])
-
-    outcomes = {getattr(one, "uid", "") or one.pod.uid: one for one in at.outcomes}
-    assert outcomes[gone.uid] == PodGone(gone.uid)
-    assert (outcomes[bound.uid].pod.node, outcomes[waiting.uid].pod.node) == (NODE, "")
-    assert outcomes[waiting.uid].pod.version != waiting.version
-    assert at.binder.doubts.fenced == 1
 
 
 async def test_many_binds_are_each_answered_once(api: FakeApi) -> None:
