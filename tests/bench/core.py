@@ -9,6 +9,7 @@ from treadle.core import Core
 from treadle.core.capacity.settings import Capacity, CapacityQueueSpec, Kind, PartitionShare, Portion
 from treadle.core.events import NodeSeen, PodSeen, QueueSeen, SchedulerSeen
 from treadle.core.model import FAIR, NodeSpec, PodSpec, QueueSpec, SchedulerSpec
+from treadle.runtime.garbage import YOUNG
 
 NODES, PARENTS, LEAVES, APPLICATIONS, ASKS = 10_000, 14, 200, 1_000, 100_000
 GIB = 1 << 30
@@ -61,7 +62,7 @@ def run(discipline: str = FAIR) -> tuple[int, float, float]:
     core = cluster(discipline)
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
+    gc.set_threshold(*YOUNG)
     decisions = 0
     start, cpu = time.perf_counter(), time.process_time()
     while effects := core.plan(1.0, BUDGET):

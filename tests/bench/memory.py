@@ -8,6 +8,7 @@ import gc
 import os
 import resource
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from treadle.core.capacity.settings import Capacity, CapacityQueueSpec, Kind, Pa
 from treadle.core.effects import Bind
 from treadle.core.events import BindDone, NodeGone, NodeSeen, PodGone, PodSeen, QueueSeen, SchedulerSeen
 from treadle.core.model import CAPACITY, FAIR, NodeSpec, PodSpec, QueueSpec, SchedulerSpec
+from treadle.runtime.garbage import OFTEN, Garbage
 
 GIB = 1 << 30
 LIVE = int(os.environ.get("MEMORY_LIVE_NODES", "3000"))
@@ -23,6 +25,8 @@ LIVE = int(os.environ.get("MEMORY_LIVE_NODES", "3000"))
 CAME_AND_WENT = int(os.environ.get("MEMORY_NODES", "100000"))
 BOUND_AND_GONE = int(os.environ.get("MEMORY_PODS", "1000000"))
 EDITS = int(os.environ.get("MEMORY_EDITS", "1000"))
+MANY_NODES, MANY_PODS = 5_000, 100_000
+"""With how many the collections of garbage are measured."""
 PARENTS, LEAVES, STAY, AT_ONCE, PLANNED = 10, 100, 2_000, 2_000, 300
 
 
@@ -136,8 +140,6 @@ def _pod(number: int) -> PodSpec:
 
 
 def _on(spec: PodSpec, node: str) -> PodSpec:
-    from dataclasses import replace
-
     return replace(spec, node=node)
 
 
@@ -171,6 +173,39 @@ def passage(discipline: str) -> dict[str, Any]:
     return found
 
 
+def collections() -> dict[str, Any]:
+    """Return the longest collection of garbage while pods come, and while as many go as come, beside that of a full one over everything."""
+    life, garbage = Life(), Garbage()
+    garbage.begin()
+    life.tell(*(NodeSeen(_node(f"more-{number}")) for number in range(MANY_NODES - LIVE)))
+    tended = 0.0
+    uids: list[str] = []
+    for step in range(2 * MANY_PODS // 100):
+        for _ in range(100):
+            life.number += 1
+            life.tell(PodSeen(_pod(life.number)))
+            uids.append(f"uid-{life.number}")
+        if len(uids) > MANY_PODS:
+            life.tell(*(PodGone(uid) for uid in uids[:100]))
+            del uids[:100]
+        if step % 10 == 9:
+            life.plan()
+        if time.monotonic() > tended + OFTEN:
+            tended = time.monotonic()
+            garbage.tend(tended)
+    longest = garbage.longest
+    garbage.end()
+    start = time.perf_counter()
+    gc.collect()
+    return {
+        "pods": len(life.core.state.pods),
+        "nodes": MANY_NODES,
+        "longest_ms": round(longest * 1000, 1),
+        "full_collections": garbage.full,
+        "one_over_everything_ms": round((time.perf_counter() - start) * 1000),
+    }
+
+
 def measure() -> dict[str, Any]:
     return {
         "benchmark": "memory",
@@ -180,4 +215,5 @@ def measure() -> dict[str, Any]:
         "edits_of_queues": EDITS,
         "fair": passage(FAIR),
         "capacity": passage(CAPACITY),
+        "collections": collections(),
     }

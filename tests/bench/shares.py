@@ -8,6 +8,7 @@ from treadle.core import Core
 from treadle.core.events import NodeSeen, PodSeen, QueueSeen
 from treadle.core.fair.update import update_demand, update_instant_shares, update_shares
 from treadle.core.model import Limit, NodeSpec, PodSpec, QueueSpec
+from treadle.runtime.garbage import YOUNG
 
 NODES, PARENTS, LEAVES, APPLICATIONS, ROUNDS = 100, 50, 950, 10_000, 9
 GIB = 1 << 30
@@ -48,7 +49,7 @@ def measure() -> dict[str, Any]:
     root, width = state.tree.root, len(state.types)
     gc.collect()
     gc.freeze()  # as the running scheduler does once it is synced
-    gc.set_threshold(50_000, 20, 100)
+    gc.set_threshold(*YOUNG)
     passes: dict[str, list[float]] = {"demand": [], "shown_and_steady": [], "instant": []}
     for _ in range(ROUNDS):
         for name, work in (
