@@ -52,7 +52,7 @@ def test_a_maximum_with_a_weight_is_refused_and_says_what_is_allowed(*, legacy: 
 
 
 def test_who_waits_for_a_limit_is_let_in_where_a_new_resource_type_lifts_it() -> None:
-    cluster = Cluster().capacity(legacy=False).nodes(1)
+    cluster = Cluster().capacity(legacy=False)
     cluster.tell(NodeSeen(NodeSpec("apart", {"acme.org/fpga": 8}, {"treadle.dev/partition": "a"})))
     cluster.pod("p", application="one").pod("q", application="two")
     cluster.plan()
