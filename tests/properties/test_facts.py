@@ -6,7 +6,6 @@ import os
 from collections import Counter
 from typing import Any
 
-import hypothesis.strategies as st
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import rule
 
@@ -14,7 +13,6 @@ from properties.test_capacity_machine import CapacityMachine
 from properties.test_core_machine import CoreMachine
 from treadle.core import Core
 from treadle.core.effects import Bind
-from treadle.core.pods import PodState
 
 
 def seen(core: Core) -> dict[str, Any]:
