@@ -74,6 +74,50 @@ BAD = [
         queue("root." + "x" * 60),
         ["metadata.name: a queue path may have at most 63 characters (pods name it in a label)"],
     ),
+    (
+        "a weight as a maximum of a template",
+        queue(capacity={"autoCreation": {"leafTemplate": {"maximum": "2w"}}}),
+        [
+            "spec.capacity.autoCreation.leafTemplate.maximum: '2w': must be a percentage (\"60%\") or quantities "
+            '("[cpu=10,memory=40Gi]"); a weight is not a maximum'
+        ],
+    ),
+    (
+        "a weight inside a maximum",
+        queue(capacity={"maximum": "[memory=16Gi,cpu=80w]"}),
+        [
+            "spec.capacity.maximum: '[memory=16Gi,cpu=80w]': must be a percentage (\"60%\") or quantities "
+            '("[cpu=10,memory=40Gi]"); a weight is not a maximum'
+        ],
+    ),
+    (
+        "a percentage over 100 inside quantities",
+        queue(capacity={"guaranteed": "[memory=101%]"}),
+        ["spec.capacity.guaranteed: '[memory=101%]': a percentage must not be over 100%"],
+    ),
+    (
+        "a weight over what is allowed",
+        queue(capacity={"guaranteed": "10000.5w"}),
+        ["spec.capacity.guaranteed: '10000.5w': a weight must not be over 10000"],
+    ),
+    (
+        "quantities without memory",
+        queue(capacity={"guaranteed": "[cpu=1]"}),
+        ["spec.capacity.guaranteed: '[cpu=1]': quantities must name memory"],
+    ),
+    (
+        "more cpu than can be counted",
+        queue(capacity={"guaranteed": "[memory=1Gi,cpu=1E]"}),
+        [
+            "spec.capacity.guaranteed: '[memory=1Gi,cpu=1E]': is over what can be counted: at most 4611686018427387903, "
+            "of cpu 4611686018427387903m"
+        ],
+    ),
+    (
+        "a user who may submit twice",
+        queue(submitAcl={"users": ["ann", "ann"]}),
+        ["spec.submitAcl.users: ['ann', 'ann']: 'ann' is in it more than once"],
+    ),
     ("a path too deep", queue(DEEP), ["metadata.name: a queue path may have at most 8 levels"]),
     ("a stopped root", queue("root", state="Stopped"), ["spec.state: the root queue cannot be stopped"]),
     ("a negative weight", queue(fair={"weight": "-1"}), ["spec.fair.weight: '-1': must not be negative"]),

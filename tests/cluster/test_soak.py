@@ -304,6 +304,7 @@ class Soak:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(0)
 def test_nothing_is_lost_doubled_or_overfilled_whatever_fails(
     fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
 ) -> None:

@@ -133,10 +133,6 @@ def test_what_is_said_of_all_automatic_queues_is_told() -> None:
             "spec.capacity.managedChildren.leafTemplate.guaranteed: '2w' is a weight; allowed are a percentage",
         ),
         (
-            {"autoCreation": {"leafTemplate": {"maximum": "2w"}}},
-            "spec.capacity.autoCreation.leafTemplate.maximum: '2w' is a weight; allowed are a percentage and quantities",
-        ),
-        (
             {"maximumApplicationLifetime": "1h", "defaultApplicationLifetime": "2h"},
             "spec.capacity.defaultApplicationLifetime: '2h' is more than maximumApplicationLifetime, which allows '1h'",
         ),

@@ -177,3 +177,15 @@ def test_a_pod_that_is_resized_counts_as_it_is_now(cluster: Cluster) -> None:
     assert cluster.used("root.a") == 7
     cluster.pods(4, "more", "root.a")
     assert by_queue(cluster.plan()) == {"root.a": 3}
+
+
+def test_a_pod_at_its_users_limit_is_placed_when_the_limit_is_raised(cluster: Cluster) -> None:
+    cluster.capacity().nodes(1, cpu=10, memory=20)
+    for name in "ab":
+        cluster.share(f"root.{name}", "50%", user_limit_factor=0.2)
+    cluster.pods(3, "p", "root.a", user="ann").settle()
+    waiting = [uid for uid in ("p-0", "p-1", "p-2") if cluster.why(uid)[0] == "UserLimit"]
+    assert len(waiting) == 1
+
+    cluster.share("root.a", "50%", user_limit_factor=2.0).wait(1)
+    assert [bind.uid for bind in cluster.plan()] == waiting

@@ -52,7 +52,7 @@ def test_a_maximum_with_a_weight_is_refused_and_says_what_is_allowed(*, legacy: 
 
 
 def test_who_waits_for_a_limit_is_let_in_where_a_new_resource_type_lifts_it() -> None:
-    cluster = Cluster().capacity(legacy=False).nodes(1)
+    cluster = Cluster().capacity(legacy=False)
     cluster.tell(NodeSeen(NodeSpec("apart", {"acme.org/fpga": 8}, {"treadle.dev/partition": "a"})))
     cluster.pod("p", application="one").pod("q", application="two")
     cluster.plan()
@@ -80,3 +80,58 @@ def test_a_deleted_parent_is_not_made_anew_as_a_leaf() -> None:
     cluster.without_queue("root.b.x").wait(1).plan()
     cluster.pod("q", "root.b.x", "three").wait(1).plan()
     assert cluster.why("q")[0] == "QueueIsParent"
+
+
+def test_a_template_that_is_wrong_does_not_keep_a_bound_pod_from_the_queue_that_it_was_bound_in() -> None:
+    cluster = Growing()
+    wrong = CapacityQueueSpec("template", order="utilization")
+    cluster.flexible(leaf=wrong)
+    cluster.pod("p", node="node-0", held_in="root.users.ann")
+    cluster.pod("q", "root.rest", "other").wait(1)
+    assert [bind.uid for bind in cluster.plan()] == ["q"]
+    assert cluster.core.state.tree.queues["root.users.ann"].usage[1] == 1000
+
+
+def test_a_deleted_queue_drains_below_one_whose_users_weigh_more_than_its_own_limit_allows() -> None:
+    cluster = Cluster().capacity().nodes(1, cpu=20, memory=40)
+    cluster.share("root.p", "1w", user_weights={"ann": 5.0})
+    for name in "ab":
+        cluster.share(f"root.p.{name}", "1w", user_limit=10.0, user_limit_factor=-1.0)
+    cluster.pod("p", "root.p.b", user="ann").confirm(cluster.plan())
+    cluster.without_queue("root.p.b").wait(1).pod("q", "root.p.a", "other")
+    assert [bind.uid for bind in cluster.plan()] == ["q"]
+    assert cluster.core.state.tree.problems["root.p.b"].reason == "Draining"
+
+
+def test_a_deleted_queue_drains_below_one_whose_default_partition_it_may_not_use() -> None:
+    cluster = Cluster().capacity(partitions={"gpu": True, "ssd": True}).nodes(1, cpu=20, memory=40)
+    cluster.share("root.p", "1w", accessible=frozenset({"ssd"}), default_partition="gpu")
+    for name in "ab":
+        cluster.share(f"root.p.{name}", "1w", default_partition="ssd")
+    cluster.pod("p", "root.p.b", node="node-0")
+    cluster.plan()
+    cluster.without_queue("root.p.b").wait(1).pod("q", "root.p.a", "other").plan()
+    assert cluster.core.state.tree.problems["root.p.b"].reason == "Draining"
+    assert cluster.why("q")[0] == "Unschedulable"
+
+
+def test_a_pod_for_which_room_has_come_back_is_not_told_that_there_is_none() -> None:
+    scenario = Scenario().nodes(2, cpu=1)
+    scenario.pods(3, "p")
+    scenario.confirm(scenario.plan())
+    (waiting,) = (uid for uid in ("p-0", "p-1", "p-2") if scenario.why(uid)[0] == "Unschedulable")
+    assert scenario.why(waiting)[1] == "0/2 nodes are available: 2 Insufficient cpu."
+
+    scenario.gone(next(uid for uid in ("p-0", "p-1", "p-2") if uid != waiting))
+    words = "1 of 2 nodes have got room since the pod was last looked at; it is looked at again with the next pass"
+    assert scenario.why(waiting) == ("Unschedulable", words)
+
+
+def test_what_people_chose_makes_no_message_longer_than_may_be_written() -> None:
+    scenario = Scenario().nodes(1)
+    nobody = (frozenset[str](), frozenset[str]())
+    scenario.queue("root", submit=nobody, administer=nobody).queue("root.a")
+    scenario.pod("p", "root.a", user="u" * 5000)
+    scenario.plan()
+    reason, message = scenario.why("p")
+    assert (reason, len(message), message[-1]) == ("AccessDenied", 1024, "…")

@@ -27,7 +27,7 @@ def node(name: str, chance: Random, style: Style) -> Json:
         "cpu": chosen(chance, ["2", "4", "8"], QUANTITIES, style),
         "memory": chosen(chance, ["64Gi", "8Gi"], QUANTITIES, style),
     }
-    allocatable["pods"] = chosen(chance, ["110", "110", "5"], ["0", "1", "1k"], style)
+    allocatable["pods"] = chosen(chance, ["110", "110", "20"], ["0", "1", "1k"], style)
     for other in chance.sample(TYPES[2:], chance.choice([0, 0, 1, 2])):
         allocatable[other] = chosen(chance, ["2", "8", "1Gi"], QUANTITIES, style)
     if chance.random() < style.odd / 8:
@@ -38,7 +38,7 @@ def node(name: str, chance: Random, style: Style) -> Json:
             del allocatable[absent]
     labels = {"kubernetes.io/hostname": name}
     for key in KEYS:
-        if chance.random() < 0.25:
+        if chance.random() < (0.08 if style.busy else 0.25):
             labels[key] = chance.choice([*PARTITIONS[:2], *ZONES, "5", name])
     taints = [
         {
@@ -46,7 +46,7 @@ def node(name: str, chance: Random, style: Style) -> Json:
             "value": chance.choice(["", "yes"]),
             "effect": chance.choice(["NoSchedule", "PreferNoSchedule", "NoExecute"]),
         }
-        for _ in range(chance.choice([0] * 8 + [1, 2]))
+        for _ in range(0 if style.busy else chance.choice([0] * 8 + [1, 2]))
     ]
     spec: Json = {}
     if taints:
@@ -66,6 +66,8 @@ def namespace(name: str, chance: Random) -> Json:
 
 def pod(uid: str, chance: Random, style: Style) -> Json:
     """Return a pod. Those of one application are often alike."""
+    if style.busy and chance.random() < 0.8:
+        return _plain(uid, chance)
     meta: Json = {"name": uid, "namespace": chosen(chance, ["ns"], NAMESPACES, style), "uid": uid, "resourceVersion": "1"}
     if chance.random() < 0.9:
         meta["creationTimestamp"] = (
@@ -138,6 +140,24 @@ def pod(uid: str, chance: Random, style: Style) -> Json:
     if "nodeName" not in spec and chance.random() < 0.1:
         status["conditions"] = [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "x"}]
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec, "status": status}
+
+
+def _plain(uid: str, chance: Random) -> Json:
+    labels = {"treadle.dev/queue": chance.choice(LEAVES), "treadle.dev/application": f"app{chance.randrange(8)}"}
+    if chance.random() < 0.1:
+        labels["treadle.dev/role"] = "master"
+    if chance.random() < 0.1:
+        labels["treadle.dev/partition"] = "gpu"
+    requests = {"cpu": chance.choice(["1", "500m", "2"]), "memory": chance.choice(["1Gi", "2Gi"])}
+    return {
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": uid, "namespace": "ns", "uid": uid, "labels": labels, "annotations": {"treadle.dev/user": chance.choice(["ann", "bob"])}},
+        "spec": {
+            "schedulerName": "treadle", "priority": chance.choice([0, 0, 5]),
+            "containers": [{"name": "c0", "image": "none", "resources": {"requests": requests}}],
+        },
+        "status": {"phase": "Pending"},
+    }  # fmt: skip
 
 
 def _names(chance: Random, style: Style) -> tuple[dict[str, str], dict[str, str]]:

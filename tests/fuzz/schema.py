@@ -92,6 +92,8 @@ class Style:
         """How often what need not be said is."""
         self.sensible = chance.choice([0.9, 0.99, 1.0])
         self.preempts = chance.random() < 0.5
+        self.busy = chance.random() < 0.5
+        """Whether plain pods keep coming to nodes that stay, so that it is full and limits are met."""
 
 
 @lru_cache(maxsize=8)
@@ -177,6 +179,27 @@ def _make_sensible(kind: str, name: str, spec: Json, chance: Random, style: Styl
                 spec.pop(absent, None)
         if chance.random() < 0.7:
             fair.pop("maxAMShare", None)
+        if style.busy:
+            for absent in (
+                "maxResources",
+                "maxContainerAllocation",
+                "allowPreemptionFrom",
+                "fairSharePreemptionTimeout",
+                "fairSharePreemptionThreshold",
+            ):
+                if chance.random() < 0.7:
+                    fair.pop(absent, None)
+            for absent in (
+                "maximum",
+                "userLimitFactor",
+                "minimumUserLimitPercent",
+                "maximumApplications",
+                "disablePreemption",
+                "maximumAMResourcePercent",
+            ):
+                if chance.random() < 0.7:
+                    spec.get("capacity", {}).pop(absent, None)
+            spec.get("capacity", {}).setdefault("userLimitFactor", chance.choice([-1, "2", "10"]))
         if name != "root" and usually():
             capacity = spec.setdefault("capacity", {})
             capacity["guaranteed"] = _capacity(chance, style)

@@ -302,7 +302,11 @@ def next_step(world: World, chance: Random, style: Style, number: int) -> Step:
         "look",
         "anew",
     ]
-    weights = [10, 2, 14, 9, 5, 6, 3, 1, 1, 12, 16, 12, 5, 6, 1]
+    weights = (
+        [4, 1, 6, 10, 2, 2, 1, 0.3, 0.3, 20, 24, 20, 8, 6, 1]
+        if style.busy
+        else [10, 2, 14, 9, 5, 6, 3, 1, 1, 12, 16, 12, 5, 6, 1]
+    )
     match chance.choices(kinds, weights)[0]:
         case "object":
             kind = chance.choices(["Scheduler", "Queue", "Application", "Reservation"], [3, 10, 3, 0.3])[0]
@@ -383,7 +387,7 @@ def played(world: World, step: Step) -> Failure | None:
         world.play(step)
     except NotImplementedError:
         raise
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever is raised is what is looked for
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "/treadle/" in frame.filename]
         where = f"{frames[-1].filename.rpartition('/treadle/')[2]}:{frames[-1].name}" if frames else "here"
         words = str(error).partition("\n")[0]

@@ -174,7 +174,8 @@ def _resource_names(entries: dict[str, str]) -> dict[str, str]:
     return entries
 
 
-_amounts = Field(max_length=MAX_RESOURCES, json_schema_extra={cel.RULES: cel.amounts_rules(_RESOURCE)})
+_amounts_rules: Final[dict[str, Any]] = {cel.RULES: cel.amounts_rules(_RESOURCE)}
+_amounts: Final[Any] = Field(max_length=MAX_RESOURCES, json_schema_extra=_amounts_rules)
 Demand = Annotated[dict[str, Quantity], _amounts, AfterValidator(_resource_names)]
 Limits = Annotated[dict[str, QuantityOrPercent], _amounts, AfterValidator(_resource_names)]
 Amounts = Annotated[dict[str, ReportedQuantity], Field(max_length=MAX_AMOUNTS)]

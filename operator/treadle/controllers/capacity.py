@@ -124,8 +124,6 @@ def _partition(where: str, block: PartitionCapacity) -> PartitionShare:
 
 
 def _share(where: str, guaranteed: str | None, maximum: str | None, masters: float | None) -> PartitionShare:
-    if maximum is not None and maximum.endswith("w"):
-        raise InvalidSpec(f"spec.capacity.{where}maximum: {maximum!r} is a weight; allowed are a percentage and quantities")
     return PartitionShare(capacity(f"{where}guaranteed", guaranteed), capacity(f"{where}maximum", maximum), masters)
 
 
@@ -145,8 +143,6 @@ def capacity(where: str, text: str | None) -> Capacity:
             types[name] = Portion(Kind.PERCENT if value.endswith("%") else Kind.WEIGHT, float(value[:-1]))
         else:
             types[name] = Portion(Kind.ABSOLUTE, amount(name, value))
-    if "memory" not in types:
-        raise InvalidSpec(f"spec.capacity.{where}: {text!r} names no memory, which quantities must name")
     return Capacity(types=types, written_by_type=True)
 
 

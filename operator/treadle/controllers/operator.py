@@ -77,11 +77,15 @@ class _NoProgress(kopf.ProgressStorage):
 
 
 class Operator:
-    """The kopf part; ``start`` returns at once and ``stop`` waits for the thread."""
+    """The kopf part; ``start`` returns at once and ``stop`` waits for the thread.
 
-    def __init__(self, access: Access, deliver: Deliver) -> None:
+    ``begun`` is called in kopf's thread when all kinds are being watched, again too: what was deleted meanwhile no watch tells.
+    """
+
+    def __init__(self, access: Access, deliver: Deliver, begun: Callable[[], None] = lambda: None) -> None:
         self._access = access
         self._deliver = deliver
+        self._begun = begun
         self._stop = threading.Event()
         self._run: _Run | None = None
         self._logins = 0
@@ -184,6 +188,8 @@ class Operator:
     def _note(self, problem: str) -> None:
         if problem != self._problem and not self._stop.is_set():
             log.info("controllers: %s", problem or "all of our kinds are being watched")
+            if not problem:
+                self._begun()
         self._problem = problem
 
     def _registry(self) -> kopf.OperatorRegistry:

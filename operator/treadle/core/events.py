@@ -1,9 +1,12 @@
 """Everything that can happen to the core. Events are facts and levels: a later one about the same thing overwrites."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from treadle.core.model import ApplicationSpec, NodeSpec, PodSpec, QueueSpec, SchedulerSpec
+
+if TYPE_CHECKING:
+    from treadle.core.tree.application import Wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +133,7 @@ class ApplicationPlaced:
     queue: str
     wanted: str
     runs: bool
-    wait: tuple[str, str, str] | None
+    wait: "Wait | None"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 Memory is a cache of the API, so nearly all of it is what objects say. Beside that a core knows what it has decided and not yet heard of, which
 binds have failed, and which definitions are in force though others have been written since; there are events for these too. What is computed
-(shares, orders, limits) is computed again. Not told: room that is held, and since when queues have been idle or starved.
+(shares, orders, limits) is computed again. Not told: room that is held, since when queues have been idle or starved, and in which partition nodes were that are gone.
 
 Only what was last heard is read, and nothing that is derived from it is relied on, so it can be asked of a core in which something has gone wrong.
 """
@@ -30,7 +30,6 @@ from treadle.core.lifecycle import put, see, set_aside
 from treadle.core.model import CAPACITY
 from treadle.core.pods import PodRecord, PodState
 from treadle.core.tree.admission import admit
-from treadle.core.tree.application import Wait
 from treadle.core.update import apply_limits
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def facts(state: State, under_way: Container[str] | None = None) -> list[Event]:
             "" if application.queue is None else application.queue.path,
             application.wanted,
             application.counted,
-            None if application.wait is None else tuple(application.wait),
+            application.wait,
         )
         for application in state.applications.values()
     ]
@@ -138,7 +137,7 @@ def placed(state: State, event: ApplicationPlaced) -> None:
         return
     application.wanted = event.wanted
     if event.wait is not None:
-        put(state, application, Wait(*event.wait))
+        put(state, application, event.wait)
         return
     if queue is None or not queue.leaf:
         return

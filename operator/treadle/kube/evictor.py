@@ -21,6 +21,8 @@ log = logging.getLogger(__name__)
 
 AT_ONCE = 8
 FIRST_WAIT, LONGEST_WAIT = 0.5, 5.0
+MOST_QUEUES = 10_000
+"""Queues for which victims are counted."""
 OVERTAKEN = "this instance does not lead any more"
 
 
@@ -165,6 +167,8 @@ class Evictor:
 
     def _went(self, victim: Evict) -> None:
         self.gone_from[victim.queue] += 1
+        if len(self.gone_from) > MOST_QUEUES:  # of queues that were made and have gone; the oldest is forgotten
+            del self.gone_from[next(iter(self.gone_from))]
         self._told(victim)
 
     def _stays(self, victim: Evict, why: str) -> None:

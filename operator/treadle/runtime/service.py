@@ -112,6 +112,7 @@ class Service:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._beginning: asyncio.Task[Any] | None = None
         self._listed = False
+        self._list_now = asyncio.Event()
         self._succeeding: asyncio.Task[None] | None = None
         """Sees to the binds that a predecessor may have under way; None while we do not lead."""
         self._deciding = False
@@ -220,11 +221,15 @@ class Service:
         self._listed = True
         if self.options.controllers:
             loop = asyncio.get_running_loop()
-            self.operator = Operator(self.access, lambda *args: _threadsafe(loop, self._delivered, *args))
+            self.operator = Operator(
+                self.access,
+                lambda *args: _threadsafe(loop, self._delivered, *args),
+                lambda: _threadsafe(loop, self._list_now.set),
+            )
             self.operator.start()
         if self.lease is not None:
             self._spawn(self.lease.run(self._led), "lease")
-        self._spawn(keep_listing(self.client, self.ledger), "lists")
+        self._spawn(keep_listing(self.client, self.ledger, self._list_now), "lists")
         self._spawn(self.statuses.run(self._may_plan), "statuses")
         for reflector in self.sources.all.values():
             await reflector.synced.wait()

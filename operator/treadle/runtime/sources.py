@@ -1,6 +1,7 @@
 """What is watched, and how it becomes events: pods and nodes and namespaces by our own list and watch, our kinds by kopf and lists."""
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
@@ -140,10 +141,13 @@ async def _no_such_kind(client: Client, plural: str) -> bool:
     return plural not in known and again.status == 404
 
 
-async def keep_listing(client: Client, ledger: Ledger, every: float = LIST_EVERY) -> None:
-    """List our kinds again and again: what kopf missed, deletions above all, is found here."""
+async def keep_listing(client: Client, ledger: Ledger, now: asyncio.Event, every: float = LIST_EVERY) -> None:
+    """List our kinds again and again, and at once when ``now`` is set: what kopf missed, deletions above all, is found here."""
     while True:
-        await asyncio.sleep(every)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(every):
+                await now.wait()
+        now.clear()
         try:
             await list_kinds(client, ledger)
         except KubeError as error:

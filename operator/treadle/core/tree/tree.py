@@ -103,7 +103,7 @@ class QueueTree:
             self.unsettled = True
 
     def restore(self, specs: Iterable[QueueSpec], *, templates: bool) -> None:
-        """Put definitions in force, parents first, that were so before, whether or not they would be accepted now; ``settle`` looks again."""
+        """Put definitions in force, parents first, that were so before, whether or not they would be accepted now; others drain. ``settle`` looks again."""
         self.defined, self.templates, self.check = {spec.path: spec for spec in specs}, templates, None
         self._accepted = dict(self.defined)
         for spec in self.defined.values():
@@ -112,6 +112,8 @@ class QueueTree:
                 known.redefine(spec, policy_named(spec.policy))
             elif parent is not None:
                 self._add(spec, parent)
+        for queue in self.queues.values():
+            queue.defined &= queue.dynamic or queue.path in self.defined
         self.unsettled = True
 
     def settle(self) -> bool:
