@@ -169,7 +169,7 @@ class FaultyProxy:
             kept = {key: value for key, value in answer.headers.items() if key.lower() not in DROPPED}
             response = web.StreamResponse(status=answer.status, headers=kept)
             await response.prepare(request)
-            with contextlib.suppress(ConnectionError):  # who watched has gone
+            with contextlib.suppress(ConnectionError, aiohttp.ClientError):  # who watched has gone, or the server has
                 async for chunk in answer.content.iter_any():
                     if not self.flowing.is_set():
                         await asyncio.to_thread(self.flowing.wait)
