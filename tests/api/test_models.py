@@ -78,16 +78,20 @@ BAD = [
         "a weight as a maximum of a template",
         queue(capacity={"autoCreation": {"leafTemplate": {"maximum": "2w"}}}),
         [
-            "spec.capacity.autoCreation.leafTemplate.maximum: '2w': must be a percentage (\"60%\") or quantities "
-            '("[cpu=10,memory=40Gi]"); a weight is not a maximum'
+            (
+                "spec.capacity.autoCreation.leafTemplate.maximum: '2w': must be a percentage (\"60%\") or quantities "
+                '("[cpu=10,memory=40Gi]"); a weight is not a maximum'
+            )
         ],
     ),
     (
         "a weight inside a maximum",
         queue(capacity={"maximum": "[memory=16Gi,cpu=80w]"}),
         [
-            "spec.capacity.maximum: '[memory=16Gi,cpu=80w]': must be a percentage (\"60%\") or quantities "
-            '("[cpu=10,memory=40Gi]"); a weight is not a maximum'
+            (
+                "spec.capacity.maximum: '[memory=16Gi,cpu=80w]': must be a percentage (\"60%\") or quantities "
+                '("[cpu=10,memory=40Gi]"); a weight is not a maximum'
+            )
         ],
     ),
     (
@@ -109,8 +113,10 @@ BAD = [
         "more cpu than can be counted",
         queue(capacity={"guaranteed": "[memory=1Gi,cpu=1E]"}),
         [
-            "spec.capacity.guaranteed: '[memory=1Gi,cpu=1E]': is over what can be counted: at most 4611686018427387903, "
-            "of cpu 4611686018427387903m"
+            (
+                "spec.capacity.guaranteed: '[memory=1Gi,cpu=1E]': is over what can be counted: at most 4611686018427387903, "
+                "of cpu 4611686018427387903m"
+            )
         ],
     ),
     (
