@@ -113,8 +113,10 @@ BAD = [
         "more cpu than can be counted",
         queue(capacity={"guaranteed": "[memory=1Gi,cpu=1E]"}),
         [
-            ("spec.capacity.guaranteed: '[memory=1Gi,cpu=1E]': is over what can be counted: at most 4611686018427387903, "
-            "of cpu 4611686018427387903m")
+            (
+                "spec.capacity.guaranteed: '[memory=1Gi,cpu=1E]': is over what can be counted: at most 4611686018427387903, "
+                "of cpu 4611686018427387903m"
+            )
         ],
     ),
     (

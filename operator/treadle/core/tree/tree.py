@@ -112,8 +112,11 @@ class QueueTree:
                 known.redefine(spec, policy_named(spec.policy))
             elif parent is not None:
                 self._add(spec, parent)
-        for queue in self.queues.values():
-            queue.defined &= queue.dynamic or queue.path in self.defined
+        for queue in reversed(self.root.walk()):
+            if queue.path not in self.defined and not queue.dynamic and queue.parent is not None:
+                queue.defined = False
+                if not queue.applications and not queue.children:
+                    self._remove(queue)
         self.unsettled = True
 
     def settle(self) -> bool:
