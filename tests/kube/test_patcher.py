@@ -179,3 +179,10 @@ async def test_rights_that_do_not_come_back_end_in_a_refusal() -> None:
         at.write("a")
         await asyncio.sleep(600)
     assert (len(at.client.requests), at.codes, at.patcher.dropped) == (7, [403], 1)
+
+
+async def test_a_write_that_met_a_namesake_of_its_pod_is_dropped_quietly(caplog: pytest.LogCaptureFixture) -> None:
+    at = Writing(lambda _: refused(422, 'Pod "a" is invalid: metadata.uid: Invalid value: "x": field is immutable'))
+    at.write("a")
+    assert await at.all_written()
+    assert (at.codes, caplog.text) == ([422], "")
