@@ -1,6 +1,6 @@
 """Two replicas under churn and a random fault every second, judged by the API server's watch history alone.
 
-By hand: ``pytest -m slow tests/cluster/test_soak.py -s``; ``TREADLE_SOAK_SECONDS`` (1800) says for how long, ``TREADLE_SOAK_SEED`` (1) with which faults.
+By hand: ``make soak``; ``TREADLE_SOAK_SECONDS`` (1800) says for how long, ``TREADLE_SOAK_SEED`` (1) with which faults.
 """
 
 from __future__ import annotations
@@ -303,7 +303,7 @@ class Soak:
             replica.wait_ready()
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(0)
 def test_nothing_is_lost_doubled_or_overfilled_whatever_fails(
     fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
