@@ -11,8 +11,9 @@ from treadle.core import Core
 from treadle.core.capacity.live.locality import MOST_KEYS, Missed
 from treadle.core.capacity.settings import Capacity as Portions
 from treadle.core.capacity.settings import CapacityQueueSpec, Kind, PartitionShare, Portion
-from treadle.core.effects import Bind
+from treadle.core.effects import Bind, RecordEvent
 from treadle.core.events import Event, NodeGone, NodeSeen, PodGone, PodSeen, QueueSeen, SchedulerSeen
+from treadle.core.failed_scheduling import MOST_RETOLD
 from treadle.core.model import CAPACITY, FAIR, Constraints, FairSettings, HostPort, PlacementRule, QueueSpec, SchedulerSpec, Wish
 from treadle.core.nodes import candidates, log
 from treadle.core.nodes import columns as rows
@@ -313,3 +314,28 @@ def test_applications_that_leave_without_having_been_served_do_not_pile_up_in_th
     for number in range(2_000):
         life.tell(PodSeen(a_pod(f"pod-{number}", application=f"app-{number}", created=float(number))), PodGone(f"pod-{number}"))
     assert len(life.core.state.tree.queues["root.default"].heap) < 100
+
+
+def test_applications_that_waited_and_were_told_of_leave_nothing() -> None:
+    life = Life(nodes=1)
+    life.tell(PodSeen(a_pod("hog", application="hog", cpu=64, memory=1, node="node-0")))
+
+    def waited(count: int) -> int:
+        for _ in range(count):
+            life.number += 1
+            life.tell(PodSeen(a_pod(f"late-{life.number}", application=f"late-{life.number}")))
+        life.plan()
+        life.now += 5
+        assert len([effect for effect in life.core.plan(life.now) if isinstance(effect, RecordEvent)]) == count
+        life.tell(*(PodGone(uid) for uid in list(life.core.state.pods) if uid != "hog"))
+        life.now += 400
+        life.plan()
+        gc.collect()
+        return len(gc.get_objects())
+
+    waited(400)
+    before = waited(400)
+    for _ in range(10):
+        waited(400)
+    assert len(life.core.state.retold) <= 2 * 400 + MOST_RETOLD + 1
+    assert waited(400) < before + 4_000, "an application alone is some thirty objects"

@@ -6,7 +6,7 @@ first. There is one for an application, a reason and a while, told of the first 
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +26,8 @@ FAILED_SCHEDULING = "FailedScheduling"
 QUEUE_NOT_FOUND = "QueueNotFound"
 RETOLD_AFTER = 1800.0
 """Seconds after which an event is written again about what still waits: the API server forgets events after an hour."""
+MOST_RETOLD = 1024
+"""Entries about what is gone that are kept, beyond as many as there are applications."""
 STANDINGS_LAST = 1.0
 """Seconds for which the order of a queue is good enough to tell who is ahead."""
 
@@ -45,7 +47,7 @@ def tell(state: State, ask: Ask, reason: str, message: str) -> tuple[RecordEvent
     if reason in told and state.now < told[reason] + RETOLD_AFTER:
         return None, float("inf")
     told[reason] = state.now
-    heappush(state.retold, (state.now + RETOLD_AFTER, state.number(), ask))
+    _remember(state, application, ask)
     return _event(state, ask, reason, message), float("inf")
 
 
@@ -53,12 +55,24 @@ def retell(state: State) -> list[RecordEvent]:
     """Return the events that are written again, since what they told still holds."""
     events: list[RecordEvent] = []
     while state.retold and state.retold[0][0] <= state.now:
-        ask = heappop(state.retold)[2]
-        if ask.wait is not None and ask.pods:
+        _, _, identity, key = heappop(state.retold)
+        application = state.applications.get(identity)
+        for part in application.everywhere() if application is not None else ():
+            ask = part.asks.get(key)
+            if ask is None or ask.wait is None:
+                continue
             event, _ = tell(state, ask, *waiting(state, ask))
             if event is not None:
                 events.append(event)
     return events
+
+
+def _remember(state: State, application: Application, ask: Ask) -> None:
+    """Look at an ask again before its event is forgotten; by name, so that nothing that is gone is kept for that."""
+    if len(state.retold) > 2 * len(state.applications) + MOST_RETOLD:
+        state.retold = [one for one in state.retold if one[2] in state.applications]
+        heapify(state.retold)
+    heappush(state.retold, (state.now + RETOLD_AFTER, state.number(), application.id, ask.key))
 
 
 def misplaced(state: State) -> list[RecordEvent]:
@@ -99,7 +113,7 @@ def _named(application: Application) -> str:
 
 def _ahead(state: State, queue: Queue, ask: Ask) -> str:
     application = ask.application.whole
-    before, first = standings(state, queue).get(application, (0, ""))
+    before, first = standings(state, queue).get(application.id, (0, ""))
     own = sorted(other for other in ask.application.asks.values() if other.rank < ask.rank and other.pods)
     if own and not first:
         head = own[0].pods.first.spec
@@ -110,22 +124,22 @@ def _ahead(state: State, queue: Queue, ask: Ask) -> str:
     return f"{count} pod{'s are' if count > 1 else ' is'} ahead, first {first}"
 
 
-def standings(state: State, queue: Queue) -> dict[Application, Standing]:
+def standings(state: State, queue: Queue) -> dict[str, Standing]:
     """Return how many pods are ahead of each application that waits in a leaf, as of at most ``STANDINGS_LAST`` ago."""
-    known = state.standings.get(queue)
+    known = state.standings.get(queue.path)
     if known is not None and state.now < known[0] + STANDINGS_LAST:
         return known[1]
     if len(state.standings) > len(state.tree.queues):
         state.standings.clear()  # of queues that are gone
-    found: dict[Application, Standing] = {}
+    found: dict[str, Standing] = {}
     count, first = 0, ""
     for application in waiting_order(queue):
-        found[application] = (count, first)
+        found[application.id] = (count, first)
         count += application.pending
         if not first:
             head = min(ask for ask in application.every_ask() if ask.pods).pods.first.spec
             first = f"{head.namespace}/{head.name}"
-    state.standings[queue] = (state.now, found)
+    state.standings[queue.path] = (state.now, found)
     return found
 
 

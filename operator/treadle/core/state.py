@@ -106,10 +106,10 @@ class State:
     homeless: dict[Application, None] = field(default_factory=dict)
     misnamed: dict[Application, str] = field(default_factory=dict)
     """Applications that ask for a queue that did not exist when another one took them, and its path."""
-    standings: dict[Queue, tuple[float, dict[Application, tuple[int, str]]]] = field(default_factory=dict)
-    """Who was ahead of whom in a leaf, and when that was computed (``failed_scheduling``)."""
-    retold: list[tuple[float, int, Ask]] = field(default_factory=list)
-    """When events about what waits are written again."""
+    standings: dict[str, tuple[float, dict[str, tuple[int, str]]]] = field(default_factory=dict)
+    """Who was ahead of which application in a leaf, by ids, and when that was computed (``failed_scheduling``)."""
+    retold: list[tuple[float, int, str, tuple[int, int, bool]]] = field(default_factory=list)
+    """When events about what waits are written again: an application's id and the key of its ask."""
     timers: list[Timer] = field(default_factory=list)
     near_until: dict[Ask, float] = field(default_factory=dict)
     """Asks that wait for places that their pods would like, and until when."""

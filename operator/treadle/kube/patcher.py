@@ -135,10 +135,10 @@ class Patcher:
             return
         if answer.status >= 400:
             self.dropped += 1
-            error = answer.error()
-            namesake = answer.status == 422 and "metadata.uid" in error.message  # the uid in a patch keeps it off who came later
+            said = answer.error()
+            namesake = answer.status == 422 and "metadata.uid" in said.message  # the uid in a patch keeps it off who came later
             level = logging.DEBUG if answer.status in {404, 409} or namesake else logging.WARNING
-            log.log(level, "%s %s: %s", write.method, write.path, error)
+            log.log(level, "%s %s: %s", write.method, write.path, said)
         else:
             self.sent += 1
         if write.done is not None:
