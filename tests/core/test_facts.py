@@ -72,11 +72,11 @@ def test_a_reason_that_has_been_told_is_not_told_again() -> None:
     scenario = Scenario().nodes(1, cpu=1).pod("big", cpu=2)
     scenario.plan()
     scenario.wait(3).plan()
-    assert len(scenario.effects) == 1
+    assert len(scenario.reports) == 1
     new = told_anew(scenario)
     new.plan()
     new.wait(10).plan()
-    assert new.effects == []
+    assert new.reports == []
 
 
 def test_a_definition_that_was_refused_leaves_the_last_good_one_in_force() -> None:
