@@ -26,7 +26,6 @@ from runtime.services import (
 from treadle.api import crds
 from treadle.api.objects import KINDS
 from treadle.core.capacity.live import lifetimes
-from treadle.core.pods import PodState
 from treadle.fakeapi import FakeApi
 from treadle.kube.auth import Access
 from treadle.runtime.service import CannotListen, Service, listen_address, running
@@ -524,26 +523,27 @@ async def test_of_two_replicas_one_schedules_and_the_other_takes_over(api: FakeA
     assert api.get("leases.coordination.k8s.io", "treadle-treadle")["spec"]["holderIdentity"] == ""
 
 
-async def test_what_was_not_sent_is_taken_back_when_the_lead_is_lost(api: FakeApi) -> None:
+async def test_when_the_lead_is_lost_what_was_not_sent_is_taken_back_and_what_was_is_cut_and_settled(api: FakeApi) -> None:
     add_nodes(api, 8)
-    gate = asyncio.Event()
+    gate, sent = asyncio.Event(), []
 
     async def hold(_method: str, path: str) -> None:
         if path.endswith("/binding"):
+            sent.append(path)
             await gate.wait()
 
     api.before = hold
     names = [f"p{number}" for number in range(32)]
     async with treadle(api) as service:
         add_pods(api, *names)
-        await until(lambda: service.core.state.assumed == 32 and service.binder.in_flight == 16)
+        await until(lambda: service.core.state.assumed == 32 and len(sent) == 16)
         service.engine.stopping = True
         service._led(leading=False)
-        await until(lambda: service.core.state.assumed == 16)
+        await until(lambda: service.core.state.assumed == 0)
+        assert service.binder.doubts.fenced == 16
         gate.set()
-        await until(lambda: service.core.state.bound == 16)
-        states = [record.state for record in service.core.state.pods.values()]
-        assert states.count(PodState.BOUND) == 16
+        await until(lambda: service.binder.settled)
+    assert not any(api.get("pods", name)["spec"].get("nodeName") for name in names), "they came too late"
 
 
 async def test_a_service_that_was_never_started_can_be_stopped(api: FakeApi) -> None:

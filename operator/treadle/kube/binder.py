@@ -100,6 +100,7 @@ class Binder:
         self._report = report
         self._least, self._most, self._patience, self._clock = min(least, most), most, patience, clock
         self._announce = announce
+        self._ahead = 2 if announce is None else 4  # an announcement takes as long as a bind: more are decided while it is written
         self._unannounced: deque[Placement] = deque()
         self._waiting: deque[Placement] = deque()
         self._under_way: dict[str, Placement] = {}
@@ -118,7 +119,7 @@ class Binder:
     def room(self) -> int:
         """Return how many placements to decide now: enough to keep the pipeline full, few enough to decide late."""
         doubts = min(len(self._in_doubt), int(self.limit))  # a server that answers nothing is not sent more and more
-        return max(0, int(2 * self.limit) - len(self._unannounced) - len(self._waiting) - self.in_flight - doubts)
+        return max(0, int(self._ahead * self.limit) - len(self._unannounced) - len(self._waiting) - self.in_flight - doubts)
 
     @property
     def settled(self) -> bool:
