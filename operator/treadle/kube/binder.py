@@ -100,7 +100,8 @@ class Binder:
         self._report = report
         self._least, self._most, self._patience, self._clock = min(least, most), most, patience, clock
         self._announce = announce
-        self._ahead = 2 if announce is None else 4  # an announcement takes as long as a bind: more are decided while it is written
+        # An announcement takes as long as a bind: more are decided while it is written.
+        self._ahead = 2 if announce is None else 4
         self._unannounced: deque[Placement] = deque()
         self._waiting: deque[Placement] = deque()
         self._under_way: dict[str, Placement] = {}
