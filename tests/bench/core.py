@@ -6,9 +6,9 @@ import time
 from typing import Any
 
 from treadle.core import Core
-from treadle.core.capacity.settings import Capacity, CapacityQueueSpec, Kind, PartitionShare, Portion
 from treadle.core.events import NodeSeen, PodSeen, QueueSeen, SchedulerSeen
 from treadle.core.model import FAIR, NodeSpec, PodSpec, QueueSpec, SchedulerSpec
+from treadle.core.model.capacity import Capacity, CapacityQueueSpec, Kind, PartitionShare, Portion
 from treadle.runtime.garbage import YOUNG
 
 NODES, PARENTS, LEAVES, APPLICATIONS, ASKS = 10_000, 14, 200, 1_000, 100_000

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from treadle.core import Core
-from treadle.core.capacity.settings import Capacity, CapacityQueueSpec, Kind, PartitionShare, Portion
 from treadle.core.effects import Bind
 from treadle.core.events import BindDone, NodeGone, NodeSeen, PodGone, PodSeen, QueueSeen, SchedulerSeen
 from treadle.core.model import CAPACITY, FAIR, NodeSpec, PodSpec, QueueSpec, SchedulerSpec
+from treadle.core.model.capacity import Capacity, CapacityQueueSpec, Kind, PartitionShare, Portion
 from treadle.runtime.garbage import OFTEN, Garbage
 
 GIB = 1 << 30

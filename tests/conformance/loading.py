@@ -10,10 +10,10 @@ from conformance.java_orders import configured
 from treadle.convert.allocations import AllocationFile, QueueElement, read
 from treadle.convert.amounts import Amounts
 from treadle.convert.rules import Rule
-from treadle.core.fair.amounts import f32
 from treadle.core.model import FairSettings, Limit, PlacementRule, QueueSpec
-from treadle.core.resources import UNBOUNDED, ResourceTypes
-from treadle.core.tree.placement import implied
+from treadle.core.rules.placement.rules import implied
+from treadle.core.units.amounts import f32
+from treadle.core.units.resources import UNBOUNDED, ResourceTypes
 
 NAMES = {"memory-mb": "memory", "vcores": "cpu"}
 YARN = "yarn.scheduler."

@@ -6,7 +6,8 @@ from typing import Any
 
 from treadle.convert.errors import MappingError
 from treadle.convert.mapping import overrides, read_rules
-from treadle.core.tree.mapping import InvalidMapping, Known, Mapper, MappingRejected, QueueNames, Submission
+from treadle.core.model.mapping import Known
+from treadle.core.rules.placement.mapping import InvalidMapping, Mapper, MappingRejected, QueueNames, Submission
 
 PREFIX = "yarn.scheduler.capacity."
 

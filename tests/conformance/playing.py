@@ -14,7 +14,7 @@ from treadle.core.errors import InvalidSpec
 from treadle.core.offers.effects import Accepted, Cause, Effect, Ended, Moved, Placed, Rejected
 from treadle.core.offers.nodes import Container
 from treadle.core.offers.requests import ANY, Ask, Key
-from treadle.core.resources import UNBOUNDED
+from treadle.core.units.resources import UNBOUNDED
 
 LONG = (1 << 63) - 1
 EXITS = {Cause.FINISHED: 0, Cause.ABORTED: -100, Cause.PREEMPTED: -102, Cause.STOPPED: -106}

@@ -18,7 +18,7 @@ from treadle.core.offers.requests import ANY, Ask, Key
 from treadle.core.offers.tree import OfferQueue
 from treadle.core.offers.walk import masters_of
 from treadle.core.offers.world import Orders
-from treadle.core.tree.moves import MoveRefused
+from treadle.core.rules.moves import MoveRefused
 
 
 def built(case: dict[str, Any]) -> bool:

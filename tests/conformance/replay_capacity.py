@@ -12,21 +12,21 @@ from conformance.playing import STEPS, Events, Player, playable
 from treadle.convert.capacity_file import CapacityFile, CapacityFileError, read
 from treadle.convert.errors import MappingError
 from treadle.convert.mapping import overrides, read_rules
-from treadle.core.capacity.auto.creation import CreationRefused
-from treadle.core.capacity.auto.names import TreeNames
-from treadle.core.capacity.masters import limit_of_leaf, limit_of_user
-from treadle.core.capacity.queue import CapacityQueue
-from treadle.core.capacity.validation import Refused
 from treadle.core.errors import InvalidSpec
-from treadle.core.fair.amounts import f32
 from treadle.core.offers.capacity.driver import CapacityDriver, MoveDenied
 from treadle.core.offers.capacity.member import Member
 from treadle.core.offers.capacity.world import CapacityOrders
 from treadle.core.offers.effects import Effect, HoldTaken, Marked
 from treadle.core.offers.nodes import Container, NodeManager
 from treadle.core.offers.requests import ANY
-from treadle.core.tree.mapping import InvalidMapping, Mapper, MappingRejected, Submission
-from treadle.core.tree.moves import MoveRefused
+from treadle.core.rules.capacity.am_share import limit_of_leaf, limit_of_user
+from treadle.core.rules.capacity.auto.creation import CreationRefused
+from treadle.core.rules.capacity.auto.names import TreeNames
+from treadle.core.rules.capacity.queue import CapacityQueue
+from treadle.core.rules.capacity.validation import Refused
+from treadle.core.rules.moves import MoveRefused
+from treadle.core.rules.placement.mapping import InvalidMapping, Mapper, MappingRejected, Submission
+from treadle.core.units.amounts import f32
 
 
 def built(case: dict[str, Any]) -> bool:

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from treadle.core.fair.shares import fair_shares
-from treadle.core.resources import UNBOUNDED
+from treadle.core.rules.shares import fair_shares
+from treadle.core.units.resources import UNBOUNDED
 
 CASES = json.loads((Path(__file__).parent / "cases" / "fair_shares.json").read_text())
 DUMPS = [case for case in CASES if "end" in case["expect"]]

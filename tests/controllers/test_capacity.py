@@ -9,10 +9,10 @@ import pytest
 
 from treadle.api.objects import parse
 from treadle.controllers import translate
-from treadle.core.capacity.settings import Capacity, CapacityQueueSpec, FlexibleCreation, Kind, PartitionShare, Portion
 from treadle.core.errors import InvalidSpec
 from treadle.core.model import ApplicationSpec, SchedulerSpec
-from treadle.core.tree.mapping import Fallback, MappingRule, Match
+from treadle.core.model.capacity import Capacity, CapacityQueueSpec, FlexibleCreation, Kind, PartitionShare, Portion
+from treadle.core.model.mapping import Fallback, MappingRule, Match
 
 WEIGHT = {"": PartitionShare(Capacity(Portion(Kind.WEIGHT, 3.0)))}
 

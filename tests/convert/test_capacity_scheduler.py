@@ -21,9 +21,9 @@ from treadle.convert.errors import MappingError
 from treadle.convert.mapping import read_rules
 from treadle.convert.names import NameRefused, clean
 from treadle.convert.objects import properties
-from treadle.core.capacity.live.definitions import check
-from treadle.core.capacity.settings import Capacity, CapacityQueueSpec, Kind, PartitionShare, Portion
+from treadle.core.disciplines.capacity.definitions import check
 from treadle.core.model import QueueSpec, SchedulerSpec
+from treadle.core.model.capacity import Capacity, CapacityQueueSpec, Kind, PartitionShare, Portion
 
 CASES = Path(__file__).resolve().parents[1] / "conformance" / "cases"
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"

@@ -18,9 +18,9 @@ from treadle.convert.capacity_objects import convert as convert_capacity
 from treadle.convert.objects import convert as convert_fair
 from treadle.convert.objects import properties
 from treadle.convert.to_capacity import to_capacity
-from treadle.core.capacity.live.automatic import mapping_problem
+from treadle.core.disciplines.capacity.auto_queues import mapping_problem
 from treadle.core.events import QueueSeen, SchedulerSeen
-from treadle.core.state import State
+from treadle.core.kernel.state import State
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"

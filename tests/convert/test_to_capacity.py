@@ -20,7 +20,7 @@ from treadle.convert.fair_rules import mapping_rules
 from treadle.convert.fair_shares import bounded, percentages
 from treadle.convert.objects import convert
 from treadle.convert.to_capacity import to_capacity
-from treadle.core.capacity.live.definitions import check
+from treadle.core.disciplines.capacity.definitions import check
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 ORGANISATION = """<allocations>

@@ -8,9 +8,9 @@ import pytest
 
 from core.builders import Scenario, a_pod, replaced
 from treadle.core.events import NodeSeen, PodSeen
+from treadle.core.kernel.pods.excess_types import MOST_TYPES
 from treadle.core.model import NodeSpec
-from treadle.core.resources import UNBOUNDED
-from treadle.core.uncounted import MOST_TYPES
+from treadle.core.units.resources import UNBOUNDED
 
 HUGE = (("cpu", UNBOUNDED), ("ephemeral-storage", UNBOUNDED), ("memory", UNBOUNDED), ("pods", 1))
 MANY = 40

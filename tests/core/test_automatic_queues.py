@@ -9,8 +9,8 @@ import pytest
 from core.builders import by_queue, replaced
 from core.test_capacity_sharing import Cluster
 from treadle.controllers.capacity import capacity as read
-from treadle.core.capacity.settings import CapacityQueueSpec, FlexibleCreation, ManagedCreation, PartitionShare
 from treadle.core.events import PodSeen
+from treadle.core.model.capacity import CapacityQueueSpec, FlexibleCreation, ManagedCreation, PartitionShare
 
 
 def template(guaranteed: str | None = None, maximum: str | None = None, **fields: Any) -> CapacityQueueSpec:

@@ -11,9 +11,9 @@ from core.test_capacity_sharing import settings
 from core.test_partitions import LABEL, Partitioned
 from treadle.core.effects import Evict
 from treadle.core.events import ApplicationSeen
+from treadle.core.kernel.preemption.holds import kept_below
+from treadle.core.kernel.preemption.memory import Hold
 from treadle.core.model import ApplicationSpec, Wish
-from treadle.core.preemption.holds import kept_below
-from treadle.core.preemption.memory import Hold
 
 
 class Churn(Partitioned):

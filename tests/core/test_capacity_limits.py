@@ -13,7 +13,7 @@ from core.test_partitions import Partitioned
 from treadle.core.effects import Evict
 from treadle.core.events import ApplicationSeen, PodSeen
 from treadle.core.model import ApplicationSpec
-from treadle.core.resources import CPU, MEMORY
+from treadle.core.units.resources import CPU, MEMORY
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import pytest
 
 from core.test_capacity_sharing import Cluster, settings
 from core.test_partitions import Partitioned
-from treadle.core.capacity.settings import CapacityPreemption, CapacityQueueSpec
 from treadle.core.effects import Evict
 from treadle.core.events import EvictFailed
+from treadle.core.model.capacity import CapacityPreemption, CapacityQueueSpec
 
 QUICK = CapacityPreemption(
     enabled=True,

@@ -8,7 +8,7 @@ import pytest
 
 from core.builders import Scenario, by_queue
 from treadle.controllers.capacity import capacity as read
-from treadle.core.capacity.settings import CapacityQueueSpec, CapacitySettings, PartitionShare
+from treadle.core.model.capacity import CapacityQueueSpec, CapacitySettings, PartitionShare
 
 LEAST = {"memory": 1, "cpu": 1}
 

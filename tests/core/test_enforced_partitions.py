@@ -9,9 +9,9 @@ import pytest
 
 from core.builders import replaced
 from core.test_partitions import Partitioned
-from treadle.core.capacity.ordering import EXCLUSIVE
 from treadle.core.events import ApplicationSeen, PodSeen, SchedulerSeen
 from treadle.core.model import ApplicationSpec
+from treadle.core.rules.capacity.ordering import EXCLUSIVE
 
 
 class Apart(Partitioned):
@@ -91,7 +91,7 @@ def test_the_default_partition_of_the_queue_is_that_of_applications_that_say_not
 def test_partitions_that_are_not_enforced_share_one_list(cluster: Apart) -> None:
     from core.test_partitions import LABEL
     from treadle.controllers.capacity import capacity as read
-    from treadle.core.capacity.settings import CapacityQueueSpec, PartitionShare
+    from treadle.core.model.capacity import CapacityQueueSpec, PartitionShare
 
     cluster.node("fast-0", cpu=10, memory=20, labels={LABEL: "fast"})
     shares = {name: PartitionShare(read("guaranteed", "100%")) for name in ("", "gpu", "fast")}

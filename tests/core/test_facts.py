@@ -6,8 +6,8 @@ from core.builders import Scenario, a_pod, limits
 from treadle.core import Core
 from treadle.core.effects import Verify
 from treadle.core.events import BindDone, BindFailed, PodSeen
+from treadle.core.kernel.pods.table import PodState
 from treadle.core.model import FairSettings
-from treadle.core.pods import PodState
 
 
 def told_anew(scenario: Scenario, under_way: set[str] | None = None) -> Scenario:

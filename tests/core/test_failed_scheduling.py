@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.builders import Scenario, limits
 from treadle.core.effects import RecordEvent
-from treadle.core.failed_scheduling import RETOLD_AFTER
+from treadle.core.kernel.periodic.failed_scheduling import RETOLD_AFTER
 
 
 def events(scenario: Scenario, seconds: float = 0.0) -> list[RecordEvent]:

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from core.builders import a_node
+from treadle.core.kernel.nodes.rules import affinity, host_ports, static_refusal, taints, unschedulable
+from treadle.core.kernel.nodes.rules.resources import fits, shortages
 from treadle.core.model import Constraints, HostPort, Requirement, Taint, Toleration
-from treadle.core.nodes.filters import affinity, host_ports, static_refusal, taints, unschedulable
-from treadle.core.nodes.filters.resources import fits, shortages
 
 GPU = Taint("gpu", "a100", "NoSchedule")
 DRAIN = Taint("drain", "", "NoExecute")

@@ -14,8 +14,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from core.builders import Scenario, limits, replaced
 from treadle.core.effects import Bind, Verify
 from treadle.core.events import ApplicationSeen, PodSeen
+from treadle.core.kernel.pods.table import PodState
 from treadle.core.model import ApplicationSpec, Constraints, FairSettings, Wish
-from treadle.core.pods import PodState
 
 LEAVES = ["root.a", "root.b.x", "root.b.y"]
 QUEUES = ["root", "root.a", "root.b", "root.b.x", "root.b.y"]

@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from treadle.core.kernel.nodes.shapes import Shape
+from treadle.core.kernel.pods.table import PodRecord
 from treadle.core.model import Constraints, PodSpec
-from treadle.core.nodes.shapes import Shape
-from treadle.core.pods import PodRecord
-from treadle.core.tree.line import Line
+from treadle.core.units.line import Line
 
 SHAPE = Shape(0, (), (), Constraints())
 PODS = [PodRecord(PodSpec(f"uid-{number}", "ns", f"pod-{number}", "treadle"), SHAPE) for number in range(12)]

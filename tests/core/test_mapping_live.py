@@ -9,11 +9,11 @@ import pytest
 from core.builders import by_queue
 from core.test_automatic_queues import Growing, template
 from core.test_capacity_sharing import settings
-from treadle.core.capacity.live.automatic import mapping_problem
-from treadle.core.capacity.settings import FlexibleCreation
+from treadle.core.disciplines.capacity.auto_queues import mapping_problem
 from treadle.core.events import ApplicationSeen
 from treadle.core.model import ApplicationSpec
-from treadle.core.tree.mapping import Fallback, MappingRule, Match
+from treadle.core.model.capacity import FlexibleCreation
+from treadle.core.model.mapping import Fallback, MappingRule, Match
 
 EVERYBODY = Match.ANY
 

@@ -8,16 +8,16 @@ import pytest
 
 from core.builders import Scenario, a_node, a_pod
 from treadle.core import Core
-from treadle.core.capacity.live.locality import MOST_KEYS, Missed
-from treadle.core.capacity.settings import Capacity as Portions
-from treadle.core.capacity.settings import CapacityQueueSpec, Kind, PartitionShare, Portion
+from treadle.core.disciplines.capacity.locality import MOST_KEYS, Missed
 from treadle.core.effects import Bind, RecordEvent
 from treadle.core.events import Event, NodeGone, NodeSeen, PodGone, PodSeen, QueueSeen, SchedulerSeen
-from treadle.core.failed_scheduling import MOST_RETOLD
+from treadle.core.kernel.nodes import candidates, log
+from treadle.core.kernel.nodes import table as rows
+from treadle.core.kernel.periodic.failed_scheduling import MOST_RETOLD
+from treadle.core.kernel.tidy import close_up
 from treadle.core.model import CAPACITY, FAIR, Constraints, FairSettings, HostPort, PlacementRule, QueueSpec, SchedulerSpec, Wish
-from treadle.core.nodes import candidates, log
-from treadle.core.nodes import columns as rows
-from treadle.core.tidy import close_up
+from treadle.core.model.capacity import Capacity as Portions
+from treadle.core.model.capacity import CapacityQueueSpec, Kind, PartitionShare, Portion
 
 
 class Life:

@@ -7,9 +7,9 @@ import pytest
 from core.builders import GIB, Scenario, limits
 from core.test_automatic_queues import Growing
 from core.test_capacity_sharing import Cluster
-from treadle.core.capacity.settings import Capacity, CapacityQueueSpec, FlexibleCreation, Kind, PartitionShare, Portion
 from treadle.core.events import NodeSeen
 from treadle.core.model import FairSettings, NodeSpec
+from treadle.core.model.capacity import Capacity, CapacityQueueSpec, FlexibleCreation, Kind, PartitionShare, Portion
 
 
 def test_a_leaf_in_use_that_is_to_make_queues_serves_its_applications_until_they_have_left() -> None:

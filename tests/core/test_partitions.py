@@ -9,8 +9,8 @@ import pytest
 from core.builders import by_node, by_queue, replaced
 from core.test_capacity_sharing import Cluster, settings
 from treadle.controllers.capacity import capacity as read
-from treadle.core.capacity.settings import CapacityQueueSpec, PartitionShare
 from treadle.core.events import NodeSeen
+from treadle.core.model.capacity import CapacityQueueSpec, PartitionShare
 
 LABEL = "treadle.dev/partition"
 

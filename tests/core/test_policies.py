@@ -5,9 +5,9 @@ from functools import partial
 
 import pytest
 
+from treadle.core.disciplines.fair.rankers import Rankers
 from treadle.core.errors import InvalidSpec
-from treadle.core.fair.policies import Cluster, Compare, Policy, Ranker, policy_named
-from treadle.core.fair.rankers import Rankers
+from treadle.core.rules.policies import Cluster, Compare, Policy, Ranker, policy_named
 
 CLUSTER = Cluster.of([100, 100, 1000])
 FOUR = Cluster.of([100, 100, 1000, 0, 10])

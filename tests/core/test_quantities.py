@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from kubernetes.utils import parse_quantity as official
 
 from treadle.core.errors import InvalidSpec
-from treadle.core.resources import ResourceTypes, amount, extend, format_amount, parse_quantity
+from treadle.core.units.resources import ResourceTypes, amount, extend, format_amount, parse_quantity
 
 
 @pytest.mark.parametrize(

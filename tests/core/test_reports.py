@@ -2,7 +2,7 @@
 
 from core.builders import Scenario, a_pod, limits
 from treadle.core.events import PodSeen
-from treadle.core.failed_scheduling import RETOLD_AFTER
+from treadle.core.kernel.periodic.failed_scheduling import RETOLD_AFTER
 
 
 def test_nothing_is_told_before_a_pod_has_waited_for_three_seconds() -> None:

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.builders import GIB, Scenario, limits
-from treadle.core.fair.shares import fair_shares
-from treadle.core.fair.update import update_instant_shares
+from treadle.core.disciplines.fair.update import update_instant_shares
+from treadle.core.rules.shares import fair_shares
 
 MANY = 1 << 60
 

@@ -1,7 +1,7 @@
 """The story tells what happened in the order in which it happened, and forgets the oldest of it."""
 
 from treadle.core.effects import Bind
-from treadle.core.story import Story
+from treadle.core.kernel.journal import Story
 
 
 def binds(cause: int, *names: str) -> list[Bind]:

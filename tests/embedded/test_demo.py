@@ -19,7 +19,7 @@ import pytest
 
 from chart.binaries import program
 from embedded import browser
-from treadle.core.resources import amount
+from treadle.core.units.resources import amount
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "treadle", "demo"]

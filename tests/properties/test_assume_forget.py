@@ -9,9 +9,9 @@ from hypothesis import given, settings
 
 from recordings.workloads import Cluster
 from treadle.core import Core
-from treadle.core.cycle import cycle
 from treadle.core.events import BindFailed
-from treadle.core.lifecycle import enqueue, forget
+from treadle.core.kernel.cycle import cycle
+from treadle.core.kernel.pods.lifecycle import enqueue, forget
 
 
 def counted(core: Core) -> dict[str, Any]:

@@ -15,14 +15,14 @@ from core.test_capacity_preemption import QUICK
 from core.test_capacity_sharing import settings as capacity_settings
 from core.test_partitions import LABEL, Partitioned
 from treadle.controllers.capacity import capacity as read
-from treadle.core.capacity.live.lending import lend
-from treadle.core.capacity.settings import CapacityQueueSpec, PartitionShare
+from treadle.core.disciplines.capacity.lending import lend
 from treadle.core.effects import Bind, Evict
 from treadle.core.events import ApplicationSeen, PodSeen
+from treadle.core.kernel.nodes.candidates import pick
+from treadle.core.kernel.tidy import close_up, leave_partitions, prune
+from treadle.core.kernel.tree.limits import exceeded
 from treadle.core.model import ApplicationSpec
-from treadle.core.nodes.candidates import pick
-from treadle.core.tidy import close_up, leave_partitions, prune
-from treadle.core.tree.limits import exceeded
+from treadle.core.model.capacity import CapacityQueueSpec, PartitionShare
 
 LEAVES = ["root.a", "root.b.x", "root.b.y"]
 QUEUES = ["root.a", "root.b", "root.b.x", "root.b.y"]

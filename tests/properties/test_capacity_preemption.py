@@ -14,8 +14,8 @@ from core.test_capacity_sharing import settings as capacity_settings
 from core.test_partitions import LABEL, Partitioned
 from treadle.core.effects import Evict
 from treadle.core.events import PodSeen
-from treadle.core.resources import CPU
-from treadle.core.tree.queue import Queue
+from treadle.core.kernel.tree.queue import Queue
+from treadle.core.units.resources import CPU
 
 CORES = 4
 

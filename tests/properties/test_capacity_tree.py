@@ -7,11 +7,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.core.capacity.application import CapacityApplication
-from treadle.core.capacity.auto.creation import CreationRefused, create
-from treadle.core.capacity.auto.removal import Removal
-from treadle.core.capacity.context import Context
-from treadle.core.capacity.settings import (
+from treadle.core.model.capacity import (
     Capacity,
     CapacityQueueSpec,
     CapacitySettings,
@@ -21,8 +17,12 @@ from treadle.core.capacity.settings import (
     PartitionShare,
     Portion,
 )
-from treadle.core.capacity.tree import CapacityTree
-from treadle.core.resources import ResourceTypes
+from treadle.core.rules.capacity.application import CapacityApplication
+from treadle.core.rules.capacity.auto.creation import CreationRefused, create
+from treadle.core.rules.capacity.auto.removal import Removal
+from treadle.core.rules.capacity.context import Context
+from treadle.core.rules.capacity.tree import CapacityTree
+from treadle.core.units.resources import ResourceTypes
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.core.capacity.context import Context
-from treadle.core.capacity.queue import CapacityQueue
-from treadle.core.capacity.settings import Capacity, CapacityQueueSpec, CapacitySettings, Kind, PartitionShare, Portion
-from treadle.core.capacity.tree import CapacityTree
-from treadle.core.resources import ResourceTypes
+from treadle.core.model.capacity import Capacity, CapacityQueueSpec, CapacitySettings, Kind, PartitionShare, Portion
+from treadle.core.rules.capacity.context import Context
+from treadle.core.rules.capacity.queue import CapacityQueue
+from treadle.core.rules.capacity.tree import CapacityTree
+from treadle.core.units.resources import ResourceTypes
 
 USAGES = st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 60), min_size=1)
 

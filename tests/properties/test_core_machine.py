@@ -15,13 +15,13 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 from core.builders import Scenario, a_pod, limits, replaced
 from treadle.core.effects import Bind
 from treadle.core.events import PodSeen
+from treadle.core.kernel.nodes.rules import host_ports, static_refusal
+from treadle.core.kernel.pods.table import PodState
+from treadle.core.kernel.state import State
+from treadle.core.kernel.tidy import close_up, prune
+from treadle.core.kernel.tree.application import Application, Ask
+from treadle.core.kernel.tree.queue import Queue
 from treadle.core.model import NO_CONSTRAINTS, Constraints, HostPort, Taint, Toleration
-from treadle.core.nodes.filters import host_ports, static_refusal
-from treadle.core.pods import PodState
-from treadle.core.state import State
-from treadle.core.tidy import close_up, prune
-from treadle.core.tree.application import Application, Ask
-from treadle.core.tree.queue import Queue
 
 QUEUES = ["root.a", "root.b", "root.b.x", "root.b.y", "root.c", "root.c.z", "root.default"]
 NODES = ["n0", "n1", "n2", "n3"]

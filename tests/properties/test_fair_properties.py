@@ -5,14 +5,14 @@ from __future__ import annotations
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
-from treadle.core.fair.policies import Cluster, policy_named
-from treadle.core.fair.shares import fair_shares
-from treadle.core.fair.starvation import below_share
 from treadle.core.model import FairSettings, PlacementRule, QueueSpec
 from treadle.core.offers.driver import OfferDriver
 from treadle.core.offers.effects import Relieved
 from treadle.core.offers.requests import ANY, Ask, Key
-from treadle.core.resources import ResourceTypes
+from treadle.core.rules.fair.starvation import below_share
+from treadle.core.rules.policies import Cluster, policy_named
+from treadle.core.rules.shares import fair_shares
+from treadle.core.units.resources import ResourceTypes
 
 sibling = st.tuples(st.sampled_from([0.25, 0.5, 1.0, 2.0, 3.5]), st.integers(0, 3000), st.integers(1, 9000))
 siblings = st.lists(sibling, min_size=1, max_size=8).map(

@@ -8,8 +8,8 @@ from functools import cmp_to_key
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
-from treadle.core.fair.amounts import f32
-from treadle.core.fair.policies import Cluster, policy_named
+from treadle.core.rules.policies import Cluster, policy_named
+from treadle.core.units.amounts import f32
 
 
 @dataclass(eq=False)

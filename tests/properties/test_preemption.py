@@ -12,7 +12,7 @@ from core.builders import Scenario, a_pod, replaced
 from treadle.core.effects import Evict
 from treadle.core.events import EvictFailed, PodSeen
 from treadle.core.model import FairSettings
-from treadle.core.resources import CPU
+from treadle.core.units.resources import CPU
 
 FAIR = FairSettings(preemption=True, fair_share_timeout=1.0, fair_share_threshold=1.0, wait_before_kill=1.0)
 CORES = 4

@@ -11,13 +11,13 @@ from core.builders import a_node, amounts
 from core.test_capacity_sharing import Cluster
 from core.test_capacity_sharing import settings as capacity_settings
 from treadle.controllers.capacity import capacity as read
-from treadle.core.capacity.live.definitions import specs_of
-from treadle.core.capacity.settings import CapacityQueueSpec, PartitionShare
+from treadle.core.disciplines.capacity.definitions import specs_of
 from treadle.core.model import QueueSpec
+from treadle.core.model.capacity import CapacityQueueSpec, PartitionShare
 from treadle.core.offers.capacity.driver import CapacityDriver
 from treadle.core.offers.effects import Placed
 from treadle.core.offers.requests import ANY, Ask, Key
-from treadle.core.resources import ResourceTypes
+from treadle.core.units.resources import ResourceTypes
 
 LEAVES = ["root.a", "root.b.x", "root.b.y"]
 WHOLE = replace(

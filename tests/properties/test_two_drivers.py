@@ -10,7 +10,7 @@ from treadle.core.model import FairSettings, PlacementRule, QueueSpec
 from treadle.core.offers.driver import OfferDriver
 from treadle.core.offers.effects import Placed
 from treadle.core.offers.requests import ANY, Ask, Key
-from treadle.core.resources import ResourceTypes
+from treadle.core.units.resources import ResourceTypes
 
 QUEUES = ["root.a", "root.b", "root.b.x", "root.b.y"]
 ONE_NODE_WHOLE = FairSettings(assign_multiple=True, dynamic_max_assign=False, reservable_nodes=0.0)

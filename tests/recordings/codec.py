@@ -7,10 +7,9 @@ import enum
 from typing import Any
 
 from treadle.core import effects, events, model
-from treadle.core.capacity import settings
-from treadle.core.tree import application, mapping
+from treadle.core.model import capacity, mapping
 
-MODULES = (events, effects, model, settings, mapping, application)
+MODULES = (events, effects, model, capacity, mapping)
 CLASSES: dict[str, type] = {
     name: found for module in MODULES for name, found in vars(module).items() if isinstance(found, type) and name[0].isupper()
 }

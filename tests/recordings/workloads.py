@@ -8,16 +8,6 @@ from random import Random
 
 from fuzz import world as fuzzing
 from recordings.log import RecordingCore
-from treadle.core.capacity.settings import (
-    Capacity,
-    CapacityPreemption,
-    CapacityQueueSpec,
-    FlexibleCreation,
-    Kind,
-    PartitionShare,
-    Portion,
-    live,
-)
 from treadle.core.effects import Bind, Effect, Evict, Expire, ReportWaiting, Verify
 from treadle.core.events import (
     ApplicationSeen,
@@ -32,6 +22,7 @@ from treadle.core.events import (
     QueueSeen,
     SchedulerSeen,
 )
+from treadle.core.kernel.pods.table import PodState
 from treadle.core.model import (
     CAPACITY,
     FAIR,
@@ -49,7 +40,16 @@ from treadle.core.model import (
     Toleration,
     Wish,
 )
-from treadle.core.pods import PodState
+from treadle.core.model.capacity import (
+    Capacity,
+    CapacityPreemption,
+    CapacityQueueSpec,
+    FlexibleCreation,
+    Kind,
+    PartitionShare,
+    Portion,
+    live,
+)
 
 GIB = 1 << 30
 PARENTS, LEAVES = 4, 5

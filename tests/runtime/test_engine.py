@@ -15,9 +15,9 @@ from kube.access import task_of, until
 from treadle.core import Core
 from treadle.core.effects import Evict, RecordEvent, ReportWaiting
 from treadle.core.events import BindDone, BindFailed, Event, NodeSeen, PodGone, PodSeen, QueueSeen
+from treadle.core.kernel.pods.table import PodState
+from treadle.core.kernel.state import Settings
 from treadle.core.model import QueueSpec
-from treadle.core.pods import PodState
-from treadle.core.state import Settings
 from treadle.kube.binder import Placement
 from treadle.kube.patcher import Write
 from treadle.runtime import care as care_module

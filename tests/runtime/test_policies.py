@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from core.builders import Scenario
-from treadle.core.fair.policies import POLICIES
-from treadle.core.fair.update import update_instant_shares
-from treadle.core.resources import CPU
+from treadle.core.disciplines.fair.update import update_instant_shares
+from treadle.core.rules.policies import POLICIES
+from treadle.core.units.resources import CPU
 from treadle.runtime.policies import GROUP, PolicyUnusable, load_policies
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "policies.md"
@@ -52,7 +52,7 @@ def test_a_policy_may_share_in_its_own_way(packages: Path) -> None:
     """What a queue has goes to the first child by name, in the shares that decide and in those that are shown."""
     (packages / "own_shares.py").write_text(
         """
-from treadle.core.fair.policies import Policy
+from treadle.policies import Policy
 
 
 class Firstborn(Policy):

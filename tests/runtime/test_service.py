@@ -25,7 +25,7 @@ from runtime.services import (
 )
 from treadle.api import crds
 from treadle.api.objects import KINDS
-from treadle.core.capacity.live import lifetimes
+from treadle.core.kernel.periodic import lifetimes
 from treadle.fakeapi import FakeApi
 from treadle.kube.auth import Access
 from treadle.runtime.service import CannotListen, Service, listen_address, running
@@ -359,7 +359,7 @@ async def test_passes_that_keep_failing_make_it_unhealthy(api: FakeApi, monkeypa
 
     async with treadle(api, listen="127.0.0.1:0") as service:
         await until(lambda: service.engine.passes)
-        monkeypatch.setattr("treadle.core.scheduler.Core.plan", defect)
+        monkeypatch.setattr("treadle.core.core.Core.plan", defect)
         monkeypatch.setattr("treadle.runtime.care.ILL_AFTER", 0.0)
         await until(service.engine.trouble)
         status, text = await get(service, "/healthz")

@@ -12,7 +12,7 @@ The API server refuses what these say, with their words. Each was tried on a rea
 from typing import Any, Final, TypeAlias
 
 from treadle.api import quantities
-from treadle.core.resources import UNBOUNDED
+from treadle.core.units.resources import UNBOUNDED
 
 Rule: TypeAlias = dict[str, Any]
 

@@ -16,7 +16,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from treadle.api import cel, quantities
-from treadle.core.tree import names
+from treadle.core.rules.placement import names
 
 NAME_LIMIT: Final = names.MOST_BYTES
 MAX_RESOURCES: Final = 16

@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import Final
 
 from treadle.core.errors import InvalidSpec
-from treadle.core.resources import UNBOUNDED, parse_quantity
-from treadle.core.resources import amount as core_amount
+from treadle.core.units.resources import UNBOUNDED, parse_quantity
+from treadle.core.units.resources import amount as core_amount
 
 _PERCENT: Final = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,6})?%", re.ASCII)
 _DECIMAL: Final = re.compile(r"-?[0-9]{1,9}(?:\.[0-9]{1,6})?", re.ASCII)

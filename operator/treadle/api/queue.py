@@ -37,7 +37,7 @@ from treadle.api.common import (
     once_each,
     patterned,
 )
-from treadle.core.tree.names import path_problem
+from treadle.core.rules.placement.names import path_problem
 
 DYNAMIC_LIMIT: Final = 64
 MAX_PARTITIONS: Final = 16

@@ -36,7 +36,7 @@ from treadle.api.common import (
     unique,
 )
 from treadle.api.common import SchedulerName as Name
-from treadle.core.tree.mapping import VARIABLES
+from treadle.core.rules.placement.mapping import VARIABLES
 
 GROUPS_TEXT: Final = "'*' cannot stand for groups; name one"
 CUSTOM_TEXT: Final = "is required with the policy custom"

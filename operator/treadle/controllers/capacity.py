@@ -10,7 +10,8 @@ from treadle.api.queue import AutoCreation, CapacityTemplate, ManagedChildren, P
 from treadle.api.scheduler import CapacityPreemption as Preemption
 from treadle.api.scheduler import MappingRule as Rule
 from treadle.api.scheduler import SchedulerAutoCreation, SchedulerCapacity, SchedulerNodes
-from treadle.core.capacity.settings import (
+from treadle.core.errors import InvalidSpec
+from treadle.core.model.capacity import (
     Capacity,
     CapacityPreemption,
     CapacityQueueSpec,
@@ -22,9 +23,9 @@ from treadle.core.capacity.settings import (
     Portion,
     live,
 )
-from treadle.core.errors import InvalidSpec
-from treadle.core.resources import amount
-from treadle.core.tree.mapping import USER, Fallback, MappingRule, Match, place_of
+from treadle.core.model.mapping import Fallback, MappingRule, Match
+from treadle.core.rules.placement.mapping import USER, place_of
+from treadle.core.units.resources import amount
 
 
 def queue(path: str, block: QueueCapacity, *, running: bool) -> CapacityQueueSpec:

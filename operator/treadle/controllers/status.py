@@ -12,17 +12,17 @@ from treadle.api.application import MAX_AHEAD, MAX_AHEAD_NAME, MAX_USER
 from treadle.api.common import MAX_AMOUNTS, MAX_MESSAGE, cut
 from treadle.api.queue import DYNAMIC_LIMIT, MAX_PARTITIONS
 from treadle.controllers.ledger import Entry
-from treadle.core.capacity.live.accounts import room_of
-from treadle.core.capacity.live.automatic import mapping_problem
-from treadle.core.capacity.live.books import Books
-from treadle.core.explain import waiting, waiting_order
-from treadle.core.pods import PodState
-from treadle.core.preemption.holds import kept_below
-from treadle.core.resources import UNBOUNDED, Vector, format_amount
-from treadle.core.state import State
-from treadle.core.tree.application import Application
-from treadle.core.tree.parts import pending_everywhere, used_everywhere
-from treadle.core.tree.queue import Queue
+from treadle.core.disciplines.capacity.auto_queues import mapping_problem
+from treadle.core.disciplines.capacity.live_tree import Books
+from treadle.core.disciplines.capacity.quota import room_of
+from treadle.core.kernel.pods.table import PodState
+from treadle.core.kernel.preemption.holds import kept_below
+from treadle.core.kernel.state import State
+from treadle.core.kernel.tree.application import Application
+from treadle.core.kernel.tree.partitions import pending_everywhere, used_everywhere
+from treadle.core.kernel.tree.queue import Queue
+from treadle.core.units.resources import UNBOUNDED, Vector, format_amount
+from treadle.core.views.explain import waiting, waiting_order
 
 Orders = dict[str, list[Application]]
 """Who waits in each leaf, in order, by path: filled as statuses are computed, so that a queue is sorted once for all of them."""

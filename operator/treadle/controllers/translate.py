@@ -11,9 +11,9 @@ from treadle.api.scheduler import ParentRule, Scheduler, SchedulerFair
 from treadle.api.scheduler import PlacementRule as Rule
 from treadle.controllers import capacity
 from treadle.core.errors import InvalidSpec
-from treadle.core.fair.policies import policy_named
 from treadle.core.model import ApplicationSpec, FairSettings, Limit, PlacementRule, QueueSpec, SchedulerSpec
-from treadle.core.tree.placement import analyse
+from treadle.core.rules.placement.rules import analyse
+from treadle.core.rules.policies import policy_named
 
 
 def queue(model: Queue) -> QueueSpec:

@@ -9,7 +9,7 @@ from treadle.convert.amounts import Amounts
 from treadle.convert.errors import AllocationError
 from treadle.convert.rules import Rule, read_policy
 from treadle.convert.xml import Element
-from treadle.core.fair.policies import POLICIES
+from treadle.core.rules.policies import POLICIES
 
 T = TypeVar("T")
 _POLICY_CLASSES = {

@@ -7,8 +7,8 @@ from treadle.api.queue import CapacityTemplate
 from treadle.convert.capacity_file import FLEXIBLE
 from treadle.convert.labels import Partitions
 from treadle.convert.texts import decimal, quantity, seconds
-from treadle.core.capacity.settings import Capacity, CapacityQueueSpec, Kind, PartitionShare, Portion
-from treadle.core.capacity.tree import APPLICATION_ORDERS, QUEUE_ORDERS
+from treadle.core.model.capacity import Capacity, CapacityQueueSpec, Kind, PartitionShare, Portion
+from treadle.core.rules.capacity.tree import APPLICATION_ORDERS, QUEUE_ORDERS
 
 _TEMPLATED: Final = {field.alias or name for name, field in CapacityTemplate.model_fields.items()}
 ORDERS: Final = (*APPLICATION_ORDERS, *QUEUE_ORDERS)

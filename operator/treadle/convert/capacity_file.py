@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from treadle.core.capacity.settings import (
+from treadle.core.model.capacity import (
     UNLIMITED,
     Capacity,
     CapacityPreemption,
@@ -21,7 +21,7 @@ from treadle.core.capacity.settings import (
     PartitionShare,
     Portion,
 )
-from treadle.core.resources import UNBOUNDED
+from treadle.core.units.resources import UNBOUNDED
 
 PREFIX = "yarn.scheduler.capacity."
 MONITOR = "yarn.resourcemanager.monitor.capacity.preemption."

@@ -22,13 +22,13 @@ from treadle.convert.mapping_objects import mapping
 from treadle.convert.names import ROOT, RULE, Renames
 from treadle.convert.objects import Converted
 from treadle.convert.texts import acl, unique
-from treadle.core.capacity.auto.names import TreeNames
-from treadle.core.capacity.context import Context
-from treadle.core.capacity.settings import CapacityQueueSpec
-from treadle.core.capacity.tree import CapacityTree
-from treadle.core.capacity.validation import Refused
-from treadle.core.resources import UNBOUNDED, ResourceTypes
-from treadle.core.tree.mapping import InvalidMapping, Mapper
+from treadle.core.model.capacity import CapacityQueueSpec
+from treadle.core.rules.capacity.auto.names import TreeNames
+from treadle.core.rules.capacity.context import Context
+from treadle.core.rules.capacity.tree import CapacityTree
+from treadle.core.rules.capacity.validation import Refused
+from treadle.core.rules.placement.mapping import InvalidMapping, Mapper
+from treadle.core.units.resources import UNBOUNDED, ResourceTypes
 
 _TYPES: Final = "yarn.resource-types"
 _ACLS: Final = {"acl_submit_applications": "submitAcl", "acl_administer_queue": "administerAcl"}

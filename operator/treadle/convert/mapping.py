@@ -11,7 +11,8 @@ from typing import Any, Final
 import msgspec
 
 from treadle.convert.errors import MappingError
-from treadle.core.tree.mapping import APPLICATION, RULING, TARGETS, USER, Fallback, MappingRule, Match, place_of
+from treadle.core.model.mapping import Fallback, MappingRule, Match
+from treadle.core.rules.placement.mapping import APPLICATION, RULING, TARGETS, USER, place_of
 
 _PREFIX: Final = "yarn.scheduler.capacity."
 FORMAT: Final = f"{_PREFIX}mapping-rule-format"

@@ -10,7 +10,7 @@ import msgspec
 
 from treadle.convert.mapping import BY_APPLICATION, FORMAT, JSON_TEXT, LEGACY, OVERRIDE
 from treadle.convert.names import Renames
-from treadle.core.tree.mapping import APPLICATION, USER
+from treadle.core.rules.placement.mapping import APPLICATION, USER
 
 _FIELDS: Final = (
     "type",

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from treadle.core.tree.names import MOST_BYTES, MOST_LEVELS
+from treadle.core.rules.placement.names import MOST_BYTES, MOST_LEVELS
 
 RULE: Final = "names are lower-case letters, digits and hyphens"
 ROOT: Final = "root"

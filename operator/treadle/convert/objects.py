@@ -13,8 +13,8 @@ from treadle.convert.errors import AllocationError
 from treadle.convert.names import RULE, NameRefused, Renames
 from treadle.convert.texts import acl, decimal, milliseconds, seconds
 from treadle.core.model import PlacementRule
-from treadle.core.tree.names import path_problem
-from treadle.core.tree.placement import implied, qualified
+from treadle.core.rules.placement.names import path_problem
+from treadle.core.rules.placement.rules import implied, qualified
 
 NAMES = {MEMORY: "memory", VCORES: "cpu"}
 _RULES = {"secondaryGroupExistingQueue": "secondaryGroup"}

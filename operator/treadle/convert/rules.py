@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from treadle.convert.errors import AllocationError
 from treadle.convert.xml import Element
 from treadle.core.model import PlacementRule
-from treadle.core.tree.placement import InvalidRules, analyse
+from treadle.core.rules.placement.rules import InvalidRules, analyse
 
 RULES = ("specified", "user", "primaryGroup", "secondaryGroupExistingQueue", "nestedUserQueue", "default", "reject")
 

@@ -4,6 +4,6 @@
 clock is an adapter and lives elsewhere.
 """
 
-from treadle.core.scheduler import Core
+from treadle.core.core import Core
 
 __all__ = ["Core"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 from treadle.core.model import ApplicationSpec, NodeSpec, PodSpec, QueueSpec, SchedulerSpec
 
 if TYPE_CHECKING:
-    from treadle.core.tree.application import Wait
+    from treadle.core.model import Wait
 
 
 @dataclass(frozen=True, slots=True)

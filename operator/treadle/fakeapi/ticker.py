@@ -12,7 +12,7 @@ from itertools import count
 
 import msgspec
 
-from treadle.core.resources import amount
+from treadle.core.units.resources import amount
 from treadle.fakeapi import pods
 from treadle.fakeapi.errors import Json
 from treadle.fakeapi.objects import Objects

@@ -8,7 +8,7 @@ larger of what is wished, allocated and in force counts, container by container;
 from collections.abc import Iterable, Mapping
 
 from treadle.core.errors import InvalidSpec
-from treadle.core.resources import UNBOUNDED, amount
+from treadle.core.units.resources import UNBOUNDED, amount
 from treadle.kube.wire import Amounts, Container, ContainerStatus, Pod, PodStatus
 
 POD_LEVEL = ("cpu", "memory")

@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from typing import Final
 
 from treadle.api.labels import API_VERSION
-from treadle.core.capacity.live.lifetimes import LIFETIME_OVER
 from treadle.core.effects import Expire, RecordEvent
-from treadle.core.failed_scheduling import FAILED_SCHEDULING, QUEUE_NOT_FOUND
+from treadle.core.kernel.periodic.failed_scheduling import FAILED_SCHEDULING, QUEUE_NOT_FOUND
+from treadle.core.kernel.periodic.lifetimes import LIFETIME_OVER
 from treadle.kube.patcher import Patcher, Write
 from treadle.kube.transport import JSON
 

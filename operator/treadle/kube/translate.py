@@ -2,18 +2,8 @@
 
 from treadle.api import labels
 from treadle.core.errors import InvalidSpec
-from treadle.core.model import (
-    NO_CONSTRAINTS,
-    Constraints,
-    HostPort,
-    NodeSpec,
-    PodSpec,
-    Requirement,
-    Taint,
-    Toleration,
-    Wish,
-)
-from treadle.core.resources import amount
+from treadle.core.model import NO_CONSTRAINTS, Constraints, HostPort, NodeSpec, PodSpec, Requirement, Taint, Toleration, Wish
+from treadle.core.units.resources import amount
 from treadle.kube import accounting, wire
 
 DAY_ONE = 0.0

@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any, Protocol
 
 from treadle.api.labels import APPLICATION, QUEUE, SCHEDULER_NAME
-from treadle.core.resources import amount
+from treadle.core.units.resources import amount
 from treadle.fakeapi.objects import Objects
 from treadle.fakeapi.ticker import RUN_SECONDS
 from treadle.runtime import demo_examples as examples

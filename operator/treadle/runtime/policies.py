@@ -4,7 +4,7 @@ import logging
 from importlib.metadata import EntryPoint, entry_points
 
 from treadle.core.errors import InvalidSpec
-from treadle.core.fair.policies import Policy, register
+from treadle.core.rules.policies import Policy, register
 
 GROUP = "treadle.policies"
 PARTS = ("compare", "ranker", "counts", "shares", "headroom", "weigh")

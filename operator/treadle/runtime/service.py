@@ -14,7 +14,7 @@ from typing import Any
 from treadle.controllers.ledger import Ledger
 from treadle.controllers.operator import Operator
 from treadle.core import Core
-from treadle.core.state import Settings
+from treadle.core.kernel.state import Settings
 from treadle.kube.auth import Access
 from treadle.kube.binder import Binder
 from treadle.kube.doubts import Asked

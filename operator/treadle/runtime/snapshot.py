@@ -6,16 +6,16 @@ import time
 from collections import defaultdict, deque
 from typing import TYPE_CHECKING, Any
 
-from treadle.core.cycle import NO_NODE
-from treadle.core.pods import PodState
-from treadle.core.tree.parts import pending_everywhere, used_everywhere
+from treadle.core.kernel.cycle import NO_NODE
+from treadle.core.kernel.pods.table import PodState
+from treadle.core.kernel.tree.partitions import pending_everywhere, used_everywhere
 from treadle.metrics.exporter import QueueSample, Samples
 
 if TYPE_CHECKING:
     from treadle.core import Core
-    from treadle.core.state import State
-    from treadle.core.tree.application import Ask
-    from treadle.core.tree.queue import Queue
+    from treadle.core.kernel.state import State
+    from treadle.core.kernel.tree.application import Ask
+    from treadle.core.kernel.tree.queue import Queue
     from treadle.runtime.service import Service
 
 

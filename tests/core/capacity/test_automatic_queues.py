@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from treadle.core.capacity.application import CapacityApplication
-from treadle.core.capacity.auto.creation import CreationRefused, create
-from treadle.core.capacity.auto.names import TreeNames
-from treadle.core.capacity.auto.removal import Removal
-from treadle.core.capacity.auto.templates import dynamic_spec
-from treadle.core.capacity.context import Context
-from treadle.core.capacity.queue import CapacityQueue
-from treadle.core.capacity.settings import (
+from treadle.core.model.capacity import (
     Capacity,
     CapacityQueueSpec,
     CapacitySettings,
@@ -21,9 +14,16 @@ from treadle.core.capacity.settings import (
     PartitionShare,
     Portion,
 )
-from treadle.core.capacity.tree import CapacityTree
-from treadle.core.capacity.validation import Refused
-from treadle.core.resources import ResourceTypes
+from treadle.core.rules.capacity.application import CapacityApplication
+from treadle.core.rules.capacity.auto.creation import CreationRefused, create
+from treadle.core.rules.capacity.auto.names import TreeNames
+from treadle.core.rules.capacity.auto.removal import Removal
+from treadle.core.rules.capacity.auto.templates import dynamic_spec
+from treadle.core.rules.capacity.context import Context
+from treadle.core.rules.capacity.queue import CapacityQueue
+from treadle.core.rules.capacity.tree import CapacityTree
+from treadle.core.rules.capacity.validation import Refused
+from treadle.core.units.resources import ResourceTypes
 
 NOW = 1000.0
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from treadle.core.capacity.calculators import AllTypes
-from treadle.core.fair.amounts import f32
-from treadle.core.resources import CPU, MEMORY
+from treadle.core.rules.capacity.calculators import AllTypes
+from treadle.core.units.amounts import f32
+from treadle.core.units.resources import CPU, MEMORY
 
 
 def test_a_factor_of_its_own_for_each_type_is_not_rounded_to_single_precision() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from treadle.core.offers.requests import Requests
-from treadle.core.resources import Vector
+from treadle.core.units.resources import Vector
 
 if TYPE_CHECKING:
     from treadle.core.offers.nodes import Container, NodeManager

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.offers.applicant import Applicant
-from treadle.core.offers.locality import Locality
-from treadle.core.resources import Vector
+from treadle.core.rules.locality import Locality
+from treadle.core.units.resources import Vector
 
 if TYPE_CHECKING:
     from treadle.core.offers.nodes import Container, NodeManager

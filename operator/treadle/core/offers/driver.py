@@ -9,9 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from treadle.core.errors import InvalidSpec
-from treadle.core.fair.amounts import add_to, fits, least, loosely_beyond, minus, scaled, take_from
-from treadle.core.fair.instant import update_demands, update_instant_shares
-from treadle.core.fair.policies import Cluster
 from treadle.core.model import FairSettings, PlacementRule, QueueSpec
 from treadle.core.offers.attempt import Attempt
 from treadle.core.offers.effects import Accepted, Cause, Effect, Moved, Rejected
@@ -23,10 +20,13 @@ from treadle.core.offers.requests import Ask, Key
 from treadle.core.offers.tree import OfferQueue, OfferTree
 from treadle.core.offers.walk import assign, assign_held
 from treadle.core.offers.world import Orders, World
-from treadle.core.resources import UNBOUNDED, ResourceTypes, Vector
-from treadle.core.tree.moves import MoveRefused, check_move
-from treadle.core.tree.placement import Refused, Request, Rules, qualified
-from treadle.core.tree.running import RunningLimits, by_start
+from treadle.core.rules.fair.instant import update_demands, update_instant_shares
+from treadle.core.rules.moves import MoveRefused, check_move
+from treadle.core.rules.placement.rules import Refused, Request, Rules, qualified
+from treadle.core.rules.policies import Cluster
+from treadle.core.rules.running import RunningLimits, by_start
+from treadle.core.units.amounts import add_to, fits, least, loosely_beyond, minus, scaled, take_from
+from treadle.core.units.resources import UNBOUNDED, ResourceTypes, Vector
 
 
 class AskRefused(InvalidSpec):

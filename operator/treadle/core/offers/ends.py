@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.fair.amounts import take_from
 from treadle.core.offers.effects import Cause, Ended
+from treadle.core.units.amounts import take_from
 
 if TYPE_CHECKING:
     from treadle.core.offers.nodes import Container

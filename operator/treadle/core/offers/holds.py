@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from math import ceil
 from typing import TYPE_CHECKING
 
-from treadle.core.fair.amounts import f32
-from treadle.core.fair.starvation import is_starved
-from treadle.core.offers.locality import Level
 from treadle.core.offers.nodes import Container
 from treadle.core.offers.requests import Key
+from treadle.core.rules.fair.starvation import is_starved
+from treadle.core.rules.locality import Level
+from treadle.core.units.amounts import f32
 
 if TYPE_CHECKING:
     from treadle.core.offers.attempt import Attempt

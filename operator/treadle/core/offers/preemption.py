@@ -8,16 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
-from treadle.core.fair.amounts import add_to, fits, loosely_beyond, scaled
-from treadle.core.fair.calculators import memory_ratio
-from treadle.core.fair.orders import Heap, tree_order
-from treadle.core.fair.starvation import find_starved, is_starved, starvation, wants, worth_looking
-from treadle.core.fair.victims import Picked, keeps_share, pick_best
 from treadle.core.offers.effects import Cause, Relieved
 from treadle.core.offers.ends import end
 from treadle.core.offers.requests import ANY, Ask
 from treadle.core.offers.walk import assign_attempt
-from treadle.core.resources import Vector
+from treadle.core.rules.fair.starvation import find_starved, is_starved, starvation, wants, worth_looking
+from treadle.core.rules.fair.victims import keeps_share
+from treadle.core.rules.victims import Picked, pick_best
+from treadle.core.units.amounts import add_to, fits, loosely_beyond, scaled
+from treadle.core.units.comparison import memory_ratio
+from treadle.core.units.java_orders import Heap, tree_order
+from treadle.core.units.resources import Vector
 
 if TYPE_CHECKING:
     from treadle.core.offers.attempt import Attempt

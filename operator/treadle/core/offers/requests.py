@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from treadle.core.fair.amounts import add_to
-from treadle.core.resources import Vector
+from treadle.core.units.amounts import add_to
+from treadle.core.units.resources import Vector
 
 ANY = "*"
 

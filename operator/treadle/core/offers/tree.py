@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from treadle.core.errors import InvalidSpec
-from treadle.core.fair.amounts import f32, least
-from treadle.core.fair.instant import update_steady_shares
-from treadle.core.fair.policies import Cluster, Policy, policy_named
+from treadle.core.kernel.tree import limits
+from treadle.core.kernel.tree.queue import Queue
 from treadle.core.model import FairSettings, QueueSpec
-from treadle.core.resources import UNBOUNDED, ResourceTypes, Vector
-from treadle.core.tree import limits
-from treadle.core.tree.placement import broken_name
-from treadle.core.tree.queue import Queue
-from treadle.core.tree.running import NO_LIMIT
+from treadle.core.rules.fair.instant import update_steady_shares
+from treadle.core.rules.placement.rules import broken_name
+from treadle.core.rules.policies import Cluster, Policy, policy_named
+from treadle.core.rules.running import NO_LIMIT
+from treadle.core.units.amounts import f32, least
+from treadle.core.units.resources import UNBOUNDED, ResourceTypes, Vector
 
 if TYPE_CHECKING:
     from treadle.core.offers.attempt import Attempt

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from treadle.core.fair.amounts import add_to, fits, plus
-from treadle.core.fair.orders import tree_order
-from treadle.core.fair.starvation import wants
 from treadle.core.offers.effects import Placed
 from treadle.core.offers.holds import hold, let_go, may_hold
-from treadle.core.offers.locality import Level
 from treadle.core.offers.nodes import Container
 from treadle.core.offers.requests import ANY, Ask, Key
-from treadle.core.resources import Vector
-from treadle.core.tree.masters import master_limit, may_start
+from treadle.core.rules.fair.am_share import master_limit, may_start
+from treadle.core.rules.fair.starvation import wants
+from treadle.core.rules.locality import Level
+from treadle.core.units.amounts import add_to, fits, plus
+from treadle.core.units.java_orders import tree_order
+from treadle.core.units.resources import Vector
 
 if TYPE_CHECKING:
     from treadle.core.offers.attempt import Attempt

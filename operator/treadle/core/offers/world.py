@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from treadle.core.fair.amounts import minus
-from treadle.core.fair.policies import Cluster
 from treadle.core.model import FairSettings
 from treadle.core.offers.attempt import Attempt
 from treadle.core.offers.effects import Effect
 from treadle.core.offers.nodes import InOrder, NodeManager, newest_first
 from treadle.core.offers.requests import Ask, Key
 from treadle.core.offers.tree import OfferTree
-from treadle.core.resources import ResourceTypes, Vector
-from treadle.core.tree.running import RunningLimits
+from treadle.core.rules.policies import Cluster
+from treadle.core.rules.running import RunningLimits
+from treadle.core.units.amounts import minus
+from treadle.core.units.resources import ResourceTypes, Vector
 
 
 @dataclass(slots=True)

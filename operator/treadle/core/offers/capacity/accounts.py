@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from treadle.core.capacity.context import DEFAULT
-from treadle.core.capacity.ordering import rank_anew
-from treadle.core.capacity.queue import CapacityQueue
-from treadle.core.fair.amounts import add_to, take_from
 from treadle.core.offers.capacity.member import Member
 from treadle.core.offers.effects import Cause, Ended
 from treadle.core.offers.nodes import Container, NodeManager
 from treadle.core.offers.requests import ANY, Ask, Key
+from treadle.core.rules.capacity.context import DEFAULT
+from treadle.core.rules.capacity.ordering import rank_anew
+from treadle.core.rules.capacity.queue import CapacityQueue
+from treadle.core.units.amounts import add_to, take_from
 
 if TYPE_CHECKING:
     from treadle.core.offers.capacity.world import CapacityWorld

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.capacity.auto.creation import CreationRefused, create
-from treadle.core.capacity.queue import CapacityQueue
 from treadle.core.offers.capacity import membership
 from treadle.core.offers.effects import Rejected
+from treadle.core.rules.capacity.auto.creation import CreationRefused, create
+from treadle.core.rules.capacity.queue import CapacityQueue
 
 if TYPE_CHECKING:
     from treadle.core.offers.capacity.world import CapacityWorld

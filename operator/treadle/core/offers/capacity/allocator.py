@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from treadle.core.capacity.calculators import whole
-from treadle.core.capacity.context import DEFAULT
-from treadle.core.capacity.limits import Limits
-from treadle.core.fair.amounts import f32, minus, plus, quotient
 from treadle.core.offers.capacity.member import Member
-from treadle.core.offers.locality import Level
 from treadle.core.offers.nodes import Container, NodeManager
 from treadle.core.offers.requests import ANY, Ask, Key
-from treadle.core.resources import Vector
+from treadle.core.rules.capacity.calculators import whole
+from treadle.core.rules.capacity.context import DEFAULT
+from treadle.core.rules.capacity.limits import Limits
+from treadle.core.rules.locality import Level
+from treadle.core.units.amounts import f32, minus, plus, quotient
+from treadle.core.units.resources import Vector
 
 if TYPE_CHECKING:
     from treadle.core.offers.capacity.world import CapacityWorld

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.fair.amounts import minus, plus
 from treadle.core.offers.capacity.accounts import charge, count_hold, end, given, hold, let_go, owner
 from treadle.core.offers.capacity.allocator import Outcome, Proposal
 from treadle.core.offers.effects import Cause, Placed
 from treadle.core.offers.nodes import Container
 from treadle.core.offers.requests import ANY
-from treadle.core.resources import Vector
+from treadle.core.units.amounts import minus, plus
+from treadle.core.units.resources import Vector
 
 if TYPE_CHECKING:
     from treadle.core.offers.capacity.world import CapacityWorld

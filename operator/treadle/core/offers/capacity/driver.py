@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 
-from treadle.core.capacity.auto.removal import Removal
-from treadle.core.capacity.context import DEFAULT, Context
-from treadle.core.capacity.limits import Limits, headroom
-from treadle.core.capacity.ordering import rank_anew
-from treadle.core.capacity.settings import CapacityQueueSpec, CapacitySettings
-from treadle.core.capacity.tree import CapacityTree, Undeclared
-from treadle.core.capacity.validation import Refused
-from treadle.core.fair.amounts import add_to
+from treadle.core.model.capacity import CapacityQueueSpec, CapacitySettings
 from treadle.core.offers.capacity import accounts, admission, membership
 from treadle.core.offers.capacity.allocator import Outcome, Proposal
 from treadle.core.offers.capacity.commit import commit
@@ -21,12 +14,19 @@ from treadle.core.offers.capacity.preemption import CapacityPreemptionDriver
 from treadle.core.offers.capacity.walk import assign, assign_leaf, killable
 from treadle.core.offers.capacity.world import CapacityOrders, CapacityWorld
 from treadle.core.offers.effects import Accepted, Cause, Effect, Moved
-from treadle.core.offers.locality import Level
 from treadle.core.offers.nodes import Container, NodeManager
 from treadle.core.offers.requests import Ask, Key
-from treadle.core.resources import ResourceTypes, Vector
-from treadle.core.tree.moves import MoveRefused
-from treadle.core.tree.running import RunningLimits, by_start
+from treadle.core.rules.capacity.auto.removal import Removal
+from treadle.core.rules.capacity.context import DEFAULT, Context
+from treadle.core.rules.capacity.limits import Limits, headroom
+from treadle.core.rules.capacity.ordering import rank_anew
+from treadle.core.rules.capacity.tree import CapacityTree, Undeclared
+from treadle.core.rules.capacity.validation import Refused
+from treadle.core.rules.locality import Level
+from treadle.core.rules.moves import MoveRefused
+from treadle.core.rules.running import RunningLimits, by_start
+from treadle.core.units.amounts import add_to
+from treadle.core.units.resources import ResourceTypes, Vector
 
 
 class MoveDenied(MoveRefused):

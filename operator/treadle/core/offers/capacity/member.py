@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from treadle.core.capacity.application import CapacityApplication
-from treadle.core.capacity.queue import CapacityQueue
 from treadle.core.offers.applicant import Applicant
 from treadle.core.offers.requests import ANY, Key
-from treadle.core.resources import Vector
+from treadle.core.rules.capacity.application import CapacityApplication
+from treadle.core.rules.capacity.queue import CapacityQueue
+from treadle.core.units.resources import Vector
 
 if TYPE_CHECKING:
     from treadle.core.offers.nodes import Container, NodeManager

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from treadle.core.capacity import states
-from treadle.core.capacity.context import DEFAULT
-from treadle.core.capacity.masters import start_applications, stop
-from treadle.core.capacity.queue import RUNNING, CapacityQueue
 from treadle.core.offers.capacity import accounts
 from treadle.core.offers.capacity.member import Member
+from treadle.core.rules.capacity import states
+from treadle.core.rules.capacity.am_share import start_applications, stop
+from treadle.core.rules.capacity.context import DEFAULT
+from treadle.core.rules.capacity.queue import RUNNING, CapacityQueue
 
 if TYPE_CHECKING:
     from treadle.core.offers.capacity.world import CapacityWorld

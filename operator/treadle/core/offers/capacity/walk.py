@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.capacity.context import DEFAULT
-from treadle.core.capacity.limits import Limits, may_get_more, of_child, take_limit
-from treadle.core.capacity.ordering import in_order, siblings
-from treadle.core.capacity.queue import CapacityQueue
-from treadle.core.fair.amounts import minus, plus
 from treadle.core.offers.capacity.accounts import owner
 from treadle.core.offers.capacity.allocator import Outcome, Proposal, try_application
 from treadle.core.offers.capacity.member import Member
-from treadle.core.resources import Vector
+from treadle.core.rules.capacity.context import DEFAULT
+from treadle.core.rules.capacity.limits import Limits, may_get_more, of_child, take_limit
+from treadle.core.rules.capacity.ordering import in_order, siblings
+from treadle.core.rules.capacity.queue import CapacityQueue
+from treadle.core.units.amounts import minus, plus
+from treadle.core.units.resources import Vector
 
 if TYPE_CHECKING:
     from treadle.core.offers.capacity.world import CapacityWorld

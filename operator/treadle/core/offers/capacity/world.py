@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from treadle.core.capacity.auto.managed import InOrder as InOrderOfSubmission
-from treadle.core.capacity.auto.managed import by_submission
-from treadle.core.capacity.context import Context
-from treadle.core.capacity.queue import CapacityQueue
-from treadle.core.capacity.settings import CapacitySettings
-from treadle.core.capacity.tree import CapacityTree
-from treadle.core.fair.amounts import add_to
+from treadle.core.model.capacity import CapacitySettings
 from treadle.core.offers.capacity.member import Member
 from treadle.core.offers.effects import Effect
 from treadle.core.offers.nodes import Container, InOrder, NodeManager
-from treadle.core.resources import Vector
-from treadle.core.tree.running import RunningLimits
+from treadle.core.rules.capacity.auto.managed import InOrder as InOrderOfSubmission
+from treadle.core.rules.capacity.auto.managed import by_submission
+from treadle.core.rules.capacity.context import Context
+from treadle.core.rules.capacity.queue import CapacityQueue
+from treadle.core.rules.capacity.tree import CapacityTree
+from treadle.core.rules.running import RunningLimits
+from treadle.core.units.amounts import add_to
+from treadle.core.units.resources import Vector
 
 
 def oldest_first(node: NodeManager) -> list[Container]:

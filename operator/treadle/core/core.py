@@ -1,0 +1,368 @@
+"""The door of the core: ``handle`` takes events, ``plan`` returns effects. There is no other way to change the state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.core.disciplines import in_force
+from treadle.core.disciplines.capacity import enforced_partitions
+from treadle.core.disciplines.capacity import node_holds as capacity_node_holds
+from treadle.core.disciplines.capacity import preemption as capacity_preemption
+from treadle.core.disciplines.capacity.auto_queue_upkeep import next_round, tend
+from treadle.core.disciplines.fair import node_holds as fair_node_holds
+from treadle.core.disciplines.fair import preemption as fair_preemption
+from treadle.core.errors import InvariantBroken
+from treadle.core.events import (
+    ApplicationGone,
+    ApplicationPlaced,
+    ApplicationSeen,
+    BindDone,
+    BindFailed,
+    BindsFailed,
+    Event,
+    EvictFailed,
+    NamespaceSeen,
+    NodeGone,
+    NodeSeen,
+    PodAssumed,
+    PodGone,
+    PodSeen,
+    QueueGone,
+    QueueSeen,
+    QueuesInForce,
+    SchedulerSeen,
+)
+from treadle.core.kernel import facts
+from treadle.core.kernel.cycle import cycle
+from treadle.core.kernel.invariants import broken
+from treadle.core.kernel.periodic.expiry import expired, next_expiry
+from treadle.core.kernel.periodic.lifetimes import expire, next_look
+from treadle.core.kernel.periodic.reports import due, forget_reports
+from treadle.core.kernel.pods import lifecycle
+from treadle.core.kernel.pods.table import PodState
+from treadle.core.kernel.preemption import holds
+from treadle.core.kernel.state import Settings, State
+from treadle.core.kernel.tidy import tidy
+from treadle.core.kernel.tree.admission import decide
+from treadle.core.kernel.tree.partitions import partition_of
+from treadle.core.kernel.tree.tree import IDLE
+from treadle.core.kernel.update import apply_limits, follow_cluster, follow_demand, follow_interval, next_pass, refresh_shares
+from treadle.core.model import version_of
+from treadle.core.rules.fair.policies import BUILT_IN
+from treadle.core.rules.policies import register
+from treadle.core.views.explain import Explanation, explain
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+    from treadle.core.effects import Effect
+    from treadle.core.kernel.tree.application import Application
+    from treadle.core.model import PodSpec
+
+for _policy in BUILT_IN:
+    register(_policy)
+
+SPARED = 60.0
+"""Seconds for which a pod that could not be preempted is not asked again."""
+
+
+class Core:
+    """The scheduler without a socket or a clock.
+
+    ``now`` is in seconds of any clock that does not go back. With ``validate`` every step ends with a check of all invariants,
+    which raises ``InvariantBroken``; meant for tests, it costs a pass over the state.
+    """
+
+    def __init__(self, settings: Settings | None = None, *, validate: bool = False) -> None:
+        self.state = State(settings=settings or Settings())
+        self.validate = validate
+
+    def fresh(self) -> Core:
+        """Return a core of the same settings that knows nothing yet."""
+        return type(self)(self.state.settings, validate=self.validate)
+
+    def become(self, other: Core) -> None:
+        """Take over all that another core knows, which must not be used any more."""
+        self.state = other.state
+
+    def handle(self, event: Event, now: float) -> None:
+        """Take over what happened. What has to be done about it is found by the next ``plan``."""
+        state = self.state
+        state.cause += 1
+        state.now = now
+        match event:
+            case PodSeen(pod, answer, known):
+                record = state.pods.get(pod.uid)
+                if (answer and not self._is_assumed(pod.uid)) or (known and record is None):
+                    return
+                if known and record is not None and version_of(pod) < version_of(record.spec):
+                    pod = record.spec  # the watch was faster; what was not looked at while a bind was under way is now
+                if state.tree.unsettled:
+                    self._settle()
+                lifecycle.see(state, pod)
+                enforced_partitions.note(state, pod.uid)
+            case PodGone(uid):
+                lifecycle.gone(state, uid)
+            case BindDone(uid):
+                record = state.pods.get(uid)
+                if record is not None:
+                    record.failures = 0
+            case BindFailed():
+                self._bind_failed(event)
+            case EvictFailed(uid, message):
+                state.tell(uid, "stays", message[:200])
+                holds.victim_stays(state, uid, SPARED)
+            case NodeSeen(node):
+                types, row = len(state.types), state.nodes.ensure(node.name)
+                if state.nodes.specs[row] is None:
+                    state.preemption.rests.pop(row, None)  # that was another node
+                if state.nodes.see(node):
+                    state.widen()
+                    if state.uncounted and len(state.types) > types:
+                        self._see_again(list(state.uncounted.values()))
+                    state.cluster_changed = True
+                    if state.books is not None:
+                        self._regroup_on(row)
+            case NodeGone(name):
+                state.cluster_changed |= state.nodes.gone(name)
+            case QueueSeen(queue):
+                state.tree.define(queue)
+            case QueueGone(path):
+                state.tree.undefine(path)
+            case ApplicationSeen(application):
+                state.explicit[application.id] = application
+                self._application_changed(application.id, application.queue, application.priority, explicit=True)
+            case ApplicationGone(identity):
+                state.explicit.pop(identity, None)
+                self._application_changed(identity, "", 0, explicit=False)
+            case NamespaceSeen(name, queue):
+                if state.namespaces.get(name, "") != queue:
+                    if queue:
+                        state.namespaces[name] = queue
+                    else:
+                        del state.namespaces[name]
+                    self._house([a for a in state.applications.values() if a.id.partition("/")[0] == name])
+            case SchedulerSeen(scheduler):
+                names = state.scheduler.names
+                state.tree.govern(scheduler)
+                before = state.scheduler
+                state.tree.unsettled |= (scheduler.fair, scheduler.capacity, scheduler.discipline) != (
+                    before.fair,
+                    before.capacity,
+                    before.discipline,
+                )
+                state.tree.unsettled |= scheduler.partition_label != before.partition_label
+                state.tree.unsettled |= (scheduler.mapping, scheduler.mapping_override) != (
+                    before.mapping,
+                    before.mapping_override,
+                )
+                state.scheduler = scheduler
+                if scheduler.names != names:
+                    self._names_changed()
+            case QueuesInForce():
+                facts.put_in_force(state, event)
+            case ApplicationPlaced():
+                if state.tree.unsettled:
+                    self._settle()
+                facts.placed(state, event)
+            case PodAssumed():
+                if state.tree.unsettled:
+                    self._settle()
+                facts.assumed(state, event)
+            case BindsFailed():
+                facts.binds_failed(state, event)
+        if self.validate:
+            self.check()
+
+    def plan(self, now: float, budget: int = 1_000_000) -> list[Effect]:
+        """Return what to do now: at most ``budget`` binds, and what waiting pods' owners are to be told."""
+        state = self.state
+        state.now = now
+        swept = state.books is None and bool(state.tree.idle) and state.tree.sweep(now)
+        if swept and (state.tree.problems or state.homeless):
+            state.tree.unsettled = True
+        if state.tree.unsettled:
+            self._settle()
+        self._retry_moves()
+        follow_cluster(state)
+        if tend(state) and (state.tree.problems or state.homeless):
+            self._settle_again()
+        decide(state)
+        follow_demand(state)
+        effects = due(state)
+        effects += expired(state)
+        effects += expire(state)
+        binds: list[Effect] = [*holds.serve(state, budget)]
+        capacity_node_holds.take_back(state)
+        binds += cycle(state, budget - len(binds))
+        effects += binds
+        if fair_preemption.due(state):
+            effects += fair_preemption.round_of_preemption(state)
+        elif capacity_preemption.due(state):
+            effects += capacity_preemption.round_of_preemption(state)
+            effects += cycle(state, budget - len(binds))  # it may have given up nodes that were kept
+        if fair_node_holds.due(state):
+            fair_node_holds.keep_nodes(state)
+        elif capacity_node_holds.due(state):
+            capacity_node_holds.keep_nodes(state)
+        tidy(state)
+        if self.validate:
+            self.check()
+        return effects
+
+    def next_timer(self) -> float | None:
+        """Return when ``plan`` has something to do even if nothing happens, or None."""
+        state = self.state
+        times = [state.timers[0][0]] if state.timers else []
+        if state.cluster_changed:
+            times.append(state.updated + follow_interval(state))
+        if state.books is None:
+            times += [since + IDLE for since in state.tree.idle.values()]
+        if state.refused:
+            times.append(state.refused_at + state.settings.update_interval)
+        times += [
+            coming
+            for coming in (
+                next_pass(state),
+                next_expiry(state),
+                next_round(state),
+                next_look(state),
+                capacity_node_holds.next_look(state),
+                next(iter(state.near_timers), (None,))[0],
+                next(iter(state.retold), (None,))[0],
+            )
+            if coming is not None
+        ]
+        times += [hold.until for hold in state.preemption.holds]
+        if state.books is not None:
+            preemption = state.scheduler.capacity.preemption
+            if preemption.enabled and state.waiting:
+                times.append(state.preemption.looked + preemption.interval)
+            return min(times, default=None)
+        if state.scheduler.fair.preemption and state.waiting:
+            times.append(state.preemption.looked + state.settings.update_interval)
+        if state.scheduler.fair.keep_nodes and state.waiting:
+            times.append(state.preemption.reserved + state.settings.update_interval)
+        return min(times, default=None)
+
+    def explain(self, uid: str) -> Explanation | None:
+        """Say why a pod waits or where it is."""
+        return explain(self.state, uid)
+
+    def facts(self, under_way: Container[str] | None = None) -> list[Event]:
+        """Return what is known as events: a new core of the same settings that handles them, at the same time, goes on as this one would.
+
+        ``under_way`` are the uids of the binds that are on their way, if that is known; the other pods that were decided wait again then.
+        """
+        return facts.facts(self.state, under_way)
+
+    def refresh_shares(self, now: float | None = None) -> None:
+        """Bring ``demand``, ``fair_share`` and ``steady_share`` of all queues up to date before they are read.
+
+        Who gives the time gets shares that are at most an update interval old: several readers share one computation.
+        """
+        state = self.state
+        if state.tree.unsettled:
+            self._settle()
+        elif now is not None and now < state.shared + state.settings.update_interval:
+            return
+        if now is not None:
+            state.shared = now
+        refresh_shares(state)
+
+    def forget_reports(self) -> None:
+        """Forget what the owners of waiting pods were told; it is told again."""
+        forget_reports(self.state)
+
+    def check(self) -> None:
+        """Raise ``InvariantBroken`` with the story if the state contradicts itself."""
+        problems = broken(self.state)
+        if problems:
+            raise InvariantBroken(problems, self.state.story.newest())
+
+    def _settle_again(self) -> None:
+        """Look at definitions and at applications without a queue once more: queues that are gone may have stood in their way."""
+        self.state.tree.unsettled = True
+        self._settle()
+
+    def _settle(self) -> None:
+        state = self.state
+        in_force.settle(state)
+        while state.tree.settle():
+            in_force.settled(state)
+            apply_limits(state)
+            self._house(list(state.applications.values()))
+        if state.books is not None:
+            for application in state.applications.values():
+                lifecycle.regroup(state, application)
+            enforced_partitions.follow_all(state)
+
+    def _regroup_on(self, row: int) -> None:
+        """Count what is on a node in the partition that the node is in now."""
+        state = self.state
+        partition = partition_of(state, row)
+        for record in state.pods.values():
+            if record.node == row and record.part is not None and record.part.partition != partition:
+                lifecycle.regroup(state, record.part.whole)
+
+    def _is_assumed(self, uid: str) -> bool:
+        record = self.state.pods.get(uid)
+        return record is not None and record.state is PodState.ASSUMED
+
+    def _retry_moves(self) -> None:
+        """Try refused moves again, once an update interval."""
+        state = self.state
+        if state.refused and state.now >= state.refused_at + state.settings.update_interval:
+            state.refused_at = state.now
+            self._house(list(state.refused))
+
+    def _house(self, applications: list[Application]) -> None:
+        for application in applications:
+            if application.pods:
+                lifecycle.house(self.state, application, application.id.partition("/")[0])
+
+    def _application_changed(self, identity: str, queue: str, priority: int, *, explicit: bool) -> None:
+        application = self.state.applications.get(identity)
+        if application is None:
+            return
+        application.explicit = explicit
+        application.requested = queue
+        for part in application.everywhere():
+            part.priority = priority
+        lifecycle.identify(self.state, application)
+        for part in application.everywhere():
+            self.state.dirty[part] = None
+        if self.state.tree.unsettled:
+            self._settle()
+        self._house([application])
+        lifecycle.regroup(self.state, application)
+        enforced_partitions.follow(self.state, application)
+
+    def _names_changed(self) -> None:
+        """Look at every known pod again: it may be ours now, or no longer."""
+        state = self.state
+        specs = [state.uncounted.get(uid, record.spec) for uid, record in state.pods.items()]
+        self._see_again([spec for spec in specs if spec.scheduler not in {"", "default-scheduler"}])
+
+    def _see_again(self, specs: list[PodSpec]) -> None:
+        """Forget pods and take them over anew; what is assumed stays as it is."""
+        for spec in specs:
+            if not self._is_assumed(spec.uid):
+                lifecycle.gone(self.state, spec.uid)
+                lifecycle.see(self.state, spec)
+                enforced_partitions.note(self.state, spec.uid)
+
+    def _bind_failed(self, event: BindFailed) -> None:
+        state = self.state
+        record = state.pods.get(event.uid)
+        if record is None or record.state is not PodState.ASSUMED:
+            return
+        lifecycle.forget(state, record)
+        state.tell(event.uid, f"bind {event.kind}", event.message[:200])
+        if event.kind == "refused":
+            return
+        record.failures += 1
+        record.state = PodState.DELAYED
+        state.waiting += 1
+        settings = state.settings
+        state.wake_at(state.now + min(settings.retry_most, settings.retry_first * 2 ** min(record.failures - 1, 16)), record)

@@ -1,0 +1,1 @@
+"""How YARN's two schedulers steer the kernel."""

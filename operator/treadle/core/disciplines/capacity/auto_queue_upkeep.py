@@ -1,0 +1,106 @@
+"""What is done from time to time for queues that applications made: those that nobody uses go, and managed leaves get their capacity or lose it.
+
+Hadoop's ``AutoCreatedQueueDeletionPolicy`` and ``QueueManagementDynamicEditPolicy``, which are monitors there. Nothing is done, and nobody is
+woken, while there are no such queues.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.core.disciplines.capacity.auto_queues import forget_applications, manage, tell_applications
+from treadle.core.kernel.update import apply_limits
+
+if TYPE_CHECKING:
+    from treadle.core.disciplines.capacity.live_tree import Books
+    from treadle.core.kernel.state import State
+
+
+def tend(state: State) -> bool:
+    """Do the rounds that are due, and apply the limits that follow from queues that came or went; returns whether any was removed."""
+    books, automatic = state.books, state.automatic
+    if books is None:
+        automatic.removed_at = automatic.managed_at = None
+        return False
+    settings, removed = state.scheduler.capacity, False
+    automatic.removed_at = _since(automatic.removed_at, state.now, any_dynamic(state))
+    if automatic.removed_at is not None and state.now >= automatic.removed_at + settings.removal_interval:
+        automatic.removed_at = state.now
+        removed = _remove_idle(state, books)
+    automatic.managed_at = _since(automatic.managed_at, state.now, _any_managed(books))
+    if automatic.managed_at is not None and state.now >= automatic.managed_at + settings.management_interval:
+        automatic.managed_at = state.now
+        before = _capacities(books)
+        manage(state, books)
+        automatic.grown |= before != _capacities(books)
+    if automatic.grown:
+        automatic.grown = False
+        apply_limits(state)
+    return removed
+
+
+def next_round(state: State) -> float | None:
+    """Return when something is due, None if nothing is."""
+    automatic, settings = state.automatic, state.scheduler.capacity
+    if state.books is None:
+        return None
+    times = [state.now] if automatic.grown else []
+    if automatic.removed_at is not None:
+        times.append(automatic.removed_at + settings.removal_interval)
+    if automatic.managed_at is not None:
+        times.append(automatic.managed_at + settings.management_interval)
+    return min(times, default=None)
+
+
+def _since(before: float | None, now: float, wanted: bool) -> float | None:
+    return None if not wanted else now if before is None else before
+
+
+def any_dynamic(state: State) -> bool:
+    """Whether there is a queue that was made."""
+    return any(queue.dynamic for queue in state.tree.queues.values())
+
+
+def _any_managed(books: Books) -> bool:
+    return any(
+        queue.entitlements is not None and queue.children and not queue.entitlements.creation.fail_on_excess
+        for queue in books.of.values()
+    )
+
+
+def _capacities(books: Books) -> list[tuple[str, str, float]]:
+    return [
+        (queue.path, partition, share.absolute)
+        for queue in books.of.values()
+        if queue.entitled
+        for partition, share in queue.shares.items()
+    ]
+
+
+def _remove_idle(state: State, books: Books) -> bool:
+    """Do one round of removal; queues that were made where none may be made any more go as soon as they are empty."""
+    tree = state.tree
+    leaves = [queue for queue in books.of.values() if queue.dynamic and not queue.parental]
+    tell_applications(state, leaves)
+    due = state.automatic.removal.mark(books.tree)
+    forget_applications(leaves)
+    idle = state.scheduler.capacity.idle_before_removal
+    gone = [queue.path for queue in due if state.now - queue.last_submitted >= idle]
+    for path in gone:
+        books.tree.remove(books.of[path])
+    for queue in reversed(tree.root.walk()):
+        known = books.of[queue.path]
+        alone = queue.dynamic and not known.dynamic and not known.entitled
+        if alone and not queue.applications and not queue.children:
+            books.tree.remove(known)
+            gone.append(queue.path)
+            tree.prune(queue)
+    for path in gone:
+        books.of.pop(path, None)
+        for key in [key for key in books.bounds if key[0] == path]:
+            del books.bounds[key]
+        if path in tree.queues:
+            tree.prune(tree.queues[path])
+        state.tell(path, "removed")
+    state.automatic.grown |= bool(gone)
+    return bool(gone)

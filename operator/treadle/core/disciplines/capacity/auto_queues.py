@@ -1,0 +1,281 @@
+"""Queues that applications make, live: the tree of capacities decides whether a queue can be made and what it gets, the live tree follows.
+
+What is remembered here is small: which rules map applications, which names queues have, and when rounds are due. All of it can be lost; after a
+restart queues are made again for what is bound in them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from treadle.core.disciplines.capacity.definitions import Made, graft
+from treadle.core.model import Wait
+from treadle.core.model.mapping import Known
+from treadle.core.rules.capacity.auto.creation import CreationRefused, create, makes_queues
+from treadle.core.rules.capacity.auto.managed import by_submission
+from treadle.core.rules.capacity.auto.removal import Removal
+from treadle.core.rules.capacity.context import DEFAULT
+from treadle.core.rules.capacity.validation import Refused
+from treadle.core.rules.placement.mapping import Mapper, Names
+from treadle.core.rules.placement.names import path_problem, tidy
+from treadle.core.rules.running import NO_LIMIT
+from treadle.core.units.resources import UNBOUNDED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.core.disciplines.capacity.live_tree import Books
+    from treadle.core.kernel.state import State
+    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.model.mapping import MappingRule
+    from treadle.core.rules.capacity.application import CapacityApplication
+    from treadle.core.rules.capacity.queue import CapacityQueue
+    from treadle.core.rules.capacity.tree import CapacityTree
+
+REJECTED = "PlacementRejected"
+
+
+class LiveNames:
+    """The queues in force as mapping rules see them. A queue that was deleted while in use is none of them."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._edition = -1
+        self._called: dict[str, list[str]] = {}
+
+    def find(self, name: str) -> Known | None:
+        """Return the queue of a full path, or the only one with this name of its own."""
+        path = name if name in self._state.tree.queues else self._only(name)
+        queue, books = self._state.tree.queues.get(path), self._state.books
+        if queue is None or books is None or not queue.defined:
+            return None
+        known = books.of.get(path)
+        deep = known is not None and makes_queues(known)
+        return Known(path, leaf=queue.leaf, makes=deep or (known is not None and known.entitlements is not None), deep=deep)
+
+    def ambiguous(self, name: str) -> bool:
+        """Whether several queues have this name of their own."""
+        return "." not in name and name not in self._state.tree.queues and len(self._by_name().get(name, ())) > 1
+
+    def _only(self, name: str) -> str:
+        called = () if "." in name else self._by_name().get(name, ())  # no name of a queue's own has a dot
+        return called[0] if len(called) == 1 else ""
+
+    def _by_name(self) -> dict[str, list[str]]:
+        tree = self._state.tree
+        if self._edition != tree.edition:
+            self._edition, self._called = tree.edition, {}
+            for path in tree.queues:
+                self._called.setdefault(path.rpartition(".")[2], []).append(path)
+        return self._called
+
+
+@dataclass(slots=True)
+class Automatic:
+    """The mapping rules in force, and when what concerns automatic queues was last done."""
+
+    mapper: Mapper | None = None
+    names: LiveNames | None = None
+    source: tuple[tuple[MappingRule, ...], bool] = ((), False)
+    """What ``mapper`` was made from."""
+    grown: bool = False
+    """Whether queues came or went since limits were last applied."""
+    removal: Removal = field(default_factory=Removal)
+    removed_at: float | None = None
+    managed_at: float | None = None
+
+
+def names_of(state: State) -> LiveNames:
+    """Return the queues in force by their names."""
+    automatic = state.automatic
+    if automatic.names is None:
+        automatic.names = LiveNames(state)
+    return automatic.names
+
+
+def mapper_of(state: State) -> Mapper | None:
+    """Return the mapping rules in force, None if there are none."""
+    automatic, spec = state.automatic, state.scheduler
+    if automatic.source != (spec.mapping, spec.mapping_override):
+        automatic.source = (spec.mapping, spec.mapping_override)
+        fitting = Names(tidy, tidy, path_problem, literal=False)
+        automatic.mapper = (
+            Mapper(spec.mapping, names_of(state), override=spec.mapping_override, check=False, names=fitting)
+            if spec.mapping
+            else None
+        )
+    return automatic.mapper
+
+
+def mapping_problem(state: State) -> str:
+    """Say which mapping rules can place nobody as the tree is now, and why; empty if all can. They go by their fallback meanwhile."""
+    mapper = mapper_of(state) if state.books is not None else None
+    faults = mapper.faults() if mapper is not None else ()
+    return "; ".join(f"mapping rule {number + 1}: {why}" for number, why in faults)
+
+
+def made_of(state: State) -> list[Made]:
+    """Return the queues made for applications that still are in them, parents first."""
+    books = state.books
+    if books is None:
+        return []
+    return [
+        Made(queue.path, not queue.leaf, templated=True)
+        for queue in state.tree.root.walk()
+        if queue.dynamic and _templated(books.of.get(queue.path)) and queue.occupied()
+    ]
+
+
+def _templated(queue: CapacityQueue | None) -> bool:
+    return queue is not None and (queue.dynamic or queue.entitled)
+
+
+def graft_all(tree: CapacityTree, state: State) -> bool:
+    """Put the live queues that nobody defines into a tree of capacities; returns whether leaves of managed parents are among them."""
+    known, before = tree.queues(), state.books.of if state.books is not None else {}
+    made = [
+        Made(queue.path, not queue.leaf, templated=queue.dynamic) for queue in state.tree.root.walk() if queue.path not in known
+    ]
+    grafted = graft(tree, made)
+    for queue in grafted:
+        old = before.get(queue.path)
+        queue.last_submitted = state.now if old is None else old.last_submitted
+    return any(queue.entitled for queue in grafted)
+
+
+def entitle(state: State, books: Books) -> None:
+    """Decide anew who has capacity below managed parents, the first submitted first."""
+    for parent in list(books.tree.root.walk()):
+        if parent.entitlements is not None:
+            _round(state, parent, again=True)
+    books.tree.follow()
+
+
+def manage(state: State, books: Books) -> None:
+    """Take capacity from leaves of managed parents that have no applications, and give it to others (``QueueManagementDynamicEditPolicy``)."""
+    for parent in list(books.tree.root.walk()):
+        if parent.entitlements is not None and not parent.entitlements.creation.fail_on_excess:
+            _round(state, parent)
+
+
+def _round(state: State, parent: CapacityQueue, *, again: bool = False) -> None:
+    entitlements = parent.entitlements
+    assert entitlements is not None
+    tell_applications(state, parent.children)
+    try:
+        (entitlements.restart if again else entitlements.round)(by_submission)
+    except Refused as error:
+        state.tell(parent.path, "capacities of leaves refused", str(error)[:200])
+    forget_applications(parent.children)
+
+
+class _Member:
+    """An application as rounds see it."""
+
+    __slots__ = ("leaf", "start")
+
+    def __init__(self, leaf: CapacityQueue, start: float) -> None:
+        self.leaf, self.start = leaf, start
+
+
+def tell_applications(state: State, leaves: Sequence[CapacityQueue]) -> None:
+    """Let leaves know of their applications, for one round."""
+    for leaf in leaves:
+        live = state.tree.queues[leaf.path]
+        ordered = sorted(live.applications.values(), key=lambda one: (one.start, one.id))
+        members: list[CapacityApplication] = [_Member(leaf, one.start) for one in ordered]  # type: ignore[misc]
+        leaf.active, leaf.waiting, leaf.pending = [], [], members
+
+
+def forget_applications(leaves: Sequence[CapacityQueue]) -> None:
+    """End what ``tell_applications`` began."""
+    for leaf in leaves:
+        leaf.pending = []
+
+
+def make(state: State, path: str) -> Queue | Wait:
+    """Make the leaf of a path, and what is missing above it, as the templates say; or say why it cannot be."""
+    books, tree = state.books, state.tree
+    assert books is not None
+    problem = path_problem(path)
+    if problem:
+        return Wait(REJECTED, path, problem)
+    found = tree.queues.get(path)
+    if found is not None and not found.leaf:
+        return tree.no_leaf(path)
+    if found is not None and (found.defined or not parent_makes(state, path)):
+        return found
+    if found is not None:
+        found.defined = found.dynamic = True
+        tree.problems.pop(path, None)
+        state.prepare(found)
+        state.automatic.grown = True
+        return found
+    refusal: Wait | None = None
+    try:
+        create(books.tree, path, state.now, settle=False)
+    except CreationRefused as error:
+        refusal = Wait(REJECTED, tree.nearest(path).path, str(error))
+    _mirror(state, books, path)
+    return tree.queues[path] if refusal is None else refusal
+
+
+def _mirror(state: State, books: Books, path: str) -> None:
+    """Let the live tree have the queues of a path that the tree of capacities has.
+
+    What everybody is due is computed once for all queues of a burst, before the next decision; until then they have no limit.
+    """
+    tree, parts = state.tree, path.split(".")
+    for level in range(2, len(parts) + 1):
+        above = ".".join(parts[:level])
+        if above in tree.queues:
+            continue
+        queue = next((one for one in books.of[tree.nearest(above).path].children if one.path == above), None)
+        if queue is None:
+            return
+        live = tree.sprout(above, holds_queues=queue.parental)
+        queue.last_submitted = state.now
+        books.of[above] = queue
+        queue.usage.of(DEFAULT).used = live.usage
+        books.apply(live, queue, state)
+        live.maximum, live.limited, live.zero = [UNBOUNDED] * len(state.types), False, ()
+        live.max_running = NO_LIMIT
+        state.automatic.grown = True
+        state.tell(above, "made")
+
+
+def restore(state: State, path: str) -> Queue | None:
+    """Make a queue for what is bound in it, whether a template allows it or not; None if it cannot be there at all."""
+    tree = state.tree
+    if path_problem(path):
+        return None
+    made = make(state, path)
+    if not isinstance(made, Wait):
+        return made
+    nearest = tree.nearest(path)
+    if nearest.leaf or nearest.path == path:
+        return None
+    parts = path.split(".")
+    for level in range(nearest.path.count(".") + 2, len(parts) + 1):
+        tree.sprout(".".join(parts[:level]), holds_queues=level < len(parts))
+    queue = tree.queues[path]
+    state.prepare(queue)
+    state.automatic.grown = True
+    return queue
+
+
+def used(state: State, queue: Queue) -> None:
+    """Take note that an application was submitted to a queue; those that were made count the time from then on."""
+    known = state.books.of.get(queue.path) if state.books is not None and queue.dynamic else None
+    if known is not None:
+        known.last_submitted = state.now
+
+
+def parent_makes(state: State, path: str) -> bool:
+    """Whether queues are made below the nearest queue above a path that is not that of a queue in force."""
+    books, nearest = state.books, state.tree.nearest(path)
+    if nearest.path == path and nearest.parent is not None:
+        nearest = nearest.parent
+    known = books.of.get(nearest.path) if books is not None else None
+    return known is not None and (makes_queues(known) or known.entitlements is not None)

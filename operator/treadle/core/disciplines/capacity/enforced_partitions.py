@@ -1,0 +1,81 @@
+"""Which partition applications belong to, kept up to date, and who is let into a partition or shut out of it by that.
+
+Only in leaves that keep partitions apart does it matter, so nothing is noted while there is none. The first master decides, else the
+first pod, by the time at which they were made; that they have ended since changes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.core.disciplines.capacity.application_partition import Home, shut_out
+from treadle.core.kernel.admission_checks import PARTITION_DENIED, compete
+
+if TYPE_CHECKING:
+    from treadle.core.kernel.pods.table import PodRecord
+    from treadle.core.kernel.state import State
+    from treadle.core.kernel.tree.application import Application
+
+
+def note(state: State, uid: str) -> None:
+    """Take note of a pod that was seen, which may have joined an application."""
+    if state.books is None or not state.books.enforcing:
+        return
+    record = state.pods.get(uid)
+    application = record.application if record is not None else None
+    if record is None or application is None:
+        return
+    home = application.home
+    before = home.word if home is not None else ""
+    if home is None:
+        home = application.home = Home()
+        _note_object(state, application, home)
+    _note_pod(home, record)
+    if home.word != before:
+        look_again(application, state)
+
+
+def follow(state: State, application: Application) -> None:
+    """Take note of an application whose object has changed."""
+    if application.home is not None:
+        _note_object(state, application, application.home)
+        look_again(application, state)
+
+
+def follow_all(state: State) -> None:
+    """Take note of everybody after definitions have changed, and let those look again who are let in or shut out now."""
+    books = state.books
+    if books is None:
+        return
+    for application in state.applications.values():
+        if books.enforcing and application.home is None:
+            home = application.home = Home()
+            _note_object(state, application, home)
+            for record in application.pods.values():
+                _note_pod(home, record)
+        look_again(application, state)
+
+
+def look_again(application: Application, state: State) -> None:
+    """Let the asks of an application compete, or wait, where whether they may use their partition has changed."""
+    for part in application.everywhere():
+        account = part.account
+        if account is None:
+            continue
+        denied = not account.leaf.may_use(part.partition) or bool(shut_out(part))
+        for ask in part.asks.values():
+            waits = ask.wait is not None and ask.wait.reason == PARTITION_DENIED
+            if denied != waits:
+                compete(state, ask)
+
+
+def _note_pod(home: Home, record: PodRecord) -> None:
+    spec = record.spec
+    rank = (spec.role != "master", spec.created, spec.uid)
+    if rank < home.rank:
+        home.rank, home.of_pod = rank, spec.partition
+
+
+def _note_object(state: State, application: Application, home: Home) -> None:
+    explicit = state.explicit.get(application.id)
+    home.of_object = explicit.partition if explicit is not None else ""

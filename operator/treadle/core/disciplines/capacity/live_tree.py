@@ -1,0 +1,178 @@
+"""The tree of capacities beside the live tree: made anew when definitions change, brought up to date when the cluster does.
+
+The live queues keep usage, order and limits; the tree of capacities says what they are due, may have at most, and how much of that a user may
+have. Both share the vectors of what is used, so there is nothing to copy while pods are placed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from treadle.core.disciplines.capacity import auto_queues
+from treadle.core.disciplines.capacity.application_partition import enforces
+from treadle.core.disciplines.capacity.applications import most_of
+from treadle.core.disciplines.capacity.definitions import alike, specs_of
+from treadle.core.disciplines.capacity.quota import Account, Bounds
+from treadle.core.disciplines.capacity.ranks import Standing, applications_of, queues_by_use
+from treadle.core.errors import InvalidSpec
+from treadle.core.kernel.tree.partitions import partition_of
+from treadle.core.rules.capacity.context import DEFAULT, Context
+from treadle.core.rules.capacity.tree import CapacityTree
+from treadle.core.units.resources import UNBOUNDED, Vector, extend
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from treadle.core.kernel.state import State
+    from treadle.core.kernel.tree.application import Application
+    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.model import QueueSpec
+    from treadle.core.model.capacity import CapacityQueueSpec
+    from treadle.core.rules.capacity.queue import CapacityQueue
+
+
+class Books:
+    """The capacities of a tree in force. ``of`` is by the path of a queue, ``bounds`` by the path of a leaf and a partition."""
+
+    def __init__(self, state: State) -> None:
+        self.context = Context(state.types, state.scheduler.capacity)
+        self.context.lenient = True
+        try:
+            self.tree = CapacityTree(self._specs(state), self.context)
+        except InvalidSpec as error:
+            # an edit that was refused for another reason keeps what does not go with its siblings' new capacities
+            state.discipline_problem = f"all queues share alike, since the capacities in force do not go together: {error}"
+            self.tree = CapacityTree(specs_of({path: alike(path) for path in state.tree.queues}), self.context)
+        self.undecided = auto_queues.graft_all(self.tree, state)
+        """Whether who has capacity below managed parents is still to be decided."""
+        self.of: dict[str, CapacityQueue] = self.tree.queues()
+        self.enforcing = any(enforces(queue.spec) for queue in self.of.values())
+        """Whether any leaf keeps partitions apart."""
+        self.bounds: dict[tuple[str, str], Bounds] = {}
+        for queue in state.tree.everywhere():
+            self.of[queue.path].usage.of(queue.partition).used = queue.usage
+        everybody = [part for application in state.applications.values() for part in application.everywhere()]
+        for part in everybody:
+            part.account = None
+        for part in everybody:
+            self.arrive(part)
+
+    @staticmethod
+    def _specs(state: State) -> dict[str, CapacityQueueSpec]:
+        declared = [queue for queue in state.tree.queues.values() if queue.defined and not queue.dynamic]
+        return specs_of({queue.path: _of_leaf(queue.spec) if queue.leaf else queue.spec for queue in declared})
+
+    def close(self) -> None:
+        """Let go of everything: there are other books now, or none."""
+        self.tree.give_up()
+
+    def follow(self, state: State) -> None:
+        """Compute what everybody is due in the cluster of now, and give the live queues their limits and orders."""
+        context = self.context
+        context.total = list(state.cluster.total)
+        context.partitions = sizes(state)
+        context.largest = list(context.most)
+        self.tree.follow()
+        if self.undecided:
+            self.undecided = False
+            auto_queues.entitle(state, self)
+        for queue in state.tree.everywhere():
+            self.apply(queue, self.of[queue.path], state)
+
+    def outdated(self, state: State) -> bool:
+        """Whether partitions have other sizes than what is due was computed for, though the cluster may be as large as before."""
+        return self.context.partitions != sizes(state)
+
+    def adopt(self, part: Queue, state: State) -> None:
+        """Give a queue's part in a partition, which was just made, its limits."""
+        books = self.of[part.path]
+        books.usage.of(part.partition).used = part.usage
+        self.apply(part, books, state)
+
+    def forget(self, path: str, partition: str) -> None:
+        """Forget what a queue's part in a partition, which is no more, may have there."""
+        self.bounds.pop((path, partition), None)
+        self.of[path].usage.partitions.pop(partition, None)
+
+    def apply(self, queue: Queue, books: CapacityQueue, state: State) -> None:
+        """Give one live queue its limits, its place among its siblings, and the order of what is below it.
+
+        A maximum of the whole partition is none: who waits then waits for nodes.
+        """
+        partition = queue.partition
+        share, total = books.share(partition), self.context.of(partition)
+        counted = self.context.calculator.deciding
+        queue.minimum = list(share.minimum)
+        root = queue.parent is None
+        queue.maximum = [
+            most if at in counted and most < total[at] and not root else UNBOUNDED for at, most in enumerate(share.maximum)
+        ]
+        extend(queue.maximum, len(state.types), UNBOUNDED)
+        queue.limited = any(value < UNBOUNDED for value in queue.maximum)
+        queue.zero = tuple(at for at, value in enumerate(queue.maximum) if not value)
+        queue.largest = list(books.max_allocation) if any(value < UNBOUNDED for value in books.max_allocation) else None
+        if not partition:
+            queue.max_running = most_of(books, queue.spec.max_running)
+        siblings = books.parent.children if books.parent is not None else [books]
+        queue.standing = Standing(books, partition, siblings.index(books))
+        leaf = queue.whole.leaf  # a part is made before those below it
+        queue.rank = applications_of(books) if leaf else queues_by_use(books)  # type: ignore[assignment]
+        if leaf:
+            bounds = self.bounds[queue.path, partition] = Bounds(books, partition)
+            for application in queue.applications.values():
+                if application.account is not None:
+                    application.account.take(bounds)
+
+    def arrive(self, application: Application) -> None:
+        """Open the account of an application that came into a leaf, with what it holds already."""
+        queue = application.queue
+        if queue is None:
+            return
+        leaf = self.of[queue.path]
+        partition = application.partition
+        bounds = self.bounds.get((queue.path, partition))
+        if bounds is None:
+            bounds = self.bounds[queue.path, partition] = Bounds(leaf, partition)
+        account = application.account = Account(application, leaf, partition, bounds)
+        for vector, amounts in ((account.used, application.usage), (account.masters, application.master_usage())):
+            for at, value in enumerate(amounts):
+                vector[at] += value
+        application.ledgers = (application.usage, *(above.usage for above in application.chain), account.used)
+
+    def leave(self, application: Application) -> None:
+        """Close the account of an application that leaves its leaf with all it holds."""
+        account = application.account
+        if account is None:
+            return
+        for vector, amounts in ((account.used, application.usage), (account.masters, application.master_usage())):
+            for at, value in enumerate(amounts):
+                vector[at] -= value
+        account.close()
+        application.account = None
+
+
+def _of_leaf(spec: QueueSpec) -> QueueSpec:
+    """Return what a definition means while its queue is a leaf: one that is to make queues makes none before its applications have left."""
+    given = spec.capacity
+    if given is None or not (given.flexible.enabled or given.managed is not None):
+        return spec
+    return replace(spec, capacity=replace(given, flexible=replace(given.flexible, enabled=False), managed=None))
+
+
+def sizes(state: State) -> dict[str, Vector]:
+    """Return what each partition has to share: what its nodes have, less what others' pods take of it."""
+    width = len(state.types)
+    found: dict[str, Vector] = {name: [0] * width for name in (DEFAULT, *state.scheduler.capacity.partitions)}
+    if not state.tree.roots and not any(_labelled(state)):
+        return {**found, DEFAULT: list(state.cluster.total)}
+    for row in range(len(state.nodes)):
+        total = found.setdefault(partition_of(state, row), [0] * width)
+        for at, value in enumerate(state.nodes.to_share(row)):
+            total[at] += value
+    return found
+
+
+def _labelled(state: State) -> Iterable[bool]:
+    label = state.scheduler.partition_label
+    return (bool(spec.labels.get(label)) for spec in state.nodes.specs if spec is not None)

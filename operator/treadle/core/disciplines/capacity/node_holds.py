@@ -1,0 +1,165 @@
+"""Nodes kept for large pods under the capacity discipline: what YARN calls reservations, with bounds that a cluster of pods needs.
+
+Where pods come and go small ones take every gap, and a large one might wait for ever. An application whose pod has found no node for a while has the
+one kept that lacks least for it; what becomes free there adds up. As in YARN (``RegularContainerAllocator``, ``LeafQueue.assignContainers``) the
+queue and the user must be within their limits with the pod counted, what is kept counts as used, those who are first in order come first, and the pod may
+still be placed elsewhere. Nobody is asked to go; ``preemption`` may help as if nothing was kept.
+
+YARN lets any application reserve any node. A kept node is idle in part, so here only two may have one: a leaf that has less of the partition than
+it is guaranteed there, since room is owed to it; and one beside which nobody waits for a node in the partition, since nobody else is kept
+waiting by it. When somebody comes to wait who is owed room, those that have no such right give back what is kept for them. At most
+``reservableNodes`` of a partition's nodes are kept (the fair discipline's setting), each for ``holdTimeout`` at the most, and as long as it was kept in vain a node is left alone after that.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from math import ceil
+from typing import TYPE_CHECKING
+
+from treadle.core.kernel.cycle import NO_NODE
+from treadle.core.kernel.preemption.feasible import Spots
+from treadle.core.kernel.preemption.holds import PATIENCE, count, place, release
+from treadle.core.kernel.preemption.memory import Hold
+from treadle.core.kernel.tree.limits import exceeded
+from treadle.core.model import Constraints
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from treadle.core.kernel.state import State
+    from treadle.core.kernel.tree.application import Application, Ask
+    from treadle.core.kernel.tree.queue import Queue
+
+INTERVAL = 3.0
+"""Seconds between two looks."""
+MOST_AT_ONCE = 16
+"""Nodes that one look may keep in a partition."""
+MOST_KEPT = 128
+"""Nodes that are kept in a partition at most, however large it is."""
+
+
+def due(state: State) -> bool:
+    """Whether it is time to look: nodes may be kept, something waits, and the interval has passed."""
+    when = next_look(state)
+    return when is not None and state.now >= when
+
+
+def next_look(state: State) -> float | None:
+    """Return when it is time to look next, None while nobody waits or no node may be kept."""
+    if state.books is None or not state.waiting or state.scheduler.capacity.reservable_nodes <= 0:
+        return None
+    return state.preemption.reserved + INTERVAL
+
+
+def keep_nodes(state: State) -> None:
+    """Keep nodes for those who have waited long enough and may have one, in each partition."""
+    preemption = state.preemption
+    preemption.reserved = state.now
+    preemption.rests = {row: until for row, until in preemption.rests.items() if until > state.now}
+    waiting = _who_waits(state)
+    _note_patience(state, waiting)
+    spots: Spots | None = None
+    for root, leaves in waiting.items():
+        patient: dict[Queue, set[Application]] = {
+            leaf: {ask.application for ask in asks if state.now >= preemption.waits[ask][1] + PATIENCE}
+            for leaf, asks in leaves.items()
+            if _owed(leaf) or len(leaves) == 1
+        }
+        patient = {leaf: applications for leaf, applications in patient.items() if applications}
+        room = _may_be_kept(state, root.partition) if patient else 0
+        if room > 0:
+            spots = spots or Spots(state.nodes)
+            for application in _in_order(root, patient):
+                room -= _keep(state, application, spots)
+                if room <= 0:
+                    break
+
+
+def _who_waits(state: State) -> dict[Queue, dict[Queue, list[Ask]]]:
+    """Return the asks that wait for a node, by the root of their partition and their leaf."""
+    found: dict[Queue, dict[Queue, list[Ask]]] = defaultdict(lambda: defaultdict(list))
+    for shape in state.shapes.parked():
+        for ask in shape.parked:
+            if ask.wait is not None and ask.wait.reason == NO_NODE:
+                chain = ask.application.chain
+                found[chain[-1]][chain[0]].append(ask)
+    return found
+
+
+def _note_patience(state: State, waiting: dict[Queue, dict[Queue, list[Ask]]]) -> None:
+    """Note since when the first pod of each ask waits for a node."""
+    before, now = state.preemption.waits, state.now
+    state.preemption.waits = waits = {}
+    for leaves in waiting.values():
+        for asks in leaves.values():
+            for ask in asks:
+                first, known = ask.pods.first.spec.uid, before.get(ask)
+                waits[ask] = known if known is not None and known[0] == first else (first, now)
+
+
+def _owed(leaf: Queue) -> bool:
+    """Whether a leaf has less than it is guaranteed, by the type of which it has the largest part."""
+    standing = leaf.standing
+    if standing is None or standing.group[1]:
+        return False
+    return max((leaf.usage[at] / total for at, total in standing.totals), default=0.0) < standing.due
+
+
+def take_back(state: State) -> None:
+    """End what is kept for those to whom no room is owed where others wait to whom it is, if it is time to look; call it before placements are decided."""
+    kept = [hold for hold in state.preemption.holds if hold.counted and hold.application.queue is not None]
+    if not kept or not due(state):
+        return
+    waiting = _who_waits(state)
+    for hold in kept:
+        leaf = hold.application.chain[0]
+        others = [other for other in waiting.get(hold.application.chain[-1], ()) if other is not leaf and _owed(other)]
+        if not others:
+            continue
+        count(hold, -1)
+        owed = _owed(leaf)
+        count(hold, 1)
+        if not owed:
+            release(state, hold, f"room is owed to queue {others[0].path}")
+
+
+def _may_be_kept(state: State, partition: str) -> int:
+    """Return how many more nodes of a partition may be kept now."""
+    nodes = state.nodes
+    own = nodes.mask(Constraints(partition=(state.scheduler.partition_label, partition)))
+    most = min(MOST_KEPT, ceil(int(own.sum()) * state.scheduler.capacity.reservable_nodes))
+    return min(MOST_AT_ONCE, most - sum(hold.counted and bool(own[hold.row]) for hold in state.preemption.holds))
+
+
+def _in_order(queue: Queue, patient: dict[Queue, set[Application]]) -> Iterator[Application]:
+    """Yield the applications below a queue that have waited long enough, in the order in which they are served."""
+    above = {each for leaf in patient for each in leaf.chain}
+
+    def walk(queue: Queue) -> Iterator[Application]:
+        if queue in patient:
+            yield from sorted(patient[queue], key=queue.rank)
+        for child in sorted((child for child in queue.children.values() if child in above), key=queue.rank):
+            yield from walk(child)
+
+    return walk(queue)
+
+
+def _keep(state: State, application: Application, spots: Spots) -> bool:
+    """Keep a node for the first ask of an application that may have one; returns whether one is."""
+    preemption, account = state.preemption, application.account
+    if account is None or account.full():
+        return False
+    for ask in sorted(application.asks.values()):
+        since = preemption.waits.get(ask)
+        if since is None or state.now < since[1] + PATIENCE:
+            continue
+        held = sum(hold.application is application and hold.key == ask.key for hold in preemption.holds)
+        if held >= len(ask.pods) or exceeded(application.limiting, ask.shape.demand) is not None:
+            continue
+        row = spots.for_one_of(ask.shape, {*preemption.rests, *(hold.row for hold in preemption.holds)})
+        if row >= 0:
+            until = state.now + state.scheduler.capacity.preemption.hold_timeout
+            place(state, Hold(application, ask.shape, ask.key, row, set(), state.now, until, patient=True, counted=True))
+            return True
+    return False

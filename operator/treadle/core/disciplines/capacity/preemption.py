@@ -1,0 +1,376 @@
+"""A round of live preemption under the capacity discipline (``ProportionalCapacityPreemptionPolicy`` for a cluster of pods).
+
+What every queue should ideally have, who has too much, and how much of that one round may take is Hadoop's computation. Which pods go is
+decided where room is needed: for an ask of a queue that lacks something, on a node that would admit it, as Hadoop does for held nodes only. So
+nobody goes in vain, and the room is held for whom it was made. No queue is brought below what it is owed, nor is one above it, unless by one of
+higher priority where that is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from treadle.core.disciplines.capacity.preemption_snapshot import survey
+from treadle.core.kernel.cycle import AT_MAXIMUM
+from treadle.core.kernel.preemption.holds import forget_the_gone, place, release, uncounted
+from treadle.core.kernel.preemption.search import Search, Terms, Victim, waits_for_a_node
+from treadle.core.rules.capacity.preemption.ideal import Dealing, compute
+from treadle.core.rules.capacity.preemption.intra import look_inside
+from treadle.core.rules.capacity.preemption.priorities import edges_of
+from treadle.core.rules.capacity.preemption.selection import masters_allowed
+from treadle.core.units.amounts import add_to, least, minus, plus, take_from
+from treadle.core.units.comparison import dominant
+
+if TYPE_CHECKING:
+    from treadle.core.disciplines.capacity.live_tree import Books
+    from treadle.core.effects import Evict
+    from treadle.core.kernel.state import State
+    from treadle.core.kernel.tree.application import Application, Ask
+    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.rules.capacity.preemption.snapshot import Round, TempQueue
+    from treadle.core.rules.victims import MayLose
+    from treadle.core.units.resources import Vector
+
+
+GRAIN = 1 / 256
+"""Ideal shares are found by halving what is left, until a type is used up to the last unit; the others are short of a grain then."""
+
+
+class Need(NamedTuple):
+    """What somebody lacks: ``asks`` in their order, how much, and by which right others go: ``queues``, ``balance``, ``priority`` or ``inside``."""
+
+    queue: Queue
+    asks: list[Ask]
+    lacking: Vector
+    right: str
+
+
+def due(state: State) -> bool:
+    """Whether it is time for a round: preemption is on, something waits, and the interval has passed."""
+    preemption = state.scheduler.capacity.preemption
+    return (
+        state.books is not None
+        and preemption.enabled
+        and state.waiting > 0
+        and state.now >= state.preemption.looked + preemption.interval
+    )
+
+
+def round_of_preemption(state: State) -> list[Evict]:
+    """Find who lacks what, and return whom to evict for them; the room is held."""
+    books = state.books
+    assert books is not None
+    state.preemption.looked = state.now
+    forget_the_gone(state)
+    with uncounted(state):
+        return _round(state, books)
+
+
+def _round(state: State, books: Books) -> list[Evict]:
+    settings = books.context.settings.preemption
+    search = _CapacitySearch(state, books)
+    effects: list[Evict] = []
+    for need in _needs(state, books, search):
+        if settings.observe_only:
+            state.tell(need.queue.path, "would preempt", f"{need.right}: {state.types.named(need.lacking)}")
+            continue
+        for ask in need.asks:
+            effects += search.help(need, ask)
+    return effects
+
+
+def _needs(state: State, books: Books, search: _CapacitySearch) -> list[Need]:
+    settings = books.context.settings.preemption
+    found: list[Need] = []
+    round_ = search.round = survey(state, books, search)
+    compute(round_, Dealing())
+    search.measure("queues", round_)
+    if settings.by_priority:
+        search.edges = edges_of(round_)
+        found += [
+            need
+            for need in _of_queues(state, round_, "priority")
+            if any(one == need.queue.path for one, _ in search.edges) and not _satisfied(round_, need)
+        ]
+    found += _of_queues(state, round_, "queues")
+    if settings.intra_queue:
+        _note_who_waits(state, round_)
+        look_inside(round_)
+        search.measure_inside(round_)
+        found += _inside(state, round_)
+    if settings.balance:
+        balanced = survey(state, books, search)
+        compute(balanced, Dealing(balance=True))
+        search.measure("balance", balanced)
+        found += _of_queues(state, balanced, "balance")
+    return found
+
+
+def _of_queues(state: State, round_: Round, right: str) -> list[Need]:
+    """Return the needs of leaves that have less than they ideally should, the neediest first."""
+    calculator, found = round_.context.calculator, []
+    settings = round_.context.settings.preemption
+    patience = {"balance": settings.balance_wait, "priority": settings.by_priority_delay}.get(right, 0.0)
+    for (path, partition), queue in round_.queues.items():
+        leaf = _leaf(state, path, partition)
+        should = queue.guaranteed if right == "priority" else _should(queue)
+        if leaf is None or not calculator.more(queue.total, should, queue.used):
+            continue
+        asks = [
+            ask
+            for application in sorted(leaf.applications.values(), key=leaf.rank)
+            for ask in sorted(application.asks.values())
+            if _may_be_helped(ask) and state.now >= ask.waiting_since + patience
+        ]
+        if asks:
+            part = calculator.divide(queue.total, queue.used, queue.guaranteed) if any(queue.guaranteed) else 1.0
+            found.append(((part, path, partition), Need(leaf, asks, minus(should, queue.used), right)))
+    return [need for _, need in sorted(found, key=lambda one: one[0])]
+
+
+def _inside(state: State, round_: Round) -> list[Need]:
+    """Return the needs of applications that should have more of what their own leaf has."""
+    found = []
+    for (path, partition), queue in round_.queues.items():
+        leaf = _leaf(state, path, partition)
+        if leaf is None or queue.queue.keeps_all:
+            continue
+        for each in reversed(queue.applications):
+            application = leaf.applications.get(each.member.name)
+            asks = [] if application is None else [ask for ask in sorted(application.asks.values()) if _may_be_helped(ask)]
+            if asks and any(each.wanted):
+                found.append(Need(leaf, asks, list(each.wanted), "inside"))
+    return found
+
+
+def _note_who_waits(state: State, round_: Round) -> None:
+    """Let all leaves be looked into in which somebody waits for room: also those whose users ask for no more than they may have."""
+    for (path, partition), queue in round_.queues.items():
+        leaf = _leaf(state, path, partition)
+        if leaf is not None and any(_may_be_helped(ask) for one in leaf.applications.values() for ask in one.asks.values()):
+            round_.lacks(queue)
+
+
+def _leaf(state: State, path: str, partition: str) -> Queue | None:
+    queue = state.tree.queues.get(path)
+    if queue is None or not queue.leaf:
+        return None
+    return queue.parts.get(partition) if partition else queue
+
+
+def _satisfied(round_: Round, need: Need) -> bool:
+    queue = round_.queue(need.queue.path, need.queue.partition)
+    return round_.context.calculator.compare(round_.context.total, queue.used, queue.guaranteed) >= 0
+
+
+def _may_be_helped(ask: Ask) -> bool:
+    return waits_for_a_node(ask) or (ask.wait is not None and ask.wait.reason == AT_MAXIMUM)
+
+
+Sum = Callable[[object], "Vector"]
+
+
+class _CapacitySearch(Search):
+    """Victims by the capacity discipline. ``quotas`` say how much a leaf may lose in a partition, by right; those of applications are for needs inside."""
+
+    round: Round
+    edges: set[tuple[str, str]]
+
+    def __init__(self, state: State, books: Books) -> None:
+        settings = books.context.settings.preemption
+        super().__init__(state, Terms(settings.wait_before_kill, settings.delete_blocked, settings.hold_timeout))
+        self.books = books
+        self.edges = set()
+        self.quotas: dict[tuple[str, str, str], Vector] = {}
+        self.inside: dict[tuple[str, str], Vector] = {}
+        self.has: dict[tuple[str, str], Vector] = {}
+        """What each queue has without those who go, by path and partition."""
+        self.owed: dict[tuple[str, str, str], Vector] = {}
+        """What it keeps, by right, path and partition."""
+        self.budget: Vector | None = None
+        self.need: Need | None = None
+
+    def measure(self, right: str, round_: Round) -> None:
+        """Take over what a round may obtain from each leaf."""
+        if self.budget is None:
+            self.budget = list(round_.budget)
+        for (path, partition), queue in round_.queues.items():
+            if not queue.queue.parental:
+                self.quotas[right, path, partition] = list(queue.obtain)
+            self.has.setdefault((path, partition), list(queue.used))
+            self.owed[right, path, partition] = _owed(round_, queue, right)
+
+    def measure_inside(self, round_: Round) -> None:
+        """Take over what may be obtained from each application of a leaf for others of it."""
+        for (_, partition), queue in round_.queues.items():
+            for each in queue.applications:
+                if any(each.obtain):
+                    self.inside[each.member.name, partition] = list(each.obtain)
+
+    def help(self, need: Need, ask: Ask) -> list[Evict]:
+        """Make room for as many pods of an ask as make up for what is lacking."""
+        state, demand = self.state, self.dense_of(ask.shape)
+        effects: list[Evict] = []
+        self.look_anew()
+        self.need = need
+        counted = self.round.context.calculator.deciding
+        mine = [hold for hold in state.preemption.holds if hold.application is ask.application and hold.key == ask.key]
+        kept = [hold for hold in mine if hold.patient]
+        held = before = len(mine) - len(kept)
+        if held == len(ask.pods) or not fits_counted(demand, need.lacking, counted):
+            return []
+        for hold in kept:
+            release(state, hold, "victims are looked for instead")
+        while held < len(ask.pods) and fits_counted(demand, need.lacking, counted):
+            full = None if waits_for_a_node(ask) else _full(ask)
+            found = self.make_room(ask) if full is None else self.make_allowance(ask, full)
+            if found is None:
+                break
+            effects += found
+            held += 1
+            take_from(need.lacking, demand)
+        taken = {hold.row for hold in state.preemption.holds}
+        for hold in kept[held - before :]:
+            if hold.row not in taken:
+                place(state, hold)
+        return effects
+
+    def donates(self, part: Application) -> bool:
+        """Any application may; which rights reach its queue is looked at pod by pod."""
+        return part.queue is not None
+
+    def least_first(self, victim: Victim) -> tuple[object, ...]:
+        """Masters last; those on lent nodes first; then the least urgent and the newest."""
+        asked = victim.record.shape.asked.partition
+        lent = asked is not None and asked[1] != victim.owner.partition
+        return (victim.master, not lent, *super().least_first(victim)[1:])
+
+    def permission(self) -> MayLose[Victim]:
+        """Return the check for one node: within quotas, the round's budget, and what each queue is owed."""
+        need = self.need
+        assert need is not None
+        taken: dict[object, Vector] = {}
+        own = {queue.path for queue in need.queue.chain}
+
+        def sum_of(what: object) -> Vector:
+            return taken.setdefault(what, [0] * self.width)
+
+        def may_lose(victim: Victim, considered: Vector) -> bool:
+            del considered
+            leaf = victim.owner.chain[0]
+            if victim.master and not self._master_may_go(victim, sum_of("masters " + leaf.path)):
+                return False
+            inside = need.right == "inside"
+            allowed = self._inside_may(victim, sum_of) if inside else self._queue_may(victim, leaf, sum_of, own)
+            total = sum_of("budget")
+            if not allowed or not self._within_budget(total, victim.demand):
+                return False
+            for what in ("budget", leaf.path, victim.owner.id, *(queue.path for queue in leaf.chain if queue.path != leaf.path)):
+                add_to(sum_of(what), victim.demand)
+            if victim.master:
+                add_to(sum_of("masters " + leaf.path), victim.demand)
+            return True
+
+        return may_lose
+
+    def _within_budget(self, taken: Vector, demand: Vector) -> bool:
+        """Whether a round may take that much; one pod it may always take, however small the cluster."""
+        budget = self.budget
+        assert budget is not None
+        calculator = self.round.context.calculator
+        if calculator.fits(plus(taken, demand), budget):
+            return True
+        return not any(taken) and budget == self.round.budget
+
+    def _queue_may(self, victim: Victim, leaf: Queue, sum_of: Sum, own: set[str]) -> bool:
+        need, calculator = self.need, self.round.context.calculator
+        assert need is not None
+        partition = victim.owner.partition
+        if leaf.path == need.queue.path or self.books.of[leaf.path].disable_preemption:
+            return False
+        if need.right == "priority":
+            return (need.queue.path, leaf.path) in self.edges and not victim.master
+        quota = self.quotas.get((need.right, leaf.path, partition))
+        if quota is None or not calculator.any_above_zero(minus(quota, sum_of(leaf.path))):
+            return False
+        for queue in leaf.chain[:-1]:
+            if queue.path in own:
+                break
+            owed = self.owed[need.right, queue.path, partition]
+            after = minus(minus(self.has[queue.path, partition], sum_of(queue.path)), victim.demand)
+            if dominant(self.round.context.of(partition), sorted(calculator.deciding), after, owed, single=True) < 0:
+                return False
+        return True
+
+    def _inside_may(self, victim: Victim, sum_of: Sum) -> bool:
+        need = self.need
+        assert need is not None
+        leaf = victim.owner.chain[0]
+        if leaf is not need.queue or victim.owner in {ask.application for ask in need.asks}:
+            return False
+        quota = self.inside.get((victim.owner.id, victim.owner.partition))
+        calculator = self.round.context.calculator
+        return quota is not None and calculator.any_above_zero(minus(quota, sum_of(victim.owner.id)))
+
+    def _master_may_go(self, victim: Victim, taken: Vector) -> bool:
+        """Masters go only while those of their leaf hold more than they may."""
+        leaf = victim.owner.chain[0]
+        held = minus(leaf.master_usage, taken)
+        allowed = masters_allowed(self.books.of[leaf.path], victim.owner.partition)
+        return self.round.context.calculator.more(self.round.context.total, held, allowed)
+
+    def taken(self, victim: Victim) -> None:
+        """Count a victim against the quotas and the budget."""
+        leaf, partition = victim.owner.chain[0], victim.owner.partition
+        for right in ("queues", "balance"):
+            if (right, leaf.path, partition) in self.quotas:
+                take_from(self.quotas[right, leaf.path, partition], victim.demand)
+        if (victim.owner.id, partition) in self.inside:
+            take_from(self.inside[victim.owner.id, partition], victim.demand)
+        for queue in leaf.chain:
+            if (queue.path, partition) in self.has:
+                take_from(self.has[queue.path, partition], victim.demand)
+        assert self.budget is not None
+        take_from(self.budget, victim.demand)
+
+    def why(self, victim: Victim, beneficiary: Application) -> str:
+        """Return by which right it goes."""
+        need = self.need
+        assert need is not None
+        theirs, mine = beneficiary.chain[0].path, victim.owner.chain[0].path
+        match need.right:
+            case "inside":
+                return f"application {beneficiary.id} comes before {victim.owner.id} in queue {mine}"
+            case "priority":
+                return f"queue {theirs} has a higher priority than queue {mine} and less than it is guaranteed"
+            case "balance":
+                return f"queues {theirs} and {mine} share evenly what nobody is guaranteed"
+            case _:
+                return f"queue {theirs} is owed what queue {mine} holds beyond what it is guaranteed"
+
+
+def _owed(round_: Round, queue: TempQueue, right: str) -> Vector:
+    """Return what of its usage a queue keeps: its guarantee as far as it wants that, and where shares are balanced its ideal share as well."""
+    calculator = round_.context.calculator
+    kept = calculator.smaller(queue.total, plus(queue.used, queue.pending), queue.guaranteed)
+    if right == "balance":
+        kept = calculator.larger(queue.total, kept, queue.ideal)
+    return least(queue.used, kept)
+
+
+def _should(queue: TempQueue) -> Vector:
+    """Return what a queue should have: its ideal share, and its guarantee, as far as it wants that, where it is but a grain less."""
+    target = least(queue.guaranteed, plus(queue.used, queue.pending))
+    return [most if has < most <= has * (1 + GRAIN) else has for has, most in zip(queue.ideal, target, strict=True)]
+
+
+def fits_counted(demand: Vector, lacking: Vector, counted: frozenset[int]) -> bool:
+    """Whether a pod is no more than what is lacking, of the types that count."""
+    return all(demand[at] <= lacking[at] for at in counted if demand[at])
+
+
+def _full(ask: Ask) -> Queue:
+    wait = ask.wait
+    assert wait is not None
+    return next(queue for queue in ask.application.chain if queue.path == wait.blocker)

@@ -1,0 +1,1 @@
+"""The FairScheduler at work on the tree in force."""

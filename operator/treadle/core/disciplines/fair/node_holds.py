@@ -1,0 +1,75 @@
+"""Holds without victims: a node is kept for a large pod that is owed room but never finds enough of it at once.
+
+What YARN calls a reservation (``FSAppAttempt.reserve``). Where pods come and go, room is taken by small ones as soon as it is there, and a
+large one would wait for ever. An application below its fair share may have a few nodes kept, each for one pod; on those nodes
+what becomes free adds up until the pod fits. Nobody is asked to go. Under the capacity discipline ``disciplines.capacity.node_holds`` has the rule.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING
+
+from treadle.core.kernel.cycle import NO_NODE
+from treadle.core.kernel.preemption.feasible import Spots
+from treadle.core.kernel.preemption.holds import PATIENCE, held_for, place
+from treadle.core.kernel.preemption.memory import Hold
+from treadle.core.kernel.update import update_pass
+from treadle.core.rules.fair.starvation import below_share
+from treadle.core.units.amounts import fits, plus
+
+if TYPE_CHECKING:
+    from treadle.core.kernel.state import State
+    from treadle.core.kernel.tree.application import Application, Ask
+
+
+def due(state: State) -> bool:
+    """Whether it is time to look: nodes may be kept, something waits, and an update interval has passed."""
+    settings, preemption = state.scheduler.fair, state.preemption
+    return (
+        state.books is None
+        and settings.keep_nodes
+        and state.waiting > 0
+        and state.now >= preemption.reserved + state.settings.update_interval
+    )
+
+
+def keep_nodes(state: State) -> None:
+    """Keep a node for each application that is below its share, waits for a node and may have one more kept."""
+    preemption = state.preemption
+    preemption.reserved = state.now
+    if state.passed_at != state.now:
+        update_pass(state)
+    most = ceil(state.nodes.known() * state.scheduler.fair.reservable_nodes)
+    kept = {hold.row for hold in preemption.holds}
+    spots = Spots(state.nodes)
+    for queue in state.tree.queues.values():
+        for application in sorted(queue.applications.values(), key=queue.rank):
+            mine = sum(hold.application is application and hold.patient for hold in preemption.holds)
+            if mine >= most or not _owed(state, application):
+                continue
+            for ask in sorted(application.asks.values()):
+                row = spots.for_one_of(ask.shape, kept) if _waits(state, ask) else -1
+                if row >= 0:
+                    until = state.now + state.scheduler.fair.hold_timeout
+                    place(state, Hold(application, ask.shape, ask.key, row, set(), state.now, until, patient=True))
+                    kept.add(row)
+                    break
+
+
+def _owed(state: State, application: Application) -> bool:
+    queue = application.queue
+    if queue is None or not application.busy or not application.asks:
+        return False
+    had = plus(application.usage, held_for(state, application))
+    return below_share(queue.policy, state.cluster, had, application.instant_share)
+
+
+def _waits(state: State, ask: Ask) -> bool:
+    if ask.wait is None or ask.wait.reason != NO_NODE or state.now < ask.waiting_since + PATIENCE:
+        return False
+    held = sum(hold.application is ask.application and hold.key == ask.key for hold in state.preemption.holds)
+    demand = [0] * len(state.types)
+    for position, value in ask.shape.demand:
+        demand[position] = value * (held + 1)
+    return len(ask.pods) > held and all(fits(plus(queue.usage, demand), queue.maximum) for queue in ask.application.limiting)

@@ -1,0 +1,149 @@
+"""A round of preemption: find who is starved, choose which pods have to go for them, hold the room (``FSPreemptionThread``, live).
+
+The rules are those of Hadoop: who is starved (``rules.fair.starvation``) and who may lose what (``rules.fair.victims``). What differs is what a
+cluster needs: only asks that want for a node are helped, only nodes that would admit the pod are looked at, what is on its way
+out counts before anybody else is asked to go, nobody goes whose leaving would not help, and room is held for whom it was made.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.core.disciplines.fair.starvation import Contender, Starving
+from treadle.core.kernel.preemption.holds import forget_the_gone, release
+from treadle.core.kernel.preemption.search import Search, Terms, Victim, waits_for_a_node
+from treadle.core.kernel.update import update_pass
+from treadle.core.rules.fair.starvation import find_starved, starvation, wants, worth_looking
+from treadle.core.rules.fair.victims import keeps_share
+from treadle.core.rules.victims import MayLose
+from treadle.core.units.amounts import beyond, plus
+
+if TYPE_CHECKING:
+    from treadle.core.effects import Evict
+    from treadle.core.kernel.state import State
+    from treadle.core.kernel.tree.application import Application
+    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.units.resources import Vector
+
+
+def due(state: State) -> bool:
+    """Whether it is time to look for the starved: preemption is on, something waits, and an update interval has passed."""
+    settings = state.scheduler.fair
+    return (
+        state.books is None
+        and settings.preemption
+        and state.waiting > 0
+        and state.now >= state.preemption.looked + state.settings.update_interval
+    )
+
+
+def round_of_preemption(state: State) -> list[Evict]:
+    """Look for the starved and return whom to evict for them; the room is held."""
+    state.preemption.looked = state.now
+    if state.passed_at != state.now:
+        update_pass(state)
+    forget_the_gone(state)
+    starved = _starved(state)
+    if not starved:
+        return []
+    settings = state.scheduler.fair
+    effects: list[Evict] = []
+    search = _FairSearch(state, Terms(settings.wait_before_kill, settings.delete_blocked_victims, settings.hold_timeout))
+    for contender in sorted(starved, key=lambda one: (_dominant(state, starvation(one)), one.name)):
+        effects += search.help(contender)
+        contender.next_check = state.now + settings.wait_before_kill + 4 * settings.heartbeat + settings.wait_before_next_check
+    return effects
+
+
+def _dominant(state: State, amounts: Vector) -> float:
+    return max((amounts[position] * state.cluster.per[position] for position in state.cluster.counted), default=0.0)
+
+
+def _starved(state: State) -> list[Contender]:
+    """Return the applications that are short of something for longer than their timeout and that wait for a node."""
+    preemption = state.preemption
+    matters = worth_looking(state.cluster, state.tree.root.usage, state.scheduler.fair.utilization_threshold)
+    found: dict[Contender, None] = {}
+    for queue in state.tree.queues.values():
+        if not queue.applications:
+            continue
+        leaf = preemption.leaves.get(queue)
+        if leaf is None:
+            leaf = preemption.leaves[queue] = Starving(queue, state.now)
+        leaf.refresh(state)
+        candidates = []
+        for application in queue.applications.values():
+            contender = preemption.contenders.get(application)
+            if contender is None:
+                contender = preemption.contenders[application] = Contender(application, state.now)
+            contender.refresh(state)
+            if application.busy and application.asks and wants(contender) and state.now >= contender.next_check:
+                candidates.append(contender)
+        if matters and candidates:
+            candidates.sort(key=queue.rank)
+            for one in find_starved(leaf, candidates, state.cluster, state.now, remainder=False):
+                assert isinstance(one, Contender)
+                found[one] = None
+    return [contender for contender in found if any(waits_for_a_node(ask) for ask in contender.application.asks.values())]
+
+
+class _FairSearch(Search):
+    """Victims by the fair discipline: nobody falls below the fair share."""
+
+    def donates(self, part: Application) -> bool:
+        """Whether a queue and those above it allow that others preempt from them."""
+        return part.queue is not None and all(above.spec.preemptable for above in part.queue.chain)
+
+    def permission(self) -> MayLose[Victim]:
+        """Return the check that an application stays at its share."""
+        return self._may_lose
+
+    def why(self, victim: Victim, beneficiary: Application) -> str:
+        """Return whose share it is."""
+        return f"queue {beneficiary.chain[0].path} is owed what queue {victim.owner.chain[0].path} holds beyond its fair share"
+
+    def help(self, contender: Contender) -> list[Evict]:
+        """Hold room for as many pods of an application as make up for what it lacks, and return whom to evict."""
+        state, application = self.state, contender.application
+        lacking = starvation(contender)
+        effects: list[Evict] = []
+        for ask in sorted(application.asks.values()):
+            if not waits_for_a_node(ask):
+                continue
+            demand = [0] * self.width
+            for position, value in ask.shape.demand:
+                demand[position] = value
+            mine = [hold for hold in state.preemption.holds if hold.application is application and hold.key == ask.key]
+            count = min(len(ask.pods) - sum(not hold.patient for hold in mine), _times(contender, state, lacking, demand))
+            for hold in mine if count > 0 else ():
+                if hold.patient:
+                    release(state, hold, "victims are asked to go instead")
+            for _ in range(count):
+                found = self.make_room(ask)
+                if found is None:
+                    break
+                effects += found
+                lacking = beyond(lacking, demand)
+        return effects
+
+    def _may_lose(self, victim: Victim, considered: Vector) -> bool:
+        owner, state = victim.owner, self.state
+        queue = owner.queue
+        assert queue is not None
+        if victim.master and not _masters_may_go(state, queue):
+            return False
+        going = plus(self.going[owner], considered)
+        return keeps_share(queue.policy, state.cluster, owner.usage, owner.instant_share, going, victim.demand)
+
+
+def _times(contender: Contender, state: State, lacking: Vector, demand: Vector) -> int:
+    """Return how many pods of a demand make up for what is lacking without going beyond it."""
+    queue = contender.application.queue
+    assert queue is not None
+    types = [at for at in queue.policy.counts(state.cluster) if lacking[at] > 0 and demand[at] > 0]
+    return min((lacking[at] // demand[at] for at in types), default=0)
+
+
+def _masters_may_go(state: State, queue: Queue) -> bool:
+    settings = state.scheduler.fair
+    return settings.master_preemption_of.get(queue.path, settings.master_preemption)

@@ -1,0 +1,170 @@
+"""The update pass: demand from the bottom up, then fair shares from the top down, a level of the tree at a time.
+
+The pass of Hadoop's ``FairScheduler.update``. Three shares are kept: the steady fair share of every queue as if all were busy; the
+instantaneous one of those that are, which preemption goes by; and the fair share that is shown, which is also held at what its owner
+demands, so that it says what can be had at present: what one does not want is shared by the others.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+
+from treadle.core.rules.policies import Policy
+from treadle.core.rules.shares import FINE, grouped_shares
+from treadle.core.units.amounts import least
+from treadle.core.units.resources import UNBOUNDED, held
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treadle.core.kernel.tree.application import Application
+    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.rules.policies import Cluster
+
+    Child: TypeAlias = Queue | Application
+
+
+def update_demand(queue: Queue, width: int) -> None:
+    """Recompute what a queue and all below it hold and want: pending, counts, and the demand, held at each queue's maximum."""
+    total = [0] * width
+    pending = [0] * width
+    running = accepted = pods = 0
+    busy = False
+    for child in queue.children.values():
+        update_demand(child, width)
+        running, accepted, pods = running + child.running, accepted + child.accepted, pods + child.waiting_pods
+        busy |= child.busy
+        for position in range(width):
+            total[position] += child.demand[position]
+            pending[position] += child.pending[position]
+    for application in queue.applications.values():
+        busy |= application.busy
+        if application.allocated:
+            running += 1
+        else:
+            accepted += 1
+        demand = list(application.usage)
+        for ask in application.asks.values():
+            count = len(ask.pods)
+            pods += count
+            for position, value in ask.shape.demand:
+                wanted = value * count
+                demand[position] += wanted
+                pending[position] += wanted
+        application.demand = held(demand)
+        for position, value in enumerate(demand):
+            total[position] += value
+    queue.pending, queue.running, queue.accepted, queue.waiting_pods = pending, running, accepted, pods
+    queue.busy = busy
+    queue.demand = [min(value, most) for value, most in zip(total, queue.maximum, strict=True)]
+
+
+class _Share(NamedTuple):
+    """A kind of share: where it is kept, whether it is held at the demand, and whether only those who may run have one."""
+
+    attribute: str
+    held: bool = False
+    busy: bool = False
+
+
+STEADY = _Share("steady_share")
+PRESENT = _Share("fair_share", held=True)
+INSTANT = _Share("instant_share", busy=True)
+
+
+def update_shares(root: Queue, cluster: Cluster) -> None:
+    """Recompute the steady and the present fair share of every queue, and of every application; demands are current."""
+    root.steady_share = list(cluster.total)
+    root.fair_share = [0] * len(cluster.total)
+    for position in cluster.counted:
+        root.fair_share[position] = min(cluster.total[position], root.demand[position])
+    _descend(root, cluster, PRESENT)
+    _descend(root, cluster, STEADY)
+
+
+def update_instant_shares(root: Queue, cluster: Cluster) -> None:
+    """Recompute Hadoop's instantaneous fair shares, which preemption and the limit on masters go by; counts are current.
+
+    They are not held at the demand: the share of somebody who is busy says what is owed, however little is asked for.
+    """
+    root.instant_share = list(cluster.total)
+    _descend(root, cluster, INSTANT)
+
+
+def _descend(root: Queue, cluster: Cluster, kind: _Share) -> None:
+    level = [root]
+    while level:
+        groups: list[tuple[Queue, Sequence[Child]]] = []
+        for queue in level:
+            children: Sequence[Child] = list(queue.children.values()) if kind is STEADY else queue.members()
+            if children and queue.policy.name == "fifo":
+                _first_come(queue, children, kind, len(cluster.total))
+            elif children and type(queue.policy).shares is not Policy.shares:
+                _by_its_own(queue, children, cluster, kind)
+            elif children:
+                groups.append((queue, children))
+        if groups:
+            _distribute(groups, cluster, kind)
+        level = [child for queue in level for child in queue.children.values()]
+
+
+def _by_its_own(queue: Queue, children: Sequence[Child], cluster: Cluster, kind: _Share) -> None:
+    """Let a policy that shares in a way of its own do so."""
+    nothing = [[0] * len(cluster.total) for _ in children]
+    busy = [child.busy if kind.busy else True for child in children]
+    found = queue.policy.shares(cluster, getattr(queue, kind.attribute), children, busy, nothing)
+    for child, share in zip(children, found, strict=True):
+        setattr(child, kind.attribute, least(share, child.demand) if kind.held else list(share))
+
+
+def _distribute(groups: Sequence[tuple[Queue, Sequence[Child]]], cluster: Cluster, kind: _Share) -> None:
+    """Share what each queue of a level has among its children: all queues and all resource types in one search."""
+    count = len(groups)
+    types = sorted({position for queue, _ in groups for position in queue.policy.counts(cluster)})
+    width = len(types)
+    members = [child for _, children in groups for child in children]
+    group = np.repeat(np.arange(count), [len(children) for _, children in groups])
+    minima = np.zeros((len(members), width), dtype=np.int64)
+    maxima = np.full((len(members), width), UNBOUNDED, dtype=np.int64)
+    for row, child in enumerate(members):
+        if child.minimum is not None:
+            minima[row] = [child.minimum[position] for position in types]
+        if child.maximum is not None:
+            maxima[row] = [child.maximum[position] for position in types]
+    if kind.held:
+        demand = np.array([child.demand for child in members], dtype=np.int64)[:, types]
+        np.minimum(minima, demand, out=minima)
+        np.minimum(maxima, demand, out=maxima)
+    counts = np.zeros((count, width), dtype=np.bool_)
+    for row, (queue, _) in enumerate(groups):
+        counts[row] = [position in queue.policy.counts(cluster) for position in types]
+    maxima[~counts[group]] = 0  # nothing of what the policy does not distribute
+    active = np.array([child.busy for child in members], dtype=np.bool_) if kind.busy else np.ones(len(members), dtype=np.bool_)
+    totals = np.array([getattr(queue, kind.attribute) for queue, _ in groups], dtype=np.int64)[:, types]
+    shares = grouped_shares(
+        totals.T.ravel(),
+        (np.arange(width)[:, None] * count + group).ravel(),
+        np.tile(np.array([child.weight for child in members], dtype=np.float32).astype(np.float64), width),
+        minima.T.ravel(),
+        maxima.T.ravel(),
+        np.tile(active, width),
+        FINE,
+    )
+    found = np.zeros((len(members), len(cluster.total)), dtype=np.int64)
+    found[:, types] = shares.reshape(width, len(members)).T
+    for child, share in zip(members, found.tolist(), strict=True):
+        setattr(child, kind.attribute, share)
+
+
+def _first_come(queue: Queue, children: Sequence[Child], kind: _Share, width: int) -> None:
+    """Give each application in order what it demands of what its predecessors leave, or, as Hadoop does, the first one all."""
+    total = list(getattr(queue, kind.attribute))
+    for child in sorted(children, key=lambda child: (-child.priority, child.start, child.name)):
+        if kind.held:
+            share = [min(rest, wanted) for rest, wanted in zip(total, child.demand, strict=True)]
+        else:
+            share = total if child.busy else [0] * width
+        setattr(child, kind.attribute, share)
+        total = [rest - its for rest, its in zip(total, share, strict=True)]

@@ -1,0 +1,71 @@
+"""Which discipline is in force: whose rules share the tree.
+
+Switching re-reads the other block of the same queues. The capacity discipline needs a whole tree that makes sense together; one that does
+not is refused, the reason is shown, and what was in force stays: the other discipline, or the last good set of definitions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.core.disciplines.capacity.auto_queues import made_of
+from treadle.core.disciplines.capacity.definitions import check, name_types
+from treadle.core.errors import InvalidSpec
+from treadle.core.kernel.pods.lifecycle import regroup
+from treadle.core.kernel.tree.partitions import leave as leave_part
+from treadle.core.model import CAPACITY, FAIR
+
+if TYPE_CHECKING:
+    from treadle.core.kernel.state import State
+    from treadle.core.kernel.tree.application import Application
+
+
+def settle(state: State) -> None:
+    """Choose the discipline for the definitions of now, before the tree takes them over."""
+    tree, settings = state.tree, state.scheduler.capacity
+    state.discipline_problem = ""
+    if state.scheduler.discipline == FAIR:
+        if state.discipline == FAIR:
+            return
+        books = state.books
+        state.discipline, state.books, tree.check, tree.templates = FAIR, None, None, False
+        tree.idle.update((queue, state.now) for queue in tree.queues.values() if queue.dynamic and not queue.members())
+        for application in state.applications.values():
+            for part in application.everywhere():
+                leave(part)
+            regroup(state, application)
+            for part in application.parts.values():
+                leave_part(state, part)
+            application.parts.clear()
+        for queue in tree.queues.values():
+            queue.parts.clear()
+        tree.roots.clear()
+        if books is not None:
+            books.close()
+        return
+    if state.discipline != CAPACITY:
+        tree.templates = True
+        try:
+            check(tree.wanted(), settings)
+        except InvalidSpec as error:
+            tree.templates = False
+            state.discipline_problem = f"spec.discipline: Capacity cannot be in force: {error}; {state.discipline} stays in force"
+            return
+        state.discipline = CAPACITY
+    tree.check = lambda wanted: check(wanted, settings, made_of(state))
+
+
+def leave(application: Application) -> None:
+    """Let an application forget its account."""
+    if application.account is not None:
+        application.account = None
+        application.ledgers = (application.usage, *(queue.usage for queue in application.chain))
+
+
+def settled(state: State) -> None:
+    """Make the books for a tree that has just been settled."""
+    if state.discipline == CAPACITY:
+        blocks = [queue.spec.capacity for queue in state.tree.queues.values()]
+        name_types(state.types, [block for block in blocks if block is not None])
+        state.widen()
+        state.open_books()

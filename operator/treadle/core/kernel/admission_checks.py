@@ -1,0 +1,92 @@
+"""What keeps an ask from competing at all, whatever room there is: its pods, its application, and the limits that no waiting mends.
+
+``compete`` is the one way by which an ask that was kept back, or whose surroundings changed, comes to compete or to wait for a reason.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.core.disciplines.capacity.application_partition import shut_out
+from treadle.core.kernel.tree.order import deactivate, forget_blockers, park, unpark
+from treadle.core.model import Wait
+
+if TYPE_CHECKING:
+    from treadle.core.kernel.pods.table import PodRecord
+    from treadle.core.kernel.state import State
+    from treadle.core.kernel.tree.application import Application, Ask
+    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.units.resources import Demand
+
+TOO_MANY = "TooManyApplications"
+OVER_LARGEST = "OverMaxAllocation"
+AT_ZERO = "ZeroMaximum"
+PARTITION_DENIED = "PartitionDenied"
+
+
+def refusal(record: PodRecord) -> Wait | None:
+    """Return why a pod cannot be placed whatever the cluster looks like, or None."""
+    if record.spec.problem:
+        return Wait("InvalidPod", record.spec.uid, record.spec.problem)
+    unsupported = record.shape.constraints.unsupported
+    if unsupported:
+        return Wait(
+            "UnsupportedConstraint",
+            record.spec.uid,
+            f"not supported: {', '.join(unsupported)}; the pod is not placed against its own rule",
+        )
+    return None
+
+
+def oversized(queue: Queue, demand: Demand) -> int | None:
+    """Return the first resource type of which a demand is more than one pod may have in a leaf (``maxContainerAllocation``), or None."""
+    largest = queue.largest
+    if largest is None:
+        return None
+    return next((position for position, value in demand if value > largest[position]), None)
+
+
+def barred(chain: tuple[Queue, ...], demand: Demand) -> tuple[Queue, int] | None:
+    """Return the first queue up the chain that may have nothing of something that is demanded (a maximum of zero), and the type."""
+    for queue in chain:
+        if queue.zero:
+            for position, _ in demand:
+                if position in queue.zero:
+                    return queue, position
+    return None
+
+
+def block(application: Application, record: PodRecord) -> Wait | None:
+    """Return what keeps a pod of an application back before there is any question of room, or None."""
+    found = refusal(record) or application.whole.wait or application.whole.ended
+    if found is not None:
+        return found
+    queue = application.queue
+    if queue is None:
+        return None
+    if not application.whole.busy:
+        return Wait(TOO_MANY, queue.path, "")
+    if queue.largest is not None and oversized(queue, record.shape.demand) is not None:
+        return Wait(OVER_LARGEST, queue.path, "")
+    account = application.account
+    if account is not None and not account.leaf.may_use(application.partition):
+        words = f"queue {queue.path} may not use partition {application.partition} (accessiblePartitions)"
+        return Wait(PARTITION_DENIED, queue.path, words)
+    if account is not None and (words := shut_out(application)):
+        return Wait(PARTITION_DENIED, queue.path, words)
+    return None
+
+
+def compete(state: State, ask: Ask) -> None:
+    """Let an ask compete, or park it for what keeps it back now."""
+    if not ask.pods:
+        return
+    wait = block(ask.application, ask.pods.first)
+    if wait is None:
+        unpark(ask)
+        return
+    deactivate(ask)
+    forget_blockers(ask)
+    if wait.reason == OVER_LARGEST:
+        ask.application.chain[0].blocked[ask] = None
+    park(state, ask, wait)

@@ -1,0 +1,221 @@
+"""Which queue an application is in: the placement rules at work on the tree, or the plain order where there are no rules.
+
+Placement is decided as in YARN when an application comes; what waits is decided again when queues, rules or access lists change.
+What runs stays where it is, until somebody asks for another queue. After a restart, what runs is put back where its pods were bound,
+also into a queue that only a rule had made.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.core.disciplines.capacity import auto_queues
+from treadle.core.kernel.tree.queue import Queue
+from treadle.core.model import Wait
+from treadle.core.rules.placement.access import may_submit
+from treadle.core.rules.placement.mapping import MappingRejected, Submission
+from treadle.core.rules.placement.names import path_problem, tidy
+from treadle.core.rules.placement.rules import NOTHING_ASKED, Refused, Request, Rules, qualified
+
+if TYPE_CHECKING:
+    from treadle.core.kernel.state import State
+    from treadle.core.kernel.tree.application import Application
+    from treadle.core.kernel.tree.tree import QueueTree
+
+REJECTED = auto_queues.REJECTED
+DENIED = "AccessDenied"
+
+
+class InForce:
+    """The tree in force as the rules see it."""
+
+    def __init__(self, tree: QueueTree) -> None:
+        self._queues = tree.queues
+
+    def defined(self, path: str) -> bool:
+        """Whether somebody defined the queue and did not delete it."""
+        queue = self._queues.get(path)
+        return queue is not None and queue.defined and not queue.dynamic
+
+    def exists(self, path: str) -> bool:
+        """Whether the queue is in force."""
+        return path in self._queues
+
+    def is_leaf(self, path: str) -> bool:
+        """Whether the queue is in force and a leaf."""
+        queue = self._queues.get(path)
+        return queue is not None and queue.leaf
+
+
+def assign(state: State, application: Application, namespace: str) -> Queue | Wait:
+    """Return the queue that an application belongs to now, made if a rule says so, or why there is none."""
+    tree, rules = state.tree, state.tree.rules
+    asked = application.requested or application.wanted or state.namespaces.get(namespace, "")
+    if rules is None and state.books is None:
+        runs = application.allocated > 0
+        state.placed.pop(application.id, None)
+        if runs and application.queue is not None and application.queue.dynamic:
+            return application.queue
+        place = tree.place(application, state.namespaces.get(namespace, ""))
+        return place if runs or isinstance(place, Wait) else _allowed(state, application, place, place.path)
+    request = _request(state, application, asked, namespace)
+    held = _held(application)
+    runs = application.allocated > 0 or bool(held)
+    if runs:
+        stays = _stays(state, application, request, held)
+        if stays is not None:
+            state.placed[application.id] = request
+            return stays
+    if state.books is not None and (rules is None or state.scheduler.mapping):
+        place = _by_mapping(state, application, asked, namespace, runs=runs)
+    else:
+        assert rules is not None
+        place = _by_rules(state, rules, application, request, runs=runs)
+    if runs and isinstance(place, Wait):
+        current = application.queue if application.queue is not None else _restored(state, held)
+        return current if current is not None else place
+    if isinstance(place, Queue):
+        state.placed[application.id] = request
+        if place is not application.queue:
+            auto_queues.used(state, place)
+    return place
+
+
+def asked_for(state: State, application: Application, namespace: str) -> str:
+    """Return the path of the queue that is asked for by name, empty if none is."""
+    wanted = application.requested or application.wanted or state.namespaces.get(namespace, "")
+    return qualified(wanted) if wanted else ""
+
+
+def in_force(state: State, queue: Queue) -> bool:
+    """Whether a queue is still in the tree, and a leaf."""
+    return state.tree.queues.get(queue.path) is queue and queue.leaf
+
+
+def _held(application: Application) -> str:
+    """Return the queue that the first of an application's bound pods was bound in, empty if none is known."""
+    return next((record.spec.held_in for record in application.pods.values() if record.spec.node and record.spec.held_in), "")
+
+
+def _request(state: State, application: Application, asked: str, namespace: str) -> Request:
+    name = application.id.partition("/")[2]
+    groups = tuple(tidy(group) for group in state.groups.get(application.id, ()))
+    user = tidy(application.user or namespace)
+    return Request(asked, user, groups, tidy(namespace), tidy(name), groups_optional=True)
+
+
+def _stays(state: State, application: Application, request: Request, held: str) -> Queue | None:
+    """Return where an application that runs stays, or is put back after a restart; None if the rules are to be asked.
+
+    Pods may be seen before the rules: who was placed without them is put back where it was bound.
+    """
+    current = application.queue
+    if current is not None and not in_force(state, current):
+        current = None
+    before = state.placed.get(application.id)
+    if before is not None and before.queue != request.queue and application.allocated:
+        return None
+    if current is not None and held in {"", current.path}:
+        return current
+    if before is not None and current is not None and application.allocated:
+        return current
+    return None if application.requested else _restored(state, held) or current
+
+
+def _restored(state: State, held: str) -> Queue | None:
+    if not held or path_problem(held):
+        return None
+    if state.books is not None:
+        return auto_queues.restore(state, held)
+    made = _make(state, held)
+    return made if isinstance(made, Queue) else None
+
+
+def _make(state: State, path: str) -> Queue | Wait:
+    if state.books is not None:
+        return auto_queues.make(state, path)
+    made = state.tree.make(path, state.now)
+    if isinstance(made, Queue):
+        state.prepare(made)
+    return made
+
+
+def _by_rules(state: State, rules: Rules, application: Application, request: Request, *, runs: bool) -> Queue | Wait:
+    tree = state.tree
+    look = InForce(tree)
+    try:
+        path = rules.place(request, look)
+    except Refused as error:
+        return Wait(REJECTED, "", f"placement rule {error.rule} rejected it: {error}")
+    if path is None:
+        return Wait(REJECTED, "", rules.refusal(request, look))
+    if path_problem(path):
+        asked = "" if request.queue in {"", NOTHING_ASKED} else f", queue {qualified(request.queue)} is asked for"
+        words = f"the placement rules give no queue that can be: {path_problem(path)} (user {application.user}{asked})"
+        return Wait(REJECTED, path, words)
+    nearest = tree.nearest(path)
+    if nearest.path == path and not nearest.leaf:
+        return tree.no_leaf(path)
+    if not runs:
+        allowed = _allowed(state, application, nearest, path)
+        if isinstance(allowed, Wait):
+            return allowed
+    opened = tree.open(nearest, application)
+    if isinstance(opened, Wait):
+        return opened
+    return nearest if nearest.path == path and nearest.defined else _make(state, path)
+
+
+def _by_mapping(state: State, application: Application, asked: str, namespace: str, *, runs: bool) -> Queue | Wait:
+    """Place by the mapping rules of the capacity discipline, or, where they have nothing to say, in the queue that is asked for.
+
+    A queue that does not exist is made if a template above it allows that.
+    """
+    tree, mapper, names = state.tree, auto_queues.mapper_of(state), auto_queues.names_of(state)
+    user, wish = application.user or namespace, asked or NOTHING_ASKED
+    groups = tuple(state.groups.get(application.id, ()))
+    path = None
+    if mapper is not None:
+        try:
+            path = mapper.place(Submission(user, groups, application.id.partition("/")[2], wish))
+        except MappingRejected as error:
+            return Wait(REJECTED, "", f"{error} (user {user}{_wish(asked)})")
+    if path is None:
+        known = names.find(wish)
+        path = known.path if known is not None else qualified(wish)
+    problem = path_problem(path)
+    if problem:
+        return Wait(REJECTED, path, f"there can be no such queue: {problem} (user {user}{_wish(asked)})")
+    nearest = tree.nearest(path)
+    if nearest.path == path and nearest.defined and not nearest.leaf:
+        return tree.no_leaf(path)
+    exists = nearest.path == path and nearest.defined
+    if not exists and not auto_queues.parent_makes(state, path):
+        if mapper is None:
+            place = tree.place(application, state.namespaces.get(namespace, ""))
+            return place if runs or isinstance(place, Wait) else _allowed(state, application, place, place.path)
+        words = f"queue {path} does not exist, and no queues are made below {nearest.path} (user {user}{_wish(asked)})"
+        return Wait(REJECTED, path, words)
+    if not runs:
+        allowed = _allowed(state, application, nearest, path)
+        if isinstance(allowed, Wait):
+            return allowed
+    opened = tree.open(nearest, application)
+    return opened if isinstance(opened, Wait) or exists else auto_queues.make(state, path)
+
+
+def _wish(asked: str) -> str:
+    return f", queue {asked} is asked for" if asked else ""
+
+
+def _allowed(state: State, application: Application, queue: Queue, path: str) -> Queue | Wait:
+    """Return the queue if the application's user may submit to it: ``queue`` is the one of ``path``, or the nearest above it."""
+    root = state.tree.root.spec
+    if root.submit is None or root.administer is None:
+        return queue  # open to everybody, as most trees are: nobody further down need be asked
+    groups = state.groups.get(application.id, ())
+    if may_submit(queue, application.user, groups):
+        return queue
+    of = f" of {', '.join(groups)}" if groups else ""
+    words = f"user {application.user}{of} may not submit to queue {path}: neither it nor a queue above it allows that"
+    return Wait(DENIED, queue.path, words)

@@ -1,0 +1,157 @@
+"""What a core knows, as events: fed to a new core of the same settings they make the same state for scheduling.
+
+Memory is a cache of the API, so nearly all of it is what objects say. Beside that a core knows what it has decided and not yet heard of, which
+binds have failed, and which definitions are in force though others have been written since; there are events for these too. What is computed
+(shares, orders, limits) is computed again. Not told: room that is held, since when queues have been idle or starved, and in which partition nodes were that are gone.
+
+Only what was last heard is read, and nothing that is derived from it is relied on, so it can be asked of a core in which something has gone wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from treadle.core.disciplines.in_force import settled
+from treadle.core.events import (
+    ApplicationPlaced,
+    ApplicationSeen,
+    BindsFailed,
+    NamespaceSeen,
+    NodeSeen,
+    PodAssumed,
+    PodSeen,
+    QueueGone,
+    QueueSeen,
+    QueuesInForce,
+    SchedulerSeen,
+)
+from treadle.core.kernel.pods.lifecycle import put, see, set_aside
+from treadle.core.kernel.pods.table import PodRecord, PodState
+from treadle.core.kernel.tree.admission import admit
+from treadle.core.kernel.update import apply_limits
+from treadle.core.model import CAPACITY
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator
+
+    from treadle.core.events import Event
+    from treadle.core.kernel.state import State
+
+
+def facts(state: State, under_way: Container[str] | None = None) -> list[Event]:
+    """Return the events that make a state like this one.
+
+    ``under_way`` are the uids of the binds that are on their way; pods whose bind was decided and is not one of them wait again. Without it
+    all that were decided are taken to be.
+    """
+    tree, scheduler = state.tree, state.scheduler
+    in_force = list(dict.fromkeys(above for queue in tree.root.walk() if not queue.dynamic for above in reversed(queue.chain)))
+    events: list[Event] = [
+        SchedulerSeen(replace(scheduler, discipline=state.discipline)),
+        QueuesInForce(tuple(queue.spec for queue in in_force)),
+    ]
+    events += [NamespaceSeen(name, queue) for name, queue in state.namespaces.items()]
+    events += [ApplicationSeen(application) for application in state.explicit.values()]
+    events += [NodeSeen(spec) for spec in state.nodes.specs if spec is not None]
+    delayed = {what.spec.uid: when for when, _, what in state.timers if isinstance(what, PodRecord)}
+    for record in _in_order(state):
+        events += _of_pod(state, record, under_way, delayed)
+    events += [
+        ApplicationPlaced(
+            application.id,
+            "" if application.queue is None else application.queue.path,
+            application.wanted,
+            application.counted,
+            application.wait,
+        )
+        for application in state.applications.values()
+    ]
+    events.append(
+        QueuesInForce(tuple(queue.spec for queue in in_force if queue.defined and not queue.dynamic))
+    )  # the others drain
+    events += [QueueGone(queue.path) for queue in in_force if queue.path not in tree.defined]
+    events += [QueueSeen(spec) for spec in tree.defined.values()]
+    if state.discipline != scheduler.discipline:
+        events.append(SchedulerSeen(scheduler))
+    return events
+
+
+def _in_order(state: State) -> list[PodRecord]:
+    """Return the pods in an order in which applications have the same first pod, and pods wait in the same order."""
+    firsts: dict[str, None] = {}
+    lines: dict[str, tuple[int, int]] = {}
+    for application in state.applications.values():
+        firsts.update(dict.fromkeys(list(application.pods)[:1]))
+        for ask in application.every_ask():
+            lines.update((record.spec.uid, (ask.rank[2], at)) for at, record in enumerate(ask.pods))
+    rest = sorted((uid for uid in state.pods if uid not in firsts), key=lambda uid: lines.get(uid, (-1, 0)))
+    return [state.pods[uid] for uid in (*firsts, *rest) if uid in state.pods]
+
+
+def _of_pod(state: State, record: PodRecord, under_way: Container[str] | None, delayed: dict[str, float]) -> Iterator[Event]:
+    spec = state.uncounted.get(record.spec.uid, record.spec)
+    said = replace(spec, reported=(record.reported_reason, record.reported_message))
+    if record.state is PodState.ASSUMED and record.application is not None and (under_way is None or spec.uid in under_way):
+        queue = record.application.queue.path if record.application.queue is not None else ""
+        rules = replace(record.shape.asked, partition=None)
+        yield PodAssumed(replace(said, demand=record.shape.named, constraints=rules), state.nodes.names[record.node], queue)
+    yield PodSeen(said)
+    refused = record.state is PodState.IDLE and record.application is not None
+    if record.failures or refused:
+        again = float("inf") if refused else delayed.get(spec.uid, 0.0) if record.state is PodState.DELAYED else 0.0
+        yield BindsFailed(spec.uid, record.failures, again)
+
+
+def assumed(state: State, event: PodAssumed) -> None:
+    """Count a pod on the node that was decided for it, in the queue that it was decided in."""
+    if event.pod.uid in state.pods:
+        return
+    see(state, replace(event.pod, node=event.node, held_in=event.queue, scheduler=state.scheduler.name))
+    state.uncounted.pop(event.pod.uid, None)
+    record = state.pods[event.pod.uid]
+    record.state, record.spec, record.since = PodState.ASSUMED, event.pod, state.now
+    state.bound -= 1
+    state.assumed += 1
+    state.expiry = min(state.expiry, state.now + state.settings.expire_after)
+
+
+def binds_failed(state: State, event: BindsFailed) -> None:
+    """Take note of failed binds: a pod that waits is set aside until it is to be tried again."""
+    record = state.pods.get(event.uid)
+    if record is None:
+        return
+    record.failures = event.failures
+    if record.state is PodState.WAITING and event.again > state.now:
+        set_aside(state, record)
+        if event.again < float("inf"):
+            record.state = PodState.DELAYED
+            state.waiting += 1
+            state.wake_at(event.again, record)
+
+
+def placed(state: State, event: ApplicationPlaced) -> None:
+    """Put an application into the queue that it was in, and let it run if it did, whatever rules and limits say now."""
+    application, queue = state.applications.get(event.id), state.tree.queues.get(event.queue)
+    if application is None:
+        return
+    application.wanted = event.wanted
+    if event.wait is not None:
+        put(state, application, event.wait)
+        return
+    if queue is None or not queue.leaf:
+        return
+    if application.queue is not queue:
+        put(state, application, queue)
+    if event.runs:
+        state.newcomers.pop(application, None)
+        admit(state, application)
+
+
+def put_in_force(state: State, event: QueuesInForce) -> None:
+    """Put queues in force as they are told, whether or not they could come into force together now."""
+    capacity = state.scheduler.discipline == CAPACITY
+    state.discipline = state.scheduler.discipline
+    state.tree.restore(event.queues, templates=capacity)
+    settled(state)
+    apply_limits(state)

@@ -1,0 +1,202 @@
+"""What must hold after every step: sums agree up the tree, no node is over its allocatable, the order misses nobody."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from treadle.core.kernel.pods.table import PodState
+
+if TYPE_CHECKING:
+    from treadle.core.kernel.state import State
+    from treadle.core.kernel.tree.application import Application
+    from treadle.core.kernel.tree.queue import Queue
+
+
+def broken(state: State) -> list[str]:
+    """Return every contradiction found in the state, as sentences."""
+    return [*_nodes(state), *_applications(state), *_tree(state), *_admission(state), *_masters(state), *_counts(state)]
+
+
+def _nodes(state: State) -> list[str]:
+    problems = []
+    nodes = state.nodes
+    width = len(state.types)
+    held: dict[int, list[int]] = defaultdict(lambda: [0] * width)
+    foreign: dict[int, list[int]] = defaultdict(lambda: [0] * width)
+    for record in state.pods.values():
+        if record.state in {PodState.ASSUMED, PodState.BOUND}:
+            for position, value in record.shape.demand:
+                held[record.node][position] += value
+                if record.application is None:
+                    foreign[record.node][position] += value
+    kept: dict[int, list[int]] = defaultdict(lambda: [0] * width)
+    for hold in state.preemption.holds:
+        for position, value in hold.shape.demand:
+            kept[hold.row][position] += value
+    for row, name in enumerate(nodes.names):
+        expected = [have - used for have, used in zip(nodes.allocatable[row], held[row], strict=True)]
+        left = [value - more for value, more in zip(expected, kept[row], strict=True)]
+        if left != nodes.free[row]:
+            problems.append(f"node {name}: {nodes.free[row]} is free, the pods and holds leave {left}")
+        if row not in nodes.overdrawn and any(value < 0 for value in expected):
+            problems.append(f"node {name} is over its allocatable: {expected} left")
+    problems += _rows(state)
+    taken = [sum(min(on[at], nodes.allocatable[row][at]) for row, on in foreign.items()) for at in range(width)]
+    if taken != nodes.foreign:
+        problems.append(f"others' pods take {taken} of what the nodes have, {nodes.foreign} counted")
+    return problems
+
+
+def _rows(state: State) -> list[str]:
+    """Each name has the row that says so, each row without a description is bare or vacant, and nothing is on a vacant one."""
+    nodes, problems = state.nodes, []
+    if {name: row for row, name in enumerate(nodes.names) if name} != nodes.row:
+        problems.append("names of nodes and their rows do not agree")
+    bare = {row for row in nodes.row.values() if nodes.specs[row] is None}
+    if bare != nodes.bare:
+        problems.append(f"rows {sorted(bare)} have no description, {sorted(nodes.bare)} are known to have none")
+    vacant = {row for row, name in enumerate(nodes.names) if not name}
+    if sorted(vacant) != sorted(nodes.vacant):
+        problems.append(f"rows {sorted(vacant)} have no node, {sorted(nodes.vacant)} are vacant")
+    used = {record.node for record in state.pods.values()} | {hold.row for hold in state.preemption.holds}
+    problems += [f"row {row} is vacant and used" for row in vacant if row in used or any(nodes.free[row]) or nodes.ports[row]]
+    return problems
+
+
+def _applications(state: State) -> list[str]:
+    problems = []
+    for application in (part for whole in state.applications.values() for part in whole.everywhere()):
+        used = [0] * len(state.types)
+        for record in application.whole.pods.values():
+            if record.state in {PodState.ASSUMED, PodState.BOUND} and record.part is application:
+                for position, value in record.shape.demand:
+                    used[position] += value
+        for hold in state.preemption.holds:
+            if hold.counted and hold.application is application:
+                for position, value in hold.shape.demand:
+                    used[position] += value
+        if used != application.usage:
+            problems.append(
+                f"application {application.id}: usage {application.usage}, its pods and what is kept for it make {used}"
+            )
+        active = [ask for ask in application.asks.values() if ask.active]
+        if len(active) != application.active:
+            problems.append(f"application {application.id}: {application.active} active asks counted, {len(active)} found")
+        for ask in application.asks.values():
+            if not ask.pods:
+                problems.append(f"application {application.id} keeps an empty ask")
+            if not ask.active and ask.wait is None:
+                problems.append(f"application {application.id}: an ask of {len(ask.pods)} pods neither competes nor says why not")
+            if ask.active and not ask.queued:
+                problems.append(f"application {application.id}: an active ask is missing from its order")
+    return problems
+
+
+def _tree(state: State) -> list[str]:
+    problems = []
+    for queue in state.tree.everywhere():
+        children = queue.members()
+        total = [sum(values) for values in zip(*(child.usage for child in children), strict=True)] or [0] * len(state.types)
+        if total != queue.usage:
+            problems.append(f"queue {queue.path}: usage {queue.usage}, its children sum to {total}")
+        problems += _order(queue)
+        problems += _users(queue)
+        if state.books is None and queue.dynamic and not children and queue not in state.tree.idle:
+            problems.append(f"queue {queue.path} was made by a rule, is empty, and nothing will remove it")
+    return problems
+
+
+def _users(queue: Queue) -> list[str]:
+    """The users of a leaf hold together what the leaf does, and each what the user's applications do."""
+    if queue.children or not queue.applications or next(iter(queue.applications.values())).account is None:
+        return []
+    held: dict[str, list[int]] = {}
+    for application in queue.applications.values():
+        one = held.setdefault(application.user, [0] * len(queue.usage))
+        for position, value in enumerate(application.usage):
+            one[position] += value
+    problems = []
+    for application in queue.applications.values():
+        account = application.account
+        if account is None or account.user.name != application.user or account.used != held[application.user]:
+            counted = None if account is None else (account.user.name, account.used)
+            problems.append(f"queue {queue.path}: user {application.user} holds {held[application.user]}, {counted} counted")
+        elif account.asking != (application.whole.busy and bool(application.asks)):
+            problems.append(f"application {application.id}: whether its user is active is out of date")
+    return problems
+
+
+def _admission(state: State) -> list[str]:
+    problems = []
+    users: dict[str, int] = defaultdict(int)
+    running: dict[str, int] = defaultdict(int)
+    for application in state.applications.values():
+        if application.counted:
+            users[application.user] += 1
+            for queue in application.chain:
+                running[queue.path] += 1
+        elif application.queue is not None and application.busy and application not in state.newcomers:
+            problems.append(f"application {application.id} runs without being counted")
+        if not application.busy:
+            problems += _held_back(state, application)
+    if users != state.running.running:
+        problems.append(f"running applications of users: {state.running.running} counted, {dict(users)} found")
+    for queue in state.tree.queues.values():
+        if queue.running_below != running.get(queue.path, 0):
+            problems.append(
+                f"queue {queue.path}: {queue.running_below} running applications counted, {running.get(queue.path, 0)} found"
+            )
+    return problems
+
+
+def _held_back(state: State, application: Application) -> list[str]:
+    queue = application.queue
+    if queue is None or application not in queue.unadmitted:
+        return [f"application {application.id} waits to run and nobody knows"]
+    problems = []
+    if application.active:
+        problems.append(f"application {application.id} competes although it may not run")
+    undecided = state.relimited or state.tree.unsettled or application in state.newcomers
+    if not undecided and state.running.obstacle(queue, application.user) is None:
+        problems.append(f"application {application.id} waits to run and no limit holds it")
+    return problems
+
+
+def _masters(state: State) -> list[str]:
+    problems = []
+    for queue in state.tree.everywhere():
+        held = [0] * len(state.types)
+        for application in queue.applications.values():
+            for record in application.whole.pods.values():
+                if record.master and record.part is application:
+                    for position, value in record.shape.demand:
+                        held[position] += value
+        if held != queue.master_usage:
+            problems.append(f"queue {queue.path}: its masters hold {held}, {queue.master_usage} counted")
+        if any(ask.application.queue is not queue for ask in queue.masters_blocked):
+            problems.append(f"queue {queue.path}: a master of another queue waits here")
+    return problems
+
+
+def _order(queue: Queue) -> list[str]:
+    children = queue.members()
+    active = [child for child in children if child.active and child.full_for is None]
+    problems = []
+    if len(active) != queue.active:
+        problems.append(f"queue {queue.path}: {queue.active} active children counted, {len(active)} found")
+    current = {id(key[-1]) for key in queue.heap if key[-1].key is key}
+    problems += [
+        f"queue {queue.path}: {child.name} is active and missing from the order" for child in active if id(child) not in current
+    ]
+    return problems
+
+
+def _counts(state: State) -> list[str]:
+    states = [record.state for record in state.pods.values()]
+    counted = {
+        "waiting": (state.waiting, states.count(PodState.WAITING) + states.count(PodState.DELAYED)),
+        "assumed": (state.assumed, states.count(PodState.ASSUMED)),
+        "bound": (state.bound, states.count(PodState.BOUND)),
+    }
+    return [f"{name}: {have} counted, {found} found" for name, (have, found) in counted.items() if have != found]

@@ -1,0 +1,1 @@
+"""Nodes: a table of them, shapes of pods, and which node takes which shape."""

@@ -1,0 +1,89 @@
+"""Shapes: what the nodes can tell apart about pods. All pods with the same demand and constraints share one evaluation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from treadle.core.kernel.nodes.preferred import Near
+from treadle.core.model import Constraints
+from treadle.core.units.resources import CPU, MEMORY, Demand, ResourceTypes
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from treadle.core.kernel.nodes.candidates import Candidates
+    from treadle.core.kernel.tree.application import Ask
+
+ENOUGH = 256
+"""Shapes up to which nobody asks whether they are in use: people can make up as many as they like, by pods that are all different."""
+
+
+class Shape:
+    """An interned pair of demand and constraints. ``parked`` are the asks that no node can take at present.
+
+    ``asked`` are the constraints as they came. ``near`` are the nodes that such pods would like, None for those that do not care; the constraints are then only what is hard.
+    """
+
+    __slots__ = ("asked", "candidates", "constraints", "cpu", "demand", "id", "memory", "named", "near", "parked", "ports")
+
+    def __init__(self, identity: int, named: tuple[tuple[str, int], ...], demand: Demand, constraints: Constraints) -> None:
+        self.id = identity
+        self.named = named
+        self.demand = demand
+        self.asked = constraints
+        wish = constraints.wish
+        self.near = Near(wish) if wish is not None else None
+        self.constraints = replace(constraints, wish=None) if wish is not None and wish.relax else constraints
+        self.ports = constraints.host_ports
+        amounts = dict(demand)
+        self.memory = amounts.get(MEMORY, 0)
+        self.cpu = amounts.get(CPU, 0)
+        self.candidates: Candidates | None = None
+        self.parked: dict[Ask, None] = {}
+
+
+class Shapes:
+    """The shapes in use, by what they are."""
+
+    def __init__(self, types: ResourceTypes) -> None:
+        self._types = types
+        self._known: dict[tuple[tuple[tuple[str, int], ...], Constraints], Shape] = {}
+        self._next = 0
+        self._enough = ENOUGH
+        self._within: dict[tuple[int, tuple[str, str] | None], Shape] = {}
+
+    def within(self, shape: Shape, partition: tuple[str, str] | None) -> Shape:
+        """Return what a shape is for nodes of one partition (a node label and its value); None: wherever they are."""
+        found = self._within.get((shape.id, partition))
+        if found is None:
+            found = self.of(shape.named, replace(shape.asked, partition=partition))
+            self._within[shape.id, partition] = found
+        return found
+
+    def of(self, named: tuple[tuple[str, int], ...], constraints: Constraints) -> Shape:
+        """Return the one shape for a demand (named amounts) and constraints."""
+        key = (named, constraints)
+        shape = self._known.get(key)
+        if shape is None:
+            shape = self._known[key] = Shape(self._next, named, self._types.demand(named), constraints)
+            self._next += 1
+        return shape
+
+    @property
+    def crowded(self) -> bool:
+        """Whether so many shapes have come up since the last look that it is time to see which are in use."""
+        return len(self._known) > self._enough
+
+    def prune(self, used: Collection[Shape]) -> None:
+        """Forget the shapes that are not in use."""
+        self._known = {key: shape for key, shape in self._known.items() if shape in used}
+        self._within.clear()
+        self._enough = max(ENOUGH, 2 * len(self._known))
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def parked(self) -> list[Shape]:
+        """Return the shapes that have parked asks."""
+        return [shape for shape in self._known.values() if shape.parked]

@@ -1,0 +1,326 @@
+"""The nodes: plain rows for one decision at a time, numpy columns for all nodes at once.
+
+A row is read and written by single decisions, where Python's lists are several times faster than numpy's scalars; the columns
+``free[type, node]`` serve the evaluation of a shape over every node and are brought up to date from the rows that changed.
+A row outlives its node while anything is counted on it: the API server binds to nodes that we do not know (yet, or any more). After that it
+is vacant and the next new node has it. To whoever kept the number of the row that is an edit like any other: another description, with another name.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.core.kernel.nodes.log import Log
+from treadle.core.kernel.nodes.rules import static_refusal
+from treadle.core.model import HostPort, NodeSpec
+from treadle.core.units.resources import CPU, MEMORY, Demand, ResourceTypes, Vector, extend, held
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from numpy.typing import NDArray
+
+    from treadle.core.kernel.nodes.shapes import Shape
+    from treadle.core.model import Constraints
+
+MOST_VACANT = 1024
+"""Vacant rows that are always kept."""
+
+
+class Nodes:
+    """All known nodes. A node is a row number; ``clock`` counts changes, and ``version[row]`` is when anything about the row changed last, ``freed[row]`` when it last improved.
+
+    ``stale`` are rows that changed since the columns were made. ``overdrawn`` are rows that hold more than they have, by what others bound or by a node that shrank: never by our decision.
+    ``foreign`` is what others' pods take of what the nodes have: of each no more than it has, whatever they ask for and however many they are.
+    ``improved`` is a log of rows that may admit more than before (freed, added, edited); ``edited`` of rows whose description
+    changed. Readers keep a position in them and look at what came since.
+    ``bare`` are rows without a description on which something is counted, ``vacant`` a heap of those that the next nodes get.
+    """
+
+    def __init__(self, types: ResourceTypes) -> None:
+        self._types = types
+        self.row: dict[str, int] = {}
+        self.names: list[str] = []
+        self.specs: list[NodeSpec | None] = []
+        self.allocatable: list[Vector] = []
+        self.free: list[Vector] = []
+        self.per_memory: list[float] = []
+        self.per_cpu: list[float] = []
+        self.version: list[int] = []
+        self.freed: list[int] = []
+        self.clock = 0
+        self.ranked: dict[Shape, int] = {}
+        """How many entries the orders of shapes have (see ``candidates``), the oldest order first."""
+        self.ranked_entries = 0
+        self.ports: list[tuple[HostPort, ...]] = []
+        self.improved = Log()
+        self.edited = Log()
+        self.bare: set[int] = set()
+        self.vacant: list[int] = []
+        self._weightless: Counter[int] = Counter()
+        """How many pods that demand nothing are counted on a row: what is free does not tell of them."""
+        self.overdrawn: set[int] = set()
+        self.total: Vector = [0] * len(types)
+        self.foreign: Vector = [0] * len(types)
+        self._foreign_on: dict[int, Vector] = {}
+        self._columns: NDArray[np.int64] = np.zeros((len(types), 0), dtype=np.int64)
+        self.stale: set[int] = set()
+        self._per: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+        self._masks: dict[Constraints, tuple[NDArray[np.bool_], int]] = {}
+        self._refusals: dict[Constraints, tuple[Counter[str], int]] = {}
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def known(self) -> int:
+        """Return how many nodes exist (rows of vanished nodes are not counted)."""
+        return len(self.row) - len(self.bare)
+
+    def ensure(self, name: str) -> int:
+        """Return the row of a node, an empty one for a name that is not known: nothing fits there until it is described."""
+        row = self.row.get(name)
+        if row is None:
+            row = self.row[name] = self._empty_row()
+            self.names[row] = name
+            self.bare.add(row)
+        return row
+
+    def _empty_row(self) -> int:
+        """Return a row on which nothing is counted, the first that is vacant or else a new one."""
+        if self.vacant:
+            return heappop(self.vacant)
+        width = len(self._types)
+        self.names.append("")
+        self.specs.append(None)
+        self.allocatable.append([0] * width)
+        self.free.append([0] * width)
+        self.per_memory.append(0.0)
+        self.per_cpu.append(0.0)
+        self.version.append(0)
+        self.freed.append(0)
+        self.ports.append(())
+        return len(self.names) - 1
+
+    def _vacate(self, row: int) -> None:
+        """Let the next new node have a row without a description, if nothing is counted on it any more."""
+        if not (any(self.free[row]) or self.ports[row] or self._weightless[row]):
+            del self.row[self.names[row]]
+            self.names[row] = ""
+            self.bare.discard(row)
+            heappush(self.vacant, row)
+
+    def see(self, spec: NodeSpec) -> bool:
+        """Take over a node's description; returns whether anything that matters changed."""
+        row = self.ensure(spec.name)
+        old = self.specs[row]
+        if old == spec:
+            return False
+        self._describe(row, spec, self._types.vector(spec.allocatable))
+        self.bare.discard(row)
+        return True
+
+    def gone(self, name: str) -> bool:
+        """Forget a node's description; what is still bound to it stays counted on the row."""
+        row = self.row.get(name)
+        if row is None or self.specs[row] is None:
+            return False
+        self._describe(row, None, [0] * len(self._types))
+        self.bare.add(row)
+        self._vacate(row)
+        return True
+
+    def _describe(self, row: int, spec: NodeSpec | None, allocatable: Vector) -> None:
+        self.widen()
+        old, free = self.allocatable[row], self.free[row]
+        for position, taken in enumerate(self._foreign_on.get(row, ())):
+            self.foreign[position] += min(taken, allocatable[position]) - min(taken, old[position])
+        for position, value in enumerate(allocatable):
+            change = value - old[position]
+            free[position] += change
+            self.total[position] += change
+        self.specs[row] = spec
+        self.allocatable[row] = allocatable
+        self.per_memory[row] = 1.0 / allocatable[MEMORY] if allocatable[MEMORY] else 0.0
+        self.per_cpu[row] = 1.0 / allocatable[CPU] if allocatable[CPU] else 0.0
+        self._per = None
+        self.edited.add(row, len(self.names))
+        self._note_overdraft(row)
+        self._improved(row)
+
+    def widen(self) -> None:
+        """Lengthen every vector after a new resource type appeared."""
+        width = len(self._types)
+        if len(self.total) < width:
+            for vector in (self.total, self.foreign, *self._foreign_on.values(), *self.free, *self.allocatable):
+                extend(vector, width)
+
+    def _changed(self, row: int) -> None:
+        self.clock = self.version[row] = self.clock + 1
+        self.stale.add(row)
+
+    def _improved(self, row: int) -> None:
+        self._changed(row)
+        self.freed[row] = self.clock
+        self.improved.add(row, len(self.names))
+
+    def _note_overdraft(self, row: int) -> None:
+        if min(self.free[row]) < 0:
+            self.overdrawn.add(row)
+        else:
+            self.overdrawn.discard(row)
+
+    def count(self, row: int, demand: Demand, ports: tuple[HostPort, ...] = ()) -> None:
+        """Count a pod that is on the row by somebody's decision, whether it fits or not."""
+        self.take(row, demand, ports)
+        self._note_overdraft(row)
+
+    def count_foreign(self, row: int, demand: Demand, sign: int) -> None:
+        """Count a pod of somebody else's on a row (1), or take it out (-1), in what there is to share."""
+        on = self._foreign_on.setdefault(row, [0] * len(self.total))
+        have = self.allocatable[row]
+        for position, value in demand:
+            before = min(on[position], have[position])
+            on[position] += sign * value
+            self.foreign[position] += min(on[position], have[position]) - before
+        if not any(on):
+            del self._foreign_on[row]
+
+    def to_share(self, row: int) -> Vector:
+        """Return what a node has, less what others' pods take of it."""
+        on = self._foreign_on.get(row)
+        have = self.allocatable[row]
+        return have if on is None else [max(0, value - taken) for value, taken in zip(have, on, strict=True)]
+
+    def take(self, row: int, demand: Demand, ports: tuple[HostPort, ...] = ()) -> None:
+        """Count a pod on a row where it fits."""
+        free = self.free[row]
+        for position, value in demand:
+            free[position] -= value
+        if ports:
+            self.ports[row] += ports
+        if not demand:
+            self.weigh_nothing(row, 1)
+        self._changed(row)
+
+    def weigh_nothing(self, row: int, sign: int) -> None:
+        """Note a pod that demands nothing on a row (1), or that it has left (-1)."""
+        self._weightless[row] += sign
+        if not self._weightless[row]:
+            del self._weightless[row]
+
+    def give(self, row: int, demand: Demand, ports: tuple[HostPort, ...] = ()) -> None:
+        """Return what was counted for a pod on a row: the same demand and ports."""
+        free = self.free[row]
+        for position, value in demand:
+            free[position] += value
+        if ports:
+            left = list(self.ports[row])
+            for port in ports:
+                left.remove(port)
+            self.ports[row] = tuple(left)
+        if not demand:
+            self.weigh_nothing(row, -1)
+        if self.overdrawn:
+            self._note_overdraft(row)
+        self._improved(row)
+        if row in self.bare:
+            self._vacate(row)
+
+    def columns(self) -> NDArray[np.int64]:
+        """Return ``free[type, node]``; the array is ours, to be read at once."""
+        width, count = len(self._types), len(self.names)
+        if self._columns.shape[0] != width or self._columns.shape[1] < count or len(self.stale) * 4 > count:
+            free = [held(row) for row in self.free] if self.overdrawn else self.free
+            self._columns = np.array(free, dtype=np.int64).reshape(count, width).T.copy()
+        else:
+            for row in self.stale:
+                self._columns[:, row] = held(self.free[row])
+        self.stale.clear()
+        return self._columns
+
+    def per(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return 1 / allocatable memory and cpu of every node, 0 where there is none."""
+        if self._per is None or len(self._per[0]) != len(self.names):
+            self._per = (np.array(self.per_memory), np.array(self.per_cpu))
+        return self._per
+
+    def admits(self, row: int, constraints: Constraints) -> bool:
+        """Whether a node's description admits pods with these constraints."""
+        spec = self.specs[row]
+        return spec is not None and not static_refusal(spec, constraints)
+
+    def mask(self, constraints: Constraints) -> NDArray[np.bool_]:
+        """Return which nodes' descriptions admit pods with these constraints; only nodes edited since are looked at again."""
+        count, end = len(self.names), self.edited.end
+        mask, position = self._masks.get(constraints, (np.zeros(0, dtype=np.bool_), -1))
+        if len(mask) < count:
+            mask = np.concatenate([mask, np.zeros(count - len(mask), dtype=np.bool_)])
+        if position < end:
+            edited = self.edited.since(position)
+            for row in range(count) if edited is None else set(edited):
+                mask[row] = self.admits(row, constraints)
+        self._masks[constraints] = (mask, end)
+        return mask
+
+    def refusals(self, constraints: Constraints) -> Counter[str]:
+        """Return how many nodes' descriptions do not admit pods with these constraints, by reason."""
+        end = self.edited.end
+        reasons, position = self._refusals.get(constraints, (Counter(), -1))
+        if position != end:
+            refused = (static_refusal(spec, constraints) for spec in self.specs if spec is not None)
+            reasons = Counter(reason for reason in refused if reason)
+            self._refusals[constraints] = (reasons, end)
+        return reasons
+
+    def keep(self, shapes: Collection[Shape]) -> None:
+        """Forget what was found out for shapes that nobody has any more; these are the others."""
+        for shape in [shape for shape in self.ranked if shape not in shapes]:
+            self.ranked_entries -= self.ranked.pop(shape)
+            shape.candidates = None
+        constraints = {shape.constraints for shape in shapes}
+        self._masks = {key: kept for key, kept in self._masks.items() if key in constraints}
+        self._refusals = {key: kept for key, kept in self._refusals.items() if key in constraints}
+
+    @property
+    def sparse(self) -> bool:
+        """Whether most rows are vacant, so that what goes over all rows takes much longer than it need."""
+        return len(self.vacant) > MOST_VACANT and 2 * len(self.vacant) > len(self.names)
+
+    def close_up(self) -> list[int]:
+        """Give up the vacant rows; returns the new numbers of all rows, by the old ones. All that was kept by row, or of the logs, is void after this."""
+        vacant = set(self.vacant)
+        left = [row for row in range(len(self.names)) if row not in vacant]
+        moved = [-1] * len(self.names)
+        for new, old in enumerate(left):
+            moved[old] = new
+        self.row = {name: moved[row] for name, row in self.row.items()}
+        self.names = [self.names[row] for row in left]
+        self.specs = [self.specs[row] for row in left]
+        self.allocatable = [self.allocatable[row] for row in left]
+        self.free = [self.free[row] for row in left]
+        self.per_memory = [self.per_memory[row] for row in left]
+        self.per_cpu = [self.per_cpu[row] for row in left]
+        self.version = [self.version[row] for row in left]
+        self.freed = [self.freed[row] for row in left]
+        self.ports = [self.ports[row] for row in left]
+        self.bare = {moved[row] for row in self.bare}
+        self.overdrawn = {moved[row] for row in self.overdrawn}
+        self._weightless = Counter({moved[row]: count for row, count in self._weightless.items()})
+        self._foreign_on = {moved[row]: on for row, on in self._foreign_on.items()}
+        self.vacant = []
+        self.stale.clear()
+        self._columns = np.zeros((len(self._types), 0), dtype=np.int64)
+        self._per = None
+        for shape in self.ranked:
+            shape.candidates = None
+        self.ranked.clear()
+        self.ranked_entries = 0
+        self._masks.clear()
+        self._refusals.clear()
+        self.improved.forget()
+        self.edited.forget()
+        return moved

@@ -1,0 +1,534 @@
+"""The life of a pod inside the core: seen, waiting, assumed, bound, gone, and what is counted at each step.
+
+Level-triggered: a pod as it is now is compared with what is counted for it, the old contribution is taken away and the new one
+added. A pod that the API binds elsewhere than we assumed is simply counted where it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from treadle.core.effects import Bind, new_bind
+from treadle.core.kernel.admission_checks import OVER_LARGEST, block, compete
+from treadle.core.kernel.assign import asked_for, assign, in_force
+from treadle.core.kernel.pods.excess_types import countable
+from treadle.core.kernel.pods.table import ASSUMED, PodRecord, PodState
+from treadle.core.kernel.tree import admission
+from treadle.core.kernel.tree.application import Application, Ask
+from treadle.core.kernel.tree.order import activate, arm_report, deactivate, forget_blockers, park
+from treadle.core.kernel.tree.partitions import enter, leave, part_of, partition_of, payer, used_everywhere, wanted_partition
+from treadle.core.kernel.tree.queue import Queue
+from treadle.core.model import PodSpec, Wait
+from treadle.core.rules.moves import MoveRefused, check_move
+
+if TYPE_CHECKING:
+    from treadle.core.kernel.nodes.shapes import Shape
+    from treadle.core.kernel.state import State
+    from treadle.core.units.resources import Demand
+
+NEVER_OURS = frozenset({"", "default-scheduler"})
+
+
+def see(state: State, spec: PodSpec) -> None:
+    """Take over a pod as the API has it."""
+    record = state.pods.get(spec.uid)
+    if record is not None:
+        record.spec.version = spec.version
+    if spec.finished:
+        if record is not None:
+            gone(state, spec.uid)
+        return
+    if record is None and not spec.node and spec.scheduler not in state.scheduler.names and spec.scheduler in NEVER_OURS:
+        return  # one that asks for another scheduler is kept: its name may become an alias of ours
+    if record is None or spec.demand != record.spec.demand:
+        spec = countable(state, spec)
+    if record is None:
+        record = state.pods[spec.uid] = PodRecord(spec, _shape(state, spec))
+        state.widen()
+    elif record.state is PodState.ASSUMED and not spec.node and not spec.deleting:
+        before, record.spec = (
+            record.spec,
+            spec,
+        )  # the bind is under way: what was decided stays counted until its outcome is known
+        _asks_elsewhere(state, record, before)
+        return
+    elif _confirms(state, record, spec):
+        record.state = PodState.BOUND
+        record.spec = spec
+        state.assumed -= 1
+        state.bound += 1
+        return
+    elif record.spec == spec and record.state is not PodState.IDLE:
+        return
+    else:
+        if spec.node and not record.spec.node and record.state is not PodState.ASSUMED:
+            state.adopted_at = state.now
+        before, was_in = record.spec, record.application
+        withdraw(state, record, stays=True)
+        record.spec = spec
+        record.shape = _shape(state, spec)
+        state.widen()
+        record.cause = state.cause
+        _contribute(state, record)
+        if was_in is record.application:
+            _asks_elsewhere(state, record, before)
+        elif was_in is not None:
+            _drop_if_empty(state, was_in)
+        return
+    record.cause = state.cause
+    _contribute(state, record)
+
+
+def _shape(state: State, spec: PodSpec) -> Shape:
+    """Return a pod's shape; pods that cannot be understood are apart from those that ask for what is left of them."""
+    rules = spec.constraints
+    return state.shapes.of(spec.demand, replace(rules, problem=spec.problem) if spec.problem else rules)
+
+
+def _asks_elsewhere(state: State, record: PodRecord, before: PodSpec) -> None:
+    """Let an application follow its pods where their label is edited; its object's word goes first."""
+    application, spec = record.application, record.spec
+    if application is not None and spec.queue and spec.queue not in {before.queue, application.wanted}:
+        application.wanted = spec.queue
+        house(state, application, spec.namespace)
+
+
+def _confirms(state: State, record: PodRecord, spec: PodSpec) -> bool:
+    old = record.spec
+    return (
+        record.state is PodState.ASSUMED
+        and bool(spec.node)
+        and record.node == state.nodes.row.get(spec.node)
+        and spec.demand == old.demand
+        and spec.application == old.application
+        and spec.queue == old.queue
+        and spec.priority == old.priority
+        and spec.constraints.host_ports == old.constraints.host_ports
+    )
+
+
+def gone(state: State, uid: str) -> None:
+    """Forget a pod and return what was counted for it."""
+    record = state.pods.pop(uid, None)
+    state.uncounted.pop(uid, None)
+    if record is not None:
+        withdraw(state, record)
+        state.tell(uid, "gone")
+
+
+def _contribute(state: State, record: PodRecord) -> None:
+    """Count a pod as its description says. Its record contributes nothing at present."""
+    spec = record.spec
+    if spec.node:
+        row = state.nodes.ensure(spec.node)
+        record.node = row
+        state.nodes.count(row, record.shape.demand, record.shape.ports)
+        record.state = PodState.BOUND
+        state.bound += 1
+        if spec.scheduler in state.scheduler.names:
+            _join(state, record)
+            assert record.application is not None
+            record.part = part_of(state, record.application, partition_of(state, row))
+            charge(state, record.part, record.shape.demand)
+            record.application.allocated += 1
+            if spec.role == "master":
+                _count_master(record, 1)
+            if not record.application.counted:
+                state.newcomers[record.application] = None
+        else:
+            _count_foreign(state, row, record.shape.demand, 1)
+        return
+    record.state = PodState.IDLE
+    if spec.gated or spec.deleting or spec.scheduler not in state.scheduler.names:
+        return
+    _join(state, record)
+    enqueue(state, record)
+
+
+def withdraw(state: State, record: PodRecord, *, stays: bool = False) -> None:
+    """Take away everything that is counted for a pod; the record is IDLE afterwards and belongs to nothing.
+
+    With ``stays`` its application is kept, though it be empty: the caller puts the pod back, or drops the application.
+    """
+    application = record.application
+    if record.state in {PodState.ASSUMED, PodState.BOUND}:
+        row, record.node = record.node, -1
+        state.nodes.give(row, record.shape.demand, record.shape.ports)
+        if record.state is PodState.ASSUMED:
+            state.assumed -= 1
+        else:
+            state.bound -= 1
+        if application is not None:
+            discharge(state, payer(record), record.shape.demand)
+            application.allocated -= 1
+            if record.master:
+                _release_master(state, record)
+            record.part = None
+        else:
+            _count_foreign(state, row, record.shape.demand, -1)
+    elif record.state in {PodState.WAITING, PodState.DELAYED}:
+        state.waiting -= 1
+        _leave_ask(record)
+    record.state = PodState.IDLE
+    record.ask = None
+    record.application = None
+    if application is not None:
+        application.pods.pop(record.spec.uid, None)
+        if not stays:
+            _drop_if_empty(state, application)
+
+
+def enqueue(state: State, record: PodRecord) -> None:
+    """Let a pod wait in the ask of its kind; the ask competes if nothing is known to block it."""
+    assert record.application is not None
+    spec, partition = record.spec, wanted_partition(state, record.application, record.spec)
+    application = record.application
+    if partition is not None:
+        application = part_of(state, application, partition)
+        record.shape = state.shapes.within(record.shape, (state.scheduler.partition_label, partition))
+    elif record.shape.asked.partition is not None:
+        record.shape = state.shapes.within(record.shape, None)
+    key = (record.shape.id, spec.priority, spec.role == "master")
+    ask = application.asks.get(key)
+    if ask is None:
+        ask = application.asks[key] = Ask(application, record.shape, key, state.number())
+        ask.waiting_since = state.now
+        if application.account is not None:
+            application.account.note()
+    record.ask = ask
+    record.state = PodState.WAITING
+    ask.pods.append(record)
+    state.waiting += 1
+    wait = block(application, record)
+    if wait is not None:
+        if wait.reason == OVER_LARGEST:
+            application.chain[0].blocked[ask] = None
+        park(state, ask, wait)
+    elif ask.wait is None:
+        activate(ask)
+    else:
+        arm_report(state, ask)
+
+
+def _leave_ask(record: PodRecord) -> None:
+    ask = record.ask
+    if ask is None:
+        return  # a delayed pod is in no ask
+    ask.pods.remove(record)
+    if not ask.pods:
+        _close(ask)
+
+
+def set_aside(state: State, record: PodRecord) -> None:
+    """Take a pod that waits out of its ask; it is IDLE but stays with its application."""
+    _leave_ask(record)
+    state.waiting -= 1
+    record.ask = None
+    record.state = PodState.IDLE
+
+
+def _close(ask: Ask) -> None:
+    deactivate(ask)
+    forget_blockers(ask)
+    ask.wait = None
+    del ask.application.asks[ask.key]
+    if ask.application.account is not None:
+        ask.application.account.note()
+
+
+def assume(state: State, ask: Ask, row: int, part: Application | None = None) -> Bind:
+    """Count the first pod of an ask on a node, ahead of the API's answer, and return the effect that makes it true.
+
+    ``part`` is where the pod counts if that is not where it was asked. The caller re-keys the order and reports the number of decisions by
+    ``State.decided``. This is the hottest function of all: it writes what ``Nodes.take`` and ``Line.popleft`` would in place, without the calls.
+    """
+    application, shape = ask.application, ask.shape
+    line, nodes = ask.pods, state.nodes
+    record = line.popleft() if line.gone else line.records.popleft()
+    demand = shape.demand
+    free = nodes.free[row]
+    counted = application if part is None else part
+    if len(demand) == 3:  # memory, cpu and the pod slot: nearly every pod
+        (one, first), (two, second), (three, third) = demand
+        free[one] -= first
+        free[two] -= second
+        free[three] -= third
+        for usage in counted.ledgers:
+            usage[one] += first
+            usage[two] += second
+            usage[three] += third
+    else:
+        for position, value in demand:
+            free[position] -= value
+        for usage in counted.ledgers:
+            for position, value in demand:
+                usage[position] += value
+        if not demand:
+            nodes.weigh_nothing(row, 1)
+    nodes.clock = nodes.version[row] = nodes.clock + 1
+    nodes.stale.add(row)
+    if shape.ports:
+        nodes.ports[row] += shape.ports
+    application.whole.allocated += 1
+    cause = state.cause
+    record.part = counted
+    record.since = state.now
+    record.ask = None
+    record.node = row
+    record.state = ASSUMED
+    record.cause = cause
+    if ask.master:
+        _count_master(record, 1)
+    if not line.records:
+        ask.active = False
+        application.active -= 1
+        forget_blockers(ask)
+        del application.asks[ask.key]
+        if application.account is not None:
+            application.account.note()
+    spec, node = record.spec, nodes.names[row]
+    return new_bind((spec.uid, spec.namespace, spec.name, node, application.id, application.chain[0].path, cause, spec.version))
+
+
+def forget(state: State, record: PodRecord) -> None:
+    """Take back an assumption; the pod is IDLE but stays with its application."""
+    application = record.application
+    assert application is not None
+    state.nodes.give(record.node, record.shape.demand, record.shape.ports)
+    record.node = -1
+    record.state = PodState.IDLE
+    record.ask = None
+    state.assumed -= 1
+    discharge(state, payer(record), record.shape.demand)
+    application.allocated -= 1
+    if record.master:
+        _release_master(state, record)
+    record.part = None
+
+
+def _count_master(record: PodRecord, sign: int) -> None:
+    """Count a placed pod among what the masters of its leaf hold, or take it out."""
+    application = payer(record)
+    record.master = sign > 0
+    if application is not None and application.queue is not None:
+        ledgers = [application.queue.master_usage]
+        if application.account is not None:
+            ledgers.append(application.account.masters)
+        for held in ledgers:
+            for position, value in record.shape.demand:
+                held[position] += sign * value
+
+
+def _release_master(state: State, record: PodRecord) -> None:
+    application = payer(record)
+    _count_master(record, -1)
+    if application is not None and application.queue is not None and application.queue.masters_blocked:
+        state.masters_relieved[application.queue] = None
+
+
+def charge(state: State, application: Application, demand: Demand) -> None:
+    """Add a demand to the usage of an application and its queues."""
+    for usage in application.ledgers:
+        for position, value in demand:
+            usage[position] += value
+    state.dirty[application] = None
+
+
+def discharge(state: State, application: Application, demand: Demand) -> None:
+    """Return a demand; what waits for one of the queues' maxima is looked at again."""
+    for usage in application.ledgers:
+        for position, value in demand:
+            usage[position] -= value
+    for queue in application.chain:
+        if queue.blocked:
+            state.relieved[queue] = None
+    state.dirty[application] = None
+
+
+def _count_foreign(state: State, row: int, demand: Demand, sign: int) -> None:
+    state.nodes.count_foreign(row, demand, sign)
+    state.cluster_changed = True
+
+
+def _join(state: State, record: PodRecord) -> None:
+    """Make a pod a member of its application, which is made if this is its first."""
+    spec = record.spec
+    application = state.applications.get(spec.application)
+    if application is None:
+        application = Application(spec.application, spec.created or state.now, len(state.types))
+        state.applications[spec.application] = application
+        explicit = state.explicit.get(spec.application)
+        if explicit is not None:
+            application.explicit = True
+            application.requested, application.priority = explicit.queue, explicit.priority
+        application.wanted = spec.queue
+        application.pods[spec.uid] = record
+        identify(state, application)
+        if spec.node:
+            application.allocated = 1  # a running application is let into a stopped queue
+        house(state, application, spec.namespace)
+        application.allocated = 0
+    else:
+        application.pods[spec.uid] = record
+        begins = bool(spec.node) and not application.allocated  # the first of its pods that is on a node
+        if (not application.wanted and spec.queue) or (begins and (spec.held_in or application.queue is None)):
+            application.wanted = application.wanted or spec.queue
+            lets_in = begins and application.queue is None
+            application.allocated += lets_in  # as above: it runs
+            house(state, application, spec.namespace)
+            application.allocated -= lets_in
+    record.application = application
+
+
+def identify(state: State, application: Application) -> None:
+    """Settle whose application it is: its object's word, else that of its first pod, whose namespace stands in where it says nothing."""
+    explicit = state.explicit.get(application.id)
+    if explicit is not None and explicit.user:
+        user, groups = explicit.user, explicit.groups
+    else:
+        spec = next(iter(application.pods.values())).spec
+        user, groups = spec.user or spec.namespace, spec.groups
+    if application.queue is None:
+        application.user = user
+    else:
+        books = state.books
+        if books is not None:
+            for part in application.everywhere():
+                books.leave(part)
+        admission.rename(state, application, user)
+        for part in application.everywhere():
+            part.user = user
+            if books is not None:
+                books.arrive(part)
+    if groups:
+        state.groups[application.id] = groups
+    else:
+        state.groups.pop(application.id, None)
+
+
+def house(state: State, application: Application, namespace: str) -> None:
+    """Put an application into the queue that it belongs to now, with its usage and its asks, or note why there is none.
+
+    One that runs moves only if the limits of the new queue allow it; otherwise it stays, and ``refused`` says why.
+    """
+    before = state.placed.get(application.id)
+    place = assign(state, application, namespace)
+    if place is application.queue and place is not None:
+        state.refused.pop(application, None)
+        return
+    why = _refuses_move(state, application, place, namespace)
+    if why:
+        if before is not None:
+            state.placed[application.id] = before
+        if state.refused.get(application) != why:
+            state.tell(application.id, "move refused", why[:200])
+        state.refused[application] = why
+        return
+    state.refused.pop(application, None)
+    put(state, application, place)
+    asked = asked_for(state, application, namespace)
+    if asked and isinstance(place, Queue) and not application.allocated and asked != place.path:
+        state.misnamed[application] = asked
+
+
+def put(state: State, application: Application, place: Queue | Wait) -> None:
+    """Put an application into a queue, with its usage and its asks, or take it out of its own and note why there is none."""
+    queue = None if isinstance(place, Wait) else place
+    wait = place if isinstance(place, Wait) else None
+    for ask in application.every_ask():
+        deactivate(ask)
+        forget_blockers(ask)
+        ask.wait = None
+    _move(state, application, queue)
+    application.wait = wait
+    if wait is None:
+        state.homeless.pop(application, None)
+    else:
+        state.homeless[application] = None
+    for ask in application.every_ask():
+        compete(state, ask)
+    regroup(state, application)
+
+
+def regroup(state: State, application: Application) -> None:
+    """Let every pod of an application be asked for, and counted, in the partition where it belongs now."""
+    label = state.scheduler.partition_label
+    for record in application.pods.values():
+        if record.part is not None:
+            before, after = record.part, part_of(state, application, partition_of(state, record.node))
+            if before is not after:
+                master = record.master
+                if master:
+                    _release_master(state, record)
+                discharge(state, before, record.shape.demand)
+                record.part = after
+                charge(state, after, record.shape.demand)
+                if master:
+                    _count_master(record, 1)
+        elif record.ask is not None:
+            wanted = wanted_partition(state, application, record.spec)
+            if record.shape.asked.partition != (None if wanted is None else (label, wanted)):
+                _leave_ask(record)
+                state.waiting -= 1
+                enqueue(state, record)
+
+
+def _refuses_move(state: State, application: Application, place: Queue | Wait, namespace: str) -> str:
+    """Return why a running application may not go where it is to go, empty if it may or need not be asked.
+
+    What was never counted as running (a restart is not over) is put where it belongs, and so is whose queue is no more.
+    """
+    current = application.queue
+    if current is None or not application.counted or not application.allocated or not in_force(state, current):
+        return ""
+    if isinstance(place, Wait):
+        return f"queue: {application.id} cannot move: {place.message}"
+    wanted = asked_for(state, application, namespace)
+    by_rules = state.tree.rules is not None or (state.books is not None and bool(state.scheduler.mapping))
+    found = wanted == place.path or place.path.endswith(
+        wanted.removeprefix("root")
+    )  # a short name is enough for a queue of capacities
+    if not by_rules and wanted and not found:
+        return f"queue: {application.id} cannot move to {wanted}: it does not exist"
+    try:
+        check_move(current.path, place, used_everywhere(application), application.id)
+    except MoveRefused as error:
+        return str(error)
+    return ""
+
+
+def _move(state: State, application: Application, queue: Queue | None) -> None:
+    left, ran = application.queue, admission.leave(state, application)
+    masters = [record for record in application.pods.values() if record.master]
+    for record in masters:
+        _release_master(state, record)
+    for part in application.everywhere():
+        leave(state, part)
+    if left is not None:
+        state.tree.drained(left)
+        state.tree.left(left, state.now)
+    if queue is not None:
+        for part in application.everywhere():
+            enter(state, part, queue)
+        admission.arrive(state, application, runs=ran and application.allocated > 0)
+    state.tell(application.id, "in queue" if queue is not None else "has no queue", "" if queue is None else queue.path)
+    for record in masters:
+        _count_master(record, 1)
+    state.dirty[application] = None
+    if ran and left is not None:
+        admission.replace(state, left, application.user)
+
+
+def _drop_if_empty(state: State, application: Application) -> None:
+    if not application.pods:
+        _move(state, application, None)
+        state.applications.pop(application.id, None)
+        state.homeless.pop(application, None)
+        state.refused.pop(application, None)
+        state.groups.pop(application.id, None)
+        state.placed.pop(application.id, None)
+        state.misnamed.pop(application, None)
+        for part in application.everywhere():
+            state.dirty.pop(part, None)
+        application.bury()

@@ -1,0 +1,197 @@
+"""Holds: room on a node that is kept for an application until its victims have left.
+
+A hold is counted on its node like a pod, before the victims are gone, so what is free there falls below zero and nobody else is
+placed into the room. It is fulfilled when what is free is not negative any more, and ends without that when its time is up, when
+nobody waits for it, or when a victim cannot be had. What is held counts as had when starvation is looked at, so that
+one need never takes victims twice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from treadle.core.effects import Bind
+from treadle.core.kernel.admission_checks import block
+from treadle.core.kernel.am_share import may_have_master
+from treadle.core.kernel.pods.lifecycle import assume, charge, discharge
+from treadle.core.kernel.tree.limits import exceeded
+from treadle.core.kernel.tree.order import rekey, unpark
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from treadle.core.kernel.preemption.memory import Hold
+    from treadle.core.kernel.state import State
+    from treadle.core.kernel.tree.application import Application, Ask
+    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.units.resources import Vector
+
+PATIENCE = 10.0
+"""Seconds that an ask has waited before a node is kept for it: most room comes by itself."""
+
+
+def held_for(state: State, application: Application) -> Vector:
+    """Return the sum of what is held for an application because others go for it."""
+    return _sum(state, [hold for hold in state.preemption.holds if hold.application is application and not hold.patient])
+
+
+def held_below(state: State, queue: Queue) -> Vector:
+    """Return the sum of what is held for the applications of a queue and below because others go for it."""
+    return _sum(state, [hold for hold in state.preemption.holds if queue in hold.application.chain and not hold.patient])
+
+
+def kept_below(state: State, queue: Queue) -> Vector:
+    """Return all that is held for the applications of a queue and below in all partitions, whether others go for it or not."""
+    return _sum(state, [hold for hold in state.preemption.holds if queue in {above.whole for above in hold.application.chain}])
+
+
+def _sum(state: State, holds: list[Hold]) -> Vector:
+    total = [0] * len(state.types)
+    for hold in holds:
+        for position, value in hold.shape.demand:
+            total[position] += value
+    return total
+
+
+def place(state: State, hold: Hold) -> None:
+    """Count a hold on its node and mark its victims."""
+    state.preemption.holds[hold] = None
+    state.nodes.take(hold.row, hold.shape.demand, hold.shape.ports)
+    if hold.counted:
+        charge(state, hold.application, hold.shape.demand)
+    for uid in hold.victims:
+        state.preemption.marked[uid] = hold
+    state.tell(hold.application.id, "hold", state.nodes.names[hold.row])
+
+
+def release(state: State, hold: Hold, why: str) -> None:
+    """End a hold: its room is anybody's again."""
+    preemption = state.preemption
+    del preemption.holds[hold]
+    for uid in hold.victims:
+        if preemption.marked.get(uid) is hold:
+            del preemption.marked[uid]
+    state.nodes.give(hold.row, hold.shape.demand, hold.shape.ports)
+    if hold.counted:
+        discharge(state, hold.application, hold.shape.demand)
+    state.tell(hold.application.id, "hold ends", why)
+
+
+def count(hold: Hold, sign: int) -> None:
+    """Charge a hold to its application and its queues (1) or take the charge back (-1), for a look at them only."""
+    for usage in hold.application.ledgers:
+        for position, value in hold.shape.demand:
+            usage[position] += sign * value
+
+
+@contextmanager
+def uncounted(state: State) -> Iterator[None]:
+    """Let nothing be charged for holds while victims are looked for: only pods can go."""
+    counted = [hold for hold in state.preemption.holds if hold.counted]
+    for hold in counted:
+        count(hold, -1)
+        hold.counted = False
+    try:
+        yield
+    finally:
+        for hold in counted:
+            if hold in state.preemption.holds:
+                count(hold, 1)
+                hold.counted = True
+            else:
+                _relieve(state, hold.application)
+
+
+def victim_stays(state: State, uid: str, spare: float) -> None:
+    """Take note that a victim cannot be had: its hold ends, for ``spare`` seconds it is not asked again, and others are looked for."""
+    preemption = state.preemption
+    preemption.spared[uid] = state.now + spare
+    hold = preemption.marked.get(uid)
+    if hold is not None:
+        release(state, hold, "a victim stays")
+        contender = preemption.contenders.get(hold.application)
+        if contender is not None:
+            contender.next_check = float("-inf")
+
+
+def serve(state: State, budget: int) -> list[Bind]:
+    """Return the binds of the holds whose room has come, and end those that nobody needs any more or that have waited for too long."""
+    effects: list[Bind] = []
+    kept: Counter[Ask] = Counter()
+    for hold in list(state.preemption.holds):
+        ask = hold.application.asks.get(hold.key)
+        if ask is None or not ask.pods or hold.application.queue is None or _too_many(hold, ask, kept):
+            release(state, hold, "nobody waits for it")
+        elif hold.counted and state.books is None:
+            release(state, hold, "nothing is kept by this discipline's rules any more")
+        elif hold.counted and block(hold.application, ask.pods.first) is not None:
+            release(state, hold, "its pods may not run")
+        elif state.now >= hold.until:
+            release(state, hold, "its time is up")
+            if hold.counted:
+                state.preemption.rests[hold.row] = state.now + hold.until - hold.placed_at
+        elif not state.nodes.admits(hold.row, hold.shape.constraints):
+            release(state, hold, "the node admits it no longer")
+        elif len(effects) < budget and all(state.nodes.free[hold.row][position] >= 0 for position, _ in hold.shape.demand):
+            if any(uid in state.pods for uid in hold.victims) and _over_maximum(hold):
+                continue  # the node has room; those who leave make some in the queue
+            release(state, hold, "fulfilled")
+            if not _over_maximum(hold) and _may_run(state, ask):
+                effects.append(_bind(state, ask, hold.row))
+    return effects
+
+
+def _relieve(state: State, application: Application) -> None:
+    """Let those look again who wait for what was held for an application."""
+    for queue in application.chain:
+        if queue.blocked:
+            state.relieved[queue] = None
+    state.dirty[application] = None
+
+
+def _too_many(hold: Hold, ask: Ask, kept: Counter[Ask]) -> bool:
+    """Whether a hold is one of more kept ones than pods wait: some were placed elsewhere."""
+    kept[ask] += hold.patient
+    return hold.patient and kept[ask] > len(ask.pods)
+
+
+def _over_maximum(hold: Hold) -> bool:
+    return exceeded(hold.application.limiting, hold.shape.demand) is not None
+
+
+def _may_run(state: State, ask: Ask) -> bool:
+    """Whether nothing but room was in the way of an ask: limits may have changed since the room was held."""
+    account = ask.application.account
+    if account is not None and account.full():
+        return False
+    return block(ask.application, ask.pods.first) is None and (not ask.master or may_have_master(state, ask))
+
+
+def _bind(state: State, ask: Ask, row: int) -> Bind:
+    unpark(ask)
+    application = ask.application
+    effect = assume(state, ask, row)
+    state.decided((effect,))
+    child: Application | Queue = application
+    parent = application.queue
+    while parent is not None and child.active == 0 and child.key is not None:
+        child.key = None  # ``assume`` counts within the application only
+        parent.active -= 1
+        child, parent = parent, parent.parent
+    rekey(application)
+    return effect
+
+
+def forget_the_gone(state: State) -> None:
+    """Drop what is remembered of applications, queues and pods that are no more."""
+    preemption = state.preemption
+    for application in [one for one in preemption.contenders if one.queue is None or one.id not in state.applications]:
+        del preemption.contenders[application]
+    for queue in [one for one in preemption.leaves if state.tree.queues.get(one.path) is not one]:
+        del preemption.leaves[queue]
+    for uid in [uid for uid, until in preemption.spared.items() if until <= state.now]:
+        del preemption.spared[uid]
+    for uid in [uid for uid in preemption.marked if uid not in state.pods]:
+        del preemption.marked[uid]

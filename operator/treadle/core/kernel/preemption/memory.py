@@ -1,0 +1,52 @@
+"""What preemption remembers between rounds: the holds, who was asked to go, and who has been starved since when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from treadle.core.disciplines.fair.starvation import Contender, Starving
+    from treadle.core.kernel.nodes.shapes import Shape
+    from treadle.core.kernel.tree.application import Application, Ask
+    from treadle.core.kernel.tree.queue import Queue
+
+
+@dataclass(eq=False, slots=True)
+class Hold:
+    """Room for one pod of ``application`` that is like ``shape``; ``key`` is that of the ask.
+
+    ``victims`` are the uids of those who were asked to go for it; none where pods leave the node anyway.
+    """
+
+    application: Application
+    shape: Shape
+    key: tuple[int, int, bool]
+    row: int
+    victims: set[str]
+    placed_at: float
+    until: float
+    patient: bool = False
+    """Nobody was asked to go for it, and what is owed is still owed: room is only kept as it comes."""
+    counted: bool = False
+    """It is charged to the application and its queues as if the pod ran there."""
+
+
+@dataclass(slots=True)
+class Preemption:
+    """What the preemption of a cluster remembers.
+
+    ``marked`` says for which hold a victim goes. ``spared`` are pods that could not be had, and until when they are not asked again.
+    ``waits`` are the asks that wait for a node, which of their pods is first and since when, as of the last look, ``rests`` the nodes that were kept in vain
+    and until when they are left alone.
+    """
+
+    holds: dict[Hold, None] = field(default_factory=dict)
+    marked: dict[str, Hold] = field(default_factory=dict)
+    spared: dict[str, float] = field(default_factory=dict)
+    contenders: dict[Application, Contender] = field(default_factory=dict)
+    leaves: dict[Queue, Starving] = field(default_factory=dict)
+    waits: dict[Ask, tuple[str, float]] = field(default_factory=dict)
+    rests: dict[int, float] = field(default_factory=dict)
+    looked: float = float("-inf")
+    reserved: float = float("-inf")

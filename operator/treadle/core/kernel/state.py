@@ -1,0 +1,223 @@
+"""Everything the core knows at one moment. Written by ``Core`` alone, read between its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from heapq import heappush
+
+from treadle.core.disciplines.capacity.auto_queues import Automatic
+from treadle.core.disciplines.capacity.live_tree import Books
+from treadle.core.effects import Bind
+from treadle.core.kernel.journal import Story
+from treadle.core.kernel.nodes.scores import SCORES, Score
+from treadle.core.kernel.nodes.shapes import Shapes
+from treadle.core.kernel.nodes.table import Nodes
+from treadle.core.kernel.periodic.lifetimes import Lifetimes
+from treadle.core.kernel.pods.table import PodRecord
+from treadle.core.kernel.preemption.memory import Preemption
+from treadle.core.kernel.tree import admission
+from treadle.core.kernel.tree.application import Application, Ask
+from treadle.core.kernel.tree.limits import resolve, resolve_largest
+from treadle.core.kernel.tree.queue import Queue
+from treadle.core.kernel.tree.tree import QueueTree
+from treadle.core.model import FAIR, ApplicationSpec, PodSpec, SchedulerSpec
+from treadle.core.rules.placement.rules import Request
+from treadle.core.rules.policies import Cluster
+from treadle.core.rules.running import RunningLimits
+from treadle.core.units.resources import UNBOUNDED, ResourceTypes, extend
+
+Timer = tuple[float, int, "PodRecord | Ask"]
+
+
+@dataclass(slots=True)
+class Settings:
+    """Times of the core, in seconds."""
+
+    report_after: float = 3.0
+    """How long a pod waits before its owner is told why: a burst that is placed at once writes nothing."""
+    report_again: float = 30.0
+    """How long a reported reason stands before another one may overwrite it."""
+    refresh_after: float = 300.0
+    """How long a message stands before a newer one with the same reason overwrites it."""
+    retry_first: float = 1.0
+    """The wait after a first transient bind failure; it doubles with each."""
+    retry_most: float = 60.0
+    expire_after: float = 60.0
+    """How long a placement is assumed before the API server is asked what became of it, again and again."""
+    epoch: float = 0.0
+    """What the clock by which pods and applications were made shows when ``now`` is 0. Without it nobody's lifetime ends where they differ."""
+    update_interval: float = 0.5
+    """How often totals, limits and shares follow the cluster (FairScheduler's update-interval)."""
+
+
+@dataclass(slots=True)
+class State:
+    """The state of the core. ``pods`` is by uid, ``applications`` by id, ``dirty`` are applications whose usage fell."""
+
+    settings: Settings = field(default_factory=Settings)
+    scheduler: SchedulerSpec = field(default_factory=SchedulerSpec)
+    types: ResourceTypes = field(default_factory=ResourceTypes)
+    nodes: Nodes = field(init=False)
+    shapes: Shapes = field(init=False)
+    tree: QueueTree = field(init=False)
+    pods: dict[str, PodRecord] = field(default_factory=dict)
+    uncounted: dict[str, PodSpec] = field(default_factory=dict)
+    """Pods that ask for more resource types than are taken up, as the API has them, by uid."""
+    applications: dict[str, Application] = field(default_factory=dict)
+    explicit: dict[str, ApplicationSpec] = field(default_factory=dict)
+    namespaces: dict[str, str] = field(default_factory=dict)
+    groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The groups of an application's user, by the application's id; those without any are left out."""
+    placed: dict[str, Request] = field(default_factory=dict)
+    """What the placement rules were last asked for an application that they placed, by id."""
+    cluster: Cluster = field(init=False)
+    discipline: str = FAIR
+    """The discipline in force, which is not the one that is asked for if the tree lacks what that needs: ``discipline_problem`` says so then."""
+    discipline_problem: str = ""
+    books: Books | None = None
+    """The capacities of the tree, under the capacity discipline."""
+    automatic: Automatic = field(default_factory=Automatic)
+    """Its mapping rules, and the rounds for queues that applications made."""
+    dirty: dict[Application, None] = field(default_factory=dict)
+    relieved: dict[Queue, None] = field(default_factory=dict)
+    left: dict[Queue, None] = field(default_factory=dict)
+    """Leaves that an application left: their place in the order is out of date."""
+    running: RunningLimits[Application] = field(default_factory=RunningLimits)
+    newcomers: dict[Application, None] = field(default_factory=dict)
+    """Applications that came into a queue since the last pass, which decides whether they may run."""
+    enough_partitions: int = 16
+    """With how many partitions that pods have named it is time to see which are in use."""
+    relimited: bool = True
+    """Whether limits may have changed since the last pass."""
+    passed_at: float = float("-inf")
+    """When demands and instantaneous shares were last computed, and after which event."""
+    passed_cause: int = -1
+    masters_waiting: dict[Queue, None] = field(default_factory=dict)
+    """Leaves in which masters wait for a share, or did lately."""
+    contended: dict[Queue, object] = field(default_factory=dict)
+    """Leaves in which users have come to their limits, and what was held and asked when they were last looked at."""
+    masters_relieved: dict[Queue, None] = field(default_factory=dict)
+    """Leaves whose masters hold less than before, or may hold more, while others wait for that."""
+    refused: dict[Application, str] = field(default_factory=dict)
+    """Running applications that were to move and may not, and why."""
+    refused_at: float = float("-inf")
+    """When those were last looked at."""
+    homeless: dict[Application, None] = field(default_factory=dict)
+    misnamed: dict[Application, str] = field(default_factory=dict)
+    """Applications that ask for a queue that did not exist when another one took them, and its path."""
+    standings: dict[str, tuple[float, dict[str, tuple[int, str]]]] = field(default_factory=dict)
+    """Who was ahead of which application in a leaf, by ids, and when that was computed (``failed_scheduling``)."""
+    retold: list[tuple[float, int, str, tuple[int, int, bool]]] = field(default_factory=list)
+    """When events about what waits are written again: an application's id and the key of its ask."""
+    timers: list[Timer] = field(default_factory=list)
+    near_until: dict[Ask, float] = field(default_factory=dict)
+    """Asks that wait for places that their pods would like, and until when."""
+    near_timers: list[tuple[float, int, Ask]] = field(default_factory=list)
+    near_seen: int = 0
+    """How far the log of improved nodes has been read for those."""
+    expiry: float = float("inf")
+    """When a bind may be overdue at the earliest; infinite while none has been made since the last look."""
+    preemption: Preemption = field(default_factory=Preemption)
+    lifetimes: Lifetimes = field(default_factory=Lifetimes)
+    story: Story = field(default_factory=Story)
+    cause: int = 0
+    now: float = 0.0
+    updated: float = float("-inf")
+    shared: float = float("-inf")
+    """When the shares were last computed for those who show them."""
+    adopted_at: float = float("-inf")
+    """When a pod of ours that waited was last seen bound by somebody else: a predecessor whose binds were still on their way."""
+    cluster_changed: bool = True
+    rekey: bool = True
+    waiting: int = 0
+    assumed: int = 0
+    bound: int = 0
+    decisions: int = 0
+    _sequence: int = 0
+
+    def __post_init__(self) -> None:
+        """Make the parts that share the resource types."""
+        self.nodes = Nodes(self.types)
+        self.shapes = Shapes(self.types)
+        self.tree = QueueTree(self.types)
+        self.cluster = Cluster.of(self.nodes.total)
+
+    @property
+    def score(self) -> Score:
+        """The score that the settings ask for."""
+        return SCORES[self.scheduler.scoring]
+
+    def tell(self, subject: str, what: str, detail: str = "") -> None:
+        """Add a step to the story, caused by the event being handled."""
+        self.story.add((self.cause, self.now, subject, what, detail))
+
+    def decided(self, binds: Sequence[Bind]) -> None:
+        """Note placements: pods that waited and are assumed now. The sequence is not changed afterwards."""
+        count = len(binds)
+        if not count:
+            return
+        self.story.placed(self.now, binds)
+        self.waiting -= count
+        self.assumed += count
+        self.decisions += count
+        if self.expiry == float("inf"):
+            self.expiry = self.now + self.settings.expire_after
+
+    def number(self) -> int:
+        """Return the next number of a sequence, for orders of arrival."""
+        self._sequence += 1
+        return self._sequence
+
+    def open_books(self) -> None:
+        """Make the books of the tree in force, instead of those that there are."""
+        before, self.books = self.books, Books(self)
+        self.books.follow(self)
+        if before is not None:
+            before.close()
+
+    def prepare(self, queue: Queue) -> None:
+        """Give a queue that was just made its limits and its order, its new parents included."""
+        if self.books is not None:
+            self.open_books()
+            self.relimited = self.automatic.grown = (
+                True  # limits may be others in another tree; they are applied with the next pass
+            )
+            return
+        for one in queue.chain:
+            if one.dynamic:
+                resolve(one, self.cluster.total, self.types, self.scheduler.fair.queue_max_default)
+                resolve_largest(one, self.cluster.total, self.types)
+                admission.limit(one, self.scheduler.fair)
+                one.rank = one.policy.ranker(self.cluster)
+
+    def wake_at(self, when: float, what: PodRecord | Ask) -> None:
+        """Look at a pod or an ask again at a time."""
+        heappush(self.timers, (when, self.number(), what))
+
+    def widen(self) -> None:
+        """Lengthen all vectors after a new resource type appeared."""
+        width = len(self.types)
+        if len(self.tree.root.usage) == width and len(self.cluster.total) == width:
+            return
+        self.nodes.widen()
+        extend(self.cluster.total, width)
+        for queue in self.tree.everywhere():
+            for vector in (queue.usage, queue.demand, queue.pending, queue.fair_share, queue.steady_share, queue.instant_share):
+                extend(vector, width)
+            extend(queue.master_usage, width)
+            extend(queue.maximum, width, UNBOUNDED)
+            if queue.largest is not None:
+                extend(queue.largest, width, UNBOUNDED)
+            if queue.minimum is not None:
+                extend(queue.minimum, width)
+        for application in (one for whole in self.applications.values() for one in whole.everywhere()):
+            for vector in (application.usage, application.demand, application.fair_share, application.instant_share):
+                extend(vector, width)
+        if self.books is not None:
+            self.open_books()
+            self.relimited = self.automatic.grown = (
+                True  # limits may be others in another tree; they are applied with the next pass
+            )
+        self.cluster_changed = True
+        self.updated = float("-inf")

@@ -1,0 +1,69 @@
+"""What is given up between two passes: shapes that no pod has any more, the rows of nodes that are gone, and partitions that nobody is in.
+
+All are made by whoever uses the cluster, as many as they like in the course of time, and each costs something at every look over all of them.
+A look costs a step for each pod, so it is made when what there is may have doubled since the last one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.core.kernel.tree.partitions import leave
+
+if TYPE_CHECKING:
+    from treadle.core.kernel.state import State
+
+ENOUGH = 16
+"""Partitions up to which nobody asks whether they are in use: pods may name any."""
+
+
+def tidy(state: State) -> None:
+    """Give up what has grown old, if there is much of it."""
+    if state.shapes.crowded:
+        prune(state)
+    if state.nodes.sparse:
+        close_up(state)
+    if len(state.tree.roots) > state.enough_partitions:
+        leave_partitions(state)
+        state.enough_partitions = max(ENOUGH, 2 * len(state.tree.roots))
+
+
+def prune(state: State) -> None:
+    """Forget the shapes that no pod has, and what was found out for them."""
+    used = {record.shape for record in state.pods.values()}
+    state.shapes.prune(used)
+    state.nodes.keep(used)
+
+
+def close_up(state: State) -> None:
+    """Give every node a row among the first ones, and bring everything up to date that goes by rows."""
+    moved = state.nodes.close_up()
+    for record in state.pods.values():
+        if record.node >= 0:
+            record.node = moved[record.node]
+    preemption = state.preemption
+    for hold in preemption.holds:
+        hold.row = moved[hold.row]
+    preemption.rests = {moved[row]: until for row, until in preemption.rests.items() if moved[row] >= 0}
+
+
+def leave_partitions(state: State) -> None:
+    """Give up what applications and queues are in partitions where they have nothing, but for what is configured or has nodes."""
+    used = {record.part for record in state.pods.values()} | {hold.application for hold in state.preemption.holds}
+    for application in state.applications.values():
+        for name, part in list(application.parts.items()):
+            if not part.asks and part not in used:
+                leave(state, part)
+                part.bury()
+                del application.parts[name]
+    books = state.books
+    known = books.context.partitions if books is not None else {}
+    for name in [name for name, root in state.tree.roots.items() if name not in known and not root.occupied()]:
+        del state.tree.roots[name]
+        for queue in state.tree.queues.values():
+            empty = queue.parts.pop(name, None)
+            if empty is not None:
+                empty.parent, empty.whole = None, state.tree.root
+                empty.children.clear()
+                if books is not None:
+                    books.forget(queue.path, name)

@@ -1,0 +1,392 @@
+"""The queue tree: from the definitions that users wrote to the queues that are in force.
+
+Definitions arrive in any order and may be wrong together: a child before its parent, a leaf in use that gets children, a
+policy that its parent does not allow. ``settle`` derives the tree in force from all of them at once; a definition that cannot
+be used keeps its last good version, or stays out, and ``problems`` says why. Nothing else stops.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from treadle.core.errors import InvalidSpec
+from treadle.core.kernel.tree.queue import Queue
+from treadle.core.model import DEFAULT_QUEUE, QueueSpec, SchedulerSpec, Wait
+from treadle.core.rules.placement.rules import Rules
+from treadle.core.rules.policies import policy_named
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from treadle.core.kernel.tree.application import Application
+    from treadle.core.units.resources import ResourceTypes
+
+ROOT = "root"
+IDLE = 10.0
+"""Seconds after which a queue that a placement rule made is removed if nothing is in it (the FairScheduler's reload thread)."""
+
+
+class Problem(NamedTuple):
+    """Why a definition is not in force as written: a CamelCase reason, a sentence, and whether an earlier version still holds."""
+
+    reason: str
+    message: str
+    kept: bool = False
+
+
+class _Refused(InvalidSpec):
+    """A definition that the tree cannot take as it is now, with the reason for its condition."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        self.reason = reason
+        super().__init__(message)
+
+
+def makes(spec: QueueSpec) -> bool:
+    """Whether a definition says that queues are made below it, under the capacity discipline."""
+    return spec.capacity is not None and (spec.capacity.flexible.enabled or spec.capacity.managed is not None)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+class QueueTree:
+    """The queues in force, by path, below ``root``.
+
+    Without any definition but the root's, and without placement rules, there is one leaf, ``root.default``; else there is a default
+    queue only if one of that name is defined, or made by a rule. ``idle`` holds the queues that rules made and that are empty,
+    and since when.
+    """
+
+    def __init__(self, types: ResourceTypes) -> None:
+        self._types = types
+        self.defined: dict[str, QueueSpec] = {}
+        self.problems: dict[str, Problem] = {}
+        self.root = Queue(QueueSpec(ROOT), None, policy_named("drf"), len(types))
+        self.queues: dict[str, Queue] = {ROOT: self.root}
+        self.roots: dict[str, Queue] = {}
+        """What the root is in partitions other than the default one, by partition."""
+        self.rules: Rules | None = None
+        self.default_policy = "drf"
+        self.idle: dict[Queue, float] = {}
+        self.unsettled = True
+        self.check: Callable[[dict[str, QueueSpec]], None] | None = None
+        """Refuses a set of definitions as a whole, by raising ``InvalidSpec``; the last good set stays in force."""
+        self._accepted: dict[str, QueueSpec] = {}
+        self.templates = False
+        """Whether templates of definitions say which queues are made (the capacity discipline): those that have any hold queues."""
+        self.edition = 0
+        """Changes with the set of queues in force."""
+
+    def govern(self, scheduler: SchedulerSpec) -> None:
+        """Take over the placement rules and the defaults for queues. Raises ``InvalidSpec``; nothing is changed then."""
+        rules = Rules.of(scheduler.rules) if scheduler.rules is not None else None
+        default = scheduler.fair.default_policy
+        if policy_named(default).children is None:
+            raise InvalidSpec(f"defaultQueueSchedulingPolicy: {default!r} is for leaf queues only; allowed are drf, fair")
+        if rules != self.rules or scheduler.fair.default_policy != self.default_policy:
+            self.rules, self.default_policy = rules, scheduler.fair.default_policy
+            self.unsettled = True
+
+    def define(self, spec: QueueSpec) -> None:
+        """Take note of a definition; ``settle`` puts it in force."""
+        if self.defined.get(spec.path) != spec:
+            self.defined[spec.path] = spec
+            self.unsettled = True
+
+    def undefine(self, path: str) -> None:
+        """Take note that a definition is gone."""
+        if self.defined.pop(path, None) is not None:
+            self.unsettled = True
+
+    def restore(self, specs: Iterable[QueueSpec], *, templates: bool) -> None:
+        """Put definitions in force, parents first, that were so before, whether or not they would be accepted now; others drain. ``settle`` looks again."""
+        self.defined, self.templates, self.check = {spec.path: spec for spec in specs}, templates, None
+        self._accepted = dict(self.defined)
+        for spec in self.defined.values():
+            known, parent = self.queues.get(spec.path), self.queues.get(spec.parent)
+            if known is not None:
+                known.redefine(spec, policy_named(spec.policy))
+            elif parent is not None:
+                self._add(spec, parent)
+        for queue in reversed(self.root.walk()):
+            if queue.path not in self.defined and not queue.dynamic and queue.parent is not None:
+                queue.defined = False
+                if not queue.applications and not queue.children:
+                    self._remove(queue)
+        self.unsettled = True
+
+    def settle(self) -> bool:
+        """Bring the tree in force up to the definitions; returns whether there was anything to do."""
+        if not self.unsettled:
+            return False
+        self.unsettled = False
+        self.problems = {}
+        wanted = self._checked(self.wanted())
+        parents = {spec.parent for spec in wanted.values()}
+        for path in sorted(wanted, key=lambda path: (path.count("."), path)):
+            try:
+                self._enforce(wanted[path], has_children=path in parents)
+            except InvalidSpec as error:
+                kept = path in self.queues and not self.queues[path].dynamic
+                words = f"{error}; the last good version stays in force" if kept else str(error)
+                self.problems[path] = Problem(error.reason if isinstance(error, _Refused) else "Invalid", words, kept)
+        for queue in reversed(self.root.walk()):
+            self._retire(queue, wanted)
+        for queue in self.root.walk():
+            for part in queue.parts.values():
+                part.redefine(queue.spec, queue.policy)
+        for queue in self.root.walk():
+            if queue.dynamic:
+                policy = policy_named(self._policy_below(queue.parent) or queue.policy.name)
+                queue.redefine(replace(queue.spec, policy=policy.name), policy)
+        return True
+
+    def everywhere(self) -> list[Queue]:
+        """Return all queues in force and their parts in further partitions."""
+        return [one for queue in self.queues.values() for one in (queue, *queue.parts.values())]
+
+    def wanted(self) -> dict[str, QueueSpec]:
+        """Return the definitions by path, with those of the queues that exist without being defined."""
+        wanted = dict(self.defined)
+        root = wanted.setdefault(ROOT, QueueSpec(ROOT))
+        if self.templates:
+            makers = [path for path, spec in wanted.items() if makes(spec) and not spec.holds_queues]
+            wanted.update((path, replace(wanted[path], holds_queues=True)) for path in makers)
+        if len(wanted) == 1 and self.rules is None and not (self.templates and makes(root)):
+            wanted[DEFAULT_QUEUE] = QueueSpec(DEFAULT_QUEUE, policy="fair" if root.policy == "fair" else "drf")
+        return wanted
+
+    def _checked(self, wanted: dict[str, QueueSpec]) -> dict[str, QueueSpec]:
+        """Return the definitions if they may be in force together, else the last good ones; what differs from those has a problem then."""
+        if self.check is not None:
+            try:
+                self.check(wanted)
+            except InvalidSpec as error:
+                good = self._accepted or {ROOT: QueueSpec(ROOT)}
+                for path in self.defined:
+                    if good.get(path) != wanted[path]:
+                        words = f"the queues cannot be in force together: {error}; the last good set of queues stays in force"
+                        self.problems[path] = Problem("CapacityRefused", words, path in good)
+                return good
+        self._accepted = wanted
+        return wanted
+
+    def _enforce(self, spec: QueueSpec, *, has_children: bool) -> None:
+        policy = policy_named(spec.policy)
+        parent = self.queues.get(spec.parent)
+        known = self.queues.get(spec.path)
+        has_children |= known is not None and any(child.dynamic for child in known.children.values())
+        self._check_kind(spec, known, has_children=has_children)
+        if has_children and policy.children is None:
+            raise InvalidSpec(
+                f"schedulingPolicy: {spec.policy!r} is for leaf queues, and {spec.path} has child queues; allowed are drf, fair"
+            )
+        for resource, limit in spec.minimum.items():
+            most = spec.maximum.get(resource)
+            if most is not None and most.percent is None and limit.percent is None and limit.value > most.value:
+                raise InvalidSpec(f"minResources: {resource} is {limit.value}, over maxResources, which allows {most.value}")
+        if spec.path != ROOT:
+            if parent is None or (parent.dynamic and (known is None or known.dynamic)):
+                raise _Refused("NoParent", f"the parent queue {spec.parent} does not exist")
+            if parent.applications:
+                held = _counted(len(parent.applications), "application")
+                raise _Refused(
+                    "ParentHasPods",
+                    f"the parent queue {spec.parent} is a leaf with {held}; it can become a parent when they have left",
+                )
+            if parent.policy.children is None or spec.policy not in parent.policy.children:
+                allowed = ", ".join(sorted(parent.policy.children or ())) or "none"
+                words = f"schedulingPolicy: {spec.policy!r} is not allowed under {parent.path}, whose policy is {parent.policy.name}; allowed are {allowed}"
+                raise _Refused("ParentPolicy", words)
+        queue = known
+        if queue is None:
+            assert parent is not None
+            queue = self._add(spec, parent)
+        else:
+            if any(
+                policy.children is None or child.policy.name not in policy.children
+                for child in queue.children.values()
+                if child.path in self.defined and self.defined[child.path].policy == child.policy.name
+            ):
+                raise InvalidSpec(
+                    f"schedulingPolicy: {spec.policy!r} does not allow the policies of the child queues of {spec.path}"
+                )
+            queue.redefine(spec, policy)
+        queue.defined, queue.dynamic = True, False
+        self.idle.pop(queue, None)
+
+    @staticmethod
+    def _check_kind(spec: QueueSpec, known: Queue | None, *, has_children: bool) -> None:
+        """Refuse what does not go with being a leaf, or a parent. Raises ``InvalidSpec``."""
+        if spec.max_master_share is not None and (has_children or spec.holds_queues):
+            why = "has child queues" if has_children else "is declared to hold queues"
+            raise InvalidSpec(f"maxAMShare: {spec.max_master_share:g} is for leaf queues, and {spec.path} {why}")
+        if spec.holds_queues and known is not None and known.applications:
+            held = _counted(len(known.applications), "application")
+            raise _Refused(
+                "HasApplications",
+                f"holdsQueues: {spec.path} is a leaf with {held}; it can become a parent when they have left",
+            )
+
+    def _add(self, spec: QueueSpec, parent: Queue) -> Queue:
+        self.edition += 1
+        queue = self.queues[spec.path] = Queue(spec, parent, policy_named(spec.policy), len(self._types))
+        parent.children[spec.path] = queue
+        return queue
+
+    def _policy_below(self, parent: Queue | None) -> str | None:
+        """Return the policy of a queue that a rule makes: the default if the parent allows it, else the parent's own, or None."""
+        if parent is None or parent.policy.children is None:
+            return None
+        return next((name for name in (self.default_policy, parent.policy.name) if name in parent.policy.children), None)
+
+    def nearest(self, path: str) -> Queue:
+        """Return the queue of a path, or else the nearest ancestor that is in force; the root at last."""
+        while path not in self.queues:
+            path = path.rpartition(".")[0]
+        return self.queues[path]
+
+    def make(self, path: str, now: float) -> Queue | Wait:
+        """Make the leaf of a path and the parents that are missing, or say why it cannot be (``FSQueueManager.createQueue``).
+
+        No leaf becomes a parent for it. A queue that was deleted while in use goes on as one that a rule made.
+        """
+        found = self.nearest(path)
+        if found.path != path:
+            if found.leaf:
+                words = f"queue {path} cannot be made: {found.path} is a leaf; a queue that is to hold others sets holdsQueues"
+                return Wait("ParentIsLeaf", found.path, words)
+            if self._policy_below(found) is None:
+                words = f"queue {path} cannot be made: the policy of {found.path} is {found.policy.name}, which allows no child queues"
+                return Wait("ParentPolicy", found.path, words)
+        elif not found.leaf:
+            return self.no_leaf(path)
+        for above in found.chain:
+            if not above.defined:
+                above.defined = above.dynamic = True
+                self.problems.pop(above.path, None)
+        while found.path != path:
+            below = path[: (path + ".").index(".", len(found.path) + 1)]
+            policy = self._policy_below(found)
+            assert policy is not None
+            found = self._add(QueueSpec(below, policy=policy), found)
+            found.dynamic = True
+        if found.dynamic and not found.applications:
+            self.idle[found] = now
+        return found
+
+    def sprout(self, path: str, *, holds_queues: bool) -> Queue:
+        """Add a queue that was made, below one that exists: whether it may be is asked of templates, not here."""
+        parent = self.queues[path.rpartition(".")[0]]
+        queue = self._add(QueueSpec(path, policy=self._policy_below(parent) or "drf", holds_queues=holds_queues), parent)
+        queue.dynamic = True
+        return queue
+
+    def prune(self, queue: Queue) -> None:
+        """Remove an empty queue that was made."""
+        self._remove(queue)
+        self.idle.pop(queue, None)
+
+    def sweep(self, now: float) -> bool:
+        """Remove the queues that rules made and that have been empty for long enough, and their parents that are empty then.
+
+        Returns whether any was removed.
+        """
+        removed = False
+        for queue, since in list(self.idle.items()):
+            if queue.applications or queue.children or not queue.dynamic:
+                del self.idle[queue]
+            elif now >= since + IDLE:
+                del self.idle[queue]
+                self._remove_empty(queue)
+                removed = True
+        return removed
+
+    def _remove_empty(self, queue: Queue) -> None:
+        gone: Queue | None = queue
+        while gone is not None and gone.dynamic and not gone.applications and not gone.children:
+            assert gone.parent is not None
+            self._remove(gone)
+            self.idle.pop(gone, None)
+            gone = gone.parent
+
+    def _remove(self, queue: Queue) -> None:
+        for one in (queue, *queue.parts.values()):
+            if one.parent is not None:
+                del one.parent.children[queue.path]
+            one.whole = self.root  # not itself any more: it would be free only by a collection of garbage
+        del self.queues[queue.path]
+        self.edition += 1
+
+    def _retire(self, queue: Queue, wanted: dict[str, QueueSpec]) -> None:
+        """Remove a queue that is no longer defined, or let it drain while applications or children are left in it."""
+        if queue.path in wanted or queue.parent is None or queue.dynamic:
+            return
+        if queue.applications or queue.children:
+            queue.defined = False
+            held = (
+                _counted(len(queue.applications), "application")
+                if queue.applications
+                else _counted(len(queue.children), "child queue")
+            )
+            self.problems[queue.path] = Problem(
+                "Draining",
+                f"{queue.path} was deleted while it has {held}; it takes no new applications and goes when they have left",
+            )
+        else:
+            self._remove(queue)
+            if queue.parent.dynamic and not queue.parent.children:
+                self.idle[queue.parent] = float("-inf")
+
+    def drained(self, queue: Queue) -> None:
+        """Take note that an application left: a queue that was deleted may go now, a child that waits for its parent may come."""
+        below = queue.path + "."
+        if not queue.defined or any(path == queue.path or path.startswith(below) for path in self.problems):
+            self.unsettled = True
+
+    def left(self, queue: Queue, now: float) -> None:
+        """Take note of the time at which an application left a queue that a rule made."""
+        if queue.dynamic and not queue.applications:
+            self.idle[queue] = now
+
+    def place(self, application: Application, namespace_queue: str) -> Queue | Wait:
+        """Return the leaf for an application, or why there is none.
+
+        In order: the Application object's queue, the pods' label, the namespace's queue, the default queue. A queue that does not
+        exist falls back to the default queue if there is one.
+        """
+        wanted = application.requested or application.wanted or namespace_queue
+        path = wanted if not wanted or wanted == ROOT or wanted.startswith(ROOT + ".") else f"{ROOT}.{wanted}"
+        queue = self.queues.get(path) if path else None
+        if queue is not None and not queue.leaf:
+            return self.no_leaf(path)
+        here = queue is not None and application.queue is queue
+        if queue is not None and ((queue.defined and not queue.dynamic) or here):
+            return self.open(queue, application)
+        fallback = self.queues.get(DEFAULT_QUEUE)
+        if fallback is None or not fallback.leaf or not fallback.defined:
+            what = f"queue {path} does not exist" if path else "no queue is named"
+            return Wait("QueueNotFound", path, f"{what} and there is no default queue ({DEFAULT_QUEUE})")
+        return self.open(fallback, application)
+
+    def is_defined(self, path: str) -> bool:
+        """Whether the queue of a path is in force and somebody defined it."""
+        queue = self.queues.get(path)
+        return queue is not None and queue.defined and not queue.dynamic
+
+    @staticmethod
+    def no_leaf(path: str) -> Wait:
+        """Return the wait of an application whose queue holds queues."""
+        words = f"queue {path} has child queues, holds only queues, or is the root; applications live in leaf queues only"
+        return Wait("QueueIsParent", path, words)
+
+    @staticmethod
+    def open(queue: Queue, application: Application) -> Queue | Wait:
+        """Return the queue unless it, or one above, is stopped and the application is not in it yet."""
+        closed = next((above for above in queue.chain if not above.spec.running), None)
+        if closed is not None and application.queue is not queue and not application.allocated:
+            return Wait("QueueStopped", closed.path, f"queue {closed.path} is stopped and takes no new applications")
+        return queue

@@ -1,0 +1,21 @@
+"""Applications as their objects say."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationSpec:
+    """What an Application object says: where its pods are counted, whatever their labels, and how it ranks under fifo."""
+
+    id: str
+    queue: str = ""
+    priority: int = 0
+    user: str = ""
+    groups: tuple[str, ...] = ()
+    partition: str = ""
+    lifetime: float | None = None
+    """Seconds after which it ends, whatever it does; None: its queue's default."""
+    created: float | None = None
+    """When it was submitted, on the clock of the pods' ``created``; None: when its first pod was made."""
+    uid: str = ""
+    """That of the object, for what is told about it."""

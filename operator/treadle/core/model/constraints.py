@@ -1,0 +1,73 @@
+"""The hard rules and the wishes of a pod about its node."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Toleration:
+    """A pod's toleration. An empty key with Exists tolerates everything, an empty effect means every effect."""
+
+    key: str = ""
+    operator: str = "Equal"
+    value: str = ""
+    effect: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One expression of a node selector term: In, NotIn, Exists, DoesNotExist, Gt or Lt over a label or (``field``) the node's name."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+    field: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HostPort:
+    """A port of the node that a pod wants; ``ip`` 0.0.0.0 means every address."""
+
+    ip: str
+    protocol: str
+    port: int
+
+
+RACK_LABEL = "topology.kubernetes.io/zone"
+"""The label of a node that names its rack."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Where a pod would like to be: on nodes by name or by weighted terms, else in racks (the label ``RACK_LABEL``), those of such nodes included.
+
+    ``relax``: anywhere else will do in the end. Without it, only the named nodes and racks will.
+    """
+
+    nodes: tuple[str, ...] = ()
+    racks: tuple[str, ...] = ()
+    terms: tuple[tuple[int, tuple[Requirement, ...]], ...] = ()
+    relax: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Constraints:
+    """The hard rules of a pod about its node. Pods with equal constraints share one evaluation.
+
+    ``affinity`` is None without required node affinity; otherwise the terms are alternatives and an empty term admits nothing.
+    ``unsupported`` names the fields that we do not act on: a pod with any is refused, never bound against its wish.
+    ``wish`` is what the pod prefers; it is a hard rule only where it does not ``relax``.
+    """
+
+    selector: tuple[tuple[str, str], ...] = ()
+    affinity: tuple[tuple[Requirement, ...], ...] | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    host_ports: tuple[HostPort, ...] = ()
+    unsupported: tuple[str, ...] = ()
+    wish: Wish | None = None
+    partition: tuple[str, str] | None = None
+    """The label of nodes that names partitions, and the partition that is asked for; None where partitions do not matter."""
+    problem: str = ""
+    """Why the pod cannot be understood; it goes nowhere then, and stands for itself."""
+
+
+NO_CONSTRAINTS = Constraints()

@@ -1,0 +1,46 @@
+"""Pods, ours and foreign."""
+
+from dataclasses import dataclass, field
+
+from treadle.core.model.constraints import NO_CONSTRAINTS, Constraints
+
+
+@dataclass(slots=True)
+class PodSpec:
+    """A pod, ours or foreign; not to be changed, though a frozen class would not cost a third of what it takes to read one. ``demand`` is the named amounts by Kubernetes' accounting, the pod slot included.
+
+    ``queue`` is what the pod asked for, empty if it did not say. ``application`` is ``namespace/name`` and unique.
+    ``problem`` says why the pod cannot be understood at all (an absurd quantity, say): it waits with that reason.
+    """
+
+    uid: str
+    namespace: str
+    name: str
+    scheduler: str = ""
+    node: str = ""
+    demand: tuple[tuple[str, int], ...] = ()
+    constraints: Constraints = NO_CONSTRAINTS
+    priority: int = 0
+    application: str = ""
+    queue: str = ""
+    role: str = ""
+    user: str = ""
+    groups: tuple[str, ...] = ()
+    partition: str = ""
+    """The partition of nodes that the pod asks for, empty if it did not say."""
+    held_in: str = ""
+    """The queue that the pod was bound in, as written with its bind."""
+    created: float = 0.0
+    finished: bool = False
+    deleting: bool = False
+    gated: bool = False
+    problem: str = ""
+    reported: tuple[str, str] = ("", "")
+    """The (reason, message) of a PodScheduled=False condition that the API already holds."""
+    version: str = field(default="", compare=False)
+    """The resourceVersion at which the pod was read: a bind holds only while the pod has it. It says nothing about what the pod is."""
+
+
+def version_of(pod: PodSpec) -> int:
+    """Return a pod's resourceVersion as the integer that it may be compared as, 0 where it is none."""
+    return int(pod.version) if pod.version.isdecimal() else 0

@@ -1,0 +1,1 @@
+"""Which queue an application belongs to, by either discipline's rules, and who may submit to it."""

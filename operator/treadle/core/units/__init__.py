@@ -1,0 +1,1 @@
+"""Amounts and orders that know no queue: resources, arithmetic, comparison."""

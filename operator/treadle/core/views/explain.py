@@ -1,0 +1,240 @@
+"""Why a pod waits, in words: the reason it was parked with, completed with numbers when somebody asks.
+
+There is no second opinion here. A parked ask was parked by the cycle; this page only spells out what blocked it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.core.disciplines.capacity import am_share as capacity
+from treadle.core.disciplines.capacity.user_limits import USER_LIMIT, at_user_limit
+from treadle.core.kernel.admission_checks import AT_ZERO, OVER_LARGEST, TOO_MANY, barred, oversized
+from treadle.core.kernel.am_share import MASTER_SHARE, limit_of, share_of, short_of
+from treadle.core.kernel.cycle import AT_MAXIMUM, NO_NODE
+from treadle.core.kernel.nodes.rules import host_ports
+from treadle.core.kernel.nodes.rules.resources import fitting, shortages
+from treadle.core.kernel.pods.table import PodState
+from treadle.core.kernel.tree.limits import exceeded
+from treadle.core.units.resources import format_amount
+
+if TYPE_CHECKING:
+    from treadle.core.kernel.nodes.shapes import Shape
+    from treadle.core.kernel.state import State
+    from treadle.core.kernel.tree.application import Application, Ask
+    from treadle.core.kernel.tree.queue import Queue
+
+
+LONGEST = 1024
+"""Characters of a message, as in conditions and events."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The state of one pod: ``reason`` is CamelCase, ``ahead`` how many waiting pods of its queue are served before it."""
+
+    pod: str
+    state: str
+    reason: str
+    message: str
+    queue: str = ""
+    application: str = ""
+    node: str = ""
+    ahead: int = 0
+
+
+def explain(state: State, uid: str) -> Explanation | None:
+    """Explain one pod by its uid; None if it is not known."""
+    record = state.pods.get(uid)
+    if record is None:
+        return None
+    spec = record.spec
+    name = f"{spec.namespace}/{spec.name}"
+    application = record.application
+    queue = application.queue.path if application is not None and application.queue is not None else ""
+    identity = application.id if application is not None else ""
+    if record.state in {PodState.ASSUMED, PodState.BOUND}:
+        node = state.nodes.names[record.node]
+        words = "is bound" if record.state is PodState.BOUND else "is being bound"
+        return Explanation(name, record.state.value, "Placed", f"the pod {words} to node {node}", queue, identity, node)
+    if record.ask is not None and record.state is PodState.WAITING:
+        reason, message = waiting(state, record.ask)
+        return Explanation(name, record.state.value, reason, message, queue, identity, ahead=ahead(record.ask))
+    if record.state is PodState.DELAYED:
+        return Explanation(
+            name, record.state.value, "BindFailed", f"a bind failed {record.failures} times and is tried again", queue, identity
+        )
+    reason, message = (
+        ("SchedulingGated", "the pod has scheduling gates")
+        if spec.gated
+        else ("NotPlaced", "the pod is being deleted or its bind was refused")
+    )
+    return Explanation(name, record.state.value, reason, message, queue, identity)
+
+
+def waiting(state: State, ask: Ask) -> tuple[str, str]:
+    """Return (reason, message) of an ask that waits. Names that people chose may be long, so the message is cut."""
+    reason, message = _waiting(state, ask)
+    return reason, message if len(message) <= LONGEST else message[: LONGEST - 1] + "…"
+
+
+def _waiting(state: State, ask: Ask) -> tuple[str, str]:
+    if ask.wait is None:
+        return (
+            "WaitingForTurn",
+            f"{ahead(ask)} pods of queue {ask.application.queue.path if ask.application.queue else '-'} are ahead",
+        )
+    if ask.wait.reason == NO_NODE:
+        return NO_NODE, no_node(state, ask.shape) + _coming(state, ask)
+    if ask.wait.reason == AT_MAXIMUM:
+        return AT_MAXIMUM, at_maximum(state, ask)
+    words = _LIMITS.get(ask.wait.reason)
+    return ask.wait.reason, words(state, ask) if words is not None else ask.wait.message
+
+
+def waiting_order(queue: Queue) -> list[Application]:
+    """Return the applications of a leaf that have pods waiting, in the order in which they are served at present."""
+    return sorted((application for application in queue.applications.values() if application.asks), key=queue.rank)
+
+
+def ahead(ask: Ask) -> int:
+    """Return how many waiting pods of the same queue are served before this ask's, by the present order."""
+    application = ask.application
+    own = sum(len(other.pods) for other in application.asks.values() if other.rank < ask.rank)
+    order = waiting_order(application.queue) if application.queue is not None else []
+    return own + sum(other.pending for other in takewhile(lambda other: other is not application, order))
+
+
+def at_maximum(state: State, ask: Ask) -> str:
+    """Return which queue is full of what, with the numbers of now."""
+    assert ask.wait is not None
+    full = exceeded(ask.application.limiting, ask.shape.demand)
+    if full is None:
+        return f"queue {ask.wait.blocker} was at its maximum and has room again; the pod is next looked at with the next pass"
+    queue, position = full
+    name = state.types.names[position]
+    used, most = format_amount(name, queue.usage[position]), format_amount(name, queue.maximum[position])
+    wanted = format_amount(name, dict(ask.shape.demand)[position])
+    missing = format_amount(name, queue.usage[position] + dict(ask.shape.demand)[position] - queue.maximum[position])
+    return f"queue {queue.path} is at its maximum: {name} {used} used of {most}, {wanted} wanted, {missing} missing"
+
+
+def too_many(state: State, ask: Ask) -> str:
+    """Return which limit on running applications holds an application back."""
+    application = ask.application
+    if application.queue is None:
+        return ""
+    why = state.running.obstacle(application.queue, application.user)
+    return (
+        f"application {application.id} may not run yet: {why}"
+        if why
+        else f"application {application.id} is let in with the next pass"
+    )
+
+
+def master_share(state: State, ask: Ask) -> str:
+    """Return of what the masters of a queue would hold too much."""
+    leaf = ask.application.chain[0]
+    if ask.application.account is not None:
+        return _capacity_masters(state, ask)
+    at = short_of(state, ask)
+    if at is None:
+        return f"the masters of queue {leaf.path} leave room again; the pod is next looked at with the next pass"
+    name = state.types.names[at]
+    held, most, wanted = (
+        format_amount(name, value) for value in (leaf.master_usage[at], limit_of(state, leaf)[at], dict(ask.shape.demand)[at])
+    )
+    return (
+        f"the masters of queue {leaf.path} hold {name} {held} of the {most} that they may together "
+        f"(maxAMShare {share_of(state, leaf):g} of the queue's fair share), {wanted} wanted"
+    )
+
+
+def _capacity_masters(state: State, ask: Ask) -> str:
+    leaf, found = ask.application.chain[0], capacity.short_of(ask)
+    if found is None:
+        return f"the masters of queue {leaf.path} leave room again; the pod is next looked at with the next pass"
+    whose, at, held, limit = found
+    name = state.types.names[at]
+    whom = f"queue {leaf.path}" if whose == "queue" else f"user {ask.application.user} in queue {leaf.path}"
+    wanted = format_amount(name, dict(ask.shape.demand)[at])
+    most = format_amount(name, limit)
+    return (
+        f"the masters of {whom} hold {name} {format_amount(name, held)} of the {most} that they may together "
+        f"(maximumAMResourcePercent), {wanted} wanted"
+    )
+
+
+def over_largest(state: State, ask: Ask) -> str:
+    """Return of what a pod asks more than one pod may have in its queue."""
+    leaf = ask.application.chain[0]
+    at = oversized(leaf, ask.shape.demand)
+    if at is None or leaf.largest is None:
+        return "the limit has been raised; the pod is next looked at with the next pass"
+    name = state.types.names[at]
+    owner = next((queue for queue in leaf.chain if queue.spec.max_container), leaf)
+    wanted, most = format_amount(name, dict(ask.shape.demand)[at]), format_amount(name, leaf.largest[at])
+    return f"{name}: {wanted} is asked for, and a pod may have at most {most} ({'maxContainerAllocation' if state.books is None else 'maximumAllocation'} of queue {owner.path})"
+
+
+def at_zero(state: State, ask: Ask) -> str:
+    """Return of what a queue may have nothing at all."""
+    found = barred(ask.application.chain, ask.shape.demand)
+    if found is None:
+        return "the maximum has been raised; the pod is next looked at with the next pass"
+    name = state.types.names[found[1]]
+    wanted = format_amount(name, dict(ask.shape.demand)[found[1]])
+    queue = found[0]
+    why = "maxResources is 0" if state.books is None else "its maximum is 0"
+    where = f" of partition {queue.partition}" if queue.partition else ""
+    return f"{name}: {wanted} is asked for, and queue {queue.path} may have none of it{where} ({why})"
+
+
+_LIMITS = {
+    TOO_MANY: too_many,
+    MASTER_SHARE: master_share,
+    OVER_LARGEST: over_largest,
+    AT_ZERO: at_zero,
+    USER_LIMIT: at_user_limit,
+}
+
+
+def _coming(state: State, ask: Ask) -> str:
+    """Say what is held for an ask already."""
+    mine = [hold for hold in state.preemption.holds if hold.application is ask.application and hold.key == ask.key]
+    kept = [state.nodes.names[hold.row] for hold in mine if hold.patient]
+    held = len(mine) - len(kept)
+    words = f" Room for {held} of these pods is held on nodes that others are leaving." if held else ""
+    if kept:
+        words += f" Kept for these pods until enough is free: {', '.join(sorted(kept)[:3])}{', …' if len(kept) > 3 else ''}."
+    return words
+
+
+def no_node(state: State, shape: Shape) -> str:
+    """Return kube-scheduler's sentence: how many nodes there are, and how many are out for which reason.
+
+    A node that has got room since the pod was last looked at is out for none; then that is said.
+    """
+    nodes, names = state.nodes, state.types.names
+    reasons = Counter(nodes.refusals(shape.constraints))
+    mask = nodes.mask(shape.constraints)
+    columns = nodes.columns()[:, : len(nodes)]
+    for reason, short in shortages(columns, shape.demand, names).items():
+        if count := int((short & mask).sum()):
+            reasons[reason] = count
+    roomy = np.flatnonzero(mask & fitting(columns, shape.demand)).tolist()
+    if shape.ports:
+        free = [row for row in roomy if host_ports.free(shape.ports, nodes.ports[row])]
+        if len(free) < len(roomy):
+            reasons[host_ports.REASON] = len(roomy) - len(free)
+        roomy = free
+    known = nodes.known()
+    if roomy:
+        return f"{len(roomy)} of {known} nodes have got room since the pod was last looked at; it is looked at again with the next pass"
+    parts = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0])))
+    return f"0/{known} nodes are available" + (f": {parts}." if parts else ".")

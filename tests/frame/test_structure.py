@@ -1,0 +1,61 @@
+"""The rooms of the core: no circle among modules, imports for types counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import grimp
+import pytest
+
+KNOWN = {"kernel": 32, "rules.capacity": 10, "offers": 4}
+"""How many modules the circles that there are have, by the room of their first module. May only shrink."""
+
+
+@pytest.fixture(scope="module")
+def graph() -> grimp.ImportGraph:
+    return grimp.build_graph("treadle")
+
+
+def circles(graph: grimp.ImportGraph, package: str) -> Iterator[list[str]]:
+    """The strongly connected components of more than one module (Tarjan)."""
+    inside = {module for module in graph.modules if module == package or module.startswith(f"{package}.")}
+    number: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    held: set[str] = set()
+
+    def visit(module: str) -> Iterator[list[str]]:
+        number[module] = low[module] = len(number)
+        stack.append(module)
+        held.add(module)
+        for other in sorted(graph.find_modules_directly_imported_by(module) & inside):
+            if other not in number:
+                yield from visit(other)
+                low[module] = min(low[module], low[other])
+            elif other in held:
+                low[module] = min(low[module], number[other])
+        if low[module] == number[module]:
+            found = []
+            while not found or found[-1] != module:
+                found.append(stack.pop())
+                held.discard(found[-1])
+            if len(found) > 1:
+                yield sorted(found)
+
+    for module in sorted(inside):
+        if module not in number:
+            yield from visit(module)
+
+
+def test_there_are_no_circles_but_those_that_are_known(graph: grimp.ImportGraph) -> None:
+    found = {}
+    for circle in circles(graph, "treadle.core"):
+        rooms = [room for room in KNOWN if any(module.startswith(f"treadle.core.{room}.") for module in circle)]
+        found[rooms[0] if rooms else circle[0]] = len(circle)
+    assert all(size <= KNOWN.get(room, 1) for room, size in found.items()), found
+
+
+def test_outside_of_the_core_there_is_no_circle(graph: grimp.ImportGraph) -> None:
+    packages = sorted(graph.find_children("treadle") - {"treadle.core"})
+    found = [circle for package in packages for circle in circles(graph, package)]
+    assert found in ([], [["treadle.runtime.service", "treadle.runtime.snapshot"]]), "that one is known"
