@@ -26,9 +26,9 @@ def counted(core: Core) -> dict[str, Any]:
         },
         "applications": {(one.id, one.partition): (list(one.usage), one.allocated) for one in applications},
         "users": {
-            (one.id, one.partition): (list(one.account.used), list(one.account.masters))
+            (one.id, one.partition): (list(one.quota.used), list(one.quota.masters))
             for one in applications
-            if one.account is not None
+            if one.quota is not None
         },
         "asks": {(one.id, one.partition, key): len(ask.pods) for one in applications for key, ask in one.asks.items()},
         "pods": {uid: (record.state, record.node, record.master) for uid, record in state.pods.items()},

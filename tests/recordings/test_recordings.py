@@ -18,7 +18,7 @@ def test_a_recorded_log_has_the_effects_that_it_had(path: Path) -> None:
 
 
 def test_there_is_a_log_for_every_workload() -> None:
-    assert len(ALL) == len(CHURNS) + len(CLUSTERS)
+    assert len(ALL) == len(CHURNS) + len(CLUSTERS) + 1
 
 
 def test_the_logs_know_every_kind_of_effect_and_event() -> None:

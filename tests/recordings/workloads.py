@@ -302,6 +302,23 @@ class Cluster:
         return self.core
 
 
+class Crowd(Cluster):
+    """Many users in two leaves, who come to their limits."""
+
+    def queue(self, path: str) -> QueueSpec:
+        spec = super().queue(path)
+        assert spec.capacity is not None
+        users = {} if path.count(".") == 1 else {"user_limit": self.chance.choice([5.0, 10.0, 25.0]), "max_parallel": None}
+        return replace(spec, max_running=None, capacity=replace(spec.capacity, **users))
+
+    def leaf(self) -> str:
+        return f"root.p{self.chance.randrange(2)}.q0"
+
+    def see(self, pod: PodSpec) -> None:
+        number = hash_of(pod.application)
+        super().see(replace(pod, queue=f"root.p{number % 2}.q0", user=f"user-{number % 17}", partition=""))
+
+
 def hash_of(name: str) -> int:
     """A number that is the same in every process."""
     return sum(ord(char) * (at + 3) ** 2 for at, char in enumerate(name))
@@ -315,6 +332,7 @@ def recordings() -> Iterator[tuple[str, RecordingCore]]:
     """Every log by its name."""
     for seed in CHURNS:
         yield f"churn-{seed}", churn(seed)
+    yield "crowd-5", Crowd(5, CAPACITY).run(700)
     for seed, discipline in CLUSTERS:
         yield f"{discipline.lower()}-{seed}", Cluster(seed, discipline).run(900)
 

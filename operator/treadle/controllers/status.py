@@ -14,7 +14,7 @@ from treadle.api.queue import DYNAMIC_LIMIT, MAX_PARTITIONS
 from treadle.controllers.ledger import Entry
 from treadle.core.disciplines.capacity.auto_queues import mapping_problem
 from treadle.core.disciplines.capacity.live_tree import Books
-from treadle.core.disciplines.capacity.quota import room_of
+from treadle.core.disciplines.capacity.quota import quota_of, room_of
 from treadle.core.kernel.pods.table import PodState
 from treadle.core.kernel.preemption.holds import kept_below
 from treadle.core.kernel.state import State
@@ -192,11 +192,11 @@ def _application(application: Application | None, state: State, orders: Orders) 
 
 def _headroom(application: Application, state: State) -> dict[str, str] | None:
     """Return what the application's user may expect to get more in its queue now, under the capacity discipline."""
-    account = application.account
-    if account is None:
+    quota = quota_of(application)
+    if quota is None:
         return None
-    amounts = [max(0, value) for value in room_of(account, state.tree.root.usage)]
-    counted = account.leaf.context.calculator.deciding
+    amounts = [max(0, value) for value in room_of(quota, state.tree.root.usage)]
+    counted = quota.leaf.context.calculator.deciding
     return _amounts(state, [value if at in counted else 0 for at, value in enumerate(amounts)])
 
 

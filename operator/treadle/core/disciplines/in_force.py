@@ -56,9 +56,9 @@ def settle(state: State) -> None:
 
 
 def leave(application: Application) -> None:
-    """Let an application forget its account."""
-    if application.account is not None:
-        application.account = None
+    """Let an application forget its quota."""
+    if application.quota is not None:
+        application.quota = None
         application.ledgers = (application.usage, *(queue.usage for queue in application.chain))
 
 

@@ -41,7 +41,7 @@ def limit_of(state: State, leaf: Queue) -> Vector:
 def may_have_master(state: State, ask: Ask) -> bool:
     """Whether a leaf's masters leave enough for one more. Shares older than an update interval are computed anew."""
     leaf = ask.application.chain[0]
-    if ask.application.account is not None:
+    if ask.application.quota is not None:
         return capacity.short_of(ask) is None
     share = share_of(state, leaf)
     if share == NO_LIMIT:

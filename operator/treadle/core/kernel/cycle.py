@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.core.disciplines.capacity.lending import can_lend, lend, may_be_lent
 from treadle.core.disciplines.capacity.unreserve import gave_back
-from treadle.core.disciplines.capacity.user_limits import end_turn, hold_back_user, wake_users
+from treadle.core.disciplines.capacity.user_limits import end_turn, hold_back_user, limit_grew, wake_users
 from treadle.core.kernel import am_share, locality
 from treadle.core.kernel.admission_checks import AT_ZERO, OVER_LARGEST, barred, oversized
 from treadle.core.kernel.am_share import MASTER_SHARE, may_have_master
@@ -101,28 +101,30 @@ def _serve(state: State, root: Queue, budget: int, effects: list[Bind]) -> None:
         ask = application.order[0]
         if not ask.active:
             ask = application.next_ask()
-        account = application.account
-        if account is not None:
-            used = account.used
-            for at, most in account.sure:
+        quota = application.quota
+        if quota is not None:
+            used = quota.used
+            for at, most in quota.lower_bound:
                 if used[at] > most:
                     break
             else:
                 at = -1
-            if at >= 0 and account.full():
+            if at >= 0 and quota.exceeded():
                 if not gave_back(state, ask):
                     hold_back_user(state, ask)
                 continue
         if application.limiting and (full := exceeded(application.limiting, ask.shape.demand)) is not None:
             if gave_back(state, ask):
                 continue
-            lent = None if account is None else lend(state, ask)
+            lent = None if quota is None else lend(state, ask)
             if lent is None:
                 _at_maximum(state, ask, full[0])
-                continue
-            _place_lent(state, ask, lent, effects)
-            budget -= 1
-            _advance(application)
+            else:
+                _place_lent(state, ask, lent, effects)
+                budget -= 1
+                _advance(application)
+            if quota is not None:
+                limit_grew(state, application)
             continue
         if ask.plain:
             row = pick(nodes, ask.shape, score)
@@ -130,18 +132,24 @@ def _serve(state: State, root: Queue, budget: int, effects: list[Bind]) -> None:
             row, wait = _particular(state, ask)
             if wait is not None:
                 park(state, ask, wait)
+                if quota is not None:
+                    limit_grew(state, application)
                 continue
         if row < 0:
-            lent = None if account is None else lend(state, ask)
+            lent = None if quota is None else lend(state, ask)
             if lent is None:
                 ask.shape.parked[ask] = None
                 park(state, ask, Wait(NO_NODE, "", ""))
+                if quota is not None:
+                    limit_grew(state, application)
                 continue
             _place_lent(state, ask, lent, effects)
         else:
             effects.append(assume(state, ask, row))
         budget -= 1
         _advance(application)
+        if quota is not None and application.chain[0].users_blocked:
+            limit_grew(state, application)
 
 
 def _at_maximum(state: State, ask: Ask, full: Queue) -> None:
@@ -150,7 +158,7 @@ def _at_maximum(state: State, ask: Ask, full: Queue) -> None:
     queue = full if never is None else never[0]
     queue.blocked[ask] = None
     park(state, ask, Wait(AT_MAXIMUM if never is None else AT_ZERO, queue.path, ""))
-    if ask.application.account is None or never is not None:
+    if ask.application.quota is None or never is not None:
         return
     if may_be_lent(state, ask.shape):
         ask.shape.parked[ask] = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from treadle.core.kernel.pods.table import PodState
 
@@ -109,7 +109,7 @@ def _tree(state: State) -> list[str]:
 
 def _users(queue: Queue) -> list[str]:
     """The users of a leaf hold together what the leaf does, and each what the user's applications do."""
-    if queue.children or not queue.applications or next(iter(queue.applications.values())).account is None:
+    if queue.children or not queue.applications or next(iter(queue.applications.values())).quota is None:
         return []
     held: dict[str, list[int]] = {}
     for application in queue.applications.values():
@@ -117,12 +117,17 @@ def _users(queue: Queue) -> list[str]:
         for position, value in enumerate(application.usage):
             one[position] += value
     problems = []
+    first: Any = next(iter(queue.applications.values())).quota
+    if first is not None:
+        problems += [
+            f"queue {queue.path}: the sums over users are out of date for {one}" for one in first.leaf.users.out_of_date()
+        ]
     for application in queue.applications.values():
-        account = application.account
-        if account is None or account.user.name != application.user or account.used != held[application.user]:
-            counted = None if account is None else (account.user.name, account.used)
+        quota: Any = application.quota
+        if quota is None or quota.user.name != application.user or quota.used != held[application.user]:
+            counted = None if quota is None else (quota.user.name, quota.used)
             problems.append(f"queue {queue.path}: user {application.user} holds {held[application.user]}, {counted} counted")
-        elif account.asking != (application.whole.busy and bool(application.asks)):
+        elif quota.asking != (application.whole.busy and bool(application.asks)):
             problems.append(f"application {application.id}: whether its user is active is out of date")
     return problems
 

@@ -16,6 +16,7 @@ from treadle.core.kernel.nodes.table import Nodes
 from treadle.core.kernel.periodic.lifetimes import Lifetimes
 from treadle.core.kernel.pods.table import PodRecord
 from treadle.core.kernel.preemption.memory import Preemption
+from treadle.core.kernel.seam import UsersAtLimit
 from treadle.core.kernel.tree import admission
 from treadle.core.kernel.tree.application import Application, Ask
 from treadle.core.kernel.tree.limits import resolve, resolve_largest
@@ -95,8 +96,8 @@ class State:
     passed_cause: int = -1
     masters_waiting: dict[Queue, None] = field(default_factory=dict)
     """Leaves in which masters wait for a share, or did lately."""
-    contended: dict[Queue, object] = field(default_factory=dict)
-    """Leaves in which users have come to their limits, and what was held and asked when they were last looked at."""
+    contended: dict[Queue, UsersAtLimit] = field(default_factory=dict)
+    """Leaves in which users have come to their limits."""
     masters_relieved: dict[Queue, None] = field(default_factory=dict)
     """Leaves whose masters hold less than before, or may hold more, while others wait for that."""
     refused: dict[Application, str] = field(default_factory=dict)

@@ -58,7 +58,8 @@ def apply_limits(state: State) -> None:
         admission.limit(queue, settings)
         queue.rank = rankers.of(queue.policy, leaf=queue.leaf)
     state.masters_relieved.update(state.masters_waiting)
-    state.contended.update(dict.fromkeys(state.contended))  # what users may have may be more now
+    for users in state.contended.values():
+        users.looked = None  # what users may have may be more now
     state.relimited = True
     state.passed_at = float("-inf")
     for application in (one for whole in state.applications.values() for one in whole.everywhere()):

@@ -140,7 +140,7 @@ def too_many(state: State, ask: Ask) -> str:
 def master_share(state: State, ask: Ask) -> str:
     """Return of what the masters of a queue would hold too much."""
     leaf = ask.application.chain[0]
-    if ask.application.account is not None:
+    if ask.application.quota is not None:
         return _capacity_masters(state, ask)
     at = short_of(state, ask)
     if at is None:

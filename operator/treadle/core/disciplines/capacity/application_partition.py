@@ -7,8 +7,9 @@ here what its first master asks for, else its Application object, else the first
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+from treadle.core.disciplines.capacity.quota import quota_of
 from treadle.core.rules.capacity.context import DEFAULT
 from treadle.core.rules.capacity.ordering import EXCLUSIVE
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from treadle.core.model.capacity import CapacityQueueSpec
 
 
-class Home:
+class ApplicationPartition:
     """Where an application says that it belongs: the word of the pod that decides (the first master, else the first pod) and of its object, empty where they say nothing."""
 
     __slots__ = ("of_object", "of_pod", "rank")
@@ -34,6 +35,11 @@ class Home:
         return (self.of_pod or self.of_object) if by_master else (self.of_object or self.of_pod)
 
 
+def partition_of(application: Application) -> ApplicationPartition | None:
+    """Return where an application says that it belongs, None where that was not looked at."""
+    return cast("ApplicationPartition | None", application.home)
+
+
 def enforces(spec: CapacityQueueSpec) -> bool:
     """Whether a leaf keeps partitions apart."""
     return spec.order == EXCLUSIVE and bool(spec.enforced_partitions)
@@ -41,11 +47,11 @@ def enforces(spec: CapacityQueueSpec) -> bool:
 
 def shut_out(part: Application) -> str:
     """Return why an application gets no nodes of the partition that ``part`` of it is for, empty if it may."""
-    account = part.account
-    if account is None or not enforces(account.leaf.spec):
+    quota = quota_of(part)
+    if quota is None or not enforces(quota.leaf.spec):
         return ""
-    leaf, enforced, here = account.leaf, account.leaf.spec.enforced_partitions, part.partition
-    home = part.whole.home
+    leaf, enforced, here = quota.leaf, quota.leaf.spec.enforced_partitions, part.partition
+    home = partition_of(part.whole)
     own = (home.word if home is not None else "") or leaf.default_partition or DEFAULT
     if (own if own in enforced else DEFAULT) == (here if here in enforced else DEFAULT):
         return ""

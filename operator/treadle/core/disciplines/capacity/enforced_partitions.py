@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.disciplines.capacity.application_partition import Home, shut_out
+from treadle.core.disciplines.capacity.application_partition import ApplicationPartition, partition_of, shut_out
+from treadle.core.disciplines.capacity.quota import quota_of
 from treadle.core.kernel.admission_checks import PARTITION_DENIED, compete
 
 if TYPE_CHECKING:
@@ -25,10 +26,10 @@ def note(state: State, uid: str) -> None:
     application = record.application if record is not None else None
     if record is None or application is None:
         return
-    home = application.home
+    home = partition_of(application)
     before = home.word if home is not None else ""
     if home is None:
-        home = application.home = Home()
+        home = application.home = ApplicationPartition()
         _note_object(state, application, home)
     _note_pod(home, record)
     if home.word != before:
@@ -37,8 +38,9 @@ def note(state: State, uid: str) -> None:
 
 def follow(state: State, application: Application) -> None:
     """Take note of an application whose object has changed."""
-    if application.home is not None:
-        _note_object(state, application, application.home)
+    home = partition_of(application)
+    if home is not None:
+        _note_object(state, application, home)
         look_again(application, state)
 
 
@@ -49,7 +51,7 @@ def follow_all(state: State) -> None:
         return
     for application in state.applications.values():
         if books.enforcing and application.home is None:
-            home = application.home = Home()
+            home = application.home = ApplicationPartition()
             _note_object(state, application, home)
             for record in application.pods.values():
                 _note_pod(home, record)
@@ -59,23 +61,23 @@ def follow_all(state: State) -> None:
 def look_again(application: Application, state: State) -> None:
     """Let the asks of an application compete, or wait, where whether they may use their partition has changed."""
     for part in application.everywhere():
-        account = part.account
-        if account is None:
+        quota = quota_of(part)
+        if quota is None:
             continue
-        denied = not account.leaf.may_use(part.partition) or bool(shut_out(part))
+        denied = not quota.leaf.may_use(part.partition) or bool(shut_out(part))
         for ask in part.asks.values():
             waits = ask.wait is not None and ask.wait.reason == PARTITION_DENIED
             if denied != waits:
                 compete(state, ask)
 
 
-def _note_pod(home: Home, record: PodRecord) -> None:
+def _note_pod(home: ApplicationPartition, record: PodRecord) -> None:
     spec = record.spec
     rank = (spec.role != "master", spec.created, spec.uid)
     if rank < home.rank:
         home.rank, home.of_pod = rank, spec.partition
 
 
-def _note_object(state: State, application: Application, home: Home) -> None:
+def _note_object(state: State, application: Application, home: ApplicationPartition) -> None:
     explicit = state.explicit.get(application.id)
     home.of_object = explicit.partition if explicit is not None else ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.disciplines.capacity.application_partition import shut_out
-from treadle.core.disciplines.capacity.quota import sync
+from treadle.core.disciplines.capacity.quota import quota_of
 from treadle.core.kernel.nodes.candidates import pick
 from treadle.core.kernel.tree.partitions import part_of
 
@@ -59,10 +59,10 @@ def _row(state: State, shape: Shape, partition: str) -> int:
 
 
 def _user_may(part: Application, partition: str) -> bool:
-    account = part.account
-    if account is None:
+    quota = quota_of(part)
+    if quota is None:
         return False
-    context = account.leaf.context
-    sync(account.leaf.users, partition)
-    limit = account.leaf.users.limit(account.user.name, partition, within=False)
-    return not context.calculator.more(context.of(partition), account.used, limit)
+    context = quota.leaf.context
+    quota.leaf.users.follow(partition)
+    limit = quota.leaf.users.limit(quota.user.name, partition, within=False)
+    return not context.calculator.more(context.of(partition), quota.used, limit)

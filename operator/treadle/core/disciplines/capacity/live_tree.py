@@ -13,7 +13,7 @@ from treadle.core.disciplines.capacity import auto_queues
 from treadle.core.disciplines.capacity.application_partition import enforces
 from treadle.core.disciplines.capacity.applications import most_of
 from treadle.core.disciplines.capacity.definitions import alike, specs_of
-from treadle.core.disciplines.capacity.quota import Account, Bounds
+from treadle.core.disciplines.capacity.quota import Bounds, UserQuota, quota_of
 from treadle.core.disciplines.capacity.ranks import Standing, applications_of, queues_by_use
 from treadle.core.errors import InvalidSpec
 from treadle.core.kernel.tree.partitions import partition_of
@@ -54,7 +54,7 @@ class Books:
             self.of[queue.path].usage.of(queue.partition).used = queue.usage
         everybody = [part for application in state.applications.values() for part in application.everywhere()]
         for part in everybody:
-            part.account = None
+            part.quota = None
         for part in everybody:
             self.arrive(part)
 
@@ -121,11 +121,12 @@ class Books:
         if leaf:
             bounds = self.bounds[queue.path, partition] = Bounds(books, partition)
             for application in queue.applications.values():
-                if application.account is not None:
-                    application.account.take(bounds)
+                quota = quota_of(application)
+                if quota is not None:
+                    quota.take(bounds)
 
     def arrive(self, application: Application) -> None:
-        """Open the account of an application that came into a leaf, with what it holds already."""
+        """Open the quota of an application that came into a leaf, with what it holds already."""
         queue = application.queue
         if queue is None:
             return
@@ -134,22 +135,24 @@ class Books:
         bounds = self.bounds.get((queue.path, partition))
         if bounds is None:
             bounds = self.bounds[queue.path, partition] = Bounds(leaf, partition)
-        account = application.account = Account(application, leaf, partition, bounds)
-        for vector, amounts in ((account.used, application.usage), (account.masters, application.master_usage())):
+        quota = application.quota = UserQuota(application, leaf, partition, bounds)
+        for vector, amounts in ((quota.used, application.usage), (quota.masters, application.master_usage())):
             for at, value in enumerate(amounts):
                 vector[at] += value
-        application.ledgers = (application.usage, *(above.usage for above in application.chain), account.used)
+        quota.touched[quota.user] = None
+        application.ledgers = (application.usage, *(above.usage for above in application.chain), quota.used)
 
     def leave(self, application: Application) -> None:
-        """Close the account of an application that leaves its leaf with all it holds."""
-        account = application.account
-        if account is None:
+        """Close the quota of an application that leaves its leaf with all it holds."""
+        quota = quota_of(application)
+        if quota is None:
             return
-        for vector, amounts in ((account.used, application.usage), (account.masters, application.master_usage())):
+        for vector, amounts in ((quota.used, application.usage), (quota.masters, application.master_usage())):
             for at, value in enumerate(amounts):
                 vector[at] -= value
-        account.close()
-        application.account = None
+        quota.touched[quota.user] = None
+        quota.close()
+        application.quota = None
 
 
 def _of_leaf(spec: QueueSpec) -> QueueSpec:

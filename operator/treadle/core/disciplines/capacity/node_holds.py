@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from treadle.core.disciplines.capacity.quota import quota_of
 from treadle.core.kernel.cycle import NO_NODE
 from treadle.core.kernel.preemption.feasible import Spots
 from treadle.core.kernel.preemption.holds import PATIENCE, count, place, release
@@ -100,10 +101,10 @@ def _note_patience(state: State, waiting: dict[Queue, dict[Queue, list[Ask]]]) -
 
 def _owed(leaf: Queue) -> bool:
     """Whether a leaf has less than it is guaranteed, by the type of which it has the largest part."""
-    standing = leaf.standing
+    standing: Any = leaf.standing
     if standing is None or standing.group[1]:
         return False
-    return max((leaf.usage[at] / total for at, total in standing.totals), default=0.0) < standing.due
+    return bool(max((leaf.usage[at] / total for at, total in standing.totals), default=0.0) < standing.due)
 
 
 def take_back(state: State) -> None:
@@ -147,8 +148,8 @@ def _in_order(queue: Queue, patient: dict[Queue, set[Application]]) -> Iterator[
 
 def _keep(state: State, application: Application, spots: Spots) -> bool:
     """Keep a node for the first ask of an application that may have one; returns whether one is."""
-    preemption, account = state.preemption, application.account
-    if account is None or account.full():
+    preemption, quota = state.preemption, quota_of(application)
+    if quota is None or quota.exceeded():
         return False
     for ask in sorted(application.asks.values()):
         since = preemption.waits.get(ask)

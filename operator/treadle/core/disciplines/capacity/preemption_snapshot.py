@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.disciplines.capacity.quota import sync
+from treadle.core.disciplines.capacity.quota import quota_of
 from treadle.core.rules.capacity.application import CapacityApplication
 from treadle.core.rules.capacity.preemption.snapshot import Round, TempQueue, begin
 from treadle.core.units.amounts import add_to, minus, most, take_from
@@ -78,7 +78,7 @@ def survey(state: State, books: Books, search: Search) -> Round:
         queue.update_statistics()
         if not queue.parental:
             for partition in context.partitions:
-                sync(queue.users, partition)
+                queue.users.follow(partition)
     paths = [path for path, queue in books.of.items() if not queue.parental]
     found = begin(books.tree.root, [], paths, state.now)
     for partition in found.partitions:
@@ -122,8 +122,9 @@ def _limit(member: Member, partition: str) -> Vector:
     users = member.leaf.users
     limit = list(users.limit(member.user, partition))
     part = member.part(partition)
-    if part is not None and part.account is not None and list(users.active) == [member.user]:
-        for at, most in part.account.cap:
+    quota = None if part is None else quota_of(part)
+    if quota is not None and list(users.active) == [member.user]:
+        for at, most in quota.cap:
             limit[at] = most
     return limit
 

@@ -7,30 +7,31 @@ from what everybody holds at that moment.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from treadle.core.disciplines.capacity.am_share import tell_room
 from treadle.core.rules.capacity.context import DEFAULT
-from treadle.core.rules.capacity.limits import headroom
+from treadle.core.rules.capacity.limits import headroom, tell_room
 from treadle.core.units.resources import Vector
 
 if TYPE_CHECKING:
     from treadle.core.kernel.tree.application import Application
     from treadle.core.rules.capacity.queue import CapacityQueue
-    from treadle.core.rules.capacity.users import User, Users
+    from treadle.core.rules.capacity.users import User
 
 
 Pairs = tuple[tuple[int, int], ...]
 """Amounts by the position of their type."""
 
 
-class Account:
-    """An application's user in its leaf, in one partition. ``used`` and ``masters`` are what all the user's applications hold there.
+class UserQuota:
+    """An application's user in its leaf, in one partition.
 
-    Who holds no more than ``sure``, (type, amount) pairs, is below the limit, whatever others do.
+    ``used`` and ``masters`` are what all the user's applications hold there. Whoever writes ``used`` puts the user into ``touched``.
+
+    Who holds no more than ``lower_bound``, (type, amount) pairs, is below the limit, whatever others do.
     """
 
-    __slots__ = ("application", "asking", "cap", "leaf", "masters", "partition", "sure", "used", "user")
+    __slots__ = ("application", "asking", "cap", "leaf", "lower_bound", "masters", "partition", "touched", "used", "user")
 
     def __init__(self, application: Application, leaf: CapacityQueue, partition: str, bounds: Bounds) -> None:
         self.application, self.leaf, self.partition = application, leaf, partition
@@ -39,14 +40,15 @@ class Account:
         self.user.active += 1
         amounts = self.user.usage.of(partition)
         self.used, self.masters = amounts.used, amounts.masters
+        self.touched = leaf.users.touched.setdefault(partition, {})
         self.asking = False
-        self.note()
+        self.demand_changed()
 
     def take(self, bounds: Bounds) -> None:
         """Take over the bounds of the leaf."""
-        self.sure, self.cap = bounds.of(self.user)
+        self.lower_bound, self.cap = bounds.of(self.user)
 
-    def note(self) -> None:
+    def demand_changed(self) -> None:
         """Take note of whether the application asks for something: it makes its user one of the active ones."""
         application, users = self.application, self.leaf.users
         asking = application.whole.busy and bool(application.asks)
@@ -62,10 +64,10 @@ class Account:
         if not self.user.active:
             users.forget(self.user.name)
 
-    def full(self) -> bool:
+    def exceeded(self) -> bool:
         """Whether the user holds more than the limit, so that nothing is added."""
         used = self.used
-        for at, most in self.sure:
+        for at, most in self.lower_bound:
             if used[at] > most:
                 break
         else:
@@ -80,6 +82,11 @@ class Account:
         context = self.leaf.context
         total = context.of(self.partition)
         return context.calculator.more(total, used, limit_of(self.leaf, self.user.name, self.partition))
+
+
+def quota_of(application: Application) -> UserQuota | None:
+    """Return the quota of an application, None if it is in no leaf."""
+    return cast("UserQuota | None", application.quota)  # the kernel knows no more of it than it asks for
 
 
 class Bounds:
@@ -115,27 +122,13 @@ class Bounds:
 
 def limit_of(leaf: CapacityQueue, user: str, partition: str = DEFAULT) -> Vector:
     """Return what a user may hold in a leaf, from what everybody holds now."""
-    sync(leaf.users, partition)
+    leaf.users.follow(partition)
     return leaf.users.limit(user, partition)
 
 
-def room_of(account: Account, used_of_cluster: Vector) -> Vector:
+def room_of(quota: UserQuota, used_of_cluster: Vector) -> Vector:
     """Return what a user may expect to get more in a leaf: what is left of the limit, of the queue and of the cluster."""
-    leaf, partition = account.leaf, account.partition
-    sync(leaf.users, partition)
+    leaf, partition = quota.leaf, quota.partition
+    leaf.users.follow(partition)
     tell_room(leaf)
-    return headroom(leaf, account.user, partition, used_of_cluster)
-
-
-def sync(users: Users, partition: str) -> None:
-    """Let the sums over users follow what the users hold."""
-    width = users.leaf.context.width
-    active = [0] * width
-    for name in users.active:
-        user = users.users.get(name)
-        if user is not None:
-            for at, value in enumerate(user.usage.used(partition)):
-                active[at] += value
-    users.active_usage.of(partition).used = active
-    users.recount([partition])
-    users.changed()
+    return headroom(leaf, quota.user, partition, used_of_cluster)

@@ -49,8 +49,7 @@ def queues_by_use(parent: CapacityQueue) -> Callable[[Queue], Key]:
     if parent.order == BY_PRIORITY:
 
         def rank(child: Queue) -> Key:
-            standing = child.standing
-            assert standing is not None
+            standing: Any = child.standing
             usage, used = child.usage, 0.0
             for at, total in standing.totals:
                 used = max(used, usage[at] / total)

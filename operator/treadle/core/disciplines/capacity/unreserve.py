@@ -39,4 +39,4 @@ def _limited(ask: Ask) -> bool:
     application = ask.application
     if exceeded(application.limiting, ask.shape.demand) is not None:
         return True
-    return application.account is not None and application.account.full()
+    return application.quota is not None and application.quota.exceeded()

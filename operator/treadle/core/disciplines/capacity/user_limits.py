@@ -6,27 +6,146 @@ overtaken for ever by smaller ones (``AbstractLeafQueue.assignContainers``, wher
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from heapq import heapify, heappop, heappush, heapreplace
+from math import inf
+from typing import TYPE_CHECKING, Any
 
-from treadle.core.disciplines.capacity.quota import limit_of
+from treadle.core.disciplines.capacity.quota import limit_of, quota_of
 from treadle.core.kernel.tree.order import park, suspend, unpark
 from treadle.core.model import Wait
 from treadle.core.units.resources import format_amount
 
 if TYPE_CHECKING:
+    from treadle.core.disciplines.capacity.quota import UserQuota
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Ask
+    from treadle.core.kernel.tree.application import Application, Ask
     from treadle.core.kernel.tree.queue import Queue
 
 USER_LIMIT = "UserLimit"
+
+
+class LeafUsers:
+    """The users of a leaf whose asks wait at their limit.
+
+    A limit is the same for all users of a leaf but for their weights, so the user who holds least for the weight is the first to be below it again.
+    Of one user's asks the first in the order of the leaf is woken; the next one when that was placed or waits for something else. So a
+    placement wakes a few asks at most, and between two placements the order sees whom YARN would look at.
+    """
+
+    __slots__ = ("asks", "awake", "looked", "names", "waiting")
+
+    def __init__(self) -> None:
+        self.asks: dict[str, list[tuple[Any, ...]]] = {}
+        """By user, a heap of (application's key, rank, ask); entries whose ask does not wait here any more are dropped when they surface."""
+        self.waiting: list[tuple[float, str]] = []
+        """A heap of (share for the weight, user), each user in it once; a share may be out of date, and lower than it is."""
+        self.names: set[str] = set()
+        self.looked: object = None
+        """What was held and who asked when all of them were last looked at."""
+        self.awake = False
+        """Whether an ask was woken since then, which may have gone without being looked at."""
+
+    def add(self, leaf: Queue, ask: Ask) -> None:
+        """Let an ask of a leaf wait for its user."""
+        quota = quota_of(ask.application)
+        assert quota is not None
+        name = quota.user.name
+        heappush(self.asks.setdefault(name, []), (leaf.rank(ask.application)[:-1], ask.rank, ask))
+        self.wait(name, share_of(quota))
+
+    def wait(self, name: str, share: float) -> None:
+        """Let a user wait, if not already."""
+        if name not in self.names:
+            self.names.add(name)
+            heappush(self.waiting, (share, name))
+
+    def woken(self) -> None:
+        """Take the first user out of those who wait: one of the user's asks is looked at."""
+        self.names.discard(heappop(self.waiting)[1])
+        self.awake = True
+
+    def begin(self, leaf: Queue) -> None:
+        """Order all users and their asks anew."""
+        asks: dict[str, list[tuple[Any, ...]]] = {}
+        shares: dict[str, float] = {}
+        for ask in leaf.users_blocked:
+            quota = quota_of(ask.application)
+            if quota is not None:
+                name = quota.user.name
+                asks.setdefault(name, []).append((leaf.rank(ask.application)[:-1], ask.rank, ask))
+                if name not in shares:
+                    shares[name] = share_of(quota)
+        for heap in asks.values():
+            heapify(heap)
+        self.asks = asks
+        self.waiting = [(share, name) for name, share in shares.items()]
+        heapify(self.waiting)
+        self.names = set(shares)
+        self.awake = False
+
+    def first(self, leaf: Queue, name: str) -> Ask | None:
+        """Return the first ask of a user that waits here, None if there is none."""
+        heap = self.asks.get(name)
+        while heap:
+            key, rank, ask = heap[0]
+            if ask not in leaf.users_blocked:
+                heappop(heap)
+                continue
+            now = leaf.rank(ask.application)[:-1]
+            if now <= key:
+                return ask  # type: ignore[no-any-return]
+            heapreplace(heap, (now, rank, ask))
+        self.asks.pop(name, None)
+        return None
+
+
+def share_of(quota: UserQuota) -> float:
+    """Return what a user holds of the partition by the type of which that is most, for the user's weight."""
+    context = quota.leaf.context
+    total, used = context.of(quota.partition), quota.used
+    most = max((used[at] / total[at] for at in context.calculator.deciding if at < len(used) and total[at] > 0), default=0.0)
+    return most / quota.user.weight if quota.user.weight > 0 else inf
 
 
 def hold_back_user(state: State, ask: Ask) -> None:
     """Park an ask whose user has come to the limit."""
     leaf = ask.application.chain[0]
     leaf.users_blocked[ask] = None
-    state.contended.setdefault(leaf, None)
+    users = state.contended.get(leaf)
+    if users is None:
+        users = state.contended[leaf] = LeafUsers()
     park(state, ask, Wait(USER_LIMIT, leaf.path, ""))
+    users.add(leaf, ask)
+
+
+def limit_grew(state: State, application: Application) -> None:
+    """Let asks of a leaf compete again whose users are below their limit, now that one of its applications was given something or waits for something else."""
+    leaf = application.chain[0]
+    users, quota = state.contended.get(leaf), quota_of(application)
+    if users is None or quota is None:
+        return
+    own = users.first(leaf, quota.user.name)
+    if own is not None and quota.exceeded():
+        users.wait(quota.user.name, share_of(quota))
+    elif own is not None:
+        users.awake = True
+        unpark(own)
+    waiting = users.waiting
+    while waiting:
+        share, name = waiting[0]
+        ask = users.first(leaf, name)
+        one = None if ask is None else quota_of(ask.application)
+        if ask is None or one is None:
+            users.woken()
+            continue
+        now = share_of(one)
+        if now != share:
+            heapreplace(waiting, (now, name))
+        elif one.exceeded():
+            return
+        else:
+            users.woken()
+            unpark(ask)
 
 
 def end_turn(queue: Queue, ask: Ask) -> None:
@@ -37,35 +156,35 @@ def end_turn(queue: Queue, ask: Ask) -> None:
 
 def wake_users(state: State) -> None:
     """Let those compete again whose users are below their limits; looked at only where what is held, or who asks, has changed."""
-    for leaf, before in list(state.contended.items()):
+    for leaf, users in list(state.contended.items()):
         if not leaf.users_blocked:
             del state.contended[leaf]
             continue
-        account = next(iter(leaf.users_blocked)).application.account
-        now = (tuple(leaf.usage), tuple(account.leaf.users.active)) if account is not None else None
-        if now is not None and now == before:
+        first = next(iter(leaf.users_blocked))
+        quota = quota_of(first.application)
+        now = (tuple(leaf.usage), tuple(quota.leaf.users.active)) if quota is not None else None
+        if now is not None and now == users.looked and not users.awake:
             continue
-        state.contended[leaf] = now
-        full: dict[str, bool] = {}
-        for ask in list(leaf.users_blocked):
-            account = ask.application.account
-            if account is None or not full.setdefault(account.user.name, account.full()):
-                unpark(ask)
+        users.looked = now
+        users.begin(leaf)
+        for ask in [ask for ask in leaf.users_blocked if quota_of(ask.application) is None]:
+            unpark(ask)
+        limit_grew(state, first.application)
 
 
 def at_user_limit(state: State, ask: Ask) -> str:
     """Return what a user holds in a queue and may have, with the numbers of now."""
-    account = ask.application.account
-    if account is None or not account.full():
+    quota = quota_of(ask.application)
+    if quota is None or not quota.exceeded():
         return "the user is below the limit again; the pod is next looked at with the next pass"
-    leaf = account.leaf
-    limit = limit_of(leaf, account.user.name, account.partition)
-    at = next((at for at in sorted(leaf.context.calculator.deciding) if account.used[at] > limit[at]), None)
+    leaf = quota.leaf
+    limit = limit_of(leaf, quota.user.name, quota.partition)
+    at = next((at for at in sorted(leaf.context.calculator.deciding) if quota.used[at] > limit[at]), None)
     if at is None:
-        return f"user {account.user.name} is at the limit of queue {leaf.path}"
+        return f"user {quota.user.name} is at the limit of queue {leaf.path}"
     name = state.types.names[at]
     return (
-        f"user {account.user.name} holds {name} {format_amount(name, account.used[at])} in queue {leaf.path} of the "
+        f"user {quota.user.name} holds {name} {format_amount(name, quota.used[at])} in queue {leaf.path} of the "
         f"{format_amount(name, limit[at])} that one user may have now (minimumUserLimitPercent {leaf.user_limit:g}, "
         f"userLimitFactor {leaf.user_limit_factor:g}, {len(leaf.users.active)} active user{'s' if len(leaf.users.active) != 1 else ''})"
     )

@@ -194,8 +194,8 @@ def enqueue(state: State, record: PodRecord) -> None:
     if ask is None:
         ask = application.asks[key] = Ask(application, record.shape, key, state.number())
         ask.waiting_since = state.now
-        if application.account is not None:
-            application.account.note()
+        if application.quota is not None:
+            application.quota.demand_changed()
     record.ask = ask
     record.state = PodState.WAITING
     ask.pods.append(record)
@@ -233,8 +233,8 @@ def _close(ask: Ask) -> None:
     forget_blockers(ask)
     ask.wait = None
     del ask.application.asks[ask.key]
-    if ask.application.account is not None:
-        ask.application.account.note()
+    if ask.application.quota is not None:
+        ask.application.quota.demand_changed()
 
 
 def assume(state: State, ask: Ask, row: int, part: Application | None = None) -> Bind:
@@ -272,6 +272,9 @@ def assume(state: State, ask: Ask, row: int, part: Application | None = None) ->
         nodes.ports[row] += shape.ports
     application.whole.allocated += 1
     cause = state.cause
+    quota = counted.quota
+    if quota is not None:
+        quota.touched[quota.user] = None
     record.part = counted
     record.since = state.now
     record.ask = None
@@ -285,8 +288,8 @@ def assume(state: State, ask: Ask, row: int, part: Application | None = None) ->
         application.active -= 1
         forget_blockers(ask)
         del application.asks[ask.key]
-        if application.account is not None:
-            application.account.note()
+        if application.quota is not None:
+            application.quota.demand_changed()
     spec, node = record.spec, nodes.names[row]
     return new_bind((spec.uid, spec.namespace, spec.name, node, application.id, application.chain[0].path, cause, spec.version))
 
@@ -313,8 +316,8 @@ def _count_master(record: PodRecord, sign: int) -> None:
     record.master = sign > 0
     if application is not None and application.queue is not None:
         ledgers = [application.queue.master_usage]
-        if application.account is not None:
-            ledgers.append(application.account.masters)
+        if application.quota is not None:
+            ledgers.append(application.quota.masters)
         for held in ledgers:
             for position, value in record.shape.demand:
                 held[position] += sign * value
@@ -332,6 +335,8 @@ def charge(state: State, application: Application, demand: Demand) -> None:
     for usage in application.ledgers:
         for position, value in demand:
             usage[position] += value
+    if application.quota is not None:
+        application.quota.touched[application.quota.user] = None
     state.dirty[application] = None
 
 
@@ -340,6 +345,8 @@ def discharge(state: State, application: Application, demand: Demand) -> None:
     for usage in application.ledgers:
         for position, value in demand:
             usage[position] -= value
+    if application.quota is not None:
+        application.quota.touched[application.quota.user] = None
     for queue in application.chain:
         if queue.blocked:
             state.relieved[queue] = None

@@ -84,6 +84,9 @@ def count(hold: Hold, sign: int) -> None:
     for usage in hold.application.ledgers:
         for position, value in hold.shape.demand:
             usage[position] += sign * value
+    quota = hold.application.quota
+    if quota is not None:
+        quota.touched[quota.user] = None
 
 
 @contextmanager
@@ -163,8 +166,8 @@ def _over_maximum(hold: Hold) -> bool:
 
 def _may_run(state: State, ask: Ask) -> bool:
     """Whether nothing but room was in the way of an ask: limits may have changed since the room was held."""
-    account = ask.application.account
-    if account is not None and account.full():
+    quota = ask.application.quota
+    if quota is not None and quota.exceeded():
         return False
     return block(ask.application, ask.pods.first) is None and (not ask.master or may_have_master(state, ask))
 

@@ -128,8 +128,8 @@ def admit(state: State, application: Application) -> None:
 
 def _note(application: Application) -> None:
     for part in application.everywhere():
-        if part.account is not None:
-            part.account.note()
+        if part.quota is not None:
+            part.quota.demand_changed()
 
 
 def _count(state: State, application: Application) -> None:

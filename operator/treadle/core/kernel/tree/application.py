@@ -9,14 +9,11 @@ from treadle.core.units.line import Line
 from treadle.core.units.resources import Vector
 
 if TYPE_CHECKING:
-    from treadle.core.disciplines.capacity.application_partition import Home
-    from treadle.core.disciplines.capacity.locality import Missed
-    from treadle.core.disciplines.capacity.quota import Account
     from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.pods.table import PodRecord
     from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.kernel.tree.quota import Quota
     from treadle.core.model import Wait
-    from treadle.core.rules.locality import Locality
     from treadle.core.rules.policies import Key
 
 
@@ -64,13 +61,12 @@ class Application:
 
     ``queue`` is None while it has no queue to be in; ``wait`` then says why. ``ended`` says that its lifetime is over, so that nothing of it starts. ``home`` is the partition that it belongs to, kept where that matters. ``chain`` is the queues from the leaf to the root.
     ``busy``: it may run; ``counted``: it runs, by the limits on running applications, which is decided at the beginning of a pass. ``ledgers`` are the usage vectors of the application and its chain: what a placement is added to,
-    ``limiting`` those of the chain that have a maximum. ``account`` is that of its user in its leaf, under the capacity discipline.
+    ``limiting`` those of the chain that have a maximum. ``quota`` is that of its user in its leaf, under the capacity discipline.
     ``parts`` are what the application is in partitions of nodes other than the default one (see ``kernel.tree.partitions``), ``whole`` is what it is a part of;
     the whole has the pods, the number of those that are placed, and the decision whether it may run.
     """
 
     __slots__ = (
-        "account",
         "active",
         "allocated",
         "asks",
@@ -97,6 +93,7 @@ class Application:
         "pods",
         "priority",
         "queue",
+        "quota",
         "requested",
         "start",
         "told",
@@ -134,9 +131,9 @@ class Application:
         self.instant_share: Vector = [0] * width
         self.busy = True
         self.counted = False
-        self.locality: Locality | Missed | None = None
+        self.locality: object = None
         self.allocated = 0
-        self.account: Account | None = None
+        self.quota: Quota | None = None
         self.partition = ""
         self.parts: dict[str, Application] = {}
         self.whole = self
@@ -147,7 +144,7 @@ class Application:
         self.active = 0
         self.wait: Wait | None = None
         self.ended: Wait | None = None
-        self.home: Home | None = None
+        self.home: object = None
         self.told: dict[str, float] = {}
         """When an event told for which reason its pods wait."""
 

@@ -13,7 +13,6 @@ from treadle.core.units.resources import UNBOUNDED, Vector
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.core.disciplines.capacity.ranks import Standing
     from treadle.core.kernel.tree.application import Application, Ask
 
 
@@ -114,7 +113,7 @@ class Queue:
         self.masters_blocked: dict[Ask, None] = {}
         self.users_blocked: dict[Ask, None] = {}
         self.full_for: Ask | None = None
-        self.standing: Standing | None = None
+        self.standing: object = None
         self.partition = ""
         self.parts: dict[str, Queue] = {}
         self.whole = self

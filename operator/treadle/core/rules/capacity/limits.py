@@ -6,6 +6,7 @@ Hadoop's ``AbstractCSQueue.canAssignToThisQueue``, ``AbstractParentQueue.getReso
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from treadle.core.rules.capacity.context import DEFAULT
 from treadle.core.rules.capacity.queue import CapacityQueue
@@ -104,3 +105,13 @@ def limit_applications(leaf: CapacityQueue) -> None:
     if leaf.user_limit_factor != -1:
         part = single(single(single(found) * single(single(leaf.user_limit) / 100.0)) * leaf.user_limit_factor)
         leaf.max_applications_of_user = min(found, whole(part))
+
+
+def tell_room(leaf: CapacityQueue) -> None:
+    """Let a leaf know what those above it leave to it now; limits on masters are parts of that."""
+    chain = list(leaf.chain)[::-1]
+    limits = Limits(leaf.context.total)
+    for above, below in pairwise(chain):
+        limits = of_child(above, below, limits, "", net=False)
+    take_limit(leaf, limits)
+    leaf.told_limit = leaf.limit

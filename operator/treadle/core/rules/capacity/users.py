@@ -8,12 +8,12 @@ last time that a limit was computed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
+from math import fsum, isfinite
 from typing import TYPE_CHECKING, Any
 
 from treadle.core.rules.capacity.usage import Usage
 from treadle.core.units.amounts import add_to, plus, take_from
-from treadle.core.units.resources import Vector
+from treadle.core.units.resources import Vector, extend
 
 if TYPE_CHECKING:
     from treadle.core.rules.capacity.queue import CapacityQueue
@@ -35,6 +35,19 @@ class User:
         return self.active + self.pending
 
 
+class Followed:
+    """What is known of the users of a leaf in a partition of the size ``total``: what each held, which part of the partition that was, and what the active ones hold."""
+
+    __slots__ = ("active", "held", "of_active", "ratios", "total")
+
+    def __init__(self, total: Sequence[int]) -> None:
+        self.total = list(total)
+        self.held: dict[User, Vector] = {}
+        self.ratios: dict[User, float] = {}
+        self.active: set[User] = set()
+        self.of_active: Vector = [0] * len(total)
+
+
 class Users:
     """The users of a leaf. ``active_with_asks`` are applications with something asked for, by their user."""
 
@@ -52,6 +65,9 @@ class Users:
         self.ratios: dict[str, float] = {}
         self.only_pending = 0
         self.version = 0
+        self.touched: dict[str, dict[User, None]] = {}
+        """Users whose usage of a partition was written past ``charge`` since it was last followed, by partition (``disciplines.capacity.quota``)."""
+        self.followed: dict[str, Followed] = {}
         self.computed: dict[tuple[str, bool, bool], tuple[int, Vector]] = {}
         self.found: dict[tuple[str, bool], tuple[int, dict[str, Any]]] = {}
 
@@ -75,11 +91,60 @@ class Users:
             )
             self.all_weights = self._weights(self.users)
             self.inactive.setdefault(name)
+            self._touch(found)
         return found
+
+    def follow(self, partition: str) -> None:
+        """Let the sums over users follow what they hold, where others write that: only who was touched is looked at."""
+        touched = self.touched.setdefault(partition, {})
+        total = self.leaf.context.of(partition)
+        known = self.followed.get(partition)
+        if known is None or known.total != total:
+            known = self.followed[partition] = Followed(total)
+            touched.clear()
+            touched.update(dict.fromkeys(self.users.values()))
+        elif not touched:
+            return
+        active = known.of_active
+        for user in touched:
+            held = known.held.pop(user, None)
+            if user in known.active:
+                known.active.discard(user)
+                if held is not None:
+                    take_from(active, held)
+            if self.users.get(user.name) is not user:
+                known.ratios.pop(user, None)
+                continue
+            used = known.held[user] = list(user.usage.used(partition))
+            extend(active, len(used))
+            if user.name in self.active:
+                known.active.add(user)
+                add_to(active, used)
+            known.ratios[user] = user.ratios[partition] = self._ratio(user, partition)
+        touched.clear()
+        self.active_usage.of(partition).used = list(active)
+        self.ratios[partition] = fsum(known.ratios.values())
+        self.changed()
+
+    def _touch(self, user: User) -> None:
+        """Look at a user again, who came, went, or is active now or no longer."""
+        for touched in self.touched.values():
+            touched[user] = None
+
+    def out_of_date(self) -> list[str]:
+        """Return the users whose usage changed although nobody said so, for a check."""
+        return [
+            f"{user.name} in partition {partition or 'default'}"
+            for partition, known in self.followed.items()
+            for user, held in known.held.items()
+            if user not in self.touched[partition] and held != user.usage.used(partition)
+        ]
 
     def forget(self, name: str) -> None:
         """Remove a user without applications."""
-        self.users.pop(name, None)
+        user = self.users.pop(name, None)
+        if user is not None:
+            self._touch(user)
         self.active.pop(name, None)
         self.inactive.pop(name, None)
         self.active_weights = self._weights(self.active)
@@ -148,7 +213,8 @@ class Users:
         kept = self.computed.get(key)
         if kept is None or kept[0] != self.version:
             kept = self.computed[key] = (self.version, self._compute(partition, within=within, of_active=of_active))
-            self.only_pending = sum(user.pending > 0 and user.active <= 0 for user in self.users.values())
+            if not self.followed:  # where usage is followed nobody is charged for a master that has not started
+                self.only_pending = sum(user.pending > 0 and user.active <= 0 for user in self.users.values())
         user = self.users.get(name)
         weight = 1.0 if user is None else user.weight
         return self.leaf.context.calculator.times_down(kept[1], weight, self.leaf.context.least)
@@ -196,6 +262,7 @@ class Users:
             return
         del here[name]
         there[name] = None
+        self._touch(user)
         self.active_weights = self._weights(self.active)
         for partition, amounts in user.usage.partitions.items():
             take_from(usage.of(partition).used, amounts.used)
