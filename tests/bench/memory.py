@@ -17,7 +17,7 @@ from treadle.core.effects import Bind
 from treadle.core.events import BindDone, NodeGone, NodeSeen, PodGone, PodSeen, QueueSeen, SchedulerSeen
 from treadle.core.model import CAPACITY, FAIR, NodeSpec, PodSpec, QueueSpec, SchedulerSpec
 from treadle.core.model.capacity import Capacity, CapacityQueueSpec, Kind, PartitionShare, Portion
-from treadle.runtime.garbage import OFTEN, Garbage
+from treadle.runtime.garbage import OFTEN, Garbage, give_back
 
 GIB = 1 << 30
 LIVE = int(os.environ.get("MEMORY_LIVE_NODES", "3000"))
@@ -153,6 +153,7 @@ def taken(life: Life) -> dict[str, float]:
     """Return the sizes after a full collection, and the time of a plan."""
     plan = round(life.planning(), 1)
     gc.collect()
+    give_back()
     return {"mib": round(rss(), 1), "objects": len(gc.get_objects()), "plan_ms": plan}
 
 

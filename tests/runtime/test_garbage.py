@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import gc
+import mmap
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from kube.access import task_of, until
 from treadle.runtime import garbage as module
 from treadle.runtime.garbage import Garbage
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="another allocator than glibc's")
+def test_a_full_collection_gives_memory_back_to_the_system(garbage: Garbage) -> None:
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+
+    lists = [[number] * 100 for number in range(100_000)]  # 80 MiB in pieces that only the heap of the allocator holds
+    last = lists[-1]
+    most = resident()
+    lists.clear()
+    garbage.tend(1e9)
+    assert last
+    assert resident() < most - (60 << 20)
 
 
 class Circle:

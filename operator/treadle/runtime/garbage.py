@@ -10,6 +10,7 @@ as nearly everything is here; only what refers to itself in a circle, and does s
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import gc
 import time
 from typing import Literal
@@ -23,6 +24,12 @@ MOST_AT_ONCE = 5_000
 """Objects that have outlived those for which a full collection is made, and beyond which what survives that is put aside."""
 EVERY = 10.0
 """Seconds between two full collections at the most."""
+
+
+def give_back() -> bool:
+    """Return to the system what the allocator keeps and nothing uses, where it is that of glibc; it takes less than a millisecond."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    return trim is not None and bool(trim(0))
 
 
 class Garbage:
@@ -59,6 +66,7 @@ class Garbage:
             self._full_at = now
             self.full += 1
             gc.collect()
+            give_back()
             if len(gc.get_objects(2)) > MOST_AT_ONCE:
                 gc.freeze()
 
