@@ -22,6 +22,7 @@ queues = st.dictionaries(
         st.sampled_from([0.5, 0.7, 1.0, 2.0]),
         st.sampled_from(["drf", "fair"]),
         st.sampled_from([{}, limits(cpu="4"), limits(memory="60%")]),
+        st.sampled_from([{}, {}, limits(cpu="2", memory="3Gi"), limits(memory="9Gi")]),
     ),
     max_size=4,
 )
@@ -33,22 +34,25 @@ applications = st.dictionaries(
 )
 
 
-def specs(policy: str, defined: dict[str, tuple[float, str, dict[str, object]]]) -> list[QueueSpec]:
+def specs(policy: str, defined: dict[str, tuple[float, str, dict[str, object], dict[str, object]]]) -> list[QueueSpec]:
     if any(path.startswith("root.b.") for path in defined):
-        defined = {"root.b": (1.0, policy, {}), **defined}
-    for path, (weight, own, most) in sorted(
+        defined = {"root.b": (1.0, policy, {}, {}), **defined}
+    for path, (weight, own, most, least) in sorted(
         defined.items()
     ):  # a queue whose policy is not allowed is no queue, which is another test
         above = defined[path.rpartition(".")[0]][1] if path.count(".") > 1 else policy
-        defined = {**defined, path: (weight, "fair" if above == "fair" else own, most)}
+        defined = {**defined, path: (weight, "fair" if above == "fair" else own, most, least)}
     found = [QueueSpec("root", policy=policy), QueueSpec("root.default", policy="fair")]
-    return found + [QueueSpec(path, weight=weight, policy=own, maximum=most) for path, (weight, own, most) in defined.items()]
+    return found + [
+        QueueSpec(path, weight=weight, policy=own, maximum=most, minimum=least)
+        for path, (weight, own, most, least) in defined.items()
+    ]
 
 
 def by_cycle(cpu: int, defined: list[QueueSpec], asked: dict[tuple[str, int], tuple[int, int, int]]) -> list[str]:
     scenario = Scenario().node("only", cpu=cpu, memory=20)
     for spec in defined:
-        scenario.queue(spec.path, weight=spec.weight, policy=spec.policy, maximum=spec.maximum)
+        scenario.queue(spec.path, weight=spec.weight, policy=spec.policy, maximum=spec.maximum, minimum=spec.minimum)
     owners = {}
     for (queue, start), (cpus, memory, count) in asked.items():
         for number in range(count):

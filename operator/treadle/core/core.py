@@ -46,10 +46,18 @@ from treadle.core.kernel.tidy import tidy
 from treadle.core.kernel.tree.admission import decide
 from treadle.core.kernel.tree.partitions import partition_of
 from treadle.core.kernel.tree.tree import IDLE
-from treadle.core.kernel.update import apply_limits, follow_cluster, follow_demand, follow_interval, next_pass, refresh_shares
+from treadle.core.kernel.update import (
+    apply_limits,
+    follow_cluster,
+    follow_demand,
+    follow_demands,
+    follow_interval,
+    next_pass,
+    refresh_shares,
+)
 from treadle.core.model import version_of
-from treadle.core.rules.fair.policies import BUILT_IN
-from treadle.core.rules.policies import register
+from treadle.core.rules.fair.policies import YARN
+from treadle.core.rules.policies import BUILT_IN, register
 from treadle.core.views.explain import Explanation, explain
 
 if TYPE_CHECKING:
@@ -59,8 +67,9 @@ if TYPE_CHECKING:
     from treadle.core.kernel.tree.application import Application
     from treadle.core.model import PodSpec
 
-for _policy in BUILT_IN:
+for _policy in YARN:
     register(_policy)
+    BUILT_IN.add(type(_policy))
 
 SPARED = 60.0
 """Seconds for which a pod that could not be preempted is not asked again."""
@@ -188,6 +197,7 @@ class Core:
         if tend(state) and (state.tree.problems or state.homeless):
             self._settle_again()
         decide(state)
+        follow_demands(state)
         follow_demand(state)
         effects = due(state)
         effects += expired(state)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 from treadle.core.kernel.pods.table import PodState
+from treadle.core.units.resources import held
 
 if TYPE_CHECKING:
     from treadle.core.kernel.state import State
@@ -15,7 +17,15 @@ if TYPE_CHECKING:
 
 def broken(state: State) -> list[str]:
     """Return every contradiction found in the state, as sentences."""
-    return [*_nodes(state), *_applications(state), *_tree(state), *_admission(state), *_masters(state), *_counts(state)]
+    return [
+        *_nodes(state),
+        *_applications(state),
+        *_tree(state),
+        *_admission(state),
+        *_masters(state),
+        *_counts(state),
+        *_demands(state),
+    ]
 
 
 def _nodes(state: State) -> list[str]:
@@ -194,6 +204,25 @@ def _order(queue: Queue) -> list[str]:
     problems += [
         f"queue {queue.path}: {child.name} is active and missing from the order" for child in active if id(child) not in current
     ]
+    return problems
+
+
+def _demands(state: State) -> list[str]:
+    """Where the order depends on demands, they are what is held and asked for."""
+    if state.demands is None or state.demands or state.demands_stale:
+        return []
+    problems = []
+    for queue in state.tree.queues.values():
+        total = [0] * len(state.types)
+        for child in queue.members():
+            for at, value in enumerate(child.demand):
+                total[at] += value
+        if total != queue.demand_below:
+            problems.append(f"queue {queue.path}: its members demand {total}, {queue.demand_below} counted")
+    for application in state.applications.values():
+        wanted = held(map(add, application.usage, application.pending_demand(len(application.usage))))
+        if application.queue is not None and application.demand != wanted:
+            problems.append(f"application {application.id}: it demands {wanted}, {application.demand} counted")
     return problems
 
 

@@ -131,6 +131,10 @@ class State:
     """When a pod of ours that waited was last seen bound by somebody else: a predecessor whose binds were still on their way."""
     cluster_changed: bool = True
     rekey: bool = True
+    demands: dict[Application, None] | None = None
+    """Applications whose demand changed since it was last followed; None while the order of no queue depends on demands."""
+    demands_stale: bool = False
+    """Whether all demands have to be computed anew before they are followed."""
     waiting: int = 0
     assumed: int = 0
     bound: int = 0
@@ -204,7 +208,15 @@ class State:
         self.nodes.widen()
         extend(self.cluster.total, width)
         for queue in self.tree.everywhere():
-            for vector in (queue.usage, queue.demand, queue.pending, queue.fair_share, queue.steady_share, queue.instant_share):
+            for vector in (
+                queue.usage,
+                queue.demand,
+                queue.pending,
+                queue.demand_below,
+                queue.fair_share,
+                queue.steady_share,
+                queue.instant_share,
+            ):
                 extend(vector, width)
             extend(queue.master_usage, width)
             extend(queue.maximum, width, UNBOUNDED)

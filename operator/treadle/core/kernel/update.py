@@ -7,11 +7,11 @@ from math import log, log1p
 from typing import TYPE_CHECKING
 
 from treadle.core.disciplines.fair.rankers import Rankers
-from treadle.core.disciplines.fair.update import update_demand, update_instant_shares, update_shares
+from treadle.core.disciplines.fair.update import demand_changed, update_demand, update_instant_shares, update_shares
 from treadle.core.kernel.admission_checks import OVER_LARGEST, compete, oversized
 from treadle.core.kernel.tree import admission, limits
 from treadle.core.kernel.tree.order import rekey_all
-from treadle.core.rules.policies import Cluster
+from treadle.core.rules.policies import BUILT_IN, Cluster
 from treadle.core.units.amounts import f32
 from treadle.core.units.resources import MEMORY, held
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.application import Application
+    from treadle.core.kernel.tree.queue import Queue
 
 MIB = 1 << 20
 
@@ -70,6 +71,8 @@ def apply_limits(state: State) -> None:
         state.near_until[ask] = state.now  # the delays may be others now
         heappush(state.near_timers, (state.now, state.number(), ask))
     rekey_all(state)
+    ordered_by_demand = state.books is None and any(_by_demand(queue) for queue in state.tree.queues.values())
+    state.demands, state.demands_stale = ({} if ordered_by_demand else None), ordered_by_demand
     for application in state.applications.values():
         leaf = application.queue
         if leaf is not None and leaf.largest is not None:
@@ -77,6 +80,41 @@ def apply_limits(state: State) -> None:
                 too_large = oversized(leaf, ask.shape.demand) is not None
                 if too_large and (ask.wait is None or ask.wait.reason != OVER_LARGEST):
                     compete(state, ask)
+
+
+def _by_demand(queue: Queue) -> bool:
+    """Whether the order of a queue's members depends on what they demand: minima are held at it under ``fair``, and a policy of one's own may look at it."""
+    if type(queue.policy) not in BUILT_IN:
+        return True
+    return queue.policy.name == "fair" and any(child.minimum is not None for child in queue.children.values())
+
+
+def follow_demands(state: State) -> None:
+    """Bring demands up to date where the order depends on them: those that changed, or all after limits have changed."""
+    if state.demands is None:
+        return
+    if state.demands_stale:
+        state.demands_stale = False
+        state.widen()
+        update_demand(state.tree.root, len(state.types))
+        rekey_all(state)
+    else:
+        for application in state.demands:
+            if demand_changed(application):
+                state.dirty[application] = None
+    state.demands.clear()
+
+
+def _update_demands(state: State) -> None:
+    update_demand(state.tree.root, len(state.types))
+    _forget_demands(state)
+
+
+def _forget_demands(state: State) -> None:
+    """All demands are up to date; the order follows with the next pass."""
+    if state.demands:
+        state.dirty.update(state.demands)
+        state.demands.clear()
 
 
 def pass_due(state: State) -> bool:
@@ -92,7 +130,7 @@ def update_pass(state: State) -> None:
     """
     state.widen()
     state.passed_at, state.passed_cause = state.now, state.cause
-    update_demand(state.tree.root, len(state.types))
+    _update_demands(state)
     weigh(state, state.applications.values())
     update_instant_shares(state.tree.root, state.cluster)
     state.masters_relieved.update(state.masters_waiting)
@@ -143,6 +181,7 @@ def refresh_shares(state: State) -> None:
     state.widen()
     for root in (state.tree.root, *state.tree.roots.values()):
         update_demand(root, len(state.types))
+    _forget_demands(state)
     if state.books is None:
         update_shares(state.tree.root, state.cluster)
         return

@@ -127,6 +127,8 @@ class Policy(Protocol):
         return memory_only(cluster.total, one, other)
 
 
+BUILT_IN: set[type[Policy]] = set()
+"""The classes of policies whose keys look at demands as ``disciplines.fair`` knows they do; those of one's own may look at whatever they like."""
 POLICIES: dict[str, Policy] = {}
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from treadle.core.rules.policies import Policy
 from treadle.core.rules.shares import FINE, grouped_shares
-from treadle.core.units.amounts import least
+from treadle.core.units.amounts import add_to, least
 from treadle.core.units.resources import UNBOUNDED, held
 
 if TYPE_CHECKING:
@@ -54,11 +54,41 @@ def update_demand(queue: Queue, width: int) -> None:
                 demand[position] += wanted
                 pending[position] += wanted
         application.demand = held(demand)
+        application.demand_in = queue
         for position, value in enumerate(demand):
             total[position] += value
     queue.pending, queue.running, queue.accepted, queue.waiting_pods = pending, running, accepted, pods
     queue.busy = busy
+    queue.demand_below = total
     queue.demand = [min(value, most) for value, most in zip(total, queue.maximum, strict=True)]
+
+
+def demand_changed(application: Application) -> list[Queue]:
+    """Recompute what one application demands, and with it the queues above; returns those of which it changed.
+
+    The result is that of ``update_demand`` if all applications are looked at that got or lost pods, or moved, since.
+    """
+    changed = []
+    now = [0] * len(application.usage)
+    if application.queue is not None:
+        for position, value in enumerate(application.usage):
+            now[position] += value
+        for ask in application.asks.values():
+            for position, value in ask.shape.demand:
+                now[position] += value * len(ask.pods)
+        now = held(now)
+    for queue, part, sign in ((application.demand_in, application.demand, -1), (application.queue, now, 1)):
+        change = [sign * value for value in part]
+        above = queue
+        while above is not None and any(change):
+            before = above.demand
+            add_to(above.demand_below, change)
+            above.demand = [min(value, most) for value, most in zip(above.demand_below, above.maximum, strict=True)]
+            change = [value - old for value, old in zip(above.demand, before, strict=True)]
+            changed.append(above)
+            above = above.parent
+    application.demand, application.demand_in = now, application.queue
+    return changed
 
 
 class _Share(NamedTuple):

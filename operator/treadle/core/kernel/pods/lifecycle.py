@@ -169,7 +169,7 @@ def withdraw(state: State, record: PodRecord, *, stays: bool = False) -> None:
             _count_foreign(state, row, record.shape.demand, -1)
     elif record.state in {PodState.WAITING, PodState.DELAYED}:
         state.waiting -= 1
-        _leave_ask(record)
+        _leave_ask(state, record)
     record.state = PodState.IDLE
     record.ask = None
     record.application = None
@@ -199,6 +199,8 @@ def enqueue(state: State, record: PodRecord) -> None:
     record.ask = ask
     record.state = PodState.WAITING
     ask.pods.append(record)
+    if state.demands is not None:
+        state.demands[application] = None
     state.waiting += 1
     wait = block(application, record)
     if wait is not None:
@@ -211,10 +213,12 @@ def enqueue(state: State, record: PodRecord) -> None:
         arm_report(state, ask)
 
 
-def _leave_ask(record: PodRecord) -> None:
+def _leave_ask(state: State, record: PodRecord) -> None:
     ask = record.ask
     if ask is None:
         return  # a delayed pod is in no ask
+    if state.demands is not None:
+        state.demands[ask.application] = None
     ask.pods.remove(record)
     if not ask.pods:
         _close(ask)
@@ -222,7 +226,7 @@ def _leave_ask(record: PodRecord) -> None:
 
 def set_aside(state: State, record: PodRecord) -> None:
     """Take a pod that waits out of its ask; it is IDLE but stays with its application."""
-    _leave_ask(record)
+    _leave_ask(state, record)
     state.waiting -= 1
     record.ask = None
     record.state = PodState.IDLE
@@ -332,6 +336,8 @@ def _release_master(state: State, record: PodRecord) -> None:
 
 def charge(state: State, application: Application, demand: Demand) -> None:
     """Add a demand to the usage of an application and its queues."""
+    if state.demands is not None:
+        state.demands[application] = None
     for usage in application.ledgers:
         for position, value in demand:
             usage[position] += value
@@ -342,6 +348,8 @@ def charge(state: State, application: Application, demand: Demand) -> None:
 
 def discharge(state: State, application: Application, demand: Demand) -> None:
     """Return a demand; what waits for one of the queues' maxima is looked at again."""
+    if state.demands is not None:
+        state.demands[application] = None
     for usage in application.ledgers:
         for position, value in demand:
             usage[position] -= value
@@ -476,7 +484,7 @@ def regroup(state: State, application: Application) -> None:
         elif record.ask is not None:
             wanted = wanted_partition(state, application, record.spec)
             if record.shape.asked.partition != (None if wanted is None else (label, wanted)):
-                _leave_ask(record)
+                _leave_ask(state, record)
                 state.waiting -= 1
                 enqueue(state, record)
 
@@ -523,6 +531,8 @@ def _move(state: State, application: Application, queue: Queue | None) -> None:
     for record in masters:
         _count_master(record, 1)
     state.dirty[application] = None
+    if state.demands is not None:
+        state.demands[application] = None
     if ran and left is not None:
         admission.replace(state, left, application.user)
 

@@ -74,6 +74,7 @@ class Application:
         "chain",
         "counted",
         "demand",
+        "demand_in",
         "ended",
         "explicit",
         "fair_share",
@@ -127,6 +128,8 @@ class Application:
         self.ledgers: tuple[Vector, ...] = (self.usage,)
         self.limiting: tuple[Queue, ...] = ()
         self.demand: Vector = [0] * width
+        self.demand_in: Queue | None = None
+        """The leaf in whose demand its own is counted."""
         self.fair_share: Vector = [0] * width
         self.instant_share: Vector = [0] * width
         self.busy = True

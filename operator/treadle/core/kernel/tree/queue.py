@@ -46,6 +46,7 @@ class Queue:
         "children",
         "defined",
         "demand",
+        "demand_below",
         "dynamic",
         "fair_share",
         "full_for",
@@ -91,6 +92,8 @@ class Queue:
         self.applications: dict[str, Application] = {}
         self.usage: Vector = [0] * width
         self.demand: Vector = [0] * width
+        self.demand_below: Vector = [0] * width
+        """The sum of what its members demand; ``demand`` is that, held at its maximum."""
         self.pending: Vector = [0] * width
         self.running = self.accepted = self.waiting_pods = 0
         self.fair_share: Vector = [0] * width

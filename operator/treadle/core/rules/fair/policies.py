@@ -102,7 +102,7 @@ class Fair(Policy):
         usage, weight = of.usage[MEMORY], of.weight
         needy, ratio = 1, 0.0
         if of.minimum is not None:
-            minimum = of.minimum[MEMORY]
+            minimum = min(of.minimum[MEMORY], of.demand[MEMORY])
             if usage < minimum:
                 needy, ratio = 0, usage / max(minimum, 1)
         return (needy, ratio, weight <= 0, usage / weight if weight > 0 else usage, of.turn, of)
@@ -300,4 +300,4 @@ def _ranker_of_three(counted: tuple[int, ...], total: Sequence[int]) -> Ranker:
     return key
 
 
-BUILT_IN: tuple[Policy, ...] = (Fifo(), Fair(), Drf())
+YARN: tuple[Policy, ...] = (Fifo(), Fair(), Drf())
