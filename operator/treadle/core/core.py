@@ -300,7 +300,7 @@ class Core:
         in_force.settle(state)
         while state.tree.settle():
             in_force.settled(state)
-            apply_limits(state)
+            apply_limits(state, books_follow=True)
             self._house(list(state.applications.values()))
         if state.books is not None:
             for application in state.applications.values():

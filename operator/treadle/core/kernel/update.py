@@ -44,10 +44,10 @@ def follow_cluster(state: State) -> None:
         apply_limits(state)
 
 
-def apply_limits(state: State) -> None:
-    """Resolve every queue's limits, look again at what they blocked, and order everything anew."""
+def apply_limits(state: State, *, books_follow: bool = False) -> None:
+    """Resolve every queue's limits, look again at what they blocked, and order everything anew. ``books_follow``: what capacities come to was computed just now."""
     settings, rankers = state.scheduler.fair, Rankers(state.cluster)
-    if state.books is not None:
+    if state.books is not None and not books_follow:
         state.books.follow(state)
     for queue in state.tree.everywhere():
         if queue.blocked:
