@@ -430,7 +430,7 @@ def test_a_mapping_rule_to_a_queue_that_cannot_be_is_refused() -> None:
 def test_a_mapping_rule_to_nowhere_is_refused(target: str) -> None:
     rule = {"type": "user", "matches": "*", "policy": "custom", "customPlacement": target}
     text = json.dumps({"rules": [rule]})
-    with pytest.raises(MappingError, match="empty part|no queue"):
+    with pytest.raises(MappingError, match=r"empty part|no queue"):
         convert(Sources(PLAIN, rules=text))
 
 
