@@ -134,16 +134,6 @@ BAD = [
     ),
     ("a number with a point", queue(fair={"weight": 1.5}), ["spec.fair.weight: 1.5: a number with a point must stand in quotes"]),
     (
-        "a minimum over its maximum",
-        queue(fair={"minResources": {"cpu": "10"}, "maxResources": {"cpu": "9500m"}}),
-        ["spec.fair.minResources: minResources must not be over maxResources: cpu 10 is over 9500m"],
-    ),
-    (
-        "a minimum percentage over its maximum",
-        queue(fair={"minResources": {"cpu": "70%"}, "maxResources": {"cpu": "60.5%"}}),
-        ["spec.fair.minResources: minResources must not be over maxResources: cpu 70% is over 60.5%"],
-    ),
-    (
         "an unknown policy",
         queue(fair={"schedulingPolicy": "lottery"}),
         [

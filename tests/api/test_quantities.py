@@ -21,24 +21,6 @@ def test_a_negative_quantity_is_refused():
         quantities.check_amount("-1m")
 
 
-@pytest.mark.parametrize(
-    ("minimum", "maximum", "over"),
-    [
-        ("10", "9500m", True),
-        ("10", "10000m", False),
-        ("1Gi", "1G", True),
-        ("1G", "1Gi", False),
-        ("0.1", "100m", False),
-        ("70%", "60.5%", True),
-        ("60.5%", "60.5%", False),
-        ("100%", "1", False),
-        ("1000", "1%", False),
-    ],
-)
-def test_a_minimum_is_compared_exactly_with_a_maximum_of_its_kind(minimum, maximum, over):
-    assert quantities.over(minimum, maximum) is over
-
-
 @pytest.mark.parametrize(("text", "seconds"), [("30s", 30), ("1h30m", 5400), ("500ms", 0.5), ("1m500ms", 60.5), ("0s", 0)])
 def test_durations_are_counted_in_seconds(text, seconds):
     assert quantities.seconds(text) == seconds

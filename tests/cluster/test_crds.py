@@ -66,20 +66,6 @@ REFUSED = [
     ),
     ("a weight in words", "Queue", "root.x", {"fair": {"weight": "much"}}, "must be a decimal number such as 1 or 2.5"),
     (
-        "a minimum over its maximum",
-        "Queue",
-        "root.x",
-        {"fair": {"minResources": {"cpu": 10}, "maxResources": {"cpu": "9500m"}}},
-        "spec.fair.minResources: Invalid value: minResources must not be over maxResources",
-    ),
-    (
-        "a minimum percentage over its maximum",
-        "Queue",
-        "root.x",
-        {"fair": {"minResources": {"cpu": "70%"}, "maxResources": {"cpu": "60.5%"}}},
-        "minResources must not be over maxResources",
-    ),
-    (
         "an unknown policy",
         "Queue",
         "root.x",

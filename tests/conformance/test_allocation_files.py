@@ -13,7 +13,7 @@ from treadle.convert.errors import AllocationError
 
 CASES = [
     case
-    for name in ("fair_shares", "fair_trace")
+    for name in ("fair_shares", "fair_trace", "fair_amounts")
     for case in json.loads((Path(__file__).parent / "cases" / f"{name}.json").read_text())
 ]
 REFUSED = [

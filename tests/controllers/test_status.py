@@ -73,6 +73,33 @@ def cluster() -> Cluster:
 # -- queues
 
 
+@pytest.mark.parametrize(
+    ("minimum", "maximum", "words"),
+    [
+        ({"cpu": "4", "memory": "1Gi"}, {"cpu": "3500m", "memory": "1Gi"}, "cpu 4 over 3500m"),
+        ({"cpu": "70%"}, {"cpu": "60.5%"}, "cpu 70% over 60.5%"),
+        ({"cpu": "6"}, {"cpu": "50%"}, "cpu 6 over 50%"),
+    ],
+)
+def test_a_minimum_over_the_maximum_holds_for_both_and_the_queue_says_so(
+    cluster: Cluster, minimum: Json, maximum: Json, words: str
+) -> None:
+    cluster.create("Queue", "root.a", {"fair": {"minResources": minimum, "maxResources": maximum}})
+    cluster.plan()
+    said = f"spec.fair: minResources is over maxResources, so the minimum is the maximum too: {words}"
+    assert cluster.ready("Queue", "root.a") == ("False", "MaximumRaised", said)
+    status = cluster.status("Queue", "root.a")
+    assert status["maximum"]["cpu"] == status["guaranteed"]["cpu"]
+    cluster.edit("root.a", {"fair": {"minResources": minimum, "maxResources": minimum}})
+    assert cluster.ready("Queue", "root.a") == ("True", "InForce", "")
+
+
+@pytest.mark.parametrize("maximum", [{"cpu": "4"}, {"cpu": "50%"}, {"memory": "1Gi"}, None])
+def test_a_minimum_that_is_not_over_the_maximum_is_in_force_as_written(cluster: Cluster, maximum: Json | None) -> None:
+    cluster.create("Queue", "root.a", {"fair": {"minResources": {"cpu": "4"}, "maxResources": maximum}})
+    assert cluster.ready("Queue", "root.a") == ("True", "InForce", "")
+
+
 def test_a_queue_in_force_is_ready_at_its_generation(cluster: Cluster) -> None:
     cluster.create("Queue", "root.a")
     status = cluster.status("Queue", "root.a")

@@ -426,6 +426,19 @@ def test_a_mapping_rule_to_a_queue_that_cannot_be_is_refused() -> None:
         convert(Sources({**PLAIN, f"{PREFIX}queue-mappings": "u:ann:root.nowhere"}))
 
 
+@pytest.mark.parametrize("target", ["", ".", "root..a", ".a"])
+def test_a_mapping_rule_to_nowhere_is_refused(target: str) -> None:
+    rule = {"type": "user", "matches": "*", "policy": "custom", "customPlacement": target}
+    text = json.dumps({"rules": [rule]})
+    with pytest.raises(MappingError, match=r"empty part|no queue"):
+        convert(Sources(PLAIN, rules=text))
+
+
+def test_dots_at_the_end_of_a_target_mean_nothing() -> None:
+    found = objects({**PLAIN, f"{PREFIX}queue-mappings": "u:ann:root.a.,g:ops:b."})
+    assert found["treadle"]["capacity"]["queueMappings"] == "u:ann:root.a,g:ops:b"
+
+
 def test_two_queues_that_would_have_one_name_are_refused() -> None:
     values = capacity(root={"queues": "a_b,A-b"}, root__a_b={"capacity": "40"})
     with pytest.raises(NameRefused, match=r"queues root.a_b and root.A-b would both be called root.a-b"):
@@ -433,7 +446,7 @@ def test_two_queues_that_would_have_one_name_are_refused() -> None:
 
 
 def cases() -> Iterator[Any]:
-    for name in ("capacity_shares", "auto_queues", "capacity_trace", "mapping"):
+    for name in ("capacity_shares", "auto_queues", "capacity_trace", "mapping", "mapping_corners", "mapping_reading"):
         for case in json.loads((CASES / f"{name}.json").read_text()):
             yield pytest.param(case, id=f"{name}: {case['name']}")
 

@@ -201,3 +201,15 @@ def test_properties_are_read_as_hadoop_does() -> None:
       <property><name>yarn.scheduler.capacity.root.acl_submit_applications</name><value> ops</value></property>
     </configuration>"""
     assert properties(text) == {"a": "1", "b": "1${nothing}", "yarn.scheduler.capacity.root.acl_submit_applications": " ops"}
+
+
+def test_a_maximum_that_names_no_vcores_leaves_none_and_says_so() -> None:
+    text = "<allocations><queue name='a'>\n<maxResources>memory-mb=5120</maxResources><maxContainerAllocation>memory-mb=1024</maxContainerAllocation></queue>\n<queue name='b'><maxResources>memory-mb=50%</maxResources></queue></allocations>"
+    found = convert(read(text))
+    specs = by_name(found.objects)
+    assert specs["root.a"]["fair"]["maxResources"] == {"memory": "5120Mi", "cpu": "0"}
+    assert specs["root.a"]["fair"]["maxContainerAllocation"] == {"memory": "1024Mi"}
+    assert specs["root.b"]["fair"]["maxResources"] == {"memory": "50%"}
+    assert [note for note in found.notes if "vcores" in note] == [
+        "line 2: maxResources names no vcores, so Hadoop allows none; name them to change that"
+    ]

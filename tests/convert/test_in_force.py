@@ -50,7 +50,7 @@ def examples() -> Iterator[Any]:
 
 def cases() -> Iterator[Any]:
     """Yield what every conformance case configures, but for what is refused: by Hadoop, or by us since no queue may have a variable's sign in its name."""
-    for name in ("capacity_shares", "auto_queues", "capacity_trace", "mapping"):
+    for name in ("capacity_shares", "auto_queues", "capacity_trace", "mapping", "mapping_corners", "mapping_reading"):
         for case in json.loads((CASES / f"{name}.json").read_text()):
             if "init_error" not in case["expect"] and "%nosuch" not in json.dumps(case["conf"]):
                 yield pytest.param(case, id=f"{name}: {case['name']}")

@@ -40,13 +40,19 @@ def test_policies_that_do_not_go_together_are_refused_as_in_hadoop() -> None:
 def test_an_invalid_edit_leaves_the_last_good_version_in_force() -> None:
     scenario = Scenario().nodes(1, cpu=10, memory=100).queue("root.a", maximum=limits(cpu="2")).pods(9, "a", "root.a", "a")
     assert len(scenario.plan()) == 2
-    scenario.queue("root.a", maximum=limits(cpu="5"), minimum=limits(cpu="6"))
+    scenario.queue("root.a", maximum=limits(cpu="5"), policy="lottery")
     assert len(scenario.plan()) == 0
-    assert "minResources: cpu is 6000, over maxResources" in problem(scenario, "root.a")
+    assert "lottery" in problem(scenario, "root.a")
     assert "last good version" in problem(scenario, "root.a")
 
     scenario.queue("root.a", maximum=limits(cpu="5"))
     assert len(scenario.plan()) == 3
+
+
+def test_a_minimum_over_the_maximum_is_the_maximum_too() -> None:
+    scenario = Scenario().nodes(1, cpu=10, memory=100).queue("root.a", maximum=limits(cpu="2"), minimum=limits(cpu="3"))
+    assert problem(scenario, "root.a") == ""
+    assert len(scenario.pods(9, "a", "root.a", "a").plan()) == 3
 
 
 def test_a_leaf_in_use_becomes_a_parent_only_when_its_applications_have_left() -> None:

@@ -81,18 +81,3 @@ def decimal_rules(lowest: int | None, highest: int | None, extra: int | None = N
         text = f"{guard}(double(string(self)) >= {lowest}.0 && double(string(self)) <= {highest}.0)"
         rules.append(rule(text, words))
     return rules
-
-
-def minimum_under_maximum(minimum: str, maximum: str) -> Rule:
-    """No entry of one map of quantities or percentages may be over the entry of the same name in the other.
-
-    A percentage is compared with a percentage and a quantity with a quantity; unlike kinds are left to the controller, which
-    knows the cluster. Entries that are malformed are left to their own rule.
-    """
-    low, high = f"string(self.{minimum}[r])", f"string(self.{maximum}[r])"
-    text = (
-        f"!has(self.{minimum}) || !has(self.{maximum}) || self.{minimum}.all(r, !(r in self.{maximum}) || "
-        f"({low}.{_IS_PERCENT} && {high}.{_IS_PERCENT} ? double({low}.replace('%', '')) <= double({high}.replace('%', '')) : "
-        f"!isQuantity({low}) || !isQuantity({high}) || quantity({low}).compareTo(quantity({high})) <= 0))"
-    )
-    return rule(text, f"{minimum} must not be over {maximum}", field_path=f".{minimum}")

@@ -91,12 +91,3 @@ def check_amount_or_percent(text: str) -> None:
         raise ValueError(NEGATIVE_TEXT)
     if percent(text) > 1:
         raise ValueError(PERCENT_TEXT)
-
-
-def over(minimum: str, maximum: str) -> bool:
-    """Whether a minimum is over a maximum; a percentage and a quantity cannot be compared without a cluster, so they are not."""
-    if is_percent(minimum) != is_percent(maximum):
-        return False
-    if is_percent(minimum):
-        return percent(minimum) > percent(maximum)
-    return thousandths(minimum) > thousandths(maximum)

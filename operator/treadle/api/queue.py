@@ -111,10 +111,11 @@ class QueueFair(Model):
     Kubernetes cpu and devices run out just as often, so the default here weighs every resource.
     """
 
-    model_config = ConfigDict(json_schema_extra={cel.RULES: [cel.minimum_under_maximum("minResources", "maxResources")]})
-
     weight: Weight = Field(default="1", description="Share relative to the siblings; 0 gives the minimum only.")
-    min_resources: Limits | None = Field(default=None, description="What the queue gets before its siblings share the rest.")
+    min_resources: Limits | None = Field(
+        default=None,
+        description="What the queue gets before its siblings share the rest; where it is over maxResources it is the maximum too.",
+    )
     max_resources: Limits | None = Field(
         default=None, description="What the queue may hold at most: quantities, or percentages of the cluster."
     )
@@ -130,18 +131,6 @@ class QueueFair(Model):
     fair_share_preemption_timeout: Duration | None = Field(default=None, description="Time under the share before preemption.")
     fair_share_preemption_threshold: Ratio | None = Field(default=None, description="Part of the share that counts as starved.")
     allow_preemption_from: Bool | None = Field(default=None, description="Whether others may preempt from this queue.")
-
-    @model_validator(mode="after")
-    def _minimum_under_maximum(self) -> Self:
-        maximum = self.max_resources or {}
-        for name, low in (self.min_resources or {}).items():
-            if name in maximum and quantities.over(low, maximum[name]):
-                raise PydanticCustomError(
-                    "over",
-                    "minResources must not be over maxResources: {resource} {low} is over {high}",
-                    {"field": "minResources", "resource": name, "low": low, "high": maximum[name]},
-                )
-        return self
 
 
 OrderingPolicy = Literal["fifo", "fair", "fifo-with-partitions", "fifo-for-pending-apps", "utilization", "priority-utilization"]

@@ -78,6 +78,8 @@ def _ready(entry: Entry, state: State, serving: str) -> tuple[bool, str, str]:
         problem = state.tree.problems.get(entry.name)
         if problem is not None:
             return False, c.LAST_GOOD_IN_FORCE if problem.kept else problem.reason, problem.message
+        if raised := _raised(state.tree.queues.get(entry.name), state):
+            return False, c.MAXIMUM_RAISED, raised
         draining = [
             p.message
             for path, p in state.tree.problems.items()
@@ -133,6 +135,28 @@ def _queue(queue: Queue | None, state: State) -> dict[str, Any]:
         "applications": {"running": queue.running, "pending": queue.accepted},
         "dynamicQueues": _dynamic(queue) or None,
     }
+
+
+def _raised(queue: Queue | None, state: State) -> str:
+    """Say where a queue's minimum is over its maximum, and so takes its place (``FSQueue.getMaxShare``); empty where it is nowhere."""
+    if queue is None or state.books is not None:
+        return ""
+    found = []
+    for name, low in queue.spec.minimum.items():
+        high, position = queue.spec.maximum.get(name), state.types.index.get(name)
+        if high is None:
+            continue
+        total = 0 if position is None else state.cluster.total[position]
+        if low.percent is not None and high.percent is not None:
+            over = low.percent > high.percent
+        elif low.percent is None and high.percent is None:
+            over = low.value > high.value
+        else:  # what a percentage is shows when there are nodes
+            over = total > 0 and low.resolve(total) > high.resolve(total)
+        if over:
+            words = (f"{one.percent:g}%" if one.percent is not None else format_amount(name, one.value) for one in (low, high))
+            found.append(f"{name} {' over '.join(words)}")
+    return f"spec.fair: minResources is over maxResources, so the minimum is the maximum too: {', '.join(found)}" if found else ""
 
 
 def _partition(state: State, part: Queue) -> dict[str, Any]:

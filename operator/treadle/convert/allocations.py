@@ -85,6 +85,7 @@ def read(text: str | bytes, types: Sequence[str] = (amounts.MEMORY, amounts.VCOR
                 found.queue_max_apps = _number(element, int)
             case "queueMaxResourcesDefault":
                 found.queue_max_resources = amounts.parse(element.text, types, element.line)
+                _tell_cores(element, found.warnings)
             case "queueMaxAMShareDefault":
                 found.queue_max_am_share = min(1.0, _number(element, float))
             case "defaultMinSharePreemptionTimeout":
@@ -141,6 +142,8 @@ def _queue(element: Element, parent: str, types: Sequence[str], warnings: list[s
             queue.children.append(_queue(child, path, types, warnings))
         else:
             _setting(queue, child, types)
+            if child.tag in {"maxResources", "maxChildResources"}:
+                _tell_cores(child, warnings)
     _check(queue, warnings)
     queue.parent = queue.parent or bool(queue.children) or queue.reservation
     return queue
@@ -155,7 +158,7 @@ def _setting(queue: QueueElement, element: Element, types: Sequence[str]) -> Non
         case "maxChildResources":
             queue.maximum_of_children = amounts.parse(element.text, types, element.line)
         case "maxContainerAllocation":
-            queue.maximum_container = amounts.parse(element.text, types, element.line)
+            queue.maximum_container = amounts.parse(element.text, types, element.line, missing_cores=amounts.UNBOUNDED)
         case "maxRunningApps":
             queue.max_running_apps = _number(element, int)
         case "maxAMShare":
@@ -177,6 +180,11 @@ def _setting(queue: QueueElement, element: Element, types: Sequence[str]) -> Non
             queue.reservation = True
         case tag if tag.startswith("acl"):
             queue.acls[tag] = element.text
+
+
+def _tell_cores(element: Element, warnings: list[str]) -> None:
+    if amounts.leaves_out_cores(element.text):
+        warnings.append(f"line {element.line}: {element.tag} names no vcores, so Hadoop allows none; name them to change that")
 
 
 def _check(queue: QueueElement, warnings: list[str]) -> None:

@@ -5,7 +5,7 @@ cluster at the moment, never of the parent.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from treadle.convert.errors import AllocationError
@@ -35,19 +35,25 @@ def unbounded(types: Sequence[str]) -> Amounts:
     return Amounts(absolute=dict.fromkeys(types, UNBOUNDED))
 
 
-def parse(text: str, types: Sequence[str], line: int, missing: int = UNBOUNDED) -> Amounts:
-    """Read an amount. ``types`` are all resource names; ``missing`` stands for a type that the newest form leaves out.
+def parse(text: str, types: Sequence[str], line: int, missing: int = UNBOUNDED, missing_cores: int = 0) -> Amounts:
+    """Read an amount. ``types`` are all resource names; ``missing`` stands for a type that the newest form leaves out, ``missing_cores`` for vcores.
 
-    Raises ``AllocationError`` with what Hadoop would throw.
+    In Hadoop what stands for no limit does not fit into the 32 bits of vcores: ``memory-mb=5120`` as a maximum leaves no vcores at all. Raises
+    ``AllocationError`` with what Hadoop would throw.
     """
     value = text.strip()
     if not value:
         raise _refused(line, text, "is empty")
     if "=" in value:
-        return _by_name(value, types, line, missing)
+        return _by_name(value, types, line, {**dict.fromkeys(types, missing), VCORES: missing_cores})
     if "%" in value:
         return _percentages(value.lower(), types, line)
     return _with_units(value.lower(), types, line)
+
+
+def leaves_out_cores(text: str) -> bool:
+    """Whether a maximum in the newest form means none of the vcores since it does not name them."""
+    return "=" in text and "%" not in text and VCORES not in text
 
 
 def _refused(line: int, text: str, why: str, cause: str = "") -> AllocationError:
@@ -55,7 +61,7 @@ def _refused(line: int, text: str, why: str, cause: str = "") -> AllocationError
     return AllocationError(line, f"invalid resource definition {text!r}: {why}; allowed are {_ALLOWED}", hadoop)
 
 
-def _by_name(value: str, types: Sequence[str], line: int, missing: int) -> Amounts:
+def _by_name(value: str, types: Sequence[str], line: int, left_out: Mapping[str, int]) -> Amounts:
     percentages = "%" in value
     numbers: dict[str, int] = {}
     shares: dict[str, float] = {}
@@ -76,7 +82,7 @@ def _by_name(value: str, types: Sequence[str], line: int, missing: int) -> Amoun
             raise _refused(line, value, f"{name} is negative")
     if percentages:
         return Amounts(percent={name: shares.get(name, 1.0) for name in types})
-    return Amounts(absolute={name: numbers.get(name, missing) for name in types})
+    return Amounts(absolute={name: numbers.get(name, left_out[name]) for name in types})
 
 
 def _percentage(text: str, line: int, value: str) -> float:

@@ -6,7 +6,8 @@ from typing import Final
 
 from treadle.convert.capacity_file import MONITOR, PREFIX, UNDERUTILIZED
 from treadle.convert.capacity_settings import CALCULATOR, MONITORS, POLICIES, PREEMPTION, SETTINGS, is_user_limit
-from treadle.convert.mapping import BY_APPLICATION, CHAIN, FORMAT, JSON_TEXT, LEGACY, OVERRIDE
+from treadle.convert.mapping import BY_APPLICATION, CHAIN, FORMAT, LEGACY, OVERRIDE
+from treadle.convert.mapping_json import JSON_TEXT
 from treadle.core.model.capacity import CapacityQueueSpec
 
 JSON_FILE: Final = f"{PREFIX}mapping-rule-json-file"

@@ -17,7 +17,8 @@ from treadle.convert.capacity_file import PREFIX, CapacityFile, CapacityFileErro
 from treadle.convert.capacity_notes import ACL_SWITCH, JSON_FILE, MOST, left_out
 from treadle.convert.capacity_settings import removes_queues, settings
 from treadle.convert.errors import MappingError
-from treadle.convert.mapping import FORMAT, JSON_TEXT, overrides, read_rules
+from treadle.convert.mapping import FORMAT, overrides, read_rules
+from treadle.convert.mapping_json import JSON_TEXT
 from treadle.convert.mapping_objects import mapping
 from treadle.convert.names import ROOT, RULE, Renames
 from treadle.convert.objects import Converted

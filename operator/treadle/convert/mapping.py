@@ -1,46 +1,65 @@
 """Mapping rules of capacity-scheduler.xml: the legacy lists and the JSON form, read and refused as Hadoop does.
 
-``CapacitySchedulerConfiguration.getMappingRules`` and ``MappingRuleCreator``. Unlike in Hadoop a field of a rule that has no effect is
-not an error either, but nothing is guessed: values are case-sensitive.
+``CapacitySchedulerConfiguration.getMappingRules``, ``CapacityScheduler.updatePlacementRules`` and ``MappingRuleCreator``. A field of a rule
+that has no effect is no error, but nothing is guessed: values are case-sensitive.
 """
 
 from collections.abc import Mapping
-from json import JSONDecodeError
 from typing import Any, Final
 
-import msgspec
-
 from treadle.convert.errors import MappingError
+from treadle.convert.mapping_json import JSON_TEXT, TYPES, rules_of
 from treadle.core.model.mapping import Fallback, MappingRule, Match
-from treadle.core.rules.placement.mapping import APPLICATION, RULING, TARGETS, USER, place_of
+from treadle.core.rules.placement.mapping import APPLICATION, TARGETS, USER, place_of
 
 _PREFIX: Final = "yarn.scheduler.capacity."
 FORMAT: Final = f"{_PREFIX}mapping-rule-format"
-JSON_TEXT: Final = f"{_PREFIX}mapping-rule-json"
 LEGACY: Final = f"{_PREFIX}queue-mappings"
 OVERRIDE: Final = f"{_PREFIX}queue-mappings-override.enable"
 CHAIN: Final = "yarn.scheduler.queue-placement-rules"
 BY_APPLICATION: Final = f"{CHAIN}.app-name"
-KNOWN_CHAINS: Final = frozenset({"user-group", "app-name"})
+_CLASSES: Final = "org.apache.hadoop.yarn.server.resourcemanager.placement."
+KNOWN_CHAINS: Final = frozenset({"user-group", "app-name", f"{_CLASSES}CSMappingPlacementRule"})
+"""What may be listed: all of them mean the mapping rules."""
+_OF_FAIR: Final = frozenset(
+    f"{_CLASSES}{name}PlacementRule"
+    for name in ("User", "PrimaryGroup", "SecondaryGroupExisting", "Specified", "Default", "Reject")
+)
 
 _ARGUMENT: Final = "IllegalArgumentException"
 _KINDS: Final = {"u": Match.USER, "g": Match.GROUP}
-_MATCHES: Final = {"user": Match.USER, "group": Match.GROUP, "application": Match.APPLICATION}
-_POLICIES: Final = (*TARGETS, *RULING)
-_TEXTS: Final = ("type", "matches", "policy", "parentQueue", "fallbackResult", "value", "customPlacement")
 
 
 def read_rules(site: Mapping[str, str]) -> list[MappingRule]:
     """Return the mapping rules that a configuration names, in the order in which they are tried. Raises ``MappingError``."""
-    for name in _listed(site.get(CHAIN, "")):
-        if name not in KNOWN_CHAINS:
-            known = ", ".join(sorted(KNOWN_CHAINS))
-            raise MappingError(f"{CHAIN}: {name!r} is not known; allowed are {known}", "IOException/ClassNotFoundException")
-    if site.get(FORMAT, "legacy").strip() == "json":
-        text = site.get(JSON_TEXT, "").strip()
+    _check_chain(site.get(CHAIN, ""))
+    written = form(site)
+    if written == "json":
+        text = site.get(JSON_TEXT, "")
         return from_json(text) if text else []
     rules = [_legacy(text) for text in _listed(site.get(LEGACY, ""))]
     return rules + [_by_application(text) for text in _listed(site.get(BY_APPLICATION, ""))]
+
+
+def form(site: Mapping[str, str]) -> str:
+    """Return the form of the rules, legacy or json. Raises ``MappingError`` for any other."""
+    found = site.get(FORMAT, "legacy")
+    if found not in {"legacy", "json"}:
+        raise MappingError(f"{FORMAT}: {found!r} is not known; allowed are legacy and json", _ARGUMENT)
+    return found
+
+
+def _check_chain(text: str) -> None:
+    """Refuse placement rules that Hadoop refuses; blanks belong to the names."""
+    names = [name for name in text.split(",") if name]
+    known = ", ".join(sorted(KNOWN_CHAINS))
+    if len(names) > len(set(names)):
+        raise MappingError(f"{CHAIN}: {text!r} names a rule twice", "IOException")
+    for name in names:
+        if name in _OF_FAIR:
+            raise MappingError(f"{CHAIN}: {name} is a rule of the FairScheduler; allowed are {known}", "IOException")
+        if name not in KNOWN_CHAINS:
+            raise MappingError(f"{CHAIN}: {name!r} is not known; allowed are {known}", "IOException/ClassNotFoundException")
 
 
 def overrides(site: Mapping[str, str]) -> bool:
@@ -75,47 +94,25 @@ def _by_application(text: str) -> MappingRule:
 
 def from_json(text: str) -> list[MappingRule]:
     """Return the rules of a JSON document ``{"rules": [...]}``. Raises ``MappingError``, which names the rule and the field."""
-    try:
-        document = msgspec.json.decode(text)
-    except (msgspec.DecodeError, JSONDecodeError) as error:
-        cut = "truncated" in str(error)
-        raise MappingError(
-            f"{JSON_TEXT}: not JSON: {error}", "JsonMappingException/JsonEOFException" if cut else "JsonParseException"
-        ) from None
-    if not isinstance(document, dict):
-        raise MappingError(f"{JSON_TEXT}: must be an object with the field rules", "MismatchedInputException")
-    rules = document.get("rules", [])
-    if not isinstance(rules, list):
-        raise MappingError(f"{JSON_TEXT}: rules must be a list", "MismatchedInputException")
-    return [_rule(number, rule) for number, rule in enumerate(rules)]
+    return [_rule(f"{JSON_TEXT}: rules[{number}]", rule) for number, rule in enumerate(rules_of(text))]
 
 
-def _rule(number: int, rule: Any) -> MappingRule:
-    where = f"{JSON_TEXT}: rules[{number}]"
-    if not isinstance(rule, dict):
-        raise MappingError(f"{where}: must be an object", "MismatchedInputException")
-    for name in _TEXTS:
-        if rule.get(name) is not None and not isinstance(rule[name], str | int | float):
-            raise MappingError(f"{where}.{name}: must be a text", "MismatchedInputException")
-    kind = _one_of(where, rule, "type", tuple(_MATCHES))
-    policy = _one_of(where, rule, "policy", _POLICIES)
-    fallback = _one_of(where, rule, "fallbackResult", tuple(one.value for one in Fallback))
-    matches = rule.get("matches")
+def _rule(where: str, rule: Mapping[str, Any]) -> MappingRule:
+    kind, policy, matches = rule.get("type"), rule.get("policy"), rule.get("matches")
     if kind is None or policy is None or not matches:
-        missing = "type" if kind is None else "policy" if policy is None else "matches"
+        missing = "policy" if policy is None else "type" if kind is None else "matches"
         raise MappingError(f"{where}.{missing}: is required", _ARGUMENT)
     if kind == "group" and matches == "*":
         raise MappingError(f"{where}.matches: '*' cannot stand for groups; name one", _ARGUMENT)
-    match = Match.ANY if kind == "user" and matches == "*" else _MATCHES[kind]
-    return _placing(where, rule, MappingRule(match, str(matches), fallback=Fallback(fallback or "skip")), policy)
+    match = Match.ANY if kind == "user" and matches == "*" else TYPES[kind]
+    return _placing(where, rule, MappingRule(match, matches, fallback=Fallback(rule.get("fallbackResult") or "skip")), policy)
 
 
 def _placing(where: str, rule: Mapping[str, Any], matching: MappingRule, policy: str) -> MappingRule:
     place = default = None
     create = rule.get("create") is not False
     if policy in TARGETS:
-        above = rule.get("parentQueue")
-        place = place_of(policy, None if above is None else str(above))
+        place = place_of(policy, rule.get("parentQueue"))
         create = create and policy != "defaultQueue"
     elif policy == "custom":
         place = _required(where, rule, "customPlacement", policy)
@@ -125,17 +122,7 @@ def _placing(where: str, rule: Mapping[str, Any], matching: MappingRule, policy:
 
 
 def _required(where: str, rule: Mapping[str, Any], name: str, policy: str) -> str:
-    value = rule.get(name)
+    value: str | None = rule.get(name)
     if value is None:
         raise MappingError(f"{where}.{name}: is required with the policy {policy}", _ARGUMENT)
-    return str(value)
-
-
-def _one_of(where: str, rule: Mapping[str, Any], name: str, allowed: tuple[str, ...]) -> str | None:
-    value = rule.get(name)
-    if value is not None and value not in allowed:
-        raise MappingError(
-            f"{where}.{name}: {value!r} is not known; allowed are {', '.join(allowed)}",
-            f"ValueInstantiationException/{_ARGUMENT}",
-        )
     return value

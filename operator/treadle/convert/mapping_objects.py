@@ -6,9 +6,8 @@ Queues in them are called as the converted Queues are. The rules have been read 
 from collections.abc import Mapping
 from typing import Any, Final
 
-import msgspec
-
-from treadle.convert.mapping import BY_APPLICATION, FORMAT, JSON_TEXT, LEGACY, OVERRIDE
+from treadle.convert.mapping import BY_APPLICATION, LEGACY, OVERRIDE, form
+from treadle.convert.mapping_json import JSON_TEXT, rules_of
 from treadle.convert.names import Renames
 from treadle.core.rules.placement.mapping import APPLICATION, USER
 
@@ -22,16 +21,16 @@ _FIELDS: Final = (
     "create",
     "fallbackResult",
 )
-_PATHS: Final = frozenset({"parentQueue", "customPlacement", "value"})
+_PATHS: Final = frozenset({"parentQueue", "value"})
 _TYPES: Final = {"u": "user", "g": "group"}
 
 
 def mapping(values: Mapping[str, str], renamed: Renames, notes: list[str]) -> dict[str, Any]:
     """Return the fields of the Scheduler's ``capacity`` that say where applications go."""
     found: dict[str, Any] = {}
-    if values.get(FORMAT, "legacy").strip() == "json":
-        text = values.get(JSON_TEXT, "").strip()
-        rules = msgspec.json.decode(text).get("rules", []) if text else []
+    if form(values) == "json":
+        text = values.get(JSON_TEXT, "")
+        rules = rules_of(text) if text else []
         found["mappingRules"] = [_rule(number, rule, renamed, notes) for number, rule in enumerate(rules)]
     elif values.get(BY_APPLICATION, "").strip():
         found["mappingRules"] = [
@@ -56,19 +55,24 @@ def _parts(text: str) -> list[str]:
 
 def _renamed(text: str, renamed: Renames) -> str:
     kind, who, where = _parts(text)
-    return f"{kind}:{who}:{renamed.of(where)}"
+    return f"{kind}:{who}:{_target(where, renamed)}"
+
+
+def _target(where: str, renamed: Renames) -> str:
+    """Return a target under our names; dots at its end mean nothing to Hadoop."""
+    return renamed.of(where.rstrip("."))
 
 
 def _legacy(text: str, renamed: Renames) -> dict[str, Any]:
     kind, who, where = _parts(text)
     everybody = (kind, who) == ("u", USER)
-    return _custom(_TYPES[kind], "*" if everybody else who, renamed.of(where))
+    return _custom(_TYPES[kind], "*" if everybody else who, _target(where, renamed))
 
 
 def _by_application(text: str, renamed: Renames) -> dict[str, Any]:
     who, where = _parts(text)
     kind, matches = ("user", "*") if who == APPLICATION else ("application", who)
-    return _custom(kind, matches, renamed.of(where))
+    return _custom(kind, matches, _target(where, renamed))
 
 
 def _custom(kind: str, matches: str, where: str) -> dict[str, Any]:
@@ -86,10 +90,6 @@ def _rule(number: int, rule: Mapping[str, Any], renamed: Renames, notes: list[st
     found: dict[str, Any] = {}
     for name in _FIELDS:
         value = rule.get(name)
-        if value is None:
-            continue
-        if name == "create":
-            found[name] = value is not False
-        else:
-            found[name] = renamed.of(str(value)) if name in _PATHS else str(value)
+        if value is not None:
+            found[name] = _target(value, renamed) if name == "customPlacement" else renamed.of(value) if name in _PATHS else value
     return found

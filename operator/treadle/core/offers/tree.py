@@ -119,7 +119,16 @@ class OfferTree:
             assert isinstance(queue, OfferQueue)
             queue.dynamic = queue.dynamic or (queue.path not in self.specs and queue.parent is not None)
             self._adopt(queue)
+        self._steady_before_child_limits()
+
+    def _steady_before_child_limits(self) -> None:
+        """Recompute steady shares as Hadoop's reload does: before queues that nobody declared have their parents' ``max_child`` again (``applyChildDefaults``)."""
+        undeclared = [queue for queue in self.queues.values() if queue.path not in self.specs and queue.parent is not None]
+        for queue in undeclared:
+            self._resolve(queue, as_child=False)
         self.recompute_steady()
+        for queue in undeclared:
+            self._resolve(queue)
 
     def follow(self, cluster: Cluster) -> None:
         """Take over another size of the cluster: limits in percent follow it, and so do the steady shares."""
@@ -262,8 +271,8 @@ class OfferTree:
         queue.preemptable = spec.preemptable and (parent is None or parent.preemptable)
         self._resolve(queue)
 
-    def _resolve(self, queue: OfferQueue) -> None:
-        dynamic, queue.dynamic = queue.dynamic, queue.path not in self.specs and queue.parent is not None
+    def _resolve(self, queue: OfferQueue, *, as_child: bool = True) -> None:
+        dynamic, queue.dynamic = queue.dynamic, as_child and queue.path not in self.specs and queue.parent is not None
         limits.resolve(queue, self.cluster.total, self.types, self.settings.queue_max_default)
         queue.dynamic = dynamic  # one that is defined but was refused, and then made for an application, has its own limits
         queue.max_container = None

@@ -184,10 +184,6 @@ class QueueTree:
             raise InvalidSpec(
                 f"schedulingPolicy: {spec.policy!r} is for leaf queues, and {spec.path} has child queues; allowed are drf, fair"
             )
-        for resource, limit in spec.minimum.items():
-            most = spec.maximum.get(resource)
-            if most is not None and most.percent is None and limit.percent is None and limit.value > most.value:
-                raise InvalidSpec(f"minResources: {resource} is {limit.value}, over maxResources, which allows {most.value}")
         if spec.path != ROOT:
             if parent is None or (parent.dynamic and (known is None or known.dynamic)):
                 raise _Refused("NoParent", f"the parent queue {spec.parent} does not exist")

@@ -31,7 +31,10 @@ def _over(value: float, weight: float) -> float:
 
 
 class Fifo(Policy):
-    """First come, first served: higher priority, then the earlier start. For the applications of a leaf only."""
+    """First come, first served: higher priority, then the earlier start. For the applications of a leaf only.
+
+    The order is that of ``FifoPolicy``, but Hadoop's ``FSAppAttempt`` has the priority 1 whatever was asked for: there only the start counts.
+    """
 
     name = "fifo"
 

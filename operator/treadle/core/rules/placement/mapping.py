@@ -147,7 +147,7 @@ class _Variables:
 
     def in_path(self, path: str) -> str:
         """Replace the parts of a path that are variables."""
-        parts = path.split(".")
+        parts = _split(path)
         for number, part in enumerate(parts):
             if part == SECONDARY and self._others is not None:
                 parts[number] = self._secondary(".".join(parts[:number]))
@@ -241,6 +241,7 @@ class Mapper:
 
     def _queue(self, path: str, *, create: bool) -> str:
         """Return the full path of the leaf that a path means, which may be made if ``create``."""
+        path = _trimmed(path)
         if not all(path.split(".")):
             raise _Unplaceable(f"{path!r} has an empty part")
         full, exists = self._resolve(path)
@@ -284,25 +285,45 @@ class Mapper:
         return f"{self._named(first).path}.{rest}" if rest else self._named(first).path
 
     def _check(self, path: str, variables: set[str]) -> None:
-        """Check the part of a target that holds no variable. Raises ``_Unplaceable``."""
-        parts = path.split(".")
-        fixed = parts[: next((number for number, part in enumerate(parts) if part in variables), len(parts))]
+        """Check the part of a target that holds no variable (``MappingRuleValidationContextImpl``). Raises ``_Unplaceable``.
+
+        Below a fixed part that may be made nothing more is checked: an application that cannot be placed there goes by the rule's fallback.
+        """
+        written = _split(path)
+        fixed = written[: next((number for number, part in enumerate(written) if part in variables), len(written))]
+        if not all(fixed) or not written:
+            raise _Unplaceable(f"{path!r} has an empty part")
         if not fixed:
             return
-        if len(fixed) == len(parts):
-            full, exists = self._resolve(path)
+        parts = _split(_trimmed(path))
+        if len(fixed) == len(written):
+            full, exists = self._resolve(".".join(parts))
             known = self._queues.find(full)
             if exists and known is not None and not known.leaf:
                 raise _Unplaceable(f"queue {full} has child queues")
             return
-        full = self._full(".".join(fixed))
+        full = self._full(".".join(parts[: len(fixed)]))
         known = self._queues.find(full)
         if known is None:
             above = self._queues.find(full.rpartition(".")[0])
-            if above is None or not above.deep:
+            if above is None or not above.makes:
                 raise _Unplaceable(f"there is no queue {full} for {path} to be below, and none may be made there")
         elif known.leaf:
             raise _Unplaceable(f"queue {full} is a leaf, and {path} would be below it")
+
+
+def _split(path: str) -> list[str]:
+    """Return the parts of a path as Java splits them: empty ones at the end do not count."""
+    parts = path.split(".")
+    while len(parts) > 1 and not parts[-1]:
+        parts.pop()
+    return parts
+
+
+def _trimmed(path: str) -> str:
+    """Return a path as Hadoop's ``QueuePath`` holds it: without blanks around its last part and around all that is above."""
+    above, dot, leaf = path.rpartition(".")
+    return f"{above.strip()}.{leaf.strip()}" if dot else path
 
 
 def names_of(queues: Mapping[str, Known]) -> QueueNames:
