@@ -6,11 +6,6 @@ from typing import TYPE_CHECKING
 
 from treadle.core.disciplines import in_force
 from treadle.core.disciplines.capacity import enforced_partitions
-from treadle.core.disciplines.capacity import node_holds as capacity_node_holds
-from treadle.core.disciplines.capacity import preemption as capacity_preemption
-from treadle.core.disciplines.capacity.auto_queue_upkeep import next_round, tend
-from treadle.core.disciplines.fair import node_holds as fair_node_holds
-from treadle.core.disciplines.fair import preemption as fair_preemption
 from treadle.core.errors import InvariantBroken
 from treadle.core.events import (
     ApplicationGone,
@@ -45,7 +40,6 @@ from treadle.core.kernel.state import Settings, State
 from treadle.core.kernel.tidy import tidy
 from treadle.core.kernel.tree.admission import decide
 from treadle.core.kernel.tree.partitions import partition_of
-from treadle.core.kernel.tree.tree import IDLE
 from treadle.core.kernel.update import (
     apply_limits,
     follow_cluster,
@@ -187,34 +181,37 @@ class Core:
         """Return what to do now: at most ``budget`` binds, and what waiting pods' owners are to be told."""
         state = self.state
         state.now = now
-        swept = state.books is None and bool(state.tree.idle) and state.tree.sweep(now)
-        if swept and (state.tree.problems or state.homeless):
+        discipline = in_force.discipline_of(state)
+        # 1. Definitions, and what follows the cluster.
+        if discipline.before_settling(state) and (state.tree.problems or state.homeless):
             state.tree.unsettled = True
         if state.tree.unsettled:
             self._settle()
+            discipline = in_force.discipline_of(state)
         self._retry_moves()
         follow_cluster(state)
-        if tend(state) and (state.tree.problems or state.homeless):
+        if discipline.upkeep(state) and (state.tree.problems or state.homeless):
             self._settle_again()
+            discipline = in_force.discipline_of(state)
+        # 2. Who may run, and what everybody demands.
         decide(state)
         follow_demands(state)
         follow_demand(state)
+        # 3. What owners are to be told, what has to be asked for, what has come to its end.
         effects = due(state)
         effects += expired(state)
         effects += expire(state)
+        # 4. Placements: where room was made, then in the order of the queues.
         binds: list[Effect] = [*holds.serve(state, budget)]
-        capacity_node_holds.take_back(state)
+        discipline.before_placing(state)
         binds += cycle(state, budget - len(binds))
         effects += binds
-        if fair_preemption.due(state):
-            effects += fair_preemption.round_of_preemption(state)
-        elif capacity_preemption.due(state):
-            effects += capacity_preemption.round_of_preemption(state)
-            effects += cycle(state, budget - len(binds))  # it may have given up nodes that were kept
-        if fair_node_holds.due(state):
-            fair_node_holds.keep_nodes(state)
-        elif capacity_node_holds.due(state):
-            capacity_node_holds.keep_nodes(state)
+        # 5. Rounds that are due: preemption, nodes that are kept.
+        for each in discipline.rounds:
+            when = each.next(state)
+            if when is not None and now >= when:
+                effects += each.run(state, budget - len(binds))
+        # 6. What nobody refers to any more.
         tidy(state)
         if self.validate:
             self.check()
@@ -222,38 +219,21 @@ class Core:
 
     def next_timer(self) -> float | None:
         """Return when ``plan`` has something to do even if nothing happens, or None."""
-        state = self.state
-        times = [state.timers[0][0]] if state.timers else []
-        if state.cluster_changed:
-            times.append(state.updated + follow_interval(state))
-        if state.books is None:
-            times += [since + IDLE for since in state.tree.idle.values()]
-        if state.refused:
-            times.append(state.refused_at + state.settings.update_interval)
-        times += [
-            coming
-            for coming in (
-                next_pass(state),
-                next_expiry(state),
-                next_round(state),
-                next_look(state),
-                capacity_node_holds.next_look(state),
-                next(iter(state.near_timers), (None,))[0],
-                next(iter(state.retold), (None,))[0],
-            )
-            if coming is not None
+        state, discipline = self.state, in_force.discipline_of(self.state)
+        coming = [
+            state.timers[0][0] if state.timers else None,
+            state.updated + follow_interval(state) if state.cluster_changed else None,
+            state.refused_at + state.settings.update_interval if state.refused else None,
+            next_pass(state),
+            next_expiry(state),
+            next_look(state),
+            state.near_timers[0][0] if state.near_timers else None,
+            state.retold[0][0] if state.retold else None,
+            *discipline.timers(state),
+            *(each.next(state) for each in discipline.rounds),
+            *(hold.until for hold in state.preemption.holds),
         ]
-        times += [hold.until for hold in state.preemption.holds]
-        if state.books is not None:
-            preemption = state.scheduler.capacity.preemption
-            if preemption.enabled and state.waiting:
-                times.append(state.preemption.looked + preemption.interval)
-            return min(times, default=None)
-        if state.scheduler.fair.preemption and state.waiting:
-            times.append(state.preemption.looked + state.settings.update_interval)
-        if state.scheduler.fair.keep_nodes and state.waiting:
-            times.append(state.preemption.reserved + state.settings.update_interval)
-        return min(times, default=None)
+        return min((when for when in coming if when is not None), default=None)
 
     def explain(self, uid: str) -> Explanation | None:
         """Say why a pod waits or where it is."""

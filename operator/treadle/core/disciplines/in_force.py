@@ -10,14 +10,25 @@ from typing import TYPE_CHECKING
 
 from treadle.core.disciplines.capacity.auto_queues import made_of
 from treadle.core.disciplines.capacity.definitions import check, name_types
+from treadle.core.disciplines.capacity.discipline import CapacityDiscipline
+from treadle.core.disciplines.fair.discipline import FairDiscipline
 from treadle.core.errors import InvalidSpec
 from treadle.core.kernel.pods.lifecycle import regroup
 from treadle.core.kernel.tree.partitions import leave as leave_part
 from treadle.core.model import CAPACITY, FAIR
 
 if TYPE_CHECKING:
+    from treadle.core.kernel.seam import Discipline
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.application import Application
+
+
+FAIR_DISCIPLINE, CAPACITY_DISCIPLINE = FairDiscipline(), CapacityDiscipline()
+
+
+def discipline_of(state: State) -> Discipline:
+    """Return the discipline in force."""
+    return FAIR_DISCIPLINE if state.books is None else CAPACITY_DISCIPLINE
 
 
 def settle(state: State) -> None:

@@ -1,32 +1,38 @@
-"""What the kernel asks of a discipline, and what it keeps for one without looking into it."""
+"""What a pass asks of the discipline in force."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from treadle.core.kernel.tree.application import Ask
-    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.effects import Effect
+    from treadle.core.kernel.state import State
 
 
-class UsersAtLimit(Protocol):
-    """The users of a leaf whose asks wait at their limit (``disciplines.capacity.user_limits``)."""
+class Round(NamedTuple):
+    """What a discipline does from time to time: a round of preemption, a look at nodes to keep."""
 
-    waiting: list[tuple[float, str]]
-    looked: object
-    awake: bool
+    next: Callable[[State], float | None]
+    """When it is due; None while nothing wants it."""
+    run: Callable[[State, int], list[Effect]]
+    """Do it; the number is how many binds are allowed yet."""
 
-    def add(self, leaf: Queue, ask: Ask) -> None:
-        """Let an ask of the leaf wait for its user."""
 
-    def begin(self, leaf: Queue) -> None:
-        """Order all users and their asks anew."""
+class Discipline(Protocol):
+    """How the queues share the cluster: the parts of a pass, and of what has a time, that are one discipline's own."""
 
-    def wait(self, name: str, share: float) -> None:
-        """Let a user wait, if not already."""
+    rounds: tuple[Round, ...]
+    """In the order in which they are done, after the placements of a pass."""
 
-    def woken(self) -> None:
-        """Take the first user out of those who wait."""
+    def before_settling(self, state: State) -> bool:
+        """Remove what is not needed any more before definitions are looked at; returns whether queues went."""
 
-    def first(self, leaf: Queue, name: str) -> Ask | None:
-        """Return the first ask of a user that waits here, None if there is none."""
+    def upkeep(self, state: State) -> bool:
+        """Do what is due for queues that applications made; returns whether queues went."""
+
+    def before_placing(self, state: State) -> None:
+        """Give up nodes that are kept for one while others need them more."""
+
+    def timers(self, state: State) -> list[float]:
+        """Return when any of this but the rounds has something to do even if nothing happens."""

@@ -16,12 +16,12 @@ from treadle.core.kernel.nodes.table import Nodes
 from treadle.core.kernel.periodic.lifetimes import Lifetimes
 from treadle.core.kernel.pods.table import PodRecord
 from treadle.core.kernel.preemption.memory import Preemption
-from treadle.core.kernel.seam import UsersAtLimit
 from treadle.core.kernel.tree import admission
 from treadle.core.kernel.tree.application import Application, Ask
 from treadle.core.kernel.tree.limits import resolve, resolve_largest
 from treadle.core.kernel.tree.queue import Queue
 from treadle.core.kernel.tree.tree import QueueTree
+from treadle.core.kernel.tree.waiting_users import UsersAtLimit
 from treadle.core.model import FAIR, ApplicationSpec, PodSpec, SchedulerSpec
 from treadle.core.rules.placement.rules import Request
 from treadle.core.rules.policies import Cluster

@@ -28,6 +28,7 @@ from treadle.core.model import Constraints
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from treadle.core.effects import Effect
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.application import Application, Ask
     from treadle.core.kernel.tree.queue import Queue
@@ -48,13 +49,13 @@ def due(state: State) -> bool:
 
 def next_look(state: State) -> float | None:
     """Return when it is time to look next, None while nobody waits or no node may be kept."""
-    if state.books is None or not state.waiting or state.scheduler.capacity.reservable_nodes <= 0:
+    if not state.waiting or state.scheduler.capacity.reservable_nodes <= 0:
         return None
     return state.preemption.reserved + INTERVAL
 
 
-def keep_nodes(state: State) -> None:
-    """Keep nodes for those who have waited long enough and may have one, in each partition."""
+def keep_nodes(state: State, budget: int) -> list[Effect]:  # noqa: ARG001 - one signature for all rounds
+    """Keep nodes for those who have waited long enough and may have one, in each partition; nothing is to be done for it."""
     preemption = state.preemption
     preemption.reserved = state.now
     preemption.rests = {row: until for row, until in preemption.rests.items() if until > state.now}
@@ -75,6 +76,7 @@ def keep_nodes(state: State) -> None:
                 room -= _keep(state, application, spots)
                 if room <= 0:
                     break
+    return []
 
 
 def _who_waits(state: State) -> dict[Queue, dict[Queue, list[Ask]]]:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from treadle.core.disciplines.capacity.preemption_snapshot import survey
-from treadle.core.kernel.cycle import AT_MAXIMUM
+from treadle.core.kernel.cycle import AT_MAXIMUM, cycle
 from treadle.core.kernel.preemption.holds import forget_the_gone, place, release, uncounted
 from treadle.core.kernel.preemption.search import Search, Terms, Victim, waits_for_a_node
 from treadle.core.rules.capacity.preemption.ideal import Dealing, compute
@@ -24,7 +24,7 @@ from treadle.core.units.comparison import dominant
 
 if TYPE_CHECKING:
     from treadle.core.disciplines.capacity.live_tree import Books
-    from treadle.core.effects import Evict
+    from treadle.core.effects import Effect, Evict
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.application import Application, Ask
     from treadle.core.kernel.tree.queue import Queue
@@ -46,25 +46,21 @@ class Need(NamedTuple):
     right: str
 
 
-def due(state: State) -> bool:
-    """Whether it is time for a round: preemption is on, something waits, and the interval has passed."""
+def next_round(state: State) -> float | None:
+    """Return when the next round is due, None without preemption or while nothing waits."""
     preemption = state.scheduler.capacity.preemption
-    return (
-        state.books is not None
-        and preemption.enabled
-        and state.waiting > 0
-        and state.now >= state.preemption.looked + preemption.interval
-    )
+    return state.preemption.looked + preemption.interval if preemption.enabled and state.waiting else None
 
 
-def round_of_preemption(state: State) -> list[Evict]:
-    """Find who lacks what, and return whom to evict for them; the room is held."""
+def round_of_preemption(state: State, budget: int) -> list[Effect]:
+    """Do one round: return whom to evict, for which the room is held, and what is placed on nodes that are not kept any more."""
     books = state.books
     assert books is not None
     state.preemption.looked = state.now
     forget_the_gone(state)
     with uncounted(state):
-        return _round(state, books)
+        evicted = _round(state, books)
+    return [*evicted, *cycle(state, budget)]
 
 
 def _round(state: State, books: Books) -> list[Evict]:

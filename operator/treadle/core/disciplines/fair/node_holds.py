@@ -19,23 +19,20 @@ from treadle.core.rules.fair.starvation import below_share
 from treadle.core.units.amounts import fits, plus
 
 if TYPE_CHECKING:
+    from treadle.core.effects import Effect
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.application import Application, Ask
 
 
-def due(state: State) -> bool:
-    """Whether it is time to look: nodes may be kept, something waits, and an update interval has passed."""
-    settings, preemption = state.scheduler.fair, state.preemption
-    return (
-        state.books is None
-        and settings.keep_nodes
-        and state.waiting > 0
-        and state.now >= preemption.reserved + state.settings.update_interval
-    )
+def next_look(state: State) -> float | None:
+    """Return when to look for nodes to keep, None where none are kept or nobody waits."""
+    if not state.scheduler.fair.keep_nodes or not state.waiting:
+        return None
+    return state.preemption.reserved + state.settings.update_interval
 
 
-def keep_nodes(state: State) -> None:
-    """Keep a node for each application that is below its share, waits for a node and may have one more kept."""
+def keep_nodes(state: State, budget: int) -> list[Effect]:  # noqa: ARG001 - one signature for all rounds
+    """Keep a node for each application that is below its share, waits for a node and may have one more kept; nothing is to be done for it."""
     preemption = state.preemption
     preemption.reserved = state.now
     if state.passed_at != state.now:
@@ -55,6 +52,7 @@ def keep_nodes(state: State) -> None:
                     place(state, Hold(application, ask.shape, ask.key, row, set(), state.now, until, patient=True))
                     kept.add(row)
                     break
+    return []
 
 
 def _owed(state: State, application: Application) -> bool:

@@ -19,25 +19,21 @@ from treadle.core.rules.victims import MayLose
 from treadle.core.units.amounts import beyond, plus
 
 if TYPE_CHECKING:
-    from treadle.core.effects import Evict
+    from treadle.core.effects import Effect, Evict
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.application import Application
     from treadle.core.kernel.tree.queue import Queue
     from treadle.core.units.resources import Vector
 
 
-def due(state: State) -> bool:
-    """Whether it is time to look for the starved: preemption is on, something waits, and an update interval has passed."""
-    settings = state.scheduler.fair
-    return (
-        state.books is None
-        and settings.preemption
-        and state.waiting > 0
-        and state.now >= state.preemption.looked + state.settings.update_interval
-    )
+def next_round(state: State) -> float | None:
+    """Return when to look for the starved: preemption is on, something waits, and an update interval has passed."""
+    if not state.scheduler.fair.preemption or not state.waiting:
+        return None
+    return state.preemption.looked + state.settings.update_interval
 
 
-def round_of_preemption(state: State) -> list[Evict]:
+def round_of_preemption(state: State, budget: int) -> list[Effect]:  # noqa: ARG001 - one signature for all rounds
     """Look for the starved and return whom to evict for them; the room is held."""
     state.preemption.looked = state.now
     if state.passed_at != state.now:
@@ -47,7 +43,7 @@ def round_of_preemption(state: State) -> list[Evict]:
     if not starved:
         return []
     settings = state.scheduler.fair
-    effects: list[Evict] = []
+    effects: list[Effect] = []
     search = _FairSearch(state, Terms(settings.wait_before_kill, settings.delete_blocked_victims, settings.hold_timeout))
     for contender in sorted(starved, key=lambda one: (_dominant(state, starvation(one)), one.name)):
         effects += search.help(contender)
