@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from core.builders import Scenario
 from treadle.core.errors import InvalidSpec
 from treadle.core.model import PlacementRule
 from treadle.core.rules.placement.rules import InvalidRules, Refused, Request, Rules, broken_name, clean, implied
@@ -336,3 +337,14 @@ def test_the_placement_cases_of_real_hadoop(case: dict[str, Any]) -> None:
             assert (expected["ev"], expected.get("by")) == ("rejected", "scheduler")
         else:
             assert (expected["ev"], expected["queue"]) == ("accepted", path)
+
+
+def test_a_queue_that_is_set_aside_is_not_said_to_be_missing_and_its_pods_wait_for_it() -> None:
+    scenario = Scenario().nodes(1).pod("p", "root.etl")
+    scenario.core.queues_set_aside(["root.etl"])
+    assert scenario.plan() == []
+    reason, words = scenario.why("p")
+    assert (reason, words.partition(":")[0]) == ("QueueSetAside", "queue root.etl is set aside")
+    scenario.core.queues_set_aside([])
+    scenario.queue("root.etl")
+    assert [bind.queue for bind in scenario.plan()] == ["root.etl"]

@@ -1,7 +1,8 @@
 """When the owners of waiting pods are told why: late enough, once, and not back and forth."""
 
 from core.builders import Scenario, a_pod, limits
-from treadle.core.events import PodSeen
+from treadle.core.effects import Bind, RecordEvent, ReportWaiting
+from treadle.core.events import BindFailed, PodSeen
 from treadle.core.kernel.periodic.failed_scheduling import RETOLD_AFTER
 
 
@@ -82,3 +83,44 @@ def test_how_many_are_ahead_follows_the_order() -> None:
     scenario.plan()
     assert scenario.core.explain("app2-0").ahead == 3, "what waits for a node has the same order"
     assert scenario.why("app2-0")[0] == "Unschedulable"
+
+
+def test_a_bind_that_fails_again_is_told_with_the_servers_words_and_once_by_an_event() -> None:
+    scenario = Scenario().nodes(1, cpu=4).pods(2, "p")
+    words = '403 pods "p-0" is forbidden: cannot create resource "pods/binding"'
+    for bind in scenario.plan():
+        scenario.tell(BindFailed(bind.uid, "transient", words))
+    scenario.wait(1.1).plan()
+    assert scenario.reports == []  # once is a moment of the API server's
+    again = [bind for bind in scenario.effects if isinstance(bind, Bind)]
+    for bind in again:
+        scenario.tell(BindFailed(bind.uid, "transient", words))
+    scenario.plan()
+    told = f"binding the pod to a node failed 2 times and is tried again; the API server's last answer: {words}"
+    assert {(report.name, report.reason, report.message) for report in scenario.reports} == {
+        ("p-0", "BindFailed", told),
+        ("p-1", "BindFailed", told),
+    }
+    (event,) = [effect for effect in scenario.effects if isinstance(effect, RecordEvent)]
+    assert (event.reason, event.note) == ("FailedScheduling", f"BindFailed: {told}.")
+    assert scenario.why("p-0") == ("BindFailed", told)
+    scenario.wait(3)
+    for bind in scenario.plan():
+        scenario.tell(BindFailed(bind.uid, "transient", words))
+    scenario.plan()
+    assert scenario.effects == []  # it is held down
+
+
+def test_what_was_told_stays_told_when_the_core_is_made_anew() -> None:
+    scenario = Scenario().nodes(1, cpu=1).pods(2, "p")
+    scenario.plan()
+    scenario.wait(4).plan()
+    assert [type(effect) for effect in scenario.effects] == [ReportWaiting, RecordEvent]
+    core = scenario.core
+    new = core.fresh()
+    for event in core.facts():
+        new.handle(event, scenario.now)
+    core.become(new)
+    scenario.plan()
+    scenario.wait(4).plan()
+    assert [effect for effect in scenario.effects if isinstance(effect, RecordEvent)] == []

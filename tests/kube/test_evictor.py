@@ -175,3 +175,11 @@ async def test_one_who_stands_down_asks_nobody_any_more_and_says_that_they_stay(
         at.evictor.submit(Evict("uid-d", "ns", "d", "root.hog", "somebody is owed it", 5.0, False, 1))
         await asyncio.sleep(10)
         assert len(at.client.requests) > asked, "it evicts again when it leads again"
+
+
+async def test_evictions_that_are_refused_for_want_of_a_right_are_told_of_once(caplog: pytest.LogCaptureFixture) -> None:
+    at = Evicting(lambda _: refused(403, 'cannot create resource "pods/eviction"'))
+    await at.evict("a", "b", "c", seconds=5)
+    assert [type(event) for event in at.events] == [EvictFailed] * 3
+    warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert warnings == ['evictions are refused, so nobody is preempted: 403 cannot create resource "pods/eviction"']

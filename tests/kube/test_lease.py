@@ -322,3 +322,17 @@ async def test_somebody_elses_note_on_the_lease_costs_one_try_and_is_kept() -> N
         assert [await one.record(["ns/a/u1"]) for _ in range(2)] == [False, True]
         notes = at.api.get("leases.coordination.k8s.io", NAME)["metadata"]["annotations"]
         assert notes == {"mine": "kept", "treadle.dev/binding": "ns/a/u1"}
+
+
+async def test_who_may_not_read_the_lease_says_so_until_that_is_over() -> None:
+    election = Election()
+    forbidden = True
+    lease = election.candidate(
+        "a", lambda request: refused(403, "cannot get resource leases") if forbidden else in_process(election.api)(request)
+    )
+    async with task_of(election.run(lease)):
+        await asyncio.sleep(3)
+        assert "cannot get resource leases" in lease.problem
+        forbidden = False
+        await asyncio.sleep(3)
+        assert (lease.problem, lease.held) == ("", True)

@@ -11,7 +11,7 @@ import pytest
 from kube.access import task_of
 from kube.stub import Answer, Request, StubClient, ok, refused, unreachable
 from treadle.kube.errors import Withheld
-from treadle.kube.patcher import Patcher, Write
+from treadle.kube.patcher import Patcher, Write, resource_of
 
 pytestmark = pytest.mark.looptime
 
@@ -186,3 +186,35 @@ async def test_a_write_that_met_a_namesake_of_its_pod_is_dropped_quietly(caplog:
     at.write("a")
     assert await at.all_written()
     assert (at.codes, caplog.text) == ([422], "")
+
+
+async def test_writes_that_are_refused_for_want_of_a_right_are_told_of_now_and_then(caplog: pytest.LogCaptureFixture) -> None:
+    at = Writing(lambda _: refused(403, 'cannot patch resource "pods/status"'))
+    for number in range(5):
+        at.write(f"api/v1/namespaces/ns/pods/p{number}/status")
+    async with task_of(at.patcher.run()):
+        await asyncio.sleep(1)
+        assert [record.getMessage() for record in caplog.records] == [
+            'PATCH pods/status is refused, and tried again: cannot patch resource "pods/status"'
+        ]
+
+
+async def test_a_namespace_that_ends_is_no_want_of_a_right(caplog: pytest.LogCaptureFixture) -> None:
+    at = Writing(lambda _: refused(403, "unable to create new content in namespace ns because it is being terminated"))
+    at.write("apis/events.k8s.io/v1/namespaces/ns/events", method="POST")
+    async with task_of(at.patcher.run()):
+        await asyncio.sleep(1)
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize(
+    ("path", "resource"),
+    [
+        ("/api/v1/namespaces/ns/pods/p/status", "pods/status"),
+        ("/apis/treadle.dev/v1alpha1/queues/root.a/status", "queues/status"),
+        ("/apis/events.k8s.io/v1/namespaces/ns/events", "events"),
+        ("/api/v1/namespaces/ns", "namespaces"),
+    ],
+)
+async def test_a_refusal_names_the_resource_and_no_object(path: str, resource: str) -> None:
+    assert resource_of(path) == resource

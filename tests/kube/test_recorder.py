@@ -29,6 +29,13 @@ class Recording:
     def scheduled(self, name: str, application: str = "etl/nightly", node: str = "n1") -> None:
         self.recorder.scheduled("etl", application, "root.prod", name, f"uid-{name}", node)
 
+    def taken(self) -> int:
+        """Let the server take everything; returns how much counts as written."""
+        for write in self.writes:
+            assert write.done is not None
+            write.done(201)
+        return self.recorder.written
+
     def notes(self) -> list[str]:
         return [write.body["note"] for write in self.writes]
 
@@ -55,7 +62,7 @@ def test_pods_of_one_application_are_one_event() -> None:
         "Bound 50 pods of application etl/nightly in queue root.prod to 3 nodes",
         "Bound 1 pod of application etl/other in queue root.prod to n1",
     ]
-    assert at.recorder.written == 2
+    assert at.taken() == 2
 
 
 def test_the_interval_begins_with_the_first_pod_after_the_last_event() -> None:
@@ -183,3 +190,16 @@ def test_what_was_counted_is_not_told_by_an_instance_that_stood_down() -> None:
     at.recorder.discard()
     at.recorder.flush(now=True)
     assert at.notes() == []
+
+
+def test_an_event_counts_as_written_when_the_server_took_it() -> None:
+    at = Recording()
+    at.recorder.preempted("etl", "a", "uid-a", "queue root.b is owed it")
+    at.recorder.preempted("etl", "b", "uid-b", "queue root.b is owed it")
+    first, second = at.writes
+    assert first.done is not None
+    assert second.done is not None
+    assert at.recorder.written == 0
+    first.done(403)
+    second.done(201)
+    assert at.recorder.written == 1

@@ -22,7 +22,7 @@ queues = st.dictionaries(
         st.sampled_from([0.5, 0.7, 1.0, 2.0]),
         st.sampled_from(["drf", "fair"]),
         st.sampled_from([{}, limits(cpu="4"), limits(memory="60%")]),
-        st.sampled_from([{}, {}, limits(cpu="2", memory="3Gi"), limits(memory="9Gi")]),
+        st.sampled_from([{}, {}, limits(cpu="2", memory="3Gi"), limits(cpu="1", memory="9Gi")]),
     ),
     max_size=4,
 )

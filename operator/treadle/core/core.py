@@ -55,7 +55,7 @@ from treadle.core.rules.policies import BUILT_IN, register
 from treadle.core.views.explain import Explanation, explain
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Iterable
 
     from treadle.core.effects import Effect
     from treadle.core.kernel.tree.application import Application
@@ -65,6 +65,8 @@ for _policy in YARN:
     register(_policy)
     BUILT_IN.add(type(_policy))
 
+MOST_WORDS = 400
+"""Characters that are kept of what the API server said."""
 SPARED = 60.0
 """Seconds for which a pod that could not be preempted is not asked again."""
 
@@ -85,8 +87,16 @@ class Core:
         return type(self)(self.state.settings, validate=self.validate)
 
     def become(self, other: Core) -> None:
-        """Take over all that another core knows, which must not be used any more."""
-        self.state = other.state
+        """Take over all that another core knows, which must not be used any more; what owners were told stays told."""
+        before, self.state = self.state, other.state
+        for identity, application in self.state.applications.items():
+            known = before.applications.get(identity)
+            if known is not None:
+                application.told = known.told
+
+    def queues_set_aside(self, paths: Iterable[str]) -> None:
+        """Take note of all queues whose definitions could not be taken over without an error."""
+        self.state.tree.set_aside(paths)
 
     def handle(self, event: Event, now: float) -> None:
         """Take over what happened. What has to be done about it is found by the next ``plan``."""
@@ -352,6 +362,8 @@ class Core:
         if event.kind == "refused":
             return
         record.failures += 1
+        record.failure_words = event.message[:MOST_WORDS]
+        state.failing[record.spec.uid] = None
         record.state = PodState.DELAYED
         state.waiting += 1
         settings = state.settings

@@ -21,6 +21,8 @@ log = logging.getLogger(__name__)
 
 AT_ONCE = 8
 FIRST_WAIT, LONGEST_WAIT = 0.5, 5.0
+WARN_EVERY = 300.0
+"""Seconds between two warnings that evictions are refused."""
 MOST_QUEUES = 10_000
 """Queues for which victims are counted."""
 OVERTAKEN = "this instance does not lead any more"
@@ -55,6 +57,7 @@ class Evictor:
         self._waiting: asyncio.Queue[Evict | Expire] = asyncio.Queue()
         self._under_way: set[asyncio.Task[None]] = set()
         self._slots = asyncio.Semaphore(AT_ONCE)
+        self._warned = float("-inf")
 
     def submit(self, victim: Evict | Expire) -> None:
         """Ask a pod to go, or delete it if its application's lifetime is over."""
@@ -163,7 +166,11 @@ class Evictor:
         if answer.status in {404, 409}:  # gone, or another pod has the name by now
             self._report(PodGone(victim.uid))
             return
-        self._stays(victim, f"{answer.status} {answer.error().message}")
+        why = f"{answer.status} {answer.error().message}"
+        if answer.status in {401, 403} and self._clock() >= self._warned + WARN_EVERY:
+            self._warned = self._clock()
+            log.warning("evictions are refused, so nobody is preempted: %s", why)
+        self._stays(victim, why)
 
     def _went(self, victim: Evict) -> None:
         self.gone_from[victim.queue] += 1

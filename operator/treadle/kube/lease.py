@@ -50,6 +50,8 @@ class Lease:
     ) -> None:
         self.identity = identity
         self.holder = ""
+        self.problem = ""
+        """Why the last try to lead, or to see who does, came to nothing; empty if it did not."""
         self.inherited: list[Asked] = []
         """Pods whose binds a predecessor may have under way; filled when the lease is acquired."""
         self._client = client
@@ -83,7 +85,9 @@ class Lease:
                 try:
                     async with self._lock:
                         await self._try()
+                    self.problem = ""
                 except KubeError as error:
+                    self.problem = str(error)
                     log.warning("lease %s: %s", self._name, error)
                 self._turned.set()
                 await asyncio.sleep(self._retry)

@@ -22,6 +22,21 @@ FIRST_WAIT, MOST_TRIES = 2.0, 6
 """Seconds before a write that was refused with a 403 is sent again, which double, and how often it is."""
 
 
+ENDING = "is being terminated"
+"""What a 403 says that is about a namespace that ends, and not about rights."""
+WARN_EVERY = 300.0
+"""Seconds between two warnings that writes of a kind are refused."""
+
+
+def resource_of(path: str) -> str:
+    """Return the resource that a path of the API is about, with the subresource, without names: ``pods/status``."""
+    parts = path.partition("?")[0].strip("/").split("/")
+    rest = parts[2:] if parts[0] == "api" else parts[3:]
+    if rest[:1] == ["namespaces"] and len(rest) > 2:
+        rest = rest[2:]
+    return "/".join([*rest[:1], *rest[2:]])
+
+
 class Write(NamedTuple):
     """A write: where, what, how, and who wants to know the HTTP status of a final answer."""
 
@@ -50,6 +65,7 @@ class Patcher:
         self._busy = 0
         self._quiet_until = float("-inf")
         self._withdrawn = 0
+        self._warned: dict[str, float] = {}
 
     def submit(self, key: str, write: Write) -> None:
         """Queue a write; one of the same key that has not been sent is replaced and loses its place."""
@@ -128,6 +144,8 @@ class Patcher:
         if answer.status in {401, 429} or answer.status >= 500:
             self._again(key, write, min(answer.retry_after or PAUSE, LONGEST_PAUSE))
             return
+        if answer.status == 403:
+            self._warn(write, answer.error().message)
         if answer.status == 403 and write.tries < MOST_TRIES:  # rights may be given back; a namespace that ends says so too
             wait = FIRST_WAIT * 2**write.tries
             later = write._replace(tries=write.tries + 1)
@@ -143,6 +161,16 @@ class Patcher:
             self.sent += 1
         if write.done is not None:
             write.done(answer.status)
+
+    def _warn(self, write: Write, message: str) -> None:
+        """Say that writes of a kind are refused, now and then: as long as the right is missing all of them are."""
+        if ENDING in message:
+            return
+        kind = f"{write.method} {resource_of(write.path)}"
+        now = self._clock()
+        if now >= self._warned.get(kind, float("-inf")) + WARN_EVERY:
+            self._warned[kind] = now
+            log.warning("%s is refused, and tried again: %s", kind, message)
 
     def _later(self, key: str, write: Write, withdrawn: int) -> None:
         """Queue a write that was refused, unless a newer one has come or all have been withdrawn."""

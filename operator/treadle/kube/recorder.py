@@ -86,13 +86,11 @@ class Recorder:
     def preempted(self, namespace: str, pod: str, uid: str, why: str) -> None:
         """Write on a pod that it was preempted, and for whom."""
         self._patcher.submit(f"preempted/{uid}", self._event(_Tally(namespace, "", pod, uid), f"Preempted: {why}", "Preempted"))
-        self.written += 1
 
     def warned(self, event: RecordEvent) -> None:
         """Write a warning about a pod; one of the same application and reason that has not been sent is replaced."""
         tally = _Tally(event.namespace, "", event.name, event.uid)
         self._patcher.submit(f"warned/{event.application}/{event.reason}", self._event(tally, event.note, event.reason))
-        self.written += 1
 
     def discard(self) -> None:
         """Forget what has been counted and not been written."""
@@ -109,16 +107,17 @@ class Recorder:
                 f"Deleted {_pods(tally.pods)} of application {application} in queue {tally.queue}: it {tally.why}, which is over"
             )
             self._patcher.submit(f"ended/{application}", self._event(tally, note, LIFETIME_OVER))
-            self.written += 1
         self._ended.clear()
         for application, tally in self._tallies.items():
             count, nodes = tally.pods, len(tally.nodes)
             where = next(iter(tally.nodes)) if nodes == 1 else f"{nodes} nodes"
             note = f"Bound {_pods(count)} of application {application} in queue {tally.queue} to {where}"
             self._patcher.submit(f"event/{application}", self._event(tally, note))
-            self.written += 1
         self._tallies.clear()
         self._due = float("inf")
+
+    def _done(self, status: int) -> None:
+        self.written += status < 400
 
     def _event(self, tally: _Tally, note: str, reason: str = "Scheduled") -> Write:
         body = {
@@ -140,7 +139,7 @@ class Recorder:
                 "uid": tally.uid,
             },
         }
-        return Write(f"/apis/events.k8s.io/v1/namespaces/{tally.namespace}/events", body, JSON, "POST")
+        return Write(f"/apis/events.k8s.io/v1/namespaces/{tally.namespace}/events", body, JSON, "POST", done=self._done)
 
 
 def _pods(count: int) -> str:

@@ -127,7 +127,9 @@ class _Page(Collector):
         yield GaugeMetricFamily("treadle_leader", "1 while this instance leads.", int(samples.leader))
         yield CounterMetricFamily("treadle_status_writes", "Status patches and events written.", samples.status_writes)
         yield CounterMetricFamily(
-            "treadle_events_recorded", "Scheduled events written, one for an application and a while.", samples.events_written
+            "treadle_events_recorded",
+            "Events that the API server took; Scheduled is one for an application and a while.",
+            samples.events_written,
         )
 
 

@@ -110,6 +110,7 @@ class Care:
             return False
         if about[0] in DEFINITIONS or isinstance(event, PodGone | NodeGone):
             del self.set_aside[about]
+            self._tell_queues()
             return False
         kept.events = [one for one in kept.events if type(one) is not type(event)] + [event]
         return True
@@ -120,6 +121,7 @@ class Care:
         for about, kept in list(self.set_aside.items()):
             if now >= kept.again and handled > kept.handled:
                 del self.set_aside[about]
+                self._tell_queues()
                 events += kept.events
         return events
 
@@ -151,7 +153,12 @@ class Care:
             waiting += [(event.pod, why) for event in events if isinstance(event, PodSeen) and not event.pod.node]
         if len(self._tries) > 10 * len(self.set_aside) + 100:
             self._tries = {about: tries for about, tries in self._tries.items() if about in self.set_aside}
+        self._tell_queues()
         return waiting
+
+    def _tell_queues(self) -> None:
+        """Let the core know whose queues are set aside, so that it does not say that they do not exist."""
+        self.core.queues_set_aside(name for kind, name in self.set_aside if kind == "Queue")
 
     def why_set_aside(self, kind: str, name: str) -> str:
         """Return what is to be said of an object that is set aside, empty if it is not."""

@@ -174,7 +174,7 @@ class Service:
         return ""
 
     def ready(self) -> tuple[bool, Mapping[str, Any]]:
-        """Return whether we can schedule, and the details: synced, watches alive, leader state."""
+        """Return whether we can schedule, and the details: synced, watches alive, leader state, and why it cannot be had."""
         now = time.monotonic()
         watches = {
             name: {
@@ -187,13 +187,15 @@ class Service:
         alive = all(now - reflector.alive_at < STALE_AFTER and not reflector.problem for reflector in self.sources.all.values())
         controllers = "" if self.operator is None else self.operator.problem()
         leader = "leader" if self.lease is None or self.lease.held else f"standby, {self.lease.holder or 'nobody'} leads"
-        return self.synced and alive and not controllers, {
+        lost = "" if self.lease is None or self.lease.held else self.lease.problem
+        return self.synced and alive and not controllers and not lost, {
             "synced": self.synced,
             "watchesAlive": alive,
             "leader": leader,
             "watches": watches,
             "waitingFor": self.waiting_for,
             **({"controllers": controllers} if controllers else {}),
+            **({"lease": lost} if lost else {}),
         }
 
     async def start(self) -> None:

@@ -131,6 +131,8 @@ class State:
     """When a pod of ours that waited was last seen bound by somebody else: a predecessor whose binds were still on their way."""
     cluster_changed: bool = True
     rekey: bool = True
+    failing: dict[str, None] = field(default_factory=dict)
+    """Pods, by uid, whose binds have failed again since their owners were last told of such."""
     demands: dict[Application, None] | None = None
     """Applications whose demand changed since it was last followed; None while the order of no queue depends on demands."""
     demands_stale: bool = False

@@ -19,6 +19,7 @@ from treadle.core.kernel.am_share import MASTER_SHARE, limit_of, share_of, short
 from treadle.core.kernel.cycle import AT_MAXIMUM, NO_NODE
 from treadle.core.kernel.nodes.rules import host_ports
 from treadle.core.kernel.nodes.rules.resources import fitting, shortages
+from treadle.core.kernel.periodic.failed_binds import BIND_FAILED, words_of
 from treadle.core.kernel.pods.table import PodState
 from treadle.core.kernel.tree.limits import exceeded
 from treadle.core.units.resources import format_amount
@@ -66,9 +67,7 @@ def explain(state: State, uid: str) -> Explanation | None:
         reason, message = waiting(state, record.ask)
         return Explanation(name, record.state.value, reason, message, queue, identity, ahead=ahead(record.ask))
     if record.state is PodState.DELAYED:
-        return Explanation(
-            name, record.state.value, "BindFailed", f"a bind failed {record.failures} times and is tried again", queue, identity
-        )
+        return Explanation(name, record.state.value, BIND_FAILED, words_of(record), queue, identity)
     reason, message = (
         ("SchedulingGated", "the pod has scheduling gates")
         if spec.gated

@@ -10,6 +10,7 @@ from heapq import heappop
 from typing import TYPE_CHECKING
 
 from treadle.core.effects import Effect, ReportWaiting
+from treadle.core.kernel.periodic import failed_binds
 from treadle.core.kernel.periodic.failed_scheduling import misplaced, retell, tell
 from treadle.core.kernel.pods.lifecycle import enqueue
 from treadle.core.kernel.pods.table import PodRecord, PodState
@@ -34,6 +35,8 @@ def due(state: State) -> list[Effect]:
         else:
             what.report_armed = False
             _report(state, what, effects, messages)
+    if state.failing:
+        effects += failed_binds.tell(state)
     if state.misnamed:
         effects += misplaced(state)
     if state.retold:

@@ -41,6 +41,7 @@ class PodRecord:
         "application",
         "ask",
         "cause",
+        "failure_words",
         "failures",
         "master",
         "node",
@@ -64,6 +65,8 @@ class PodRecord:
         self.node = -1
         self.cause = 0
         self.failures = 0
+        self.failure_words = ""
+        """What the API server said when a bind of it failed last."""
         self.master = False
         self.since = 0.0
         self.reported_reason, self.reported_message = spec.reported

@@ -63,6 +63,7 @@ class QueueTree:
     def __init__(self, types: ResourceTypes) -> None:
         self._types = types
         self.defined: dict[str, QueueSpec] = {}
+        self.aside: frozenset[str] = frozenset()
         self.problems: dict[str, Problem] = {}
         self.root = Queue(QueueSpec(ROOT), None, policy_named("drf"), len(types))
         self.queues: dict[str, Queue] = {ROOT: self.root}
@@ -94,6 +95,13 @@ class QueueTree:
         """Take note of a definition; ``settle`` puts it in force."""
         if self.defined.get(spec.path) != spec:
             self.defined[spec.path] = spec
+            self.unsettled = True
+
+    def set_aside(self, paths: Iterable[str]) -> None:
+        """Take note of all definitions that could not be taken over without an error: applications that ask for these queues wait."""
+        aside = frozenset(paths)
+        if aside != self.aside:
+            self.aside = aside
             self.unsettled = True
 
     def undefine(self, path: str) -> None:
@@ -362,6 +370,9 @@ class QueueTree:
         here = queue is not None and application.queue is queue
         if queue is not None and ((queue.defined and not queue.dynamic) or here):
             return self.open(queue, application)
+        if path in self.aside and queue is None:
+            words = f"queue {path} is set aside: the scheduler cannot act on its definition, and its Ready condition says why"
+            return Wait("QueueSetAside", path, words)
         fallback = self.queues.get(DEFAULT_QUEUE)
         if fallback is None or not fallback.leaf or not fallback.defined:
             what = f"queue {path} does not exist" if path else "no queue is named"
