@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import deque
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -155,6 +156,9 @@ async def test_an_event_that_cannot_be_handled_harms_only_its_pod_which_is_told_
     assert (at.engine.care.errors, list(at.engine.care.set_aside)) == ({"event": 1}, [("Pod", "bad")])
     (condition,) = at.patcher.writes["bad"].body["status"]["conditions"]
     assert (condition["reason"], "RuntimeError: a defect in an event" in condition["message"]) == ("InternalError", True)
+    (event,) = at.recorder.warnings
+    assert (event.reason, event.name, event.note) == ("InternalError", "bad", condition["message"])
+    assert "(test_engine.py:" in event.note, "the error was raised in code that is not ours"
     assert "an event could not be handled: PodSeen(" in caplog.text
 
 
@@ -189,9 +193,8 @@ async def test_of_an_edit_that_makes_passes_fail_the_last_good_version_stays_in_
         at.put(QueueSeen(QueueSpec("root.a", weight=13.0)), PodSeen(a_pod("b", "root.a")))
         await until(lambda: len(at.binder.placements) == 2)
         assert at.core.state.tree.queues["root.a"].spec.weight == 2.0
-        assert "RuntimeError: a defect in a pass; the last good version stays in force" in at.engine.care.why_set_aside(
-            "Queue", "root.a"
-        )
+        why = at.engine.care.why_set_aside("Queue", "root.a")
+        assert re.search(r"RuntimeError: a defect in a pass \(test_engine\.py:\d+\); the last good version stays in force", why)
         at.put(QueueSeen(QueueSpec("root.a", weight=3.0)))
         await until(lambda: at.core.state.tree.queues["root.a"].spec.weight == 3.0)
 
@@ -266,7 +269,7 @@ async def test_an_instance_whose_passes_fail_for_good_says_that_it_is_not_health
             await until(lambda: at.engine.care.errors)
             assert at.engine.trouble() == ""
             now = 31.0
-            assert at.engine.trouble() == "no pass has gone well for 31 s: RuntimeError: a weak moment"
+            assert at.engine.trouble().startswith("no pass has gone well for 31 s: RuntimeError: a weak moment (test_engine.py:")
     finally:
         Fragile.weak = 0
 

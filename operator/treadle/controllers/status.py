@@ -33,7 +33,7 @@ def status_of(
 ) -> dict[str, Any]:
     """Return the whole status of an object at ``now`` (RFC 3339); conditions keep their times from the one before.
 
-    ``set_aside`` says why the scheduler cannot act on it, by a defect of its own; empty if it can.
+    ``set_aside`` says why the scheduler cannot act on it, for an error in its code or in a policy installed with it; empty if it can.
 
     Shares and demands are read as the core last computed them.
     """

@@ -38,6 +38,7 @@ _ACTIONS: Final = {
     LIFETIME_OVER: "Deleting",
     FAILED_SCHEDULING: "Scheduling",
     QUEUE_NOT_FOUND: "Placing",
+    "InternalError": "Placing",
 }
 _NORMAL: Final = {"Scheduled", "Preempted"}
 

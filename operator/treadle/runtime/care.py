@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from treadle.core.events import ApplicationGone, Event, NodeGone, PodAssumed, PodGone, PodSeen, QueueGone
 from treadle.core.kernel.pods.table import PodState
-from treadle.runtime.healing import DEFINITIONS, IN_FORCE, Healer, Subject, is_definition, subject
+from treadle.runtime.healing import DEFINITIONS, IN_FORCE, Healer, Subject, blamed, is_definition, subject
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,7 +65,7 @@ class Care:
 
     def hurt_by(self, error: Exception, during: str, event: Event | None = None) -> None:
         """Take note that the core raised: it is to be healed before it is used again."""
-        self.last = f"{type(error).__name__}: {error}"
+        self.last = blamed(error)
         self.errors[during] += 1
         self.hurt, self._culprit = True, event
         self._ill_since = self._clock() if self._ill_since is None else self._ill_since
@@ -166,4 +166,4 @@ class Care:
         if kept is None:
             return ""
         instead = "; the last good version stays in force" if (kind, name) in self._good else ""
-        return f"the scheduler cannot act on this object, by a defect of its own: {kept.why}{instead}; it is tried again"
+        return f"the scheduler cannot act on this object, for an error in its code or in a policy installed with it: {kept.why}{instead}; it is tried again"

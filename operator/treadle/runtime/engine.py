@@ -113,8 +113,9 @@ class Engine:
             log.exception("the core could not be healed")
             return
         for pod, why in pods:
-            words = f"the scheduler cannot take this pod into account, by a defect of its own: {why}; it is tried again"
+            words = f"the scheduler cannot take this pod into account, for an error in its code or in a policy installed with it: {why}; it is tried again"
             self.reports.submit(ReportWaiting(pod.uid, pod.namespace, pod.name, INTERNAL_ERROR, words, 0))
+            self.recorder.warned(RecordEvent(pod.uid, pod.namespace, pod.name, pod.application, INTERNAL_ERROR, words, 0))
 
     async def _pause(self) -> None:
         timer = self.core.next_timer() if self._can_plan() else None

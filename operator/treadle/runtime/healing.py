@@ -8,8 +8,10 @@ trying ever smaller parts. Those are set aside: their last good version is told 
 from __future__ import annotations
 
 import logging
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treadle.core import events as e
@@ -20,12 +22,23 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+PACKAGE = Path(__file__).parents[1]
+
 Subject = tuple[str, str]
 """What an event is about: a kind, and the name that the core knows it by (a pod's uid, a queue's path, an application's id)."""
 IN_FORCE = "QueuesInForce"
 """The kind of what is told of all queues together."""
 DEFINITIONS = ("Scheduler", "Queue", "Application", "Namespace")
 """Kinds of which the last good version is kept: those that people edit, and of which there are few."""
+
+
+def blamed(error: BaseException) -> str:
+    """Return an error in words, with the place where it was raised if that is not in this package: a policy that somebody installed."""
+    words = f"{type(error).__name__}: {error}"
+    frames = traceback.extract_tb(error.__traceback__)
+    if frames and not Path(frames[-1].filename).is_relative_to(PACKAGE):
+        words += f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})"
+    return words
 
 
 def subject(event: e.Event) -> Subject:
@@ -151,7 +164,7 @@ class Healer:
             core.plan(self._now, self._budget)
             core.refresh_shares()
         except Exception as error:  # noqa: BLE001 - whatever it is, that is the question
-            self._why = f"{type(error).__name__}: {error}"
+            self._why = blamed(error)
             return None
         return core
 
