@@ -86,3 +86,11 @@ def test_help_is_quick_and_lists_every_command() -> None:
         assert command in done.stdout
     for heavy in ("kubernetes", "kopf", "numpy", "pydantic"):
         assert f" {heavy}\n" not in done.stderr, f"--help imports {heavy}"
+
+
+def test_every_room_that_the_architecture_page_names_exists() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    package = ROOT / "operator" / "treadle"
+    named = set(re.findall(r"`((?:core|kube|runtime|controllers|api)/[a-z_/]*(?:\.py)?)`", text))
+    assert len(named) > 30
+    assert [room for room in sorted(named) if not (package / room).exists() and not (package / f"{room}.py").exists()] == []
