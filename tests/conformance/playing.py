@@ -6,14 +6,17 @@ What both disciplines have in common; the replays add how their driver is made, 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from conformance.live import Live
 from conformance.loading import hadoop_types, types_of, vector
+from offers.applicant import Applicant
+from offers.effects import Accepted, Cause, Effect, Ended, Moved, Placed, Rejected
+from offers.nodes import Container, NodeManager
+from offers.requests import ANY, Ask, Key
 from treadle.core.errors import InvalidSpec
-from treadle.core.offers.effects import Accepted, Cause, Effect, Ended, Moved, Placed, Rejected
-from treadle.core.offers.nodes import Container
-from treadle.core.offers.requests import ANY, Ask, Key
+from treadle.core.model import ApplicationSpec
 from treadle.core.units.resources import UNBOUNDED
 
 LONG = (1 << 63) - 1
@@ -55,12 +58,13 @@ class Player(ABC):
     errors: ClassVar[tuple[type[Exception], ...]] = (InvalidSpec,)
     driver: Any
 
-    def __init__(self, case: dict[str, Any]) -> None:
+    def __init__(self, case: dict[str, Any], *, live: bool = False) -> None:
         self.case = case
         self.types = types_of(case)
         self.now = 1_000_000
         self.ids: dict[str, str] = {}  # a case's name of an application to its id in Hadoop
         self.names: dict[str, str] = {}
+        self.asked: dict[str, str] = {}
         self.containers: dict[str, Container] = {}
         self.hashes = {
             event["c"]: event["h"]
@@ -70,6 +74,8 @@ class Player(ABC):
         }
         self.held: dict[str, tuple[Any, ...]] = {}
         self.events: Events = []
+        self.live = Live(self.types) if live else None
+        self.seen, self.was_held, self.submitted = 0, False, ""
 
     def hash_of(self, container: Container) -> int:
         """Return the hash code of a container's id, which Hadoop's answer tells."""
@@ -87,8 +93,47 @@ class Player(ABC):
         """Return the whole state."""
 
     @abstractmethod
-    def live(self, application: str) -> list[Container]:
+    def containers_of(self, application: str) -> list[Container]:
         """Return the containers of an application, in the order of their allocation."""
+
+    def follow(self, live: Live) -> None:
+        """Tell the core that serves how the driver's world is now."""
+        raise NotImplementedError
+
+    def applications(self) -> Mapping[str, Applicant]:
+        """Return the driver's applications by their ids."""
+        raise NotImplementedError
+
+    def before(self, node: NodeManager) -> None:
+        """Let the core that serves decide first."""
+        if self.live is not None:
+            self.live.now = self.now
+            self.follow(self.live)
+            self.live.choose(node)
+        self.seen, self.was_held = len(self.driver.world.effects), node.hold is not None
+
+    def after(self, node: NodeManager) -> None:
+        """Compare what the driver decided."""
+        if self.live is not None:
+            placed = [one.container for one in self.driver.world.effects[self.seen :] if isinstance(one, Placed)]
+            self.live.settle(placed[0] if placed else None, node, self.applications(), held=self.was_held)
+
+    def figures(self, live: Live) -> dict[str, tuple[Any, Any]]:
+        """Return what the core and the driver say of the queues that both have, by what it is."""
+        raise NotImplementedError
+
+    def compare(self) -> None:
+        """Compare what both say of the queues."""
+        if self.live is not None:
+            self.live.now = self.now
+            self.follow(self.live)
+            self.live.core.plan(self.now / 1000, 0)
+            self.live.core.check()
+            for what, (ours, theirs) in self.figures(self.live).items():
+                alike = ours == theirs or (ours != ours and theirs != theirs)  # noqa: PLR0124 - both are no number
+                self.live.figures["alike" if alike else "different"] += 1
+                if not alike:
+                    self.live.different.append(f"{what}: ours {ours}, the driver's {theirs}")
 
     def refresh(self) -> None:
         """Let shares be computed anew, where that takes a step of its own."""
@@ -108,6 +153,8 @@ class Player(ABC):
                 steps.append({"i": number, "events": self.events})
             if step.get("dump"):
                 steps.append({"i": number, "state": self.dump()})
+                self.compare()
+        self.compare()
         return {"steps": steps, "end": self.dump()}
 
     def _shares(self) -> dict[str, Any]:
@@ -125,6 +172,7 @@ class Player(ABC):
             for name in list(self.driver.world.nodes):
                 self.step({"op": "node_update", "id": name})
         self.refresh()
+        self.compare()
         answer = {"submit": submit, "allocations": self.events, "end": self.dump()}
         return {key: value for key, value in answer.items() if value}
 
@@ -141,7 +189,34 @@ class Player(ABC):
         name = step["id"]
         identity = self.ids[name] = f"application_1_{len(self.ids) + 1:04d}"
         self.names[identity] = name
+        self.asked[identity] = step.get("queue", "default")
+        if self.live is not None:
+            self.live.now = self.now
+            self.follow(self.live)
+            self.submitted = self.live.submit(self.said(identity, step.get("user", "u")))
         return identity
+
+    def asked_path(self, identity: str) -> str:
+        """Return what an application asks for, as the core has it."""
+        asked = self.asked[identity]
+        return self.path(asked) if "." in asked else asked.lower()
+
+    def path(self, path: str) -> str:
+        """Return a queue's path as the core has it: names in Kubernetes are in lower case."""
+        return path.lower()
+
+    def judge(self, application: str, queue: str) -> None:
+        """Compare where both have put an application; an empty path is no queue."""
+        if self.live is not None:
+            alike = self.submitted == (self.path(queue) if queue else "")
+            self.live.submissions["alike" if alike else "different"] += 1
+            if not alike:
+                self.live.different.append(f"{application}: ours {self.submitted or 'no queue'}, Hadoop's {queue or 'no queue'}")
+
+    def said(self, identity: str, user: str, priority: int = 0) -> ApplicationSpec:
+        """Return what an application said when it came, or where it was moved to since."""
+        groups = tuple((self.case.get("groups") or {}).get(user, ()))
+        return ApplicationSpec(f"ns/{identity}", self.asked_path(identity), priority, user, groups)
 
     def _remove_node(self, step: dict[str, Any]) -> None:
         self.record(self.driver.remove_node(step["id"], self.now))
@@ -211,7 +286,7 @@ class Player(ABC):
         """Return the container that a step names, or that it picks by number."""
         if "container" in step:
             return self.containers.get(step["container"])
-        live = self.live(self.ids[step["app"]])
+        live = self.containers_of(self.ids[step["app"]])
         return live[step.get("pick", 0) % len(live)] if live else None
 
     # ---- what was decided
@@ -233,8 +308,10 @@ class Player(ABC):
         """Return an effect as Hadoop's answers tell it."""
         match effect:
             case Accepted(application, queue):
+                self.judge(application, queue)
                 return {"ev": "accepted", "app": self.names[application], "queue": queue}
             case Rejected(application, by):
+                self.judge(application, "")
                 event = {"ev": "rejected", "app": self.names[application], "by": by}
                 return {**event, "class": "YarnException"} if by == "placement" else event
             case Placed(container):
@@ -244,6 +321,9 @@ class Player(ABC):
             case Ended(container, cause):
                 return {"ev": "done", "c": self.name(container), "exit": EXITS[cause]}
             case Moved(application, queue):
+                self.asked[application] = queue
+                if self.live is not None:
+                    self.live.moved.add(application)
                 return {"ev": "moved", "app": self.names[application], "queue": queue}
         raise AssertionError(effect)
 

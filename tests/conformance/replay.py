@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from conformance.java_orders import key_hash, node_hash, string_hash, table_order
+from conformance.live import Live
 from conformance.loading import Loaded, load, vector
 from conformance.playing import STEPS, Events, Player, playable
+from offers.applicant import Applicant
+from offers.attempt import Attempt
+from offers.driver import AskRefused, OfferDriver
+from offers.effects import Cause, Effect, Relieved
+from offers.nodes import Container, NodeManager
+from offers.requests import ANY, Ask, Key
+from offers.tree import OfferQueue
+from offers.walk import masters_of
+from offers.world import Orders
 from treadle.convert.errors import AllocationError
 from treadle.core.errors import InvalidSpec
-from treadle.core.offers.attempt import Attempt
-from treadle.core.offers.driver import AskRefused, OfferDriver
-from treadle.core.offers.effects import Cause, Effect, Relieved
-from treadle.core.offers.nodes import Container, NodeManager
-from treadle.core.offers.requests import ANY, Ask, Key
-from treadle.core.offers.tree import OfferQueue
-from treadle.core.offers.walk import masters_of
-from treadle.core.offers.world import Orders
+from treadle.core.model import SchedulerSpec
+from treadle.core.rules.fair.starvation import wants
 from treadle.core.rules.moves import MoveRefused
 
 
@@ -29,8 +34,8 @@ def built(case: dict[str, Any]) -> bool:
 class Replay(Player):
     errors = (MoveRefused, AskRefused, InvalidSpec)
 
-    def __init__(self, case: dict[str, Any]) -> None:
-        super().__init__(case)
+    def __init__(self, case: dict[str, Any], *, live: bool = False) -> None:
+        super().__init__(case, live=live)
         self.most_nodes = 0
         loaded = self._load()
         self.driver = OfferDriver(
@@ -42,6 +47,42 @@ class Replay(Player):
             groups={user: tuple(groups) for user, groups in (case.get("groups") or {}).items()},
             orders=Orders(self._containers, self._nodes, self._keys, self._places),
         )
+        self.loaded = loaded
+        self.driver.beside = self
+
+    def applications(self) -> Mapping[str, Applicant]:
+        return self.driver.world.attempts
+
+    def follow(self, live: Live) -> None:
+        world = self.driver.world
+        settings = replace(self.loaded.settings, preemption=False, node_delay=-1.0, rack_delay=-1.0)
+        live.define(
+            SchedulerSpec(fair=settings, rules=tuple(self.loaded.rules)),
+            [replace(spec, path=self.path(spec.path)) for spec in self.loaded.queues],
+        )
+        live.see_nodes(world.nodes.values())
+        live.see(
+            world.attempts.values(),
+            lambda attempt: self.said(attempt.name, attempt.user),
+            lambda attempt: attempt.runnable and wants(attempt),
+        )
+        live.keep({hold: attempt for attempt in world.attempts.values() for hold in attempt.holds.values()}, counted=False)
+
+    def figures(self, live: Live) -> dict[str, tuple[Any, Any]]:
+        queues, found = live.core.state.tree.queues, dict[str, tuple[Any, Any]]()
+        for path, theirs in self.driver.world.tree.queues.items():
+            ours = queues.get(self.path(path))
+            if ours is not None:
+                nothing = [0] * len(self.types)
+                amounts = {
+                    "min": (ours.minimum or nothing, theirs.minimum or nothing),
+                    "max": (ours.maximum, theirs.maximum),
+                    "used": (ours.usage, theirs.usage),
+                    "policy": (ours.policy.name, theirs.policy.name),
+                    "weight": (ours.weight, theirs.weight),
+                }
+                found |= {f"{path} {what}": pair for what, pair in amounts.items()}
+        return found
 
     def _load(self, allocations: str | None = None) -> Loaded:
         return load(self.case, allocations)
@@ -117,8 +158,9 @@ class Replay(Player):
         except AllocationError:
             return  # the last good configuration stays in force
         self.record(self.driver.load(loaded.queues, loaded.settings, loaded.rules, self.now))
+        self.loaded = loaded
 
-    def live(self, application: str) -> list[Container]:
+    def containers_of(self, application: str) -> list[Container]:
         attempt = self.driver.world.attempts.get(application)
         return list(attempt.containers) if attempt is not None else []
 
@@ -175,6 +217,13 @@ class Replay(Player):
             "demand": self.resources(attempt.demand),
             "runnable": attempt.runnable,
         }
+
+
+def play(case: dict[str, Any], *, live: bool = False) -> Replay:
+    """Play a case. Raises what ends it before it starts."""
+    player = Replay(case, live=live)
+    player.run()
+    return player
 
 
 def answer(case: dict[str, Any]) -> dict[str, Any]:

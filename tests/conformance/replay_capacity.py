@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from conformance.java_orders import key_hash, node_hash, string_hash, table_order
+from conformance.live import Live
 from conformance.loading import vector
 from conformance.playing import STEPS, Events, Player, playable
+from offers.applicant import Applicant
+from offers.capacity.driver import CapacityDriver, MoveDenied
+from offers.capacity.member import Member
+from offers.capacity.world import CapacityOrders
+from offers.effects import Effect, HoldTaken, Marked
+from offers.nodes import Container, NodeManager
+from offers.requests import ANY
 from treadle.convert.capacity_file import CapacityFile, CapacityFileError, read
 from treadle.convert.errors import MappingError
 from treadle.convert.mapping import overrides, read_rules
 from treadle.core.errors import InvalidSpec
-from treadle.core.offers.capacity.driver import CapacityDriver, MoveDenied
-from treadle.core.offers.capacity.member import Member
-from treadle.core.offers.capacity.world import CapacityOrders
-from treadle.core.offers.effects import Effect, HoldTaken, Marked
-from treadle.core.offers.nodes import Container, NodeManager
-from treadle.core.offers.requests import ANY
+from treadle.core.model import CAPACITY, QueueSpec, SchedulerSpec
 from treadle.core.rules.capacity.am_share import limit_of_leaf, limit_of_user
 from treadle.core.rules.capacity.auto.creation import CreationRefused
 from treadle.core.rules.capacity.auto.names import TreeNames
@@ -27,11 +31,16 @@ from treadle.core.rules.capacity.validation import Refused
 from treadle.core.rules.moves import MoveRefused
 from treadle.core.rules.placement.mapping import InvalidMapping, Mapper, MappingRejected, Submission
 from treadle.core.units.amounts import f32
+from treadle.core.units.resources import PODS
 
 
 def built(case: dict[str, Any]) -> bool:
     """Whether a case is of a kind that this driver plays."""
     return playable(case, "capacity", STEPS | {"manage_queues", "expire_queues"})
+
+
+NEVER = 1e300
+"""Seconds between rounds that a case calls for itself."""
 
 
 class RestoreFailed(Exception):
@@ -41,8 +50,8 @@ class RestoreFailed(Exception):
 class CapacityReplay(Player):
     errors = (Refused, CapacityFileError, RestoreFailed, InvalidSpec)
 
-    def __init__(self, case: dict[str, Any]) -> None:
-        super().__init__(case)
+    def __init__(self, case: dict[str, Any], *, live: bool = False) -> None:
+        super().__init__(case, live=live)
         self.partitions = {one["name"]: one.get("exclusive", True) for one in case.get("labels", [])}
         loaded = self._load(case["conf"])
         self.sorted_rounds = loaded.settings.preemption.by_priority
@@ -66,10 +75,98 @@ class CapacityReplay(Player):
             as_hadoop=True,
             undeclared=loaded.undeclared,
         )
+        self.driver.beside = self
+        self.loaded = loaded
+        if self.live is not None:
+            self.live.tell_masters = False
         self.conf = case["conf"]
         self.mapper = self._mapper(self.conf)
         self.known = set(self.driver.world.tree.queues())
         self.started = False
+
+    def applications(self) -> Mapping[str, Applicant]:
+        return self.driver.world.members
+
+    def follow(self, live: Live) -> None:
+        world = self.driver.world
+        preemption = replace(self.loaded.settings.preemption, enabled=False)
+        settings = replace(
+            self.loaded.settings,
+            preemption=preemption,
+            reservable_nodes=0.0,
+            node_delay=-1,
+            rack_delay=0,
+            management_interval=NEVER,
+            removal_interval=NEVER,
+        )
+        rules = tuple(read_rules(self.conf)) if self.mapper is not None else ()
+        scheduler = SchedulerSpec(
+            discipline=CAPACITY,
+            capacity=settings,
+            mapping=rules,
+            mapping_override=self.mapper is not None and overrides(self.conf),
+        )
+        live.stays = bool(self.case.get("watch_queues"))
+        live.lazy, live.memory_only = settings.lazy_preemption, not settings.all_types
+        live.define(
+            scheduler,
+            [
+                QueueSpec(self.path(path), capacity=replace(spec, path=self.path(path)))
+                for path, spec in self.loaded.queues.items()
+            ],
+        )
+        live.see_nodes(world.nodes.values())
+        live.see(
+            world.members.values(),
+            lambda member: replace(self.said(member.name, member.user, member.priority), queue=self.path(member.leaf.path)),
+            lambda member: member.runnable and member in member.leaf.active,
+        )
+        live.keep({hold: member for member in world.members.values() for hold in member.all_holds()}, counted=True)
+
+    def figures(self, live: Live) -> dict[str, tuple[Any, Any]]:
+        state, found = live.core.state, dict[str, tuple[Any, Any]]()
+        positions = [0] if live.memory_only else [at for at in range(len(self.types)) if at != PODS]
+        for path, theirs in self.driver.world.tree.queues().items():
+            queue = state.tree.queues.get(self.path(path))
+            ours = state.books.of.get(self.path(path)) if state.books is not None else None
+            if queue is None or ours is None:
+                continue
+            for partition in self._all_partitions():
+                mine, share = ours.share(partition), theirs.share(partition)
+                part = queue if not partition else queue.parts.get(partition)
+                amounts = {
+                    "eff_min": (mine.minimum, share.minimum),
+                    "eff_max": (mine.maximum, share.maximum),
+                    "abs_cap": (mine.absolute, share.absolute),
+                    "abs_max_cap": (mine.absolute_maximum, share.absolute_maximum),
+                    "used": (part.usage if part is not None else [0] * len(self.types), theirs.usage.see(partition).used),
+                }
+                for what, (one, other) in amounts.items():
+                    whole = isinstance(one, list)
+                    pair = ([one[at] for at in positions], [other[at] for at in positions]) if whole else (one, other)
+                    found[f"{path}@{partition} {what}"] = pair
+        return found
+
+    def _keeps_names(self) -> bool:
+        """Whether rules go by the names of queues, so that they must stay what they are."""
+        return bool(self.case.get("watch_queues")) or self.mapper is not None
+
+    def asked_path(self, identity: str) -> str:
+        known = None if self._keeps_names() else self.driver.world.tree.find(self.asked[identity])
+        return self.path(known.path) if known is not None else super().asked_path(identity)
+
+    def path(self, path: str) -> str:
+        """Return a path for which names order siblings as Hadoop's file does, whose order breaks ties."""
+        if self._keeps_names():
+            return path.lower()
+        names = path.split(".")
+        result = names[:1]
+        for at in range(1, len(names)):
+            above = self.loaded.queues.get(".".join(names[:at]))
+            children = above.children if above is not None else ()
+            place = children.index(names[at]) if names[at] in children else 999
+            result.append(f"q{place:03}-{names[at].lower()}")
+        return ".".join(result)
 
     def _mapper(self, conf: Mapping[str, str]) -> Mapper | None:
         rules = read_rules(conf)
@@ -185,6 +282,7 @@ class CapacityReplay(Player):
     def _take_over(self, conf: Mapping[str, str]) -> None:
         loaded = self._load(conf)
         self.record(self.driver.load(loaded.queues, loaded.settings, self.now, undeclared=loaded.undeclared))
+        self.loaded = loaded
 
     def _restore(self) -> None:
         """Put the last configuration in force again; if that fails, Hadoop names no other reason."""
@@ -195,6 +293,9 @@ class CapacityReplay(Player):
 
     def _manage_queues(self, step: dict[str, Any]) -> None:
         del step
+        if self.live is not None:
+            self.follow(self.live)
+            self.live.core.state.automatic.managed_at = float("-inf")
         self.record(self.driver.manage(self.now))
 
     def _expire_queues(self, step: dict[str, Any]) -> None:
@@ -207,7 +308,7 @@ class CapacityReplay(Player):
         self.record(self.driver.expire(self.now))
         self.events.append({"ev": "marked", "queues": sorted(self.driver.removal.marked)})
 
-    def live(self, application: str) -> list[Container]:
+    def containers_of(self, application: str) -> list[Container]:
         member = self.driver.world.members.get(application)
         return sorted(member.containers, key=lambda one: one.ordinal) if member is not None else []
 
@@ -322,6 +423,13 @@ class CapacityReplay(Player):
                 for partition in self._all_partitions()
             },
         }
+
+
+def play(case: dict[str, Any], *, live: bool = False) -> CapacityReplay:
+    """Play a case. Raises what ends it before it starts."""
+    player = CapacityReplay(case, live=live)
+    player.run()
+    return player
 
 
 def answer(case: dict[str, Any]) -> dict[str, Any]:

@@ -237,6 +237,20 @@ def test_a_queue_deleted_while_in_use_goes_on_if_a_rule_would_make_it() -> None:
     assert queues(scenario.gone("p", "q").wait(10)) == {"root"}
 
 
+def test_a_parent_deleted_while_in_use_has_no_weight_of_its_own_when_it_goes_on_as_one_that_a_rule_made() -> None:
+    """In Hadoop a queue that is gone from the file is dynamic, with the defaults, from then on; here from when a rule makes it again."""
+    rules = (PlacementRule("specified"), PlacementRule("reject"))
+    scenario = ruled(*rules).queue("root.a", holds_queues=True, weight=5.0, maximum=limits(cpu="1")).pod("p", "root.a.x", "old")
+    scenario.confirm(scenario.plan()).without_queue("root.a")
+    scenario.plan()
+    assert (the(scenario, "root.a").weight, the(scenario, "root.a").state) == (5.0, "Draining")
+
+    scenario.pod("q", "root.a.y", "new").pod("r", "root.b", "other")
+    assert len(scenario.plan()) == 2
+    assert (the(scenario, "root.a").weight, the(scenario, "root.a").dynamic) == (1.0, True)
+    assert the(scenario, "root.a").maximum == the(scenario, "root.b").maximum
+
+
 def test_a_parent_deleted_under_a_declared_child_goes_when_both_are_gone() -> None:
     scenario = (
         ruled(PlacementRule("specified"), PlacementRule("reject")).queue("root.a").queue("root.a.b").pod("p", "root.a.b", "b")

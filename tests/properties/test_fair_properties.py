@@ -5,10 +5,10 @@ from __future__ import annotations
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
+from offers.driver import OfferDriver
+from offers.effects import Relieved
+from offers.requests import ANY, Ask, Key
 from treadle.core.model import FairSettings, PlacementRule, QueueSpec
-from treadle.core.offers.driver import OfferDriver
-from treadle.core.offers.effects import Relieved
-from treadle.core.offers.requests import ANY, Ask, Key
 from treadle.core.rules.fair.starvation import below_share
 from treadle.core.rules.policies import Cluster, policy_named
 from treadle.core.rules.shares import fair_shares

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from core.builders import a_node, amounts
 from core.test_capacity_sharing import Cluster
 from core.test_capacity_sharing import settings as capacity_settings
+from offers.capacity.driver import CapacityDriver
+from offers.effects import Placed
+from offers.requests import ANY, Ask, Key
 from treadle.controllers.capacity import capacity as read
 from treadle.core.disciplines.capacity.definitions import specs_of
 from treadle.core.model import QueueSpec
 from treadle.core.model.capacity import CapacityQueueSpec, PartitionShare
-from treadle.core.offers.capacity.driver import CapacityDriver
-from treadle.core.offers.effects import Placed
-from treadle.core.offers.requests import ANY, Ask, Key
 from treadle.core.units.resources import ResourceTypes
 
 LEAVES = ["root.a", "root.b.x", "root.b.y"]

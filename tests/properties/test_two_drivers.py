@@ -6,10 +6,10 @@ import hypothesis.strategies as st
 from hypothesis import given, settings
 
 from core.builders import Scenario, a_node, amounts, limits
+from offers.driver import OfferDriver
+from offers.effects import Placed
+from offers.requests import ANY, Ask, Key
 from treadle.core.model import FairSettings, PlacementRule, QueueSpec
-from treadle.core.offers.driver import OfferDriver
-from treadle.core.offers.effects import Placed
-from treadle.core.offers.requests import ANY, Ask, Key
 from treadle.core.units.resources import ResourceTypes
 
 QUEUES = ["root.a", "root.b", "root.b.x", "root.b.y"]

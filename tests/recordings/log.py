@@ -29,8 +29,9 @@ class RecordingCore(Core):
         self.lines.append(["event", now, encode(event)])
         super().handle(event, now)
 
-    def plan(self, now: float, budget: int = 1_000_000) -> list[Effect]:
+    def plan(self, now: float, budget: int = 1_000_000, only: str = "") -> list[Effect]:
         """Write the pass and its effects down."""
+        assert not only, "no log tells of nodes that offer themselves"
         effects = super().plan(now, budget)
         self.lines.append(["plan", now, budget, [encode(effect) for effect in effects]])
         return effects

@@ -187,8 +187,21 @@ class Core:
         if self.validate:
             self.check()
 
-    def plan(self, now: float, budget: int = 1_000_000) -> list[Effect]:
-        """Return what to do now: at most ``budget`` binds, and what waiting pods' owners are to be told."""
+    def plan(self, now: float, budget: int = 1_000_000, only: str = "") -> list[Effect]:
+        """Return what to do now: at most ``budget`` binds, and what waiting pods' owners are to be told.
+
+        ``only`` names the one node that offers itself, as YARN's nodes do with each heartbeat: pods are placed there or nowhere. ``KeyError`` if it is not known.
+        """
+        if not only:
+            return self._pass(now, budget)
+        nodes = self.state.nodes
+        nodes.only = nodes.row[only]
+        try:
+            return self._pass(now, budget)
+        finally:
+            nodes.only = -1
+
+    def _pass(self, now: float, budget: int) -> list[Effect]:
         state = self.state
         state.now = now
         discipline = in_force.discipline_of(state)

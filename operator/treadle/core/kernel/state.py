@@ -83,7 +83,7 @@ class State:
     dirty: dict[Application, None] = field(default_factory=dict)
     relieved: dict[Queue, None] = field(default_factory=dict)
     left: dict[Queue, None] = field(default_factory=dict)
-    """Leaves that an application left: their place in the order is out of date."""
+    """Queues that an application left, or that go on with other definitions: their place in the order is out of date."""
     running: RunningLimits[Application] = field(default_factory=RunningLimits)
     newcomers: dict[Application, None] = field(default_factory=dict)
     """Applications that came into a queue since the last pass, which decides whether they may run."""
@@ -197,6 +197,7 @@ class State:
                 resolve_largest(one, self.cluster.total, self.types)
                 admission.limit(one, self.scheduler.fair)
                 one.rank = one.policy.ranker(self.cluster)
+                self.left[one] = None
 
     def wake_at(self, when: float, what: PodRecord | Ask) -> None:
         """Look at a pod or an ask again at a time."""

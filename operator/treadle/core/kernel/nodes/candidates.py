@@ -69,6 +69,8 @@ class Candidates:
 
 def pick(nodes: Nodes, shape: Shape, score: Score) -> int:
     """Return the row of the best node that can take one pod of this shape now, or -1. Nothing is taken."""
+    if nodes.only >= 0:
+        return nodes.only if takes(nodes, nodes.only, shape) else -1
     found = shape.candidates
     if found is None or found.score is not score:
         found = shape.candidates = Candidates(score)
@@ -119,6 +121,16 @@ def pick(nodes: Nodes, shape: Shape, score: Score) -> int:
             heappop(side)  # still the first: what was pushed meanwhile is worse
         else:
             cursor += 1
+
+
+def takes(nodes: Nodes, row: int, shape: Shape) -> bool:
+    """Whether a node can take one pod of a shape now."""
+    ports = shape.ports
+    return (
+        fits(nodes.free[row], shape.demand)
+        and nodes.admits(row, shape.constraints)
+        and (not ports or host_ports.free(ports, nodes.ports[row]))
+    )
 
 
 def _stands(nodes: Nodes, shape: Shape, found: Candidates, row: int, ranked: float) -> bool:

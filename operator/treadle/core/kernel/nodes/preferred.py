@@ -78,6 +78,9 @@ def best_around(nodes: Nodes, shape: Shape, near: Near, score: Score) -> int:
 
 
 def _best(nodes: Nodes, shape: Shape, rows: NDArray[np.int64], weights: NDArray[np.int64], score: Score) -> int:
+    if nodes.only >= 0:
+        here = rows == nodes.only
+        rows, weights = rows[here], weights[here]
     if not len(rows):
         return -1
     free = nodes.columns()[:, rows]

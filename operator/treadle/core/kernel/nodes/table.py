@@ -44,6 +44,8 @@ class Nodes:
     def __init__(self, types: ResourceTypes) -> None:
         self._types = types
         self.row: dict[str, int] = {}
+        self.only = -1
+        """The row of the one node that offers itself in this pass (YARN's heartbeat); -1: all do."""
         self.names: list[str] = []
         self.specs: list[NodeSpec | None] = []
         self.allocatable: list[Vector] = []

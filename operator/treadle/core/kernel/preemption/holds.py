@@ -123,7 +123,10 @@ def serve(state: State, budget: int) -> list[Bind]:
     """Return the binds of the holds whose room has come, and end those that nobody needs any more or that have waited for too long."""
     effects: list[Bind] = []
     kept: Counter[Ask] = Counter()
+    only = state.nodes.only
     for hold in list(state.preemption.holds):
+        if only >= 0 and hold.row != only:
+            continue
         ask = hold.application.asks.get(hold.key)
         if ask is None or not ask.pods or hold.application.queue is None or _too_many(hold, ask, kept):
             release(state, hold, "nobody waits for it")

@@ -271,6 +271,8 @@ class QueueTree:
         for above in found.chain:
             if not above.defined:
                 above.defined = above.dynamic = True
+                if not self.templates:  # what those say of it is looked up by its path
+                    above.redefine(QueueSpec(above.path, policy=above.policy.name), above.policy)
                 self.problems.pop(above.path, None)
         while found.path != path:
             below = path[: (path + ".").index(".", len(found.path) + 1)]

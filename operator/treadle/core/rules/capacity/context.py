@@ -15,6 +15,8 @@ class Context:
 
     def __init__(self, types: ResourceTypes, settings: CapacitySettings) -> None:
         self.types = types
+        for name in (*settings.least, *settings.most):
+            types.position(name)  # before any vector is made: all have one length
         self.total: Vector = [0] * len(types)
         self.partitions: dict[str, Vector] = {}
         self.calculator: Calculator = MemoryOnly(len(types), ())

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.offers.applicant import Applicant
+from offers.applicant import Applicant
 from treadle.core.rules.locality import Locality
 from treadle.core.units.resources import Vector
 
 if TYPE_CHECKING:
-    from treadle.core.offers.nodes import Container, NodeManager
-    from treadle.core.offers.tree import OfferQueue
+    from offers.nodes import Container, NodeManager
+    from offers.tree import OfferQueue
 
 
 class Attempt(Applicant):

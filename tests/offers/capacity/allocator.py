@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from treadle.core.offers.capacity.member import Member
-from treadle.core.offers.nodes import Container, NodeManager
-from treadle.core.offers.requests import ANY, Ask, Key
+from offers.capacity.member import Member
+from offers.nodes import Container, NodeManager
+from offers.requests import ANY, Ask, Key
 from treadle.core.rules.capacity.calculators import whole
 from treadle.core.rules.capacity.context import DEFAULT
 from treadle.core.rules.capacity.limits import Limits
@@ -22,7 +22,7 @@ from treadle.core.units.amounts import f32, minus, plus, quotient
 from treadle.core.units.resources import Vector
 
 if TYPE_CHECKING:
-    from treadle.core.offers.capacity.world import CapacityWorld
+    from offers.capacity.world import CapacityWorld
 
 
 class Outcome(Enum):

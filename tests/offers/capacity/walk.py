@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.offers.capacity.accounts import owner
-from treadle.core.offers.capacity.allocator import Outcome, Proposal, try_application
-from treadle.core.offers.capacity.member import Member
+from offers.capacity.accounts import owner
+from offers.capacity.allocator import Outcome, Proposal, try_application
+from offers.capacity.member import Member
 from treadle.core.rules.capacity.context import DEFAULT
 from treadle.core.rules.capacity.limits import Limits, may_get_more, of_child, take_limit
 from treadle.core.rules.capacity.ordering import in_order, siblings
@@ -19,8 +19,8 @@ from treadle.core.units.amounts import minus, plus
 from treadle.core.units.resources import Vector
 
 if TYPE_CHECKING:
-    from treadle.core.offers.capacity.world import CapacityWorld
-    from treadle.core.offers.nodes import NodeManager
+    from offers.capacity.world import CapacityWorld
+    from offers.nodes import NodeManager
 
 
 def killable(world: CapacityWorld, node: NodeManager) -> Vector:

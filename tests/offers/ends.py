@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.offers.effects import Cause, Ended
+from offers.effects import Cause, Ended
 from treadle.core.units.amounts import take_from
 
 if TYPE_CHECKING:
-    from treadle.core.offers.nodes import Container
-    from treadle.core.offers.world import World
+    from offers.nodes import Container
+    from offers.world import World
 
 
 def end(world: World, container: Container, cause: Cause) -> None:

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from offers.attempt import Attempt
+from offers.beside import Beside
+from offers.effects import Accepted, Cause, Effect, Moved, Rejected
+from offers.ends import end
+from offers.holds import let_go
+from offers.nodes import Container, NodeManager
+from offers.preemption import Preemption, serve_promised
+from offers.requests import Ask, Key
+from offers.tree import OfferQueue, OfferTree
+from offers.walk import assign, assign_held
+from offers.world import Orders, World
 from treadle.core.errors import InvalidSpec
 from treadle.core.model import FairSettings, PlacementRule, QueueSpec
-from treadle.core.offers.attempt import Attempt
-from treadle.core.offers.effects import Accepted, Cause, Effect, Moved, Rejected
-from treadle.core.offers.ends import end
-from treadle.core.offers.holds import let_go
-from treadle.core.offers.nodes import Container, NodeManager
-from treadle.core.offers.preemption import Preemption, serve_promised
-from treadle.core.offers.requests import Ask, Key
-from treadle.core.offers.tree import OfferQueue, OfferTree
-from treadle.core.offers.walk import assign, assign_held
-from treadle.core.offers.world import Orders, World
 from treadle.core.rules.fair.instant import update_demands, update_instant_shares
 from treadle.core.rules.moves import MoveRefused, check_move
 from treadle.core.rules.placement.rules import Refused, Request, Rules, qualified
@@ -58,6 +59,7 @@ class OfferDriver:
         self.world = World(types, settings, tree, limits, orders or Orders(), now=now)
         self.preemption = Preemption(self.world)
         self.groups: Groups = groups or {}
+        self.beside = Beside()
         self.load(queues, settings, rules, now)
 
     def load(
@@ -167,7 +169,7 @@ class OfferDriver:
         node.launching.clear()
         node.reported.clear()
         serve_promised(world, node)
-        if node.hold is None or not assign_held(world, node):
+        if node.hold is None or not self._held(node):
             self._walk(node)
         world.look()
         return self._effects()
@@ -285,6 +287,12 @@ class OfferDriver:
             result.append(min(value, largest))
         return result
 
+    def _held(self, node: NodeManager) -> bool:
+        self.beside.before(node)
+        used = assign_held(self.world, node)
+        self.beside.after(node)
+        return used
+
     def _walk(self, node: NodeManager) -> None:
         """Offer the node to the tree again and again, as long as several assignments at once are wanted."""
         world, settings = self.world, self.world.settings
@@ -292,7 +300,9 @@ class OfferDriver:
         assigned = [0] * len(half)
         count = 0
         while node.hold is None:
+            self.beside.before(node)
             found = assign(world, world.tree.root, node)
+            self.beside.after(node)
             if len(found) != len(half):
                 return
             count += 1

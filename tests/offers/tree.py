@@ -21,7 +21,7 @@ from treadle.core.units.amounts import f32, least
 from treadle.core.units.resources import UNBOUNDED, ResourceTypes, Vector
 
 if TYPE_CHECKING:
-    from treadle.core.offers.attempt import Attempt
+    from offers.attempt import Attempt
 
 ROOT = "root"
 _NEVER_ABOVE = "root.default."

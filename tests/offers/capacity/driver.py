@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 
+from offers.beside import Beside
+from offers.capacity import accounts, admission, membership
+from offers.capacity.allocator import Outcome, Proposal
+from offers.capacity.commit import commit
+from offers.capacity.member import Member
+from offers.capacity.preemption import CapacityPreemptionDriver
+from offers.capacity.walk import assign, assign_leaf, killable
+from offers.capacity.world import CapacityOrders, CapacityWorld
+from offers.effects import Accepted, Cause, Effect, Moved
+from offers.nodes import Container, NodeManager
+from offers.requests import Ask, Key
 from treadle.core.model.capacity import CapacityQueueSpec, CapacitySettings
-from treadle.core.offers.capacity import accounts, admission, membership
-from treadle.core.offers.capacity.allocator import Outcome, Proposal
-from treadle.core.offers.capacity.commit import commit
-from treadle.core.offers.capacity.member import Member
-from treadle.core.offers.capacity.preemption import CapacityPreemptionDriver
-from treadle.core.offers.capacity.walk import assign, assign_leaf, killable
-from treadle.core.offers.capacity.world import CapacityOrders, CapacityWorld
-from treadle.core.offers.effects import Accepted, Cause, Effect, Moved
-from treadle.core.offers.nodes import Container, NodeManager
-from treadle.core.offers.requests import Ask, Key
 from treadle.core.rules.capacity.auto.removal import Removal
 from treadle.core.rules.capacity.context import DEFAULT, Context
 from treadle.core.rules.capacity.limits import Limits, headroom
@@ -58,6 +59,7 @@ class CapacityDriver:
         self.groups = groups or {}
         self.preemption = CapacityPreemptionDriver(self.world)
         self.removal = Removal()
+        self.beside = Beside()
 
     def load(
         self,
@@ -185,7 +187,9 @@ class CapacityDriver:
         node.reported.clear()
         far = count = 0
         while True:
+            self.beside.before(node)
             proposal = self._once(node)
+            self.beside.after(node)
             if proposal is None:
                 break
             far += proposal.level is Level.ANYWHERE

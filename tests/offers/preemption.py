@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
-from treadle.core.offers.effects import Cause, Relieved
-from treadle.core.offers.ends import end
-from treadle.core.offers.requests import ANY, Ask
-from treadle.core.offers.walk import assign_attempt
+from offers.effects import Cause, Relieved
+from offers.ends import end
+from offers.requests import ANY, Ask
+from offers.walk import assign_attempt
 from treadle.core.rules.fair.starvation import find_starved, is_starved, starvation, wants, worth_looking
 from treadle.core.rules.fair.victims import keeps_share
 from treadle.core.rules.victims import Picked, pick_best
@@ -21,9 +21,9 @@ from treadle.core.units.java_orders import Heap, tree_order
 from treadle.core.units.resources import Vector
 
 if TYPE_CHECKING:
-    from treadle.core.offers.attempt import Attempt
-    from treadle.core.offers.nodes import Container, NodeManager
-    from treadle.core.offers.world import World
+    from offers.attempt import Attempt
+    from offers.nodes import Container, NodeManager
+    from offers.world import World
 
 
 def _less_starved(one: Attempt, other: Attempt) -> int:

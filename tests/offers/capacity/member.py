@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from treadle.core.offers.applicant import Applicant
-from treadle.core.offers.requests import ANY, Key
+from offers.applicant import Applicant
+from offers.requests import ANY, Key
 from treadle.core.rules.capacity.application import CapacityApplication
 from treadle.core.rules.capacity.queue import CapacityQueue
 from treadle.core.units.resources import Vector
 
 if TYPE_CHECKING:
-    from treadle.core.offers.nodes import Container, NodeManager
+    from offers.nodes import Container, NodeManager
 
 
 class Member(Applicant, CapacityApplication):

@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from treadle.core.offers.capacity.member import Member
-from treadle.core.offers.effects import Cause, Ended
-from treadle.core.offers.nodes import Container, NodeManager
-from treadle.core.offers.requests import ANY, Ask, Key
+from offers.capacity.member import Member
+from offers.effects import Cause, Ended
+from offers.nodes import Container, NodeManager
+from offers.requests import ANY, Ask, Key
 from treadle.core.rules.capacity.context import DEFAULT
 from treadle.core.rules.capacity.ordering import rank_anew
 from treadle.core.rules.capacity.queue import CapacityQueue
 from treadle.core.units.amounts import add_to, take_from
 
 if TYPE_CHECKING:
-    from treadle.core.offers.capacity.world import CapacityWorld
+    from offers.capacity.world import CapacityWorld
 
 
 def charge(world: CapacityWorld, container: Container) -> None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from treadle.core.offers.capacity import accounts
-from treadle.core.offers.capacity.member import Member
+from offers.capacity import accounts
+from offers.capacity.member import Member
 from treadle.core.rules.capacity import states
 from treadle.core.rules.capacity.am_share import start_applications, stop
 from treadle.core.rules.capacity.context import DEFAULT
 from treadle.core.rules.capacity.queue import RUNNING, CapacityQueue
 
 if TYPE_CHECKING:
-    from treadle.core.offers.capacity.world import CapacityWorld
-    from treadle.core.offers.nodes import Container
+    from offers.capacity.world import CapacityWorld
+    from offers.nodes import Container
 
 
 def closed(leaf: CapacityQueue, user: str) -> str:

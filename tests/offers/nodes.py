@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from treadle.core.offers.requests import Key
+from offers.requests import Key
 from treadle.core.units.amounts import add_to, least, loosely_beyond, minus, plus, take_from
 from treadle.core.units.resources import Vector
 
 if TYPE_CHECKING:
-    from treadle.core.offers.attempt import Attempt
+    from offers.attempt import Attempt
 
 
 class Container:

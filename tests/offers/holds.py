@@ -10,16 +10,16 @@ from collections.abc import Sequence
 from math import ceil
 from typing import TYPE_CHECKING
 
-from treadle.core.offers.nodes import Container
-from treadle.core.offers.requests import Key
+from offers.nodes import Container
+from offers.requests import Key
 from treadle.core.rules.fair.starvation import is_starved
 from treadle.core.rules.locality import Level
 from treadle.core.units.amounts import f32
 
 if TYPE_CHECKING:
-    from treadle.core.offers.attempt import Attempt
-    from treadle.core.offers.nodes import NodeManager
-    from treadle.core.offers.world import World
+    from offers.attempt import Attempt
+    from offers.nodes import NodeManager
+    from offers.world import World
 
 
 def may_hold(world: World, attempt: Attempt, demand: Sequence[int]) -> bool:

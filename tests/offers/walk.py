@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from treadle.core.offers.effects import Placed
-from treadle.core.offers.holds import hold, let_go, may_hold
-from treadle.core.offers.nodes import Container
-from treadle.core.offers.requests import ANY, Ask, Key
+from offers.effects import Placed
+from offers.holds import hold, let_go, may_hold
+from offers.nodes import Container
+from offers.requests import ANY, Ask, Key
 from treadle.core.rules.fair.am_share import master_limit, may_start
 from treadle.core.rules.fair.starvation import wants
 from treadle.core.rules.locality import Level
@@ -20,10 +20,10 @@ from treadle.core.units.java_orders import tree_order
 from treadle.core.units.resources import Vector
 
 if TYPE_CHECKING:
-    from treadle.core.offers.attempt import Attempt
-    from treadle.core.offers.nodes import NodeManager
-    from treadle.core.offers.tree import OfferQueue
-    from treadle.core.offers.world import World
+    from offers.attempt import Attempt
+    from offers.nodes import NodeManager
+    from offers.tree import OfferQueue
+    from offers.world import World
 
 HELD: Vector = [-1]
 """The outcome of an offer that ended in a hold."""

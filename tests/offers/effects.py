@@ -7,7 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from treadle.core.offers.nodes import Container
+    from offers.nodes import Container
 
 
 class Cause(Enum):

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.offers.capacity import accounts
-from treadle.core.offers.effects import Cause, HoldTaken, Marked
-from treadle.core.offers.nodes import Container, NodeManager
+from offers.capacity import accounts
+from offers.effects import Cause, HoldTaken, Marked
+from offers.nodes import Container, NodeManager
 from treadle.core.rules.capacity.preemption.policy import Policy
 
 if TYPE_CHECKING:
-    from treadle.core.offers.capacity.world import CapacityWorld
+    from offers.capacity.world import CapacityWorld
 
 
 class CapacityPreemptionDriver:

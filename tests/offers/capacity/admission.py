@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.offers.capacity import membership
-from treadle.core.offers.effects import Rejected
+from offers.capacity import membership
+from offers.effects import Rejected
 from treadle.core.rules.capacity.auto.creation import CreationRefused, create
 from treadle.core.rules.capacity.queue import CapacityQueue
 
 if TYPE_CHECKING:
-    from treadle.core.offers.capacity.world import CapacityWorld
+    from offers.capacity.world import CapacityWorld
 
 
 def leaf_for(world: CapacityWorld, name: str, user: str, queue: str, *, placed: bool) -> CapacityQueue | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from treadle.core.offers.requests import Requests
+from offers.requests import Requests
 from treadle.core.units.resources import Vector
 
 if TYPE_CHECKING:
-    from treadle.core.offers.nodes import Container, NodeManager
+    from offers.nodes import Container, NodeManager
 
 
 class Applicant:

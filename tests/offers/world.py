@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from offers.attempt import Attempt
+from offers.effects import Effect
+from offers.nodes import InOrder, NodeManager, newest_first
+from offers.requests import Ask, Key
+from offers.tree import OfferTree
 from treadle.core.model import FairSettings
-from treadle.core.offers.attempt import Attempt
-from treadle.core.offers.effects import Effect
-from treadle.core.offers.nodes import InOrder, NodeManager, newest_first
-from treadle.core.offers.requests import Ask, Key
-from treadle.core.offers.tree import OfferTree
 from treadle.core.rules.policies import Cluster
 from treadle.core.rules.running import RunningLimits
 from treadle.core.units.amounts import minus

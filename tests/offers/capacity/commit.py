@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.offers.capacity.accounts import charge, count_hold, end, given, hold, let_go, owner
-from treadle.core.offers.capacity.allocator import Outcome, Proposal
-from treadle.core.offers.effects import Cause, Placed
-from treadle.core.offers.nodes import Container
-from treadle.core.offers.requests import ANY
+from offers.capacity.accounts import charge, count_hold, end, given, hold, let_go, owner
+from offers.capacity.allocator import Outcome, Proposal
+from offers.effects import Cause, Placed
+from offers.nodes import Container
+from offers.requests import ANY
 from treadle.core.units.amounts import minus, plus
 from treadle.core.units.resources import Vector
 
 if TYPE_CHECKING:
-    from treadle.core.offers.capacity.world import CapacityWorld
+    from offers.capacity.world import CapacityWorld
 
 
 def commit(world: CapacityWorld, proposal: Proposal) -> bool:

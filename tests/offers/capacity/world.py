@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from offers.capacity.member import Member
+from offers.effects import Effect
+from offers.nodes import Container, InOrder, NodeManager
 from treadle.core.model.capacity import CapacitySettings
-from treadle.core.offers.capacity.member import Member
-from treadle.core.offers.effects import Effect
-from treadle.core.offers.nodes import Container, InOrder, NodeManager
 from treadle.core.rules.capacity.auto.managed import InOrder as InOrderOfSubmission
 from treadle.core.rules.capacity.auto.managed import by_submission
 from treadle.core.rules.capacity.context import Context
