@@ -145,6 +145,39 @@ class Live:
         name = f"{application.name}-{follower.count}"
         return replace(pod, uid=name, name=name)
 
+    def at_once(self, applications: Iterable[Applicant], said: Callable[[Any], ApplicationSpec]) -> dict[str, dict[str, int]]:
+        """Let the core place everything on all nodes, masters first; returns what each application has then, by resource type."""
+        known = {application.name: application for application in applications}
+        had: dict[str, dict[str, int]] = {name: {} for name in known}
+        pods: dict[str, PodSpec] = {}
+        rest: dict[str, list[PodSpec]] = {}
+        for name, application in known.items():
+            self.tell(ApplicationSeen(said(application)))
+            asks = {
+                key: ask for key in application.requests.in_order() if (ask := application.requests.ask(key, ANY)) is not None
+            }
+            made = [
+                self._numbered(
+                    self._followers.setdefault(name, Follower()), application, self._pod(application, key, ask.demand, "", master)
+                )
+                for at, (key, ask) in enumerate(asks.items())
+                for master in [application.managed and at == 0]
+                for _ in range(ask.count)
+            ]
+            first = made[:1] if application.managed else made
+            rest[name] = made[len(first) :]
+            pods.update((pod.uid, pod) for pod in made)
+            self.tell(*(PodSeen(pod) for pod in first))
+        while binds := [one for one in self.core.plan(self.now / 1000) if isinstance(one, Bind)]:
+            for bind in binds:
+                pod, name = pods[bind.uid], bind.application.partition("/")[2]
+                self.tell(PodSeen(replace(pod, node=bind.node)))
+                for what, amount in pod.demand:
+                    had[name][what] = had[name].get(what, 0) + amount
+                self.tell(*(PodSeen(one) for one in rest.pop(name, ())))
+            self.now += 1000
+        return had
+
     def _wanted(self, application: Applicant) -> dict[Key, tuple[PodSpec, int]]:
         """Return the pods that an application waits for, and how many of each; until its master runs only that."""
         requests = application.requests

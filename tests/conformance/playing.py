@@ -96,6 +96,14 @@ class Player(ABC):
     def containers_of(self, application: str) -> list[Container]:
         """Return the containers of an application, in the order of their allocation."""
 
+    def define(self, live: Live) -> None:
+        """Tell the core that serves of definitions and nodes."""
+        raise NotImplementedError
+
+    def spec_of(self, application: Applicant) -> ApplicationSpec:
+        """Return what an application said, and where it is to be."""
+        raise NotImplementedError
+
     def follow(self, live: Live) -> None:
         """Tell the core that serves how the driver's world is now."""
         raise NotImplementedError

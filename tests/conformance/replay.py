@@ -21,7 +21,7 @@ from offers.walk import masters_of
 from offers.world import Orders
 from treadle.convert.errors import AllocationError
 from treadle.core.errors import InvalidSpec
-from treadle.core.model import SchedulerSpec
+from treadle.core.model import ApplicationSpec, SchedulerSpec
 from treadle.core.rules.fair.starvation import wants
 from treadle.core.rules.moves import MoveRefused
 
@@ -53,19 +53,21 @@ class Replay(Player):
     def applications(self) -> Mapping[str, Applicant]:
         return self.driver.world.attempts
 
-    def follow(self, live: Live) -> None:
-        world = self.driver.world
+    def define(self, live: Live) -> None:
         settings = replace(self.loaded.settings, preemption=False, node_delay=-1.0, rack_delay=-1.0)
         live.define(
             SchedulerSpec(fair=settings, rules=tuple(self.loaded.rules)),
             [replace(spec, path=self.path(spec.path)) for spec in self.loaded.queues],
         )
-        live.see_nodes(world.nodes.values())
-        live.see(
-            world.attempts.values(),
-            lambda attempt: self.said(attempt.name, attempt.user),
-            lambda attempt: attempt.runnable and wants(attempt),
-        )
+        live.see_nodes(self.driver.world.nodes.values())
+
+    def spec_of(self, application: Applicant) -> ApplicationSpec:
+        return self.said(application.name, application.user)
+
+    def follow(self, live: Live) -> None:
+        world = self.driver.world
+        self.define(live)
+        live.see(world.attempts.values(), self.spec_of, lambda attempt: attempt.runnable and wants(attempt))
         live.keep({hold: attempt for attempt in world.attempts.values() for hold in attempt.holds.values()}, counted=False)
 
     def figures(self, live: Live) -> dict[str, tuple[Any, Any]]:

@@ -22,7 +22,7 @@ from treadle.convert.capacity_file import CapacityFile, CapacityFileError, read
 from treadle.convert.errors import MappingError
 from treadle.convert.mapping import overrides, read_rules
 from treadle.core.errors import InvalidSpec
-from treadle.core.model import CAPACITY, QueueSpec, SchedulerSpec
+from treadle.core.model import CAPACITY, ApplicationSpec, QueueSpec, SchedulerSpec
 from treadle.core.rules.capacity.am_share import limit_of_leaf, limit_of_user
 from treadle.core.rules.capacity.auto.creation import CreationRefused
 from treadle.core.rules.capacity.auto.names import TreeNames
@@ -87,8 +87,7 @@ class CapacityReplay(Player):
     def applications(self) -> Mapping[str, Applicant]:
         return self.driver.world.members
 
-    def follow(self, live: Live) -> None:
-        world = self.driver.world
+    def define(self, live: Live) -> None:
         preemption = replace(self.loaded.settings.preemption, enabled=False)
         settings = replace(
             self.loaded.settings,
@@ -115,12 +114,16 @@ class CapacityReplay(Player):
                 for path, spec in self.loaded.queues.items()
             ],
         )
-        live.see_nodes(world.nodes.values())
-        live.see(
-            world.members.values(),
-            lambda member: replace(self.said(member.name, member.user, member.priority), queue=self.path(member.leaf.path)),
-            lambda member: member.runnable and member in member.leaf.active,
-        )
+        live.see_nodes(self.driver.world.nodes.values())
+
+    def spec_of(self, application: Applicant) -> ApplicationSpec:
+        member = self.driver.world.members[application.name]
+        return replace(self.said(member.name, member.user, member.priority), queue=self.path(member.leaf.path))
+
+    def follow(self, live: Live) -> None:
+        world = self.driver.world
+        self.define(live)
+        live.see(world.members.values(), self.spec_of, lambda member: member.runnable and member in member.leaf.active)
         live.keep({hold: member for member in world.members.values() for hold in member.all_holds()}, counted=True)
 
     def figures(self, live: Live) -> dict[str, tuple[Any, Any]]:

@@ -1,4 +1,4 @@
-"""What of the conformance cases the core that serves decides itself. ``python -m conformance.totals`` prints the tables of docs/deviations.md."""
+"""What of the conformance cases the core that serves decides itself. ``python -m conformance.totals`` writes the numbers into docs/deviations.md."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from treadle.convert.errors import AllocationError, MappingError
 from treadle.core.errors import InvalidSpec
 
 CASES = Path(__file__).parent / "cases"
+DEVIATIONS = Path(__file__).parents[2] / "docs" / "deviations.md"
 NOT_AT_START = (AllocationError, MappingError, InvalidSpec)
 """Errors with which a case ends before anything is placed."""
 
@@ -91,6 +92,17 @@ def tables(found: dict[str, Totals]) -> list[tuple[str, ...]]:
     return rows + [(kind.value, str(whole.placed[kind]), str(whole.unplaced[kind])) for kind in Kind]
 
 
+def written(text: str, rows: list[tuple[str, ...]]) -> str:
+    """Return a text with the numbers of the rows in its tables; what follows them in a row stays."""
+    lines = text.splitlines()
+    known = {cells[0]: cells for cells in rows}
+    for at, line in enumerate(lines):
+        there = [cell.strip() for cell in line.strip("|").split("|")]
+        cells = known.get(there[0]) if line.startswith("|") else None
+        if cells is not None:
+            lines[at] = f"| {' | '.join([*cells, *there[len(cells) :]])} |"
+    return "\n".join(lines) + "\n"
+
+
 if __name__ == "__main__":
-    for cells in tables({suite: totals_of(suite) for suite in suites()}):
-        print("|", " | ".join(cells), "|")
+    DEVIATIONS.write_text(written(DEVIATIONS.read_text(), tables({suite: totals_of(suite) for suite in suites()})))

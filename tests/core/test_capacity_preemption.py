@@ -71,6 +71,17 @@ def test_borrowed_capacity_comes_back_to_whom_it_is_guaranteed(cluster: Preempti
     assert cluster.run(20) == []
 
 
+def test_a_queue_that_lacks_less_than_a_pod_is_helped_as_far_as_others_keep_what_they_are_guaranteed(cluster: Preempting) -> None:
+    """Guarantees of 40, 40 and 20 of a hundred, pods of a quarter each. Hadoop ends with 1, 2 and 1: its last victim brings its queue below the guarantee."""
+    cluster.preempting().share("root.a", "40%").share("root.b", "40%").share("root.c", "20%").nodes(1, cpu=8, memory=32)
+    cluster.pods(4, "a", "root.a", "a", cpu=2, memory=8)
+    cluster.run(1)
+    cluster.pods(4, "b", "root.b", "b", cpu=2, memory=8).pods(4, "c", "root.c", "c", cpu=2, memory=8)
+    cluster.run(20)
+    assert cluster.running() == {"a": 2, "b": 1, "c": 1}
+    assert cluster.run(60) == []
+
+
 def test_nothing_is_preempted_unless_it_is_asked_for(cluster: Preempting) -> None:
     cluster.preempting(enabled=False).share("root.a", "50%").share("root.b", "50%").nodes(5)
     cluster.pods(30, "a", "root.a", "a")

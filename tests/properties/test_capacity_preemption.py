@@ -40,8 +40,9 @@ tenants = st.lists(
 class World(Partitioned):
     """Queues with one application each, whose evicted pods are made again by their controllers."""
 
-    def __init__(self, given: list[Tenant], nodes: int, gpu_nodes: int, *, exclusive: bool) -> None:
+    def __init__(self, given: list[Tenant], nodes: int, gpu_nodes: int, *, exclusive: bool, size: int = 1) -> None:
         super().__init__()
+        self.size = size
         self.tenants = given
         self.leaving: list[tuple[float, str]] = []
         self.made = 0
@@ -55,7 +56,7 @@ class World(Partitioned):
 
     def make(self, number: int, partition: str) -> None:
         self.made += 1
-        pod = a_pod(f"p{self.made}", f"root.q{number}", f"app{number}", created=self.now, partition=partition)
+        pod = a_pod(f"p{self.made}", f"root.q{number}", f"app{number}", created=self.now, partition=partition, cpu=self.size)
         self.tell(PodSeen(pod))
 
     def arrive(self, turn: int) -> None:
@@ -126,17 +127,18 @@ class World(Partitioned):
             part = self.part(number, partition)
             if part is not None and part.minimum is not None:
                 used, guaranteed = self.of_pods(part), part.minimum[CPU]
-                if used - 1000 >= guaranteed and used > guaranteed * 1.1:
+                if used - 1000 * self.size >= guaranteed and used > guaranteed * 1.1:
                     return True
         return False
 
 
 @settings(max_examples=30, deadline=None)
-@given(tenants, st.integers(1, 3), st.integers(0, 2), st.booleans(), st.sampled_from([0.5, 2.0]))
+@given(tenants, st.integers(1, 3), st.integers(0, 2), st.booleans(), st.sampled_from([0.5, 2.0]), st.sampled_from([1, 1, 2, 4]))
 def test_what_is_guaranteed_comes_back_in_every_partition_and_then_it_ends(
-    given: list[Tenant], nodes: int, gpu_nodes: int, exclusive: bool, leave_after: float
+    given: list[Tenant], nodes: int, gpu_nodes: int, exclusive: bool, leave_after: float, size: int
 ) -> None:
-    world = World(given, nodes, gpu_nodes, exclusive=exclusive)
+    """``size`` is that of all pods, so that one that goes always makes room for one; a queue that lacks less than a pod gets one as well."""
+    world = World(given, nodes, gpu_nodes, exclusive=exclusive, size=size)
     for turn in range(4):
         world.arrive(turn)
         for _ in range(2):
@@ -152,6 +154,6 @@ def test_what_is_guaranteed_comes_back_in_every_partition_and_then_it_ends(
             part = world.part(number, partition)
             if part is None or part.minimum is None:
                 continue
-            held = world.of_pods(part) // 1000
-            owed = min(held + world.waiting(number, partition), part.minimum[CPU] // 1000)
+            held = world.of_pods(part)
+            owed = min(held + size * 1000 * world.waiting(number, partition), part.minimum[CPU])
             assert held >= owed or not world.could_give(partition), (number, partition, held, owed)

@@ -38,12 +38,13 @@ GRAIN = 1 / 256
 
 
 class Need(NamedTuple):
-    """What somebody lacks: ``asks`` in their order, how much, and by which right others go: ``queues``, ``balance``, ``priority`` or ``inside``."""
+    """What a leaf lacks of what it should have: ``asks`` in their order, and by which right others go: ``queues``, ``balance``, ``priority`` or ``inside``."""
 
     queue: Queue
     asks: list[Ask]
     lacking: Vector
     right: str
+    should: Vector
 
 
 def next_round(state: State) -> float | None:
@@ -67,12 +68,17 @@ def _round(state: State, books: Books) -> list[Evict]:
     settings = books.context.settings.preemption
     search = _CapacitySearch(state, books)
     effects: list[Evict] = []
-    for need in _needs(state, books, search):
-        if settings.observe_only:
+    needs = _needs(state, books, search)
+    if settings.observe_only:
+        for need in needs:
             state.tell(need.queue.path, "would preempt", f"{need.right}: {state.types.named(need.lacking)}")
-            continue
+        return effects
+    for need in needs:
         for ask in need.asks:
             effects += search.help(need, ask)
+    for need in sorted((need for need in needs if need.right == "queues"), key=search.part_had):
+        for ask in need.asks:
+            effects += search.help(need, ask, last=True)
     return effects
 
 
@@ -121,7 +127,7 @@ def _of_queues(state: State, round_: Round, right: str) -> list[Need]:
         ]
         if asks:
             part = calculator.divide(queue.total, queue.used, queue.guaranteed) if any(queue.guaranteed) else 1.0
-            found.append(((part, path, partition), Need(leaf, asks, minus(should, queue.used), right)))
+            found.append(((part, path, partition), Need(leaf, asks, minus(should, queue.used), right, should)))
     return [need for _, need in sorted(found, key=lambda one: one[0])]
 
 
@@ -136,7 +142,7 @@ def _inside(state: State, round_: Round) -> list[Need]:
             application = leaf.applications.get(each.member.name)
             asks = [] if application is None else [ask for ask in sorted(application.asks.values()) if _may_be_helped(ask)]
             if asks and any(each.wanted):
-                found.append(Need(leaf, asks, list(each.wanted), "inside"))
+                found.append(Need(leaf, asks, list(each.wanted), "inside", []))
     return found
 
 
@@ -204,8 +210,18 @@ class _CapacitySearch(Search):
                 if any(each.obtain):
                     self.inside[each.member.name, partition] = list(each.obtain)
 
-    def help(self, need: Need, ask: Ask) -> list[Evict]:
-        """Make room for as many pods of an ask as make up for what is lacking."""
+    def part_had(self, need: Need) -> tuple[float, str, str]:
+        """Return which part of what it should have a leaf has by now: the neediest comes first."""
+        context, queue = self.round.context, need.queue
+        had = minus(need.should, need.lacking)
+        return context.calculator.divide(context.total, had, need.should), queue.path, queue.partition
+
+    def help(self, need: Need, ask: Ask, *, last: bool = False) -> list[Evict]:
+        """Make room for as many pods of an ask as fit into what is lacking; ``last``: for one that makes up for the rest.
+
+        A leaf that lacks less than a pod is helped as well, when all others have been: pods may be large, and guarantees are not multiples of them. YARN
+        takes containers until what is to be obtained is reached or passed. The queues of victims keep what they are owed, so that help does not go to and fro.
+        """
         state, demand = self.state, self.dense_of(ask.shape)
         effects: list[Evict] = []
         self.look_anew()
@@ -214,11 +230,11 @@ class _CapacitySearch(Search):
         mine = [hold for hold in state.preemption.holds if hold.application is ask.application and hold.key == ask.key]
         kept = [hold for hold in mine if hold.patient]
         held = before = len(mine) - len(kept)
-        if held == len(ask.pods) or not fits_counted(demand, need.lacking, counted):
+        if held == len(ask.pods) or not _makes_up(demand, need.lacking, counted, last=last):
             return []
         for hold in kept:
             release(state, hold, "victims are looked for instead")
-        while held < len(ask.pods) and fits_counted(demand, need.lacking, counted):
+        while held < len(ask.pods) and _makes_up(demand, need.lacking, counted, last=last):
             full = None if waits_for_a_node(ask) else _full(ask)
             found = self.make_room(ask) if full is None else self.make_allowance(ask, full)
             if found is None:
@@ -359,6 +375,11 @@ def _should(queue: TempQueue) -> Vector:
     """Return what a queue should have: its ideal share, and its guarantee, as far as it wants that, where it is but a grain less."""
     target = least(queue.guaranteed, plus(queue.used, queue.pending))
     return [most if has < most <= has * (1 + GRAIN) else has for has, most in zip(queue.ideal, target, strict=True)]
+
+
+def _makes_up(demand: Vector, lacking: Vector, counted: frozenset[int], *, last: bool) -> bool:
+    """Whether a pod fits into what is lacking, or, as the last one, is of what is lacking."""
+    return all(lacking[at] > 0 for at in counted if demand[at]) if last else fits_counted(demand, lacking, counted)
 
 
 def fits_counted(demand: Vector, lacking: Vector, counted: frozenset[int]) -> bool:
