@@ -11,6 +11,7 @@ from offers.applicant import Applicant
 from offers.nodes import Container, NodeManager
 from offers.requests import ANY, Key
 from treadle.core import Core
+from treadle.core.disciplines.capacity.quota import limit_of, quota_of
 from treadle.core.units.amounts import fits
 
 Choice = tuple[str, Key]
@@ -35,7 +36,7 @@ class Kind(StrEnum):
     MANAGED = "managed leaf"
     """Leaves of managed parents get their capacity by rounds."""
     ROUNDING = "rounding"
-    """Two queues tie in single precision and do not in double precision, or the other way round."""
+    """Two queues tie in single precision and do not in double precision, or the other way round; or sums in single precision make a user's limit a step larger."""
     SIZES = "size"
     """Weights by size are those of the last time that the application was ranked."""
     WEIGHTLESS = "no weight"
@@ -59,7 +60,10 @@ class Difference:
     any_kept: bool
     lazy: bool
     memory_only: bool
-    moved: frozenset[str]
+    miscounted: frozenset[str]
+    """Applications that moved, or whose user Hadoop has lost count of."""
+    rounded: frozenset[str]
+    """Applications whose users' limits are not the same by a step of rounding."""
     applications: Mapping[str, Any]
 
     def involved(self) -> list[Any]:
@@ -137,16 +141,37 @@ def _sized(difference: Difference) -> bool:
     return any(one.leaf.spec.size_based_weight for one in difference.involved() if hasattr(one, "leaf"))
 
 
-def _miscounted_user(difference: Difference) -> bool:
-    """Whether Hadoop counts something else for a user than what the user's applications have, or has moved an application since."""
-    return any(one.name in difference.moved or _forgot(difference, one) for one in difference.involved() if hasattr(one, "leaf"))
+def rounded(core: Core, applications: Mapping[str, Any]) -> frozenset[str]:
+    """Return the applications whose users' limits differ by no more than a step: Hadoop adds and subtracts parts of the cluster in single precision."""
+    return frozenset(name for name, one in applications.items() if hasattr(one, "leaf") and _by_a_step(core, one))
 
 
-def _forgot(difference: Difference, application: Any) -> bool:
-    users, name = application.leaf.users.users, application.user
-    theirs = [one.usage.see("") for one in difference.applications.values() if one.leaf is application.leaf and one.user == name]
+def _by_a_step(core: Core, application: Any) -> bool:
+    live, leaf = core.state.applications.get(f"ns/{application.name}"), application.leaf
+    if live is None or live.quota is None:
+        return False
+    ours, theirs = limit_of(quota_of(live).leaf, application.user), leaf.users.limit(application.user, "")
+    apart = [abs(ours[at] - theirs[at]) for at in leaf.context.calculator.deciding]
+    return any(apart) and all(gap <= max(step, 1) for gap, step in zip(apart, leaf.context.least, strict=False))
+
+
+def miscounted(applications: Mapping[str, Any]) -> frozenset[str]:
+    """Return the applications for whose user Hadoop counts something else than what the user's applications have, before it decides."""
+    return frozenset(name for name, one in applications.items() if hasattr(one, "leaf") and _forgot(applications, one))
+
+
+def _forgot(applications: Mapping[str, Any], application: Any) -> bool:
+    name, known = application.user, application.leaf.users
+    theirs = [one.usage.see("") for one in applications.values() if one.leaf is application.leaf and one.user == name]
     total = [sum(column) for column in zip(*[each for one in theirs for each in (one.used, one.reserved)], strict=True)]
-    return name not in users or users[name].usage.used("") != total or _refused_for_good(application, total)
+    active = [known.users[one].usage.used("") for one in known.active if one in known.users]
+    of_active = [sum(column) for column in zip(*active, strict=True)]
+    return (
+        name not in known.users
+        or known.users[name].usage.used("") != total
+        or (bool(active) and known.active_usage.used("") != of_active)
+        or _refused_for_good(application, total)
+    )
 
 
 def _refused_for_good(application: Any, used: list[int]) -> bool:
@@ -182,9 +207,10 @@ RULES: list[tuple[Kind, Callable[[Difference], bool]]] = [
     (Kind.PROMISED, _promised),
     (Kind.WEIGHTLESS, _weightless),
     (Kind.ROUNDING, _tie),
+    (Kind.ROUNDING, lambda difference: any(one.name in difference.rounded for one in difference.involved())),
     (Kind.SIZES, _sized),
     (Kind.RESERVATION, lambda difference: difference.any_kept),
-    (Kind.DEFECT, _miscounted_user),
+    (Kind.DEFECT, lambda difference: any(one.name in difference.miscounted for one in difference.involved())),
     (Kind.MANAGED, _managed),
     (Kind.DRAINING, _draining),
     (Kind.OVERTAKEN, _overtaken),

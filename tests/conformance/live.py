@@ -64,6 +64,8 @@ class Live:
         self.figures: Counter[str] = Counter()
         self.different: list[str] = []
         self.moved: set[str] = set()
+        self.miscounted: frozenset[str] = frozenset()
+        self.rounded: frozenset[str] = frozenset()
         self._queues: dict[str, QueueSpec] = {}
         self._nodes: dict[str, NodeSpec] = {}
         self._followers: dict[str, Follower] = {}
@@ -312,7 +314,8 @@ class Live:
             bool(self._holds),
             self.lazy,
             self.memory_only,
-            frozenset(self.moved),
+            self.miscounted | self.moved,
+            self.rounded,
             applications,
         )
         kind = kind_of(difference)

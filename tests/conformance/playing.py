@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from conformance.kinds import miscounted, rounded
 from conformance.live import Live
 from conformance.loading import hadoop_types, types_of, vector
 from offers.applicant import Applicant
@@ -117,6 +118,8 @@ class Player(ABC):
         if self.live is not None:
             self.live.now = self.now
             self.follow(self.live)
+            self.live.miscounted = miscounted(self.applications())
+            self.live.rounded = rounded(self.live.core, self.applications())
             self.live.choose(node)
         self.seen, self.was_held = len(self.driver.world.effects), node.hold is not None
 
