@@ -27,7 +27,7 @@ from treadle.core.model.capacity import (
 )
 from treadle.runtime.garbage import YOUNG
 
-SIZES = (200, 1_000, 5_000)
+SIZES = (1_000,)
 GROUP = 20
 APPLICATIONS, NODES = 5_000, 200
 LONGEST_SERIES = 60.0

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from treadle.core.kernel.seam import Discipline
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.application import Application
+    from treadle.core.kernel.tree.tree import Settled
 
 
 FAIR_DISCIPLINE, CAPACITY_DISCIPLINE = FairDiscipline(), CapacityDiscipline()
@@ -39,6 +40,7 @@ def settle(state: State) -> None:
         if state.discipline == FAIR:
             return
         books = state.books
+        tree.whole = True
         state.discipline, state.books, tree.check, tree.templates = FAIR, None, None, False
         tree.idle.update((queue, state.now) for queue in tree.queues.values() if queue.dynamic and not queue.members())
         for application in state.applications.values():
@@ -62,7 +64,7 @@ def settle(state: State) -> None:
             tree.templates = False
             state.discipline_problem = f"spec.discipline: Capacity cannot be in force: {error}; {state.discipline} stays in force"
             return
-        state.discipline = CAPACITY
+        state.discipline, tree.whole = CAPACITY, True
     tree.check = lambda wanted: check(wanted, settings, made_of(state))
 
 
@@ -73,10 +75,16 @@ def leave(application: Application) -> None:
         application.ledgers = (application.usage, *(queue.usage for queue in application.chain))
 
 
-def settled(state: State) -> None:
-    """Make the books for a tree that has just been settled."""
+def settled(state: State, found: Settled | None = None) -> bool:
+    """Let the capacities follow a tree that has just been settled; returns whether the limits of all queues are to be applied.
+
+    Without ``found`` anything in the tree may be different.
+    """
+    whole = found is None or found.whole
     if state.discipline == CAPACITY:
         blocks = [queue.spec.capacity for queue in state.tree.queues.values()]
         name_types(state.types, [block for block in blocks if block is not None])
         state.widen()
         state.open_books()
+        whole = True
+    return whole or state.resolved_types != len(state.types)

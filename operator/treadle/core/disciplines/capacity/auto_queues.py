@@ -207,8 +207,7 @@ def make(state: State, path: str) -> Queue | Wait:
     if found is not None and (found.defined or not parent_makes(state, path)):
         return found
     if found is not None:
-        found.defined = found.dynamic = True
-        tree.problems.pop(path, None)
+        tree.adopt(found)
         state.prepare(found)
         state.automatic.grown = True
         return found
