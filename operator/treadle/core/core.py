@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from treadle.core.disciplines import in_force
 from treadle.core.disciplines.capacity import enforced_partitions
+from treadle.core.disciplines.capacity.edits import redefined
 from treadle.core.errors import InvariantBroken
 from treadle.core.events import (
     ApplicationGone,
@@ -282,18 +283,20 @@ class Core:
         self._settle()
 
     def _settle(self) -> None:
-        state = self.state
+        state, whole = self.state, False
         in_force.settle(state)
         while (settled := state.tree.settle()) is not None:
             if in_force.settled(state, settled):
+                whole = True
                 apply_limits(state, books_follow=True)
             else:
                 apply_edits(state, settled)
             self._house(concerned(state, settled))
         if state.books is not None:
-            for application in state.applications.values():
+            applications = list(state.applications.values()) if whole else redefined(state)
+            for application in applications:
                 lifecycle.regroup(state, application)
-            enforced_partitions.follow_all(state)
+            enforced_partitions.follow_all(state, applications)
 
     def _regroup_on(self, row: int) -> None:
         """Count what is on a node in the partition that the node is in now."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from treadle.core.disciplines.capacity.auto_queues import made_of
 from treadle.core.disciplines.capacity.definitions import check, name_types
+from treadle.core.disciplines.capacity.edits import follow_edits
 from treadle.core.disciplines.capacity.discipline import CapacityDiscipline
 from treadle.core.disciplines.fair.discipline import FairDiscipline
 from treadle.core.errors import InvalidSpec
@@ -81,7 +82,7 @@ def settled(state: State, found: Settled | None = None) -> bool:
     Without ``found`` anything in the tree may be different.
     """
     whole = found is None or found.whole
-    if state.discipline == CAPACITY:
+    if state.discipline == CAPACITY and (found is None or whole or not follow_edits(state, found)):
         blocks = [queue.spec.capacity for queue in state.tree.queues.values()]
         name_types(state.types, [block for block in blocks if block is not None])
         state.widen()

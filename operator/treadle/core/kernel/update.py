@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from heapq import heappush
 from math import log, log1p
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from treadle.core.disciplines.fair.rankers import Rankers
 from treadle.core.disciplines.fair.update import demand_changed, hold_demand, update_demand, update_instant_shares, update_shares
@@ -16,14 +16,12 @@ from treadle.core.units.amounts import f32
 from treadle.core.units.resources import MEMORY, held
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.application import Application
     from treadle.core.kernel.tree.queue import Queue
     from treadle.core.kernel.tree.tree import Settled
-    from treadle.core.rules.policies import Ranker
-    from treadle.core.units.resources import Vector
 
 MIB = 1 << 20
 
@@ -77,10 +75,14 @@ def apply_edits(state: State, settled: Settled) -> None:
     Under capacity the books have given new limits and places in the order to the queues that they name.
     """
     if state.books is None:
-        applied = _resolve_edits(state, settled)
+        apply_given(state, _resolve_edits(state, settled), settled.edited)
     else:
-        applied = state.books.take_applied()
-    reordered = [queue for queue, were in applied.items() if were.rank is not queue.rank or queue in settled.edited]
+        apply_given(state, state.books.take_given(), settled.edited)
+
+
+def apply_given(state: State, applied: dict[Queue, limits.Had], edited: Container[Queue] = ()) -> None:
+    """Look again at what the limits of some queues blocked, and order these queues anew, and what is below those that are ``edited``."""
+    reordered = [queue for queue, were in applied.items() if were.rank is not queue.rank or queue in edited]
     for queue in reordered:
         queue.heap = []  # keys of two policies do not compare
     for queue in reordered:
@@ -100,19 +102,6 @@ def apply_edits(state: State, settled: Settled) -> None:
     _look_again(state)
 
 
-class _Before(NamedTuple):
-    """What a queue had before it was looked at."""
-
-    limited: bool
-    largest: Vector | None
-    rank: Ranker
-
-    @classmethod
-    def of(cls, queue: Queue) -> _Before:
-        """Return what a queue has now."""
-        return cls(queue.limited, queue.largest, queue.rank)
-
-
 def _resolve(state: State, queue: Queue) -> None:
     """Give a queue its own limits and its ranker; ``largest`` comes from above."""
     settings = state.scheduler.fair
@@ -121,13 +110,13 @@ def _resolve(state: State, queue: Queue) -> None:
     queue.rank = state.rankers.of(queue.policy, leaf=queue.leaf)
 
 
-def _resolve_edits(state: State, settled: Settled) -> dict[Queue, _Before]:
+def _resolve_edits(state: State, settled: Settled) -> dict[Queue, limits.Had]:
     """Resolve the limits of queues that were edited, of queues made below them, and what those below inherit; returns what each had before."""
-    applied: dict[Queue, _Before] = {}
+    applied: dict[Queue, limits.Had] = {}
     touched = [*settled.made, *settled.edited, *settled.parents()]
     for queue in touched:
         for one in (queue, *(child for child in queue.children.values() if child.dynamic)):
-            applied.setdefault(one, _Before.of(one))
+            applied.setdefault(one, limits.Had.of(one))
             _resolve(state, one)
     pending = list(touched)
     for queue in pending:
@@ -135,7 +124,7 @@ def _resolve_edits(state: State, settled: Settled) -> dict[Queue, _Before]:
         limits.resolve_largest(queue, state.cluster.total, state.types)
         if queue.largest != before:
             for child in queue.children.values():
-                applied.setdefault(child, _Before.of(child))
+                applied.setdefault(child, limits.Had.of(child))
                 pending.append(child)
     if any(_by_demand(queue) or (queue.parent is not None and _by_demand(queue.parent)) for queue in applied):
         if state.demands is None:

@@ -96,9 +96,7 @@ def _remove_idle(state: State, books: Books) -> bool:
             gone.append(queue.path)
             tree.prune(queue)
     for path in gone:
-        books.of.pop(path, None)
-        for key in [key for key in books.bounds if key[0] == path]:
-            del books.bounds[key]
+        books.drop(path)
         if path in tree.queues:
             tree.prune(tree.queues[path])
         state.tell(path, "removed")

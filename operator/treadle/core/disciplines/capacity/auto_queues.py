@@ -236,6 +236,7 @@ def _mirror(state: State, books: Books, path: str) -> None:
         live = tree.sprout(above, holds_queues=queue.parental)
         queue.last_submitted = state.now
         books.of[above] = queue
+        books.number(queue)
         queue.usage.of(DEFAULT).used = live.usage
         books.apply(live, queue, state)
         live.maximum, live.limited, live.zero = [UNBOUNDED] * len(state.types), False, ()
