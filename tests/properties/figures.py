@@ -72,8 +72,10 @@ def _capacity(queue: CapacityQueue) -> dict[str, Any]:
     found["said"] = queue.spec
     found["shares"] = {
         name: {key: str(value) for key, value in vars(share).items() if key not in {"used_capacity", "absolute_used"}}
-        for name, share in queue.shares.items()
+        for name, share in sorted(queue.shares.items())
+        if name in queue.configured  # of others there may be one with nothing, which is as good as none
     }
+    found["configured"] = set(queue.configured)
     return found
 
 

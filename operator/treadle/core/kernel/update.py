@@ -57,7 +57,7 @@ def apply_limits(state: State, *, books_follow: bool = False) -> None:
         if state.books is None:
             _resolve(state, queue)
             limits.resolve_largest(queue, state.cluster.total, state.types)
-    _look_again(state)
+    look_again(state)
     for application in (one for whole in state.applications.values() for one in whole.everywhere()):
         application.limiting = tuple(queue for queue in application.chain if queue.limited)
     if not _sized(state):
@@ -99,7 +99,7 @@ def apply_given(state: State, applied: dict[Queue, limits.Had], edited: Containe
                 _find_oversized(state, application)
     for queue in applied:
         rekey(queue)
-    _look_again(state)
+    look_again(state)
 
 
 def _resolve(state: State, queue: Queue) -> None:
@@ -140,7 +140,7 @@ def _applications_of(queue: Queue) -> list[Application]:
     return [application for below in queue.walk() for application in below.applications.values()]
 
 
-def _look_again(state: State) -> None:
+def look_again(state: State) -> None:
     """Let those look again who wait for something that may be more now."""
     state.masters_relieved.update(state.masters_waiting)
     for users in state.contended.values():

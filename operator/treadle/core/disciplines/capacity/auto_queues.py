@@ -241,7 +241,9 @@ def _mirror(state: State, books: Books, path: str) -> None:
         books.apply(live, queue, state)
         live.maximum, live.limited, live.zero = [UNBOUNDED] * len(state.types), False, ()
         live.max_running = NO_LIMIT
-        state.automatic.grown = True
+        books.defined[queue] = None
+        books.sharing[queue.parent] = None  # type: ignore[index]
+        state.automatic.grown |= queue.entitled
         state.tell(above, "made")
 
 

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from treadle.core.units.resources import ResourceTypes
 
 ROOT = "root"
+UNSAID = QueueSpec(ROOT)
+"""The definition of the root while nobody defines it."""
+UNSAID_DEFAULT = {policy: QueueSpec(DEFAULT_QUEUE, policy=policy) for policy in ("drf", "fair")}
+"""Those of the default queue, by policy."""
 IDLE = 10.0
 """Seconds after which a queue that a placement rule made is removed if nothing is in it (the FairScheduler's reload thread)."""
 
@@ -93,7 +97,7 @@ class QueueTree:
         self.defined: dict[str, QueueSpec] = {}
         self.aside: frozenset[str] = frozenset()
         self.problems: dict[str, Problem] = {}
-        self.root = Queue(QueueSpec(ROOT), None, policy_named("drf"), len(types))
+        self.root = Queue(UNSAID, None, policy_named("drf"), len(types))
         self.queues: dict[str, Queue] = {ROOT: self.root}
         self.roots: dict[str, Queue] = {}
         """What the root is in partitions other than the default one, by partition."""
@@ -236,7 +240,7 @@ class QueueTree:
     def wanted(self) -> dict[str, QueueSpec]:
         """Return the definitions by path, with those of the queues that exist without being defined."""
         wanted = dict(self.defined)
-        root = wanted.setdefault(ROOT, QueueSpec(ROOT))
+        root = wanted.setdefault(ROOT, UNSAID)
         if self.templates:
             makers = [path for path, spec in wanted.items() if makes(spec) and not spec.holds_queues]
             holding = {path: self._holding.get(path) for path in makers}
@@ -246,7 +250,7 @@ class QueueTree:
             }
             wanted.update((path, held) for path, (_, held) in self._holding.items())
         if len(wanted) == 1 and self.rules is None and not (self.templates and makes(root)):
-            wanted[DEFAULT_QUEUE] = QueueSpec(DEFAULT_QUEUE, policy="fair" if root.policy == "fair" else "drf")
+            wanted[DEFAULT_QUEUE] = UNSAID_DEFAULT["fair" if root.policy == "fair" else "drf"]
         return wanted
 
     def _checked(self, wanted: dict[str, QueueSpec]) -> dict[str, QueueSpec]:
@@ -255,7 +259,7 @@ class QueueTree:
             try:
                 self.check(wanted)
             except InvalidSpec as error:
-                good = self._accepted or {ROOT: QueueSpec(ROOT)}
+                good = self._accepted or {ROOT: UNSAID}
                 for path in self.defined:
                     if good.get(path) != wanted[path]:
                         words = f"the queues cannot be in force together: {error}; the last good set of queues stays in force"
