@@ -42,6 +42,7 @@ class Two:
     def everything(self) -> None:
         state = self.whole.state
         state.tree.whole = True
+        state.automatic.checked.forget()
         books = state.books
         if books is not None and (books.defined or books.sharing):
             state.automatic.grown = True

@@ -42,6 +42,7 @@ def settle(state: State) -> None:
             return
         books = state.books
         tree.whole = True
+        state.automatic.checked.forget()
         state.discipline, state.books, tree.check, tree.templates = FAIR, None, None, False
         tree.idle.update((queue, state.now) for queue in tree.queues.values() if queue.dynamic and not queue.members())
         for application in state.applications.values():
@@ -66,7 +67,7 @@ def settle(state: State) -> None:
             state.discipline_problem = f"spec.discipline: Capacity cannot be in force: {error}; {state.discipline} stays in force"
             return
         state.discipline, tree.whole = CAPACITY, True
-    tree.check = lambda wanted: check(wanted, settings, made_of(state))
+    tree.check = lambda wanted: state.automatic.checked.check(wanted, settings, lambda: made_of(state))
 
 
 def leave(application: Application) -> None:

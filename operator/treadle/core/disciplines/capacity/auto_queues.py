@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from treadle.core.disciplines.capacity.checked import Checked
 from treadle.core.disciplines.capacity.definitions import Made, graft
 from treadle.core.model import Wait
 from treadle.core.model.mapping import Known
@@ -81,6 +82,8 @@ class Automatic:
     """What ``mapper`` was made from."""
     grown: bool = False
     """Whether queues came or went since limits were last applied."""
+    checked: Checked = field(default_factory=Checked)
+    """The definitions that were last found to make sense together."""
     removal: Removal = field(default_factory=Removal)
     removed_at: float | None = None
     managed_at: float | None = None
