@@ -96,22 +96,23 @@ def concerned(state: State, settled: Settled) -> list[Application]:
     always = {*state.homeless, *state.refused, *stopped}
     if not settled.places:
         return [application for application in state.applications.values() if application in always] if always else []
-    paths, below = settled.places, tuple(f"{path}." for path in settled.places)
+    tree, paths, below = state.tree, settled.places, tuple(f"{path}." for path in settled.places)
     names = {path.rpartition(".")[2] for path in paths}
-    everywhere = "root" in paths
-    by_rules = state.tree.rules is not None or bool(state.scheduler.mapping)
+    by_rules = tree.rules is not None or bool(state.scheduler.mapping)
+    for path in paths:
+        for queue in tree.queues[path].walk() if path in tree.queues else ():
+            always.update(queue.applications.values())
     found = []
     for application in state.applications.values():
-        queue = application.queue
-        if everywhere or queue is None or application in always or (by_rules and not application.allocated):
+        queue, asked = application.queue, application.requested or application.wanted
+        if queue is None or application in always or (by_rules and not application.allocated):
             found.append(application)
-            continue
-        asked = application.requested or application.wanted or state.namespaces.get(application.id.partition("/")[0], "")
-        if (
-            queue.path in paths
-            or queue.path.startswith(below)
-            or (asked and (asked in names or (wish := qualified(asked)) in paths or wish.startswith(below)))
-        ):
+        elif not asked or asked != queue.path:
+            asked = asked or state.namespaces.get(application.id.partition("/")[0], "")
+            wish = qualified(asked)
+            if queue.path in paths or asked in names or wish in paths or wish.startswith(below):
+                found.append(application)
+        elif queue.path in paths or tree.queues.get(queue.path) is not queue:
             found.append(application)
     return found
 

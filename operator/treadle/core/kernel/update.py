@@ -57,6 +57,7 @@ def apply_limits(state: State, *, books_follow: bool = False) -> None:
         if state.books is None:
             _resolve(state, queue)
             limits.resolve_largest(queue, state.cluster.total, state.types)
+    state.relimited = True
     look_again(state)
     for application in (one for whole in state.applications.values() for one in whole.everywhere()):
         application.limiting = tuple(queue for queue in application.chain if queue.limited)
@@ -97,9 +98,21 @@ def apply_given(state: State, applied: dict[Queue, limits.Had], edited: Containe
         if were.largest != queue.largest:
             for application in queue.applications.values():
                 _find_oversized(state, application)
-    for queue in applied:
-        rekey(queue)
+        if were.max_running != queue.max_running or state.books is not None:
+            state.relimited |= any(below.unadmitted for below in (queue.walk() if queue.children else (queue,)))
+    for queue in state.tree.everywhere():
+        _rank_anew(queue)
     look_again(state)
+
+
+def _rank_anew(queue: Queue) -> None:
+    """Give a queue the place in its parent's order that it has now: it changes without a note when an application that waits for nothing gives back."""
+    parent = queue.parent
+    if parent is not None and queue.active and queue.full_for is None:
+        key = parent.rank(queue)
+        if key != queue.key:
+            queue.key = key
+            heappush(parent.heap, key)
 
 
 def _resolve(state: State, queue: Queue) -> None:
@@ -145,7 +158,6 @@ def look_again(state: State) -> None:
     state.masters_relieved.update(state.masters_waiting)
     for users in state.contended.values():
         users.looked = None  # what users may have may be more now
-    state.relimited = True
     state.passed_at = float("-inf")
     for ask in state.near_until:
         state.near_until[ask] = state.now  # the delays may be others now

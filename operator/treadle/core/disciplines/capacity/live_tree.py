@@ -118,7 +118,7 @@ class Books:
     def number(self, queue: CapacityQueue) -> None:
         """Let a queue come after the siblings that are there already and are declared, or made, like itself."""
         self._numbered += 1
-        self.numbers[queue.path] = (queue.path not in self.tree.specs, self._numbered)
+        self.numbers[queue.path] = (not queue.declared, self._numbered)
 
     def drop(self, path: str) -> None:
         """Forget a queue that is no more."""

@@ -18,12 +18,13 @@ class Had(NamedTuple):
 
     limited: bool
     largest: Vector | None
+    max_running: int
     rank: Ranker
 
     @classmethod
     def of(cls, queue: Queue) -> Had:
         """Return what a queue has now."""
-        return cls(queue.limited, queue.largest, queue.rank)
+        return cls(queue.limited, queue.largest, queue.max_running, queue.rank)
 
 
 def resolve(queue: Queue, total: Vector, types: ResourceTypes, default: dict[str, Limit] | None = None) -> None:

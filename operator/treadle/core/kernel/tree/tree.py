@@ -113,6 +113,8 @@ class QueueTree:
         """Paths at or below which applications may belong elsewhere since the last settling."""
         self._adopted: list[Queue] = []
         """Queues that go on as dynamic ones since the last settling."""
+        self._makers: dict[str, None] = {}
+        """Paths of definitions that make queues and do not say that they hold any."""
         self._holding: dict[str, tuple[QueueSpec, QueueSpec]] = {}
         """Definitions that hold queues since they make some, as they were written and as they count."""
         self.check: Callable[[dict[str, QueueSpec]], None] | None = None
@@ -137,7 +139,15 @@ class QueueTree:
         """Take note of a definition; ``settle`` puts it in force."""
         if self.defined.get(spec.path) != spec:
             self.defined[spec.path] = spec
+            self._note_maker(spec)
             self.unsettled = True
+
+    def _note_maker(self, spec: QueueSpec) -> None:
+        """Take note of whether a definition makes queues without saying that it holds them."""
+        if makes(spec) and not spec.holds_queues:
+            self._makers[spec.path] = None
+        else:
+            self._makers.pop(spec.path, None)
 
     def set_aside(self, paths: Iterable[str]) -> None:
         """Take note of all definitions that could not be taken over without an error: applications that ask for these queues wait."""
@@ -149,13 +159,16 @@ class QueueTree:
     def undefine(self, path: str) -> None:
         """Take note that a definition is gone."""
         if self.defined.pop(path, None) is not None:
+            self._makers.pop(path, None)
             self.unsettled = True
 
     def restore(self, specs: Iterable[QueueSpec], *, templates: bool) -> None:
         """Put definitions in force, parents first, that were so before, whether or not they would be accepted now; others drain. ``settle`` looks again."""
         self.defined, self.templates, self.check = {spec.path: spec for spec in specs}, templates, None
         self._accepted = dict(self.defined)
+        self._makers.clear()
         for spec in self.defined.values():
+            self._note_maker(spec)
             known, parent = self.queues.get(spec.path), self.queues.get(spec.parent)
             if known is not None:
                 known.redefine(spec, policy_named(spec.policy))
@@ -242,8 +255,7 @@ class QueueTree:
         wanted = dict(self.defined)
         root = wanted.setdefault(ROOT, UNSAID)
         if self.templates:
-            makers = [path for path, spec in wanted.items() if makes(spec) and not spec.holds_queues]
-            holding = {path: self._holding.get(path) for path in makers}
+            holding = {path: self._holding.get(path) for path in self._makers}
             self._holding = {
                 path: known if known is not None and known[0] is wanted[path] else (wanted[path], replace(wanted[path], holds_queues=True))
                 for path, known in holding.items()

@@ -53,12 +53,12 @@ def edit(
             parental = path in above or spec.flexible.enabled
             known = queues[path] = _put_in(tree, queues, spec, edited, weighing, parental=parental)
         else:
-            _check_kept(tree, known, spec)
-            _note(tree, known.parent, weighing)
+            _check_kept(known, spec)
+            _note(known.parent, weighing)
             tree.specs[path] = replace(spec, children=known.spec.children)
         _define(tree, known, edited)
     for queue in edited.restructured:
-        names = tuple(child.name for child in queue.children if child.path in tree.specs)
+        names = tuple(child.name for child in queue.children if child.declared)
         queue.spec = tree.specs[queue.path] = replace(tree.specs[queue.path], children=names)
         if queue.parental != bool(names or queue.spec.flexible.enabled):
             raise NotInPlace
@@ -67,9 +67,9 @@ def edit(
     return edited
 
 
-def _note(tree: CapacityTree, parent: CapacityQueue | None, weighing: dict[CapacityQueue, bool]) -> None:
+def _note(parent: CapacityQueue | None, weighing: dict[CapacityQueue, bool]) -> None:
     """Take note of whether queues can be made below a parent, if some were."""
-    if parent is not None and parent not in weighing and parent.children and parent.children[-1].path not in tree.specs:
+    if parent is not None and parent not in weighing and parent.children and not parent.children[-1].declared:
         weighing[parent] = weights_only(parent)
 
 
@@ -77,10 +77,10 @@ def _take_out(
     tree: CapacityTree, queues: dict[str, CapacityQueue], path: str, edited: Edited, weighing: dict[CapacityQueue, bool]
 ) -> None:
     queue = queues.get(path)
-    if queue is None or queue.parent is None or queue.children or path not in tree.specs or queue.entitlements is not None:
+    if queue is None or queue.parent is None or queue.children or not queue.declared or queue.entitlements is not None:
         raise NotInPlace
     parent = queue.parent
-    _note(tree, parent, weighing)
+    _note(parent, weighing)
     parent.children.remove(queue)
     del queues[path], tree.specs[path]
     edited.sharing[parent] = edited.restructured[parent] = None
@@ -97,12 +97,12 @@ def _put_in(
 ) -> CapacityQueue:
     above, _, name = spec.path.rpartition(".")
     parent = queues.get(above)
-    if parent is None or not parent.parental or parent.path not in tree.specs or parent.entitlements is not None or spec.managed is not None:
+    if parent is None or not parent.parental or not parent.declared or parent.entitlements is not None or spec.managed is not None:
         raise NotInPlace
-    _note(tree, parent, weighing)
+    _note(parent, weighing)
     queue = CapacityQueue(name, parent, tree.context, parental=parental)
     at = len(parent.children)
-    while at and parent.children[at - 1].path not in tree.specs:
+    while at and not parent.children[at - 1].declared:
         at -= 1  # those that nobody declares come last
     tree.specs[spec.path] = replace(spec, children=())
     parent.children.insert(at, queue)
@@ -110,15 +110,15 @@ def _put_in(
     return queue
 
 
-def _check_kept(tree: CapacityTree, queue: CapacityQueue, spec: CapacityQueueSpec) -> None:
+def _check_kept(queue: CapacityQueue, spec: CapacityQueueSpec) -> None:
     """Raise ``NotInPlace`` if a queue becomes one of another kind."""
     managed = queue.entitlements is not None or spec.managed is not None
-    if queue.path not in tree.specs or managed or spec.flexible != queue.spec.flexible:
+    if not queue.declared or managed or spec.flexible != queue.spec.flexible:
         raise NotInPlace
 
 
 def _define(tree: CapacityTree, queue: CapacityQueue, edited: Edited) -> None:
-    if queue.path not in tree.specs or queue.entitlements is not None:
+    if not queue.declared or queue.entitlements is not None:
         raise NotInPlace
     asked, handed = _asked(queue), _handed_down(queue)
     tree.redefine(queue)

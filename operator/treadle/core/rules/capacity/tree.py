@@ -126,7 +126,7 @@ class CapacityTree:
         A ``bare`` one gets nothing from templates, and of what is above it only what it may have, so that it can be always.
         """
         queue = CapacityQueue(name, parent, self.context, parental=parental)
-        queue.bare = bare
+        queue.declared, queue.bare = False, bare
         queue.dynamic, queue.entitled = not entitled, entitled
         self._define(queue)
         parent.children.append(queue)
