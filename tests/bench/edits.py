@@ -27,7 +27,7 @@ from treadle.core.model.capacity import (
 )
 from treadle.runtime.garbage import YOUNG
 
-SIZES = (1_000,)
+SIZES = (200, 1_000, 5_000)
 GROUP = 20
 APPLICATIONS, NODES = 5_000, 200
 LONGEST_SERIES = 60.0
@@ -108,7 +108,8 @@ class Cluster:
             for kind in kinds:
                 if kind == "unmade":
                     self.leave(made)
-                yield kind, partial(self.tell, events[kind]) if events[kind] is not None else lambda: None
+                event = events[kind]
+                yield kind, partial(self.tell, event) if event is not None else lambda: None
 
     def leave(self, pod_name: str) -> None:
         """Let a pod go, and time pass until its queue is to be removed with the next pass."""

@@ -54,7 +54,8 @@ def _queue(state: State, queue: Queue) -> dict[str, Any]:
             limit_of_leaf(known, queue.partition)
             names = {application.user for application in queue.applications.values()}
             users = {
-                name: (limit_of(known, name, queue.partition), limit_of_user(known, queue.partition, name)) for name in sorted(names)
+                name: (limit_of(known, name, queue.partition), limit_of_user(known, queue.partition, name))
+                for name in sorted(names)
             }
             found["am"] = limit_of_leaf(known, queue.partition)
         found["users"] = users
@@ -85,7 +86,9 @@ def _application(part: Application) -> dict[str, Any]:
         "queue": None if part.queue is None else part.queue.path,
         "wait": part.wait,
         "asks": [(str(key), ask.active, ask.wait) for key, ask in sorted(part.asks.items())],
-        "quota": None if quota is None else (quota.used, quota.masters, quota.lower_bound, quota.cap, quota.user.name, quota.asking),
+        "quota": None
+        if quota is None
+        else (quota.used, quota.masters, quota.lower_bound, quota.cap, quota.user.name, quota.asking),
         "limiting": [queue.path for queue in part.limiting],
         "runs": (part.busy, part.counted, part.allocated),
     }

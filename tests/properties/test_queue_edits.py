@@ -21,15 +21,40 @@ from properties.figures import figures
 from treadle.controllers.capacity import capacity as read
 from treadle.core import Core
 from treadle.core.effects import Bind, Effect
-from treadle.core.events import ApplicationSeen, BindDone, Event, NodeGone, NodeSeen, PodGone, PodSeen, QueueGone, QueueSeen, SchedulerSeen
+from treadle.core.events import (
+    ApplicationSeen,
+    BindDone,
+    Event,
+    NodeGone,
+    NodeSeen,
+    PodGone,
+    PodSeen,
+    QueueGone,
+    QueueSeen,
+    SchedulerSeen,
+)
 from treadle.core.model import ApplicationSpec, FairSettings, PlacementRule, QueueSpec, SchedulerSpec
 from treadle.core.model.capacity import CapacityQueueSpec, FlexibleCreation, ManagedCreation, PartitionShare
 
 LEAVES = ("root.a", "root.b.x", "root.b.y", "root.b.z", "root.c.d.e", "root.c.d.f", "root.c.g", "root.default")
 QUEUES = ("root", "root.b", "root.c", "root.c.d", "root.users", "root.managed", *LEAVES)
-ASKED = (*LEAVES, "root.b", "x", "root.users.ann", "root.users.bob", "root.users.team.cid", "root.managed.one", "root.managed.two", "root.b.made")
+ASKED = (
+    *LEAVES,
+    "root.b",
+    "x",
+    "root.users.ann",
+    "root.users.bob",
+    "root.users.team.cid",
+    "root.managed.one",
+    "root.managed.two",
+    "root.b.made",
+)
 USERS = ("ann", "bob", "cid")
-KINDS = {"weight": ("1w", "1w", "2w", "0w", "3.5w"), "percent": ("50%", "25%", "100%", "0%"), "amounts": ("[memory=4Gi,cpu=2]", "[memory=8Gi,cpu=4]")}
+KINDS = {
+    "weight": ("1w", "1w", "2w", "0w", "3.5w"),
+    "percent": ("50%", "25%", "100%", "0%"),
+    "amounts": ("[memory=4Gi,cpu=2]", "[memory=8Gi,cpu=4]"),
+}
 
 
 class Two:
@@ -98,7 +123,9 @@ class QueueEdits(RuleBasedStateMachine):
         given = {} if path == "root" else partitions
         both = {name: fields.pop(name) for name in ("flexible", "managed") if name in fields}
         of_capacity = {name: fields.pop(name) for name in list(fields) if name in CapacityQueueSpec.__dataclass_fields__}
-        self.two.tell(QueueSeen(QueueSpec(path, capacity=CapacityQueueSpec(path, partitions=given, **of_capacity, **both), **fields)))
+        self.two.tell(
+            QueueSeen(QueueSpec(path, capacity=CapacityQueueSpec(path, partitions=given, **of_capacity, **both), **fields))
+        )
 
     @rule(
         path=st.sampled_from(QUEUES),
@@ -151,7 +178,9 @@ class QueueEdits(RuleBasedStateMachine):
             fields["user_limit"] = 50.0
         self.defined(path, kinds[at % len(kinds)], maximum, gpu, **fields)
 
-    @rule(data=st.data(), at=st.integers(0, 9), user_limit=st.sampled_from([100.0, 50.0, 25.0]), weight=st.sampled_from([0.5, 2.0]))
+    @rule(
+        data=st.data(), at=st.integers(0, 9), user_limit=st.sampled_from([100.0, 50.0, 25.0]), weight=st.sampled_from([0.5, 2.0])
+    )
     def a_queue_is_edited_a_little(self, data: st.DataObject, at: int, user_limit: float, weight: float) -> None:
         known = self.two.edited.state.tree.defined
         paths = sorted(path for path, spec in known.items() if spec.capacity is not None)
@@ -173,7 +202,13 @@ class QueueEdits(RuleBasedStateMachine):
             creation = ManagedCreation(template("50%")) if enabled else None
             self.defined("root.managed", "25%" if self.kind == "percent" else guaranteed, None, None, managed=creation)
         else:
-            self.defined("root.users", "25%" if self.kind == "percent" else guaranteed, None, None, flexible=FlexibleCreation(enabled=enabled))
+            self.defined(
+                "root.users",
+                "25%" if self.kind == "percent" else guaranteed,
+                None,
+                None,
+                flexible=FlexibleCreation(enabled=enabled),
+            )
 
     @rule(path=st.sampled_from(QUEUES), back=st.booleans())
     def a_queue_is_deleted(self, path: str, back: bool) -> None:
@@ -197,9 +232,17 @@ class QueueEdits(RuleBasedStateMachine):
         rules = (PlacementRule("specified"), PlacementRule("user")) if ruled else None
         fair = FairSettings(queue_max_default=limits(cpu="6") if largest else {}, queue_max_master_share_default=masters)
         capacity = capacity_settings(
-            legacy=legacy, precise=precise, master_share=masters, partitions={"gpu": False}, idle_before_removal=3.0, removal_interval=2.0, max_depth=3
+            legacy=legacy,
+            precise=precise,
+            master_share=masters,
+            partitions={"gpu": False},
+            idle_before_removal=3.0,
+            removal_interval=2.0,
+            max_depth=3,
         )
-        self.two.tell(SchedulerSeen(SchedulerSpec(discipline=wanted, capacity=capacity, rules=rules, fair=fair, partition_label=LABEL)))
+        self.two.tell(
+            SchedulerSeen(SchedulerSpec(discipline=wanted, capacity=capacity, rules=rules, fair=fair, partition_label=LABEL))
+        )
 
     @rule(name=st.sampled_from(["plain-0", "plain-1", "gpu-0"]), gpu=st.booleans(), cpu=st.integers(1, 8), odd=st.integers(0, 6))
     def a_node_is_as_it_says(self, name: str, gpu: bool, cpu: int, odd: int) -> None:

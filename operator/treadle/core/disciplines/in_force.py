@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from treadle.core.disciplines.capacity.auto_queues import made_of
 from treadle.core.disciplines.capacity.definitions import check, name_types
-from treadle.core.disciplines.capacity.edits import follow_edits
 from treadle.core.disciplines.capacity.discipline import CapacityDiscipline
+from treadle.core.disciplines.capacity.edits import follow_edits
 from treadle.core.disciplines.fair.discipline import FairDiscipline
 from treadle.core.errors import InvalidSpec
 from treadle.core.kernel.pods.lifecycle import regroup

@@ -100,8 +100,8 @@ def concerned(state: State, settled: Settled) -> list[Application]:
     names = {path.rpartition(".")[2] for path in paths}
     by_rules = tree.rules is not None or bool(state.scheduler.mapping)
     for path in paths:
-        for queue in tree.queues[path].walk() if path in tree.queues else ():
-            always.update(queue.applications.values())
+        for below_it in tree.queues[path].walk() if path in tree.queues else ():
+            always.update(below_it.applications.values())
     found = []
     for application in state.applications.values():
         queue, asked = application.queue, application.requested or application.wanted

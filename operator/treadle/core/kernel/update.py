@@ -139,9 +139,9 @@ def _resolve_edits(state: State, settled: Settled) -> dict[Queue, limits.Had]:
             for child in queue.children.values():
                 applied.setdefault(child, limits.Had.of(child))
                 pending.append(child)
-    if any(_by_demand(queue) or (queue.parent is not None and _by_demand(queue.parent)) for queue in applied):
-        if state.demands is None:
-            state.demands, state.demands_stale = {}, True
+    by_demand = any(_by_demand(queue) or (queue.parent is not None and _by_demand(queue.parent)) for queue in applied)
+    if state.demands is None and by_demand:
+        state.demands, state.demands_stale = {}, True
     if state.demands is not None and not state.demands_stale:
         for queue in applied:
             hold_demand(queue)

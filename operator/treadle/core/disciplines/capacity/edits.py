@@ -68,7 +68,9 @@ def _alike(books: Books, said: dict[str, CapacityQueueSpec], gone: list[str]) ->
     named = books.tree.root.configured
     if not after <= set(named):
         return False
-    if before - after and not all(any(name in specs[path].partitions for path in specs if path not in old) for name in before - after):
+    if before - after and not all(
+        any(name in specs[path].partitions for path in specs if path not in old) for name in before - after
+    ):
         return False
     return not any(enforces(spec) for spec in (*old.values(), *said.values()))
 

@@ -64,8 +64,8 @@ class Books:
         self.undecided = auto_queues.graft_all(self.tree, state)
         """Whether who has capacity below managed parents is still to be decided."""
         self.of: dict[str, CapacityQueue] = self.tree.queues()
-        for queue in self.of.values():
-            self.number(queue)
+        for books in self.of.values():
+            self.number(books)
         self.enforcing = any(enforces(queue.spec) for queue in self.of.values())
         """Whether any leaf keeps partitions apart."""
         self.bounds: dict[tuple[str, str], Bounds] = {}

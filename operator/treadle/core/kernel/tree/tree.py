@@ -257,7 +257,9 @@ class QueueTree:
         if self.templates:
             holding = {path: self._holding.get(path) for path in self._makers}
             self._holding = {
-                path: known if known is not None and known[0] is wanted[path] else (wanted[path], replace(wanted[path], holds_queues=True))
+                path: known
+                if known is not None and known[0] is wanted[path]
+                else (wanted[path], replace(wanted[path], holds_queues=True))
                 for path, known in holding.items()
             }
             wanted.update((path, held) for path, (_, held) in self._holding.items())

@@ -16,7 +16,7 @@ from treadle.core.rules.capacity.queue import CapacityQueue
 from treadle.core.rules.capacity.tree import ROOT, CapacityTree
 
 
-class NotInPlace(Exception):  # noqa: N818 - no error
+class NotInPlace(Exception):
     """The tree is to be made anew for an edit."""
 
 
@@ -97,7 +97,13 @@ def _put_in(
 ) -> CapacityQueue:
     above, _, name = spec.path.rpartition(".")
     parent = queues.get(above)
-    if parent is None or not parent.parental or not parent.declared or parent.entitlements is not None or spec.managed is not None:
+    if (
+        parent is None
+        or not parent.parental
+        or not parent.declared
+        or parent.entitlements is not None
+        or spec.managed is not None
+    ):
         raise NotInPlace
     _note(parent, weighing)
     queue = CapacityQueue(name, parent, tree.context, parental=parental)

@@ -41,7 +41,9 @@ def update_below(parent: CapacityQueue) -> None:
         _refresh_below(parent.parent, limits)
 
 
-def update_edited(parents: Iterable[CapacityQueue], defined: Container[CapacityQueue], sharing: Container[CapacityQueue]) -> list[CapacityQueue]:
+def update_edited(
+    parents: Iterable[CapacityQueue], defined: Container[CapacityQueue], sharing: Container[CapacityQueue]
+) -> list[CapacityQueue]:
     """Recompute what the children of some queues get, the highest first, and return the queues of which anything changed.
 
     Those that were ``defined`` anew are computed with all that is below them; of their siblings only those that get more or less, and only where
