@@ -182,17 +182,19 @@ class QueueEdits(RuleBasedStateMachine):
         data=st.data(), at=st.integers(0, 9), user_limit=st.sampled_from([100.0, 50.0, 25.0]), weight=st.sampled_from([0.5, 2.0])
     )
     def a_queue_is_edited_a_little(self, data: st.DataObject, at: int, user_limit: float, weight: float) -> None:
-        known = self.two.edited.state.tree.defined
-        paths = sorted(path for path, spec in known.items() if spec.capacity is not None)
-        if paths:
+        for number in range(at, at + 1 + at % 4):
+            known = self.two.edited.state.tree.defined
+            paths = sorted(path for path, spec in known.items() if spec.capacity is not None)
+            if not paths:
+                return
             spec = known[data.draw(st.sampled_from(paths))]
             assert spec.capacity is not None
             shares = dict(spec.capacity.partitions)
-            if shares and at % 2:
+            if shares and number % 2:
                 kinds = KINDS[self.kind]
-                shares[""] = replace(shares[""], guaranteed=read("guaranteed", kinds[at % len(kinds)]))
+                shares[""] = replace(shares[""], guaranteed=read("guaranteed", kinds[number % len(kinds)]))
             given = replace(spec.capacity, user_limit=user_limit, partitions=shares)
-            self.two.tell(QueueSeen(replace(spec, weight=weight, capacity=given)))
+            self.two.tell(QueueSeen(replace(spec, weight=weight * (1 + number % 2), capacity=given)))
             if at > 3:
                 self.two.plan(100)
 
@@ -306,7 +308,7 @@ class FairEdits(QueueEdits):
 
 
 OFTEN = settings(
-    max_examples=int(os.environ.get("TREADLE_EXAMPLES", "40")),
+    max_examples=int(os.environ.get("TREADLE_EXAMPLES", "25")),
     stateful_step_count=30,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
