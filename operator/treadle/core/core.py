@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from treadle.core.disciplines import in_force
 from treadle.core.disciplines.capacity import enforced_partitions
+from treadle.core.disciplines.capacity.edits import redefined
 from treadle.core.errors import InvariantBroken
 from treadle.core.events import (
     ApplicationGone,
@@ -28,6 +29,7 @@ from treadle.core.events import (
     SchedulerSeen,
 )
 from treadle.core.kernel import facts
+from treadle.core.kernel.assign import concerned
 from treadle.core.kernel.cycle import cycle
 from treadle.core.kernel.invariants import broken
 from treadle.core.kernel.periodic.expiry import expired, next_expiry
@@ -41,6 +43,7 @@ from treadle.core.kernel.tidy import tidy
 from treadle.core.kernel.tree.admission import decide
 from treadle.core.kernel.tree.partitions import partition_of
 from treadle.core.kernel.update import (
+    apply_edits,
     apply_limits,
     follow_cluster,
     follow_demand,
@@ -65,6 +68,8 @@ for _policy in YARN:
     register(_policy)
     BUILT_IN.add(type(_policy))
 
+OF_ALL_QUEUES = ("fair", "capacity", "discipline", "partition_label", "mapping", "mapping_override")
+"""The settings of a scheduler that say something of all queues."""
 MOST_WORDS = 400
 """Characters that are kept of what the API server said."""
 SPARED = 60.0
@@ -159,16 +164,8 @@ class Core:
                 names = state.scheduler.names
                 state.tree.govern(scheduler)
                 before = state.scheduler
-                state.tree.unsettled |= (scheduler.fair, scheduler.capacity, scheduler.discipline) != (
-                    before.fair,
-                    before.capacity,
-                    before.discipline,
-                )
-                state.tree.unsettled |= scheduler.partition_label != before.partition_label
-                state.tree.unsettled |= (scheduler.mapping, scheduler.mapping_override) != (
-                    before.mapping,
-                    before.mapping_override,
-                )
+                if any(getattr(scheduler, name) != getattr(before, name) for name in OF_ALL_QUEUES):
+                    state.tree.unsettled = state.tree.whole = True
                 state.scheduler = scheduler
                 if scheduler.names != names:
                     self._names_changed()
@@ -207,7 +204,7 @@ class Core:
         discipline = in_force.discipline_of(state)
         # 1. Definitions, and what follows the cluster.
         if discipline.before_settling(state) and (state.tree.problems or state.homeless):
-            state.tree.unsettled = True
+            state.tree.unsettled = state.tree.everybody = True
         if state.tree.unsettled:
             self._settle()
             discipline = in_force.discipline_of(state)
@@ -295,20 +292,24 @@ class Core:
 
     def _settle_again(self) -> None:
         """Look at definitions and at applications without a queue once more: queues that are gone may have stood in their way."""
-        self.state.tree.unsettled = True
+        self.state.tree.unsettled = self.state.tree.everybody = True
         self._settle()
 
     def _settle(self) -> None:
-        state = self.state
+        state, whole = self.state, False
         in_force.settle(state)
-        while state.tree.settle():
-            in_force.settled(state)
-            apply_limits(state, books_follow=True)
-            self._house(list(state.applications.values()))
+        while (settled := state.tree.settle()) is not None:
+            if in_force.settled(state, settled):
+                whole = True
+                apply_limits(state, books_follow=True)
+            else:
+                apply_edits(state, settled)
+            self._house(concerned(state, settled))
         if state.books is not None:
-            for application in state.applications.values():
+            applications = list(state.applications.values()) if whole else redefined(state)
+            for application in applications:
                 lifecycle.regroup(state, application)
-            enforced_partitions.follow_all(state)
+            enforced_partitions.follow_all(state, applications)
 
     def _regroup_on(self, row: int) -> None:
         """Count what is on a node in the partition that the node is in now."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from treadle.core.disciplines.capacity.auto_queues import made_of
 from treadle.core.disciplines.capacity.definitions import check, name_types
 from treadle.core.disciplines.capacity.discipline import CapacityDiscipline
+from treadle.core.disciplines.capacity.edits import follow_edits
 from treadle.core.disciplines.fair.discipline import FairDiscipline
 from treadle.core.errors import InvalidSpec
 from treadle.core.kernel.pods.lifecycle import regroup
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from treadle.core.kernel.seam import Discipline
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.application import Application
+    from treadle.core.kernel.tree.tree import Settled
 
 
 FAIR_DISCIPLINE, CAPACITY_DISCIPLINE = FairDiscipline(), CapacityDiscipline()
@@ -39,6 +41,8 @@ def settle(state: State) -> None:
         if state.discipline == FAIR:
             return
         books = state.books
+        tree.whole = True
+        state.automatic.checked.forget()
         state.discipline, state.books, tree.check, tree.templates = FAIR, None, None, False
         tree.idle.update((queue, state.now) for queue in tree.queues.values() if queue.dynamic and not queue.members())
         for application in state.applications.values():
@@ -62,8 +66,8 @@ def settle(state: State) -> None:
             tree.templates = False
             state.discipline_problem = f"spec.discipline: Capacity cannot be in force: {error}; {state.discipline} stays in force"
             return
-        state.discipline = CAPACITY
-    tree.check = lambda wanted: check(wanted, settings, made_of(state))
+        state.discipline, tree.whole = CAPACITY, True
+    tree.check = lambda wanted: state.automatic.checked.check(wanted, settings, lambda: made_of(state))
 
 
 def leave(application: Application) -> None:
@@ -73,10 +77,16 @@ def leave(application: Application) -> None:
         application.ledgers = (application.usage, *(queue.usage for queue in application.chain))
 
 
-def settled(state: State) -> None:
-    """Make the books for a tree that has just been settled."""
-    if state.discipline == CAPACITY:
+def settled(state: State, found: Settled | None = None) -> bool:
+    """Let the capacities follow a tree that has just been settled; returns whether the limits of all queues are to be applied.
+
+    Without ``found`` anything in the tree may be different.
+    """
+    whole = found is None or found.whole
+    if state.discipline == CAPACITY and (found is None or whole or not follow_edits(state, found)):
         blocks = [queue.spec.capacity for queue in state.tree.queues.values()]
         name_types(state.types, [block for block in blocks if block is not None])
         state.widen()
         state.open_books()
+        whole = True
+    return whole or state.resolved_types != len(state.types)

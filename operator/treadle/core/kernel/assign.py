@@ -20,7 +20,7 @@ from treadle.core.rules.placement.rules import NOTHING_ASKED, Refused, Request, 
 if TYPE_CHECKING:
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.application import Application
-    from treadle.core.kernel.tree.tree import QueueTree
+    from treadle.core.kernel.tree.tree import QueueTree, Settled
 
 REJECTED = auto_queues.REJECTED
 DENIED = "AccessDenied"
@@ -55,12 +55,15 @@ def assign(state: State, application: Application, namespace: str) -> Queue | Wa
         runs = application.allocated > 0
         state.placed.pop(application.id, None)
         if runs and application.queue is not None and application.queue.dynamic:
+            _note(state, application, runs=True)
             return application.queue
         place = tree.place(application, state.namespaces.get(namespace, ""))
+        _note(state, application, runs=runs)
         return place if runs or isinstance(place, Wait) else _allowed(state, application, place, place.path)
     request = _request(state, application, asked, namespace)
     held = _held(application)
     runs = application.allocated > 0 or bool(held)
+    _note(state, application, runs=runs)
     if runs:
         stays = _stays(state, application, request, held)
         if stays is not None:
@@ -79,6 +82,47 @@ def assign(state: State, application: Application, namespace: str) -> Queue | Wa
         if place is not application.queue:
             auto_queues.used(state, place)
     return place
+
+
+def concerned(state: State, settled: Settled) -> list[Application]:
+    """Return the applications that may belong elsewhere after a settling.
+
+    Those without a queue, those that may not move, and those that ran when they were last asked for and do so no longer, always are. Rules and mapping rules may look at any queue, so all that wait are asked for
+    again; what runs stays under them unless its own queue changed.
+    """
+    if settled.everybody:
+        return list(state.applications.values())
+    stopped = [application for application in state.placed_running if not application.allocated]
+    always = {*state.homeless, *state.refused, *stopped}
+    if not settled.places:
+        return [application for application in state.applications.values() if application in always] if always else []
+    tree, paths, below = state.tree, settled.places, tuple(f"{path}." for path in settled.places)
+    names = {path.rpartition(".")[2] for path in paths}
+    by_rules = tree.rules is not None or bool(state.scheduler.mapping)
+    for path in paths:
+        for below_it in tree.queues[path].walk() if path in tree.queues else ():
+            always.update(below_it.applications.values())
+    found = []
+    for application in state.applications.values():
+        queue, asked = application.queue, application.requested or application.wanted
+        if queue is None or application in always or (by_rules and not application.allocated):
+            found.append(application)
+        elif not asked or asked != queue.path:
+            asked = asked or state.namespaces.get(application.id.partition("/")[0], "")
+            wish = qualified(asked)
+            if queue.path in paths or asked in names or wish in paths or wish.startswith(below):
+                found.append(application)
+        elif queue.path in paths or tree.queues.get(queue.path) is not queue:
+            found.append(application)
+    return found
+
+
+def _note(state: State, application: Application, *, runs: bool) -> None:
+    """Take note of whether an application ran when it was asked where it belongs: what runs may be where others are not let in."""
+    if runs:
+        state.placed_running[application] = None
+    else:
+        state.placed_running.pop(application, None)
 
 
 def asked_for(state: State, application: Application, namespace: str) -> str:

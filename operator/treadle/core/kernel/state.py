@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from heapq import heappush
+from typing import Any
 
 from treadle.core.disciplines.capacity.auto_queues import Automatic
 from treadle.core.disciplines.capacity.live_tree import Books
@@ -89,6 +90,10 @@ class State:
     """Applications that came into a queue since the last pass, which decides whether they may run."""
     enough_partitions: int = 16
     """With how many partitions that pods have named it is time to see which are in use."""
+    rankers: Any = None
+    """The rankers of the fair discipline for the cluster of now (``disciplines.fair.rankers``)."""
+    resolved_types: int = 0
+    """How many resource types were known when all limits were last resolved."""
     relimited: bool = True
     """Whether limits may have changed since the last pass."""
     passed_at: float = float("-inf")
@@ -104,6 +109,8 @@ class State:
     """Running applications that were to move and may not, and why."""
     refused_at: float = float("-inf")
     """When those were last looked at."""
+    placed_running: dict[Application, None] = field(default_factory=dict)
+    """Applications that ran when it was last asked where they belong."""
     homeless: dict[Application, None] = field(default_factory=dict)
     misnamed: dict[Application, str] = field(default_factory=dict)
     """Applications that ask for a queue that did not exist when another one took them, and its path."""

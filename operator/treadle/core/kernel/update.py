@@ -7,20 +7,21 @@ from math import log, log1p
 from typing import TYPE_CHECKING
 
 from treadle.core.disciplines.fair.rankers import Rankers
-from treadle.core.disciplines.fair.update import demand_changed, update_demand, update_instant_shares, update_shares
+from treadle.core.disciplines.fair.update import demand_changed, hold_demand, update_demand, update_instant_shares, update_shares
 from treadle.core.kernel.admission_checks import OVER_LARGEST, compete, oversized
 from treadle.core.kernel.tree import admission, limits
-from treadle.core.kernel.tree.order import rekey_all
+from treadle.core.kernel.tree.order import rekey, rekey_all
 from treadle.core.rules.policies import BUILT_IN, Cluster
 from treadle.core.units.amounts import f32
 from treadle.core.units.resources import MEMORY, held
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.application import Application
     from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.kernel.tree.tree import Settled
 
 MIB = 1 << 20
 
@@ -46,40 +47,131 @@ def follow_cluster(state: State) -> None:
 
 def apply_limits(state: State, *, books_follow: bool = False) -> None:
     """Resolve every queue's limits, look again at what they blocked, and order everything anew. ``books_follow``: what capacities come to was computed just now."""
-    settings, rankers = state.scheduler.fair, Rankers(state.cluster)
+    state.rankers = Rankers(state.cluster)
+    state.resolved_types = len(state.types)
     if state.books is not None and not books_follow:
         state.books.follow(state)
     for queue in state.tree.everywhere():
         if queue.blocked:
             state.relieved[queue] = None
-        if state.books is not None:
-            continue
-        limits.resolve(queue, state.cluster.total, state.types, settings.queue_max_default)
-        limits.resolve_largest(queue, state.cluster.total, state.types)
-        admission.limit(queue, settings)
-        queue.rank = rankers.of(queue.policy, leaf=queue.leaf)
-    state.masters_relieved.update(state.masters_waiting)
-    for users in state.contended.values():
-        users.looked = None  # what users may have may be more now
+        if state.books is None:
+            _resolve(state, queue)
+            limits.resolve_largest(queue, state.cluster.total, state.types)
     state.relimited = True
-    state.passed_at = float("-inf")
+    look_again(state)
     for application in (one for whole in state.applications.values() for one in whole.everywhere()):
         application.limiting = tuple(queue for queue in application.chain if queue.limited)
     if not _sized(state):
         weigh(state, state.applications.values())
-    for ask in state.near_until:
-        state.near_until[ask] = state.now  # the delays may be others now
-        heappush(state.near_timers, (state.now, state.number(), ask))
     rekey_all(state)
     ordered_by_demand = state.books is None and any(_by_demand(queue) for queue in state.tree.queues.values())
     state.demands, state.demands_stale = ({} if ordered_by_demand else None), ordered_by_demand
     for application in state.applications.values():
-        leaf = application.queue
-        if leaf is not None and leaf.largest is not None:
-            for ask in application.every_ask():
-                too_large = oversized(leaf, ask.shape.demand) is not None
-                if too_large and (ask.wait is None or ask.wait.reason != OVER_LARGEST):
-                    compete(state, ask)
+        _find_oversized(state, application)
+
+
+def apply_edits(state: State, settled: Settled) -> None:
+    """Do what ``apply_limits`` does, for the queues that a settling changed alone; what comes of definitions is the same for all others.
+
+    Under capacity the books have given new limits and places in the order to the queues that they name.
+    """
+    if state.books is None:
+        apply_given(state, _resolve_edits(state, settled), settled.edited)
+    else:
+        apply_given(state, state.books.take_given(), settled.edited)
+
+
+def apply_given(state: State, applied: dict[Queue, limits.Had], edited: Container[Queue] = ()) -> None:
+    """Look again at what the limits of some queues blocked, and order these queues anew, and what is below those that are ``edited``."""
+    reordered = [queue for queue, were in applied.items() if were.rank is not queue.rank or queue in edited]
+    for queue in reordered:
+        queue.heap = []  # keys of two policies do not compare
+    for queue in reordered:
+        for child in queue.members():
+            rekey(child)
+    for queue, were in applied.items():
+        if queue.blocked:
+            state.relieved[queue] = None
+        if were.limited != queue.limited:
+            for application in _applications_of(queue):
+                application.limiting = tuple(above for above in application.chain if above.limited)
+        if were.largest != queue.largest:
+            for application in queue.applications.values():
+                _find_oversized(state, application)
+        if were.max_running != queue.max_running or state.books is not None:
+            state.relimited |= any(below.unadmitted for below in (queue.walk() if queue.children else (queue,)))
+    for queue in state.tree.everywhere():
+        _rank_anew(queue)
+    look_again(state)
+
+
+def _rank_anew(queue: Queue) -> None:
+    """Give a queue the place in its parent's order that it has now: it changes without a note when an application that waits for nothing gives back."""
+    parent = queue.parent
+    if parent is not None and queue.active and queue.full_for is None:
+        key = parent.rank(queue)
+        if key != queue.key:
+            queue.key = key
+            heappush(parent.heap, key)
+
+
+def _resolve(state: State, queue: Queue) -> None:
+    """Give a queue its own limits and its ranker; ``largest`` comes from above."""
+    settings = state.scheduler.fair
+    limits.resolve(queue, state.cluster.total, state.types, settings.queue_max_default)
+    admission.limit(queue, settings)
+    queue.rank = state.rankers.of(queue.policy, leaf=queue.leaf)
+
+
+def _resolve_edits(state: State, settled: Settled) -> dict[Queue, limits.Had]:
+    """Resolve the limits of queues that were edited, of queues made below them, and what those below inherit; returns what each had before."""
+    applied: dict[Queue, limits.Had] = {}
+    touched = [*settled.made, *settled.edited, *settled.parents()]
+    for queue in touched:
+        for one in (queue, *(child for child in queue.children.values() if child.dynamic)):
+            applied.setdefault(one, limits.Had.of(one))
+            _resolve(state, one)
+    pending = list(touched)
+    for queue in pending:
+        before = queue.largest
+        limits.resolve_largest(queue, state.cluster.total, state.types)
+        if queue.largest != before:
+            for child in queue.children.values():
+                applied.setdefault(child, limits.Had.of(child))
+                pending.append(child)
+    by_demand = any(_by_demand(queue) or (queue.parent is not None and _by_demand(queue.parent)) for queue in applied)
+    if state.demands is None and by_demand:
+        state.demands, state.demands_stale = {}, True
+    if state.demands is not None and not state.demands_stale:
+        for queue in applied:
+            hold_demand(queue)
+    return applied
+
+
+def _applications_of(queue: Queue) -> list[Application]:
+    """Return the applications, or the parts of them, in a queue and below it."""
+    return [application for below in queue.walk() for application in below.applications.values()]
+
+
+def look_again(state: State) -> None:
+    """Let those look again who wait for something that may be more now."""
+    state.masters_relieved.update(state.masters_waiting)
+    for users in state.contended.values():
+        users.looked = None  # what users may have may be more now
+    state.passed_at = float("-inf")
+    for ask in state.near_until:
+        state.near_until[ask] = state.now  # the delays may be others now
+        heappush(state.near_timers, (state.now, state.number(), ask))
+
+
+def _find_oversized(state: State, application: Application) -> None:
+    """Park the asks of an application that are larger than its leaf allows now."""
+    leaf = application.queue
+    if leaf is not None and leaf.largest is not None:
+        for ask in application.every_ask():
+            too_large = oversized(leaf, ask.shape.demand) is not None
+            if too_large and (ask.wait is None or ask.wait.reason != OVER_LARGEST):
+                compete(state, ask)
 
 
 def _by_demand(queue: Queue) -> bool:

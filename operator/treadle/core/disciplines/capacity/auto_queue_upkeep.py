@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.disciplines.capacity.auto_queues import forget_applications, manage, tell_applications
-from treadle.core.kernel.update import apply_limits
+from treadle.core.kernel.update import apply_given, apply_limits, look_again
 
 if TYPE_CHECKING:
     from treadle.core.disciplines.capacity.live_tree import Books
     from treadle.core.kernel.state import State
+    from treadle.core.rules.capacity.queue import CapacityQueue
 
 
 def tend(state: State) -> bool:
@@ -36,6 +37,10 @@ def tend(state: State) -> bool:
     if automatic.grown:
         automatic.grown = False
         apply_limits(state)
+    elif books.defined or books.sharing:
+        books.share_anew(state)
+        apply_given(state, books.take_given())
+        look_again(state)
     return removed
 
 
@@ -44,7 +49,8 @@ def next_round(state: State) -> float | None:
     automatic, settings = state.automatic, state.scheduler.capacity
     if state.books is None:
         return None
-    times = [state.now] if automatic.grown else []
+    pending = automatic.grown or state.books.defined or state.books.sharing
+    times = [state.now] if pending else []
     if automatic.removed_at is not None:
         times.append(automatic.removed_at + settings.removal_interval)
     if automatic.managed_at is not None:
@@ -87,20 +93,27 @@ def _remove_idle(state: State, books: Books) -> bool:
     idle = state.scheduler.capacity.idle_before_removal
     gone = [queue.path for queue in due if state.now - queue.last_submitted >= idle]
     for path in gone:
-        books.tree.remove(books.of[path])
+        _remove(state, books, books.of[path])
     for queue in reversed(tree.root.walk()):
         known = books.of[queue.path]
         alone = queue.dynamic and not known.dynamic and not known.entitled
         if alone and not queue.applications and not queue.children:
-            books.tree.remove(known)
+            _remove(state, books, known)
             gone.append(queue.path)
             tree.prune(queue)
     for path in gone:
-        books.of.pop(path, None)
-        for key in [key for key in books.bounds if key[0] == path]:
-            del books.bounds[key]
+        books.drop(path)
         if path in tree.queues:
             tree.prune(tree.queues[path])
         state.tell(path, "removed")
-    state.automatic.grown |= bool(gone)
     return bool(gone)
+
+
+def _remove(state: State, books: Books, queue: CapacityQueue) -> None:
+    """Take a queue out of the tree of capacities; what its siblings get then is computed once for all that go."""
+    assert queue.parent is not None
+    state.automatic.grown |= queue.parent.entitlements is not None
+    books.sharing[queue.parent] = None
+    books.defined.pop(queue, None)
+    books.sharing.pop(queue, None)
+    books.tree.remove(queue, settle=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from treadle.core.disciplines.capacity.checked import Checked
 from treadle.core.disciplines.capacity.definitions import Made, graft
 from treadle.core.model import Wait
 from treadle.core.model.mapping import Known
@@ -81,6 +82,8 @@ class Automatic:
     """What ``mapper`` was made from."""
     grown: bool = False
     """Whether queues came or went since limits were last applied."""
+    checked: Checked = field(default_factory=Checked)
+    """The definitions that were last found to make sense together."""
     removal: Removal = field(default_factory=Removal)
     removed_at: float | None = None
     managed_at: float | None = None
@@ -207,8 +210,7 @@ def make(state: State, path: str) -> Queue | Wait:
     if found is not None and (found.defined or not parent_makes(state, path)):
         return found
     if found is not None:
-        found.defined = found.dynamic = True
-        tree.problems.pop(path, None)
+        tree.adopt(found)
         state.prepare(found)
         state.automatic.grown = True
         return found
@@ -237,11 +239,14 @@ def _mirror(state: State, books: Books, path: str) -> None:
         live = tree.sprout(above, holds_queues=queue.parental)
         queue.last_submitted = state.now
         books.of[above] = queue
+        books.number(queue)
         queue.usage.of(DEFAULT).used = live.usage
         books.apply(live, queue, state)
         live.maximum, live.limited, live.zero = [UNBOUNDED] * len(state.types), False, ()
         live.max_running = NO_LIMIT
-        state.automatic.grown = True
+        books.defined[queue] = None
+        books.sharing[queue.parent] = None  # type: ignore[index]
+        state.automatic.grown |= queue.entitled
         state.tell(above, "made")
 
 

@@ -92,34 +92,44 @@ def check(wanted: Mapping[str, QueueSpec], settings: CapacitySettings, kept: Ite
 
     Those below a queue whose definition is gone are not asked for: they drain.
     """
-    known = {path: spec for path, spec in wanted.items() if path == ROOT or _has_parents(path, wanted)}
-    specs, types = specs_of(known), ResourceTypes()
-    name_types(types, specs.values())
-    tree = CapacityTree(specs, Context(types, settings))
+    tree = tree_of(wanted, settings)
     try:
-        _check_made(tree, known, kept)
+        check_made(tree, tree.queues(), kept)
     finally:
         tree.give_up()
 
 
-def _check_made(tree: CapacityTree, known: Mapping[str, QueueSpec], kept: Iterable[Made]) -> None:
-    """Raise ``InvalidSpec`` if the queues that were made, and are in use, have no place in a tree."""
-    queues, parents = tree.queues(), dict[str, CapacityQueue]()
-    for made in kept:
-        parent = queues.get(made.path.rpartition(".")[0])
-        if parent is None or made.path in known:
-            continue
-        if parent.entitlements is None and not makes_queues(parent):
-            raise InvalidSpec(
-                f"{parent.path}: spec.capacity.autoCreation.enabled: queue {made.path} was made below it and has applications; "
-                "it can be switched off when they have left"
-            )
-        entitled = parent.entitlements is not None
-        queues[made.path] = tree.add(parent, made.path.rpartition(".")[2], parental=made.parental, entitled=entitled)
-        if not entitled:
-            parents[parent.path] = parent
-    for parent in parents.values():
-        check_children(parent, parent.children)
+def tree_of(wanted: Mapping[str, QueueSpec], settings: CapacitySettings) -> CapacityTree:
+    """Return the definitions as a tree in which nothing is computed. Raises ``InvalidSpec`` if they cannot be in force together."""
+    known = {path: spec for path, spec in wanted.items() if path == ROOT or _has_parents(path, wanted)}
+    specs, types = specs_of(known), ResourceTypes()
+    name_types(types, specs.values())
+    return CapacityTree(specs, Context(types, settings), computed=False)
+
+
+def check_made(tree: CapacityTree, queues: dict[str, CapacityQueue], kept: Iterable[Made]) -> None:
+    """Raise ``InvalidSpec`` if the queues that were made, and are in use, have no place in a tree. ``queues`` is by path; the tree stays as it is."""
+    added, parents = dict[str, CapacityQueue](), dict[str, CapacityQueue]()
+    try:
+        for made in kept:
+            above, _, name = made.path.rpartition(".")
+            parent = added.get(above) or queues.get(above)
+            if parent is None or made.path in queues:
+                continue
+            if parent.entitlements is None and not makes_queues(parent):
+                raise InvalidSpec(
+                    f"{parent.path}: spec.capacity.autoCreation.enabled: queue {made.path} was made below it and has applications; "
+                    "it can be switched off when they have left"
+                )
+            entitled = parent.entitlements is not None
+            added[made.path] = tree.add(parent, name, parental=made.parental, entitled=entitled)
+            if not entitled:
+                parents[parent.path] = parent
+        for parent in parents.values():
+            check_children(parent, parent.children)
+    finally:
+        for queue in reversed(added.values()):
+            tree.remove(queue, settle=False)
 
 
 def _has_parents(path: str, wanted: Mapping[str, QueueSpec]) -> bool:

@@ -13,6 +13,8 @@ from treadle.core.disciplines.capacity.quota import quota_of
 from treadle.core.kernel.admission_checks import PARTITION_DENIED, compete
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from treadle.core.kernel.pods.table import PodRecord
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.application import Application
@@ -44,12 +46,12 @@ def follow(state: State, application: Application) -> None:
         look_again(application, state)
 
 
-def follow_all(state: State) -> None:
-    """Take note of everybody after definitions have changed, and let those look again who are let in or shut out now."""
+def follow_all(state: State, applications: Iterable[Application]) -> None:
+    """Take note of applications after definitions have changed, and let those look again that are let in or shut out now."""
     books = state.books
     if books is None:
         return
-    for application in state.applications.values():
+    for application in applications:
         if books.enforcing and application.home is None:
             home = application.home = ApplicationPartition()
             _note_object(state, application, home)

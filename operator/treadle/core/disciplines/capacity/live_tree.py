@@ -16,8 +16,11 @@ from treadle.core.disciplines.capacity.definitions import alike, specs_of
 from treadle.core.disciplines.capacity.quota import Bounds, UserQuota, quota_of
 from treadle.core.disciplines.capacity.ranks import Standing, applications_of, queues_by_use
 from treadle.core.errors import InvalidSpec
+from treadle.core.kernel.tree.limits import Had
 from treadle.core.kernel.tree.partitions import partition_of
 from treadle.core.rules.capacity.context import DEFAULT, Context
+from treadle.core.rules.capacity.edits import Edited
+from treadle.core.rules.capacity.effective import update_edited
 from treadle.core.rules.capacity.tree import CapacityTree
 from treadle.core.units.resources import UNBOUNDED, Vector, extend
 
@@ -38,15 +41,31 @@ class Books:
     def __init__(self, state: State) -> None:
         self.context = Context(state.types, state.scheduler.capacity)
         self.context.lenient = True
+        self.alike = False
+        """Whether all queues share alike, since their definitions do not go together."""
+        self.defined: dict[CapacityQueue, None] = {}
+        """Queues that were made, or defined anew, since it was last computed what queues get."""
+        self.redefined: dict[CapacityQueue, None] = {}
+        """Queues that were defined anew since applications were last looked at for that."""
+        self.sharing: dict[CapacityQueue, None] = {}
+        """Parents whose children share anew since then."""
+        self.given: dict[Queue, Had] = {}
+        """Live queues that were given limits since that was last asked, and what they had before."""
+        self.numbers: dict[str, tuple[bool, int]] = {}
+        """The places of queues among their siblings: those that nobody declares come last."""
+        self._numbered = 0
         try:
             self.tree = CapacityTree(self._specs(state), self.context)
         except InvalidSpec as error:
             # an edit that was refused for another reason keeps what does not go with its siblings' new capacities
             state.discipline_problem = f"all queues share alike, since the capacities in force do not go together: {error}"
             self.tree = CapacityTree(specs_of({path: alike(path) for path in state.tree.queues}), self.context)
+            self.alike = True
         self.undecided = auto_queues.graft_all(self.tree, state)
         """Whether who has capacity below managed parents is still to be decided."""
         self.of: dict[str, CapacityQueue] = self.tree.queues()
+        for books in self.of.values():
+            self.number(books)
         self.enforcing = any(enforces(queue.spec) for queue in self.of.values())
         """Whether any leaf keeps partitions apart."""
         self.bounds: dict[tuple[str, str], Bounds] = {}
@@ -61,7 +80,7 @@ class Books:
     @staticmethod
     def _specs(state: State) -> dict[str, CapacityQueueSpec]:
         declared = [queue for queue in state.tree.queues.values() if queue.defined and not queue.dynamic]
-        return specs_of({queue.path: _of_leaf(queue.spec) if queue.leaf else queue.spec for queue in declared})
+        return specs_of({queue.path: of_leaf(queue.spec) if queue.leaf else queue.spec for queue in declared})
 
     def close(self) -> None:
         """Let go of everything: there are other books now, or none."""
@@ -74,6 +93,7 @@ class Books:
         context.partitions = sizes(state)
         context.largest = list(context.most)
         self.tree.follow()
+        self.defined, self.sharing, self.given = {}, {}, {}
         if self.undecided:
             self.undecided = False
             auto_queues.entitle(state, self)
@@ -95,8 +115,36 @@ class Books:
         self.bounds.pop((path, partition), None)
         self.of[path].usage.partitions.pop(partition, None)
 
-    def apply(self, queue: Queue, books: CapacityQueue, state: State) -> None:
-        """Give one live queue its limits, its place among its siblings, and the order of what is below it.
+    def number(self, queue: CapacityQueue) -> None:
+        """Let a queue come after the siblings that are there already and are declared, or made, like itself."""
+        self._numbered += 1
+        self.numbers[queue.path] = (not queue.declared, self._numbered)
+
+    def drop(self, path: str) -> None:
+        """Forget a queue that is no more."""
+        self.of.pop(path, None)
+        self.numbers.pop(path, None)
+        for key in [key for key in self.bounds if key[0] == path]:
+            del self.bounds[key]
+
+    def share_anew(self, state: State) -> None:
+        """Compute what is due to queues that came or were defined anew, to their siblings and to all below them, and give the live queues their limits."""
+        edited = Edited(self.defined, self.sharing)
+        updated = update_edited(edited.parents, self.defined, self.sharing)
+        for books in updated:
+            live = state.tree.queues[books.path]
+            for queue in (live, *live.parts.values()):
+                self.given.setdefault(queue, Had.of(queue))
+                self.apply(queue, books, state, ranks=books in self.defined)
+        self.defined, self.sharing = {}, {}
+
+    def take_given(self) -> dict[Queue, Had]:
+        """Return the live queues that were given limits since the last time, and what they had before."""
+        given, self.given = self.given, {}
+        return given
+
+    def apply(self, queue: Queue, books: CapacityQueue, state: State, *, ranks: bool = True) -> None:
+        """Give one live queue its limits, its place among its siblings, and, if ``ranks``, the order of what is below it.
 
         A maximum of the whole partition is none: who waits then waits for nodes.
         """
@@ -114,10 +162,10 @@ class Books:
         queue.largest = list(books.max_allocation) if any(value < UNBOUNDED for value in books.max_allocation) else None
         if not partition:
             queue.max_running = most_of(books, queue.spec.max_running)
-        siblings = books.parent.children if books.parent is not None else [books]
-        queue.standing = Standing(books, partition, siblings.index(books))
+        queue.standing = Standing(books, partition, self.numbers[queue.path])
         leaf = queue.whole.leaf  # a part is made before those below it
-        queue.rank = applications_of(books) if leaf else queues_by_use(books)  # type: ignore[assignment]
+        if ranks:
+            queue.rank = applications_of(books) if leaf else queues_by_use(books)  # type: ignore[assignment]
         if leaf:
             bounds = self.bounds[queue.path, partition] = Bounds(books, partition)
             for application in queue.applications.values():
@@ -155,7 +203,7 @@ class Books:
         application.quota = None
 
 
-def _of_leaf(spec: QueueSpec) -> QueueSpec:
+def of_leaf(spec: QueueSpec) -> QueueSpec:
     """Return what a definition means while its queue is a leaf: one that is to make queues makes none before its applications have left."""
     given = spec.capacity
     if given is None or not (given.flexible.enabled or given.managed is not None):

@@ -30,7 +30,7 @@ class Standing:
 
     __slots__ = ("after", "due", "group", "priority", "totals")
 
-    def __init__(self, books: CapacityQueue, partition: str, number: int) -> None:
+    def __init__(self, books: CapacityQueue, partition: str, number: tuple[bool, int]) -> None:
         context, share = books.context, books.share(partition)
         total = context.of(partition)
         capacity = context.calculator.larger(total, share.minimum, context.least)

@@ -91,6 +91,18 @@ def demand_changed(application: Application) -> list[Queue]:
     return changed
 
 
+def hold_demand(queue: Queue) -> None:
+    """Hold the demand of a queue at a maximum that may be another one now, and let the queues above follow."""
+    at: Queue | None = queue
+    while at is not None:
+        before = at.demand
+        at.demand = [min(value, most) for value, most in zip(at.demand_below, at.maximum, strict=True)]
+        change = [value - old for value, old in zip(at.demand, before, strict=True)]
+        at = at.parent if any(change) else None
+        if at is not None:
+            add_to(at.demand_below, change)
+
+
 class _Share(NamedTuple):
     """A kind of share: where it is kept, whether it is held at the demand, and whether only those who may run have one."""
 

@@ -543,6 +543,7 @@ def _drop_if_empty(state: State, application: Application) -> None:
         state.applications.pop(application.id, None)
         state.homeless.pop(application, None)
         state.refused.pop(application, None)
+        state.placed_running.pop(application, None)
         state.groups.pop(application.id, None)
         state.placed.pop(application.id, None)
         state.misnamed.pop(application, None)

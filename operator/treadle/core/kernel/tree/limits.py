@@ -3,9 +3,28 @@
 The maximum in force is never below the minimum (``effMax`` of FairScheduler), and each ancestor's own maximum holds as well.
 """
 
+from __future__ import annotations
+
+from typing import NamedTuple
+
 from treadle.core.kernel.tree.queue import Queue
 from treadle.core.model import Limit
+from treadle.core.rules.policies import Ranker
 from treadle.core.units.resources import UNBOUNDED, Demand, ResourceTypes, Vector
+
+
+class Had(NamedTuple):
+    """What a queue had before its limits were resolved again, as far as others depend on it."""
+
+    limited: bool
+    largest: Vector | None
+    max_running: int
+    rank: Ranker
+
+    @classmethod
+    def of(cls, queue: Queue) -> Had:
+        """Return what a queue has now."""
+        return cls(queue.limited, queue.largest, queue.max_running, queue.rank)
 
 
 def resolve(queue: Queue, total: Vector, types: ResourceTypes, default: dict[str, Limit] | None = None) -> None:

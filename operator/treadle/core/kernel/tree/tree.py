@@ -7,7 +7,7 @@ be used keeps its last good version, or stays out, and ``problems`` says why. No
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from treadle.core.errors import InvalidSpec
@@ -23,8 +23,15 @@ if TYPE_CHECKING:
     from treadle.core.units.resources import ResourceTypes
 
 ROOT = "root"
+UNSAID = QueueSpec(ROOT)
+"""The definition of the root while nobody defines it."""
+UNSAID_DEFAULT = {policy: QueueSpec(DEFAULT_QUEUE, policy=policy) for policy in ("drf", "fair")}
+"""Those of the default queue, by policy."""
 IDLE = 10.0
 """Seconds after which a queue that a placement rule made is removed if nothing is in it (the FairScheduler's reload thread)."""
+
+MANY_PLACES = 1000
+"""Paths that are kept of where applications may belong elsewhere; with more of them all are asked for again."""
 
 
 class Problem(NamedTuple):
@@ -43,9 +50,34 @@ class _Refused(InvalidSpec):
         super().__init__(message)
 
 
+@dataclass(slots=True)
+class Settled:
+    """What a settling changed in the tree in force. ``whole``: everything was looked at, so anything may be different, and the rest is empty."""
+
+    whole: bool
+    everybody: bool = False
+    """Whether every application is to be asked for again where it belongs."""
+    made: list[Queue] = field(default_factory=list)
+    gone: list[Queue] = field(default_factory=list)
+    edited: dict[Queue, QueueSpec] = field(default_factory=dict)
+    """Queues that have another definition, or go on without one, and the definition before."""
+    places: set[str] = field(default_factory=set)
+    """Paths at or below which applications may belong elsewhere now."""
+
+    def parents(self) -> list[Queue]:
+        """Return the queues that got child queues or lost some."""
+        return list(dict.fromkeys(queue.parent for queue in (*self.made, *self.gone) if queue.parent is not None))
+
+
 def makes(spec: QueueSpec) -> bool:
     """Whether a definition says that queues are made below it, under the capacity discipline."""
     return spec.capacity is not None and (spec.capacity.flexible.enabled or spec.capacity.managed is not None)
+
+
+def _placing(spec: QueueSpec) -> tuple[object, ...]:
+    """Return what of a definition has a say in which applications may be where."""
+    creation = (None, None) if spec.capacity is None else (spec.capacity.flexible, spec.capacity.managed)
+    return (spec.policy, spec.running, spec.holds_queues, spec.submit, spec.administer, *creation)
 
 
 def _counted(count: int, what: str) -> str:
@@ -65,7 +97,7 @@ class QueueTree:
         self.defined: dict[str, QueueSpec] = {}
         self.aside: frozenset[str] = frozenset()
         self.problems: dict[str, Problem] = {}
-        self.root = Queue(QueueSpec(ROOT), None, policy_named("drf"), len(types))
+        self.root = Queue(UNSAID, None, policy_named("drf"), len(types))
         self.queues: dict[str, Queue] = {ROOT: self.root}
         self.roots: dict[str, Queue] = {}
         """What the root is in partitions other than the default one, by partition."""
@@ -73,6 +105,18 @@ class QueueTree:
         self.default_policy = "drf"
         self.idle: dict[Queue, float] = {}
         self.unsettled = True
+        self.whole = True
+        """Whether the next settling looks at everything, not only at what differs: what is said of all queues has changed."""
+        self.everybody = False
+        """Whether after the next settling every application is asked for again where it belongs."""
+        self._places: set[str] = set()
+        """Paths at or below which applications may belong elsewhere since the last settling."""
+        self._adopted: list[Queue] = []
+        """Queues that go on as dynamic ones since the last settling."""
+        self._makers: dict[str, None] = {}
+        """Paths of definitions that make queues and do not say that they hold any."""
+        self._holding: dict[str, tuple[QueueSpec, QueueSpec]] = {}
+        """Definitions that hold queues since they make some, as they were written and as they count."""
         self.check: Callable[[dict[str, QueueSpec]], None] | None = None
         """Refuses a set of definitions as a whole, by raising ``InvalidSpec``; the last good set stays in force."""
         self._accepted: dict[str, QueueSpec] = {}
@@ -89,31 +133,42 @@ class QueueTree:
             raise InvalidSpec(f"defaultQueueSchedulingPolicy: {default!r} is for leaf queues only; allowed are drf, fair")
         if rules != self.rules or scheduler.fair.default_policy != self.default_policy:
             self.rules, self.default_policy = rules, scheduler.fair.default_policy
-            self.unsettled = True
+            self.unsettled = self.whole = True
 
     def define(self, spec: QueueSpec) -> None:
         """Take note of a definition; ``settle`` puts it in force."""
         if self.defined.get(spec.path) != spec:
             self.defined[spec.path] = spec
+            self._note_maker(spec)
             self.unsettled = True
+
+    def _note_maker(self, spec: QueueSpec) -> None:
+        """Take note of whether a definition makes queues without saying that it holds them."""
+        if makes(spec) and not spec.holds_queues:
+            self._makers[spec.path] = None
+        else:
+            self._makers.pop(spec.path, None)
 
     def set_aside(self, paths: Iterable[str]) -> None:
         """Take note of all definitions that could not be taken over without an error: applications that ask for these queues wait."""
         aside = frozenset(paths)
         if aside != self.aside:
             self.aside = aside
-            self.unsettled = True
+            self.unsettled = self.whole = True
 
     def undefine(self, path: str) -> None:
         """Take note that a definition is gone."""
         if self.defined.pop(path, None) is not None:
+            self._makers.pop(path, None)
             self.unsettled = True
 
     def restore(self, specs: Iterable[QueueSpec], *, templates: bool) -> None:
         """Put definitions in force, parents first, that were so before, whether or not they would be accepted now; others drain. ``settle`` looks again."""
         self.defined, self.templates, self.check = {spec.path: spec for spec in specs}, templates, None
         self._accepted = dict(self.defined)
+        self._makers.clear()
         for spec in self.defined.values():
+            self._note_maker(spec)
             known, parent = self.queues.get(spec.path), self.queues.get(spec.parent)
             if known is not None:
                 known.redefine(spec, policy_named(spec.policy))
@@ -124,33 +179,72 @@ class QueueTree:
                 queue.defined = False
                 if not queue.applications and not queue.children:
                     self._remove(queue)
-        self.unsettled = True
+        self.unsettled = self.whole = True
 
-    def settle(self) -> bool:
-        """Bring the tree in force up to the definitions; returns whether there was anything to do."""
+    def settle(self) -> Settled | None:
+        """Bring the tree in force up to the definitions; returns what that changed, None if there was nothing to do.
+
+        Only what differs from what is in force is looked at, and what has a problem, unless ``whole`` asks for more.
+        """
         if not self.unsettled:
-            return False
+            return None
         self.unsettled = False
-        self.problems = {}
+        settled = Settled(self.whole)
+        self.whole = False
+        before, self.problems = self.problems, {}
         wanted = self._checked(self.wanted())
-        parents = {spec.parent for spec in wanted.values()}
-        for path in sorted(wanted, key=lambda path: (path.count("."), path)):
+        paths = list(wanted) if settled.whole else self._differing(wanted, before)
+        parents = {wanted[path].parent for path in paths}
+        for path in sorted(paths, key=lambda path: (path.count("."), path)):
+            known = self.queues.get(path)
+            has_children = path in parents or (known is not None and any(child in wanted for child in known.children))
             try:
-                self._enforce(wanted[path], has_children=path in parents)
+                self._enforce(wanted[path], settled, has_children=has_children)
             except InvalidSpec as error:
                 kept = path in self.queues and not self.queues[path].dynamic
                 words = f"{error}; the last good version stays in force" if kept else str(error)
                 self.problems[path] = Problem(error.reason if isinstance(error, _Refused) else "Invalid", words, kept)
-        for queue in reversed(self.root.walk()):
-            self._retire(queue, wanted)
-        for queue in self.root.walk():
+        left = [self.queues[path] for path in self.queues.keys() - wanted.keys()]
+        for queue in sorted(left, key=lambda queue: (queue.path.count("."), queue.path), reverse=True):
+            self._retire(queue, settled)
+        for queue in self.root.walk() if settled.whole else settled.edited:
             for part in queue.parts.values():
                 part.redefine(queue.spec, queue.policy)
-        for queue in self.root.walk():
-            if queue.dynamic:
-                policy = policy_named(self._policy_below(queue.parent) or queue.policy.name)
-                queue.redefine(replace(queue.spec, policy=policy.name), policy)
-        return True
+        settled.places, self._places = self._places, set()
+        settled.everybody, self.everybody = self.everybody, False
+        adopted, self._adopted = self._adopted, []
+        if settled.whole:
+            self._follow_policy(self.root)
+            return Settled(whole=True, everybody=True)
+        for queue, spec in list(settled.edited.items()):
+            if spec.policy != queue.spec.policy:
+                self._follow_policy(queue, settled)
+        for queue in adopted:
+            if self.queues.get(queue.path) is queue:
+                self._follow_policy(queue, settled)
+        return settled
+
+    def _differing(self, wanted: dict[str, QueueSpec], problems: Iterable[str]) -> list[str]:
+        """Return the paths of the definitions that are not in force as they are, of those with problems, and of parents of new queues."""
+        queues = self.queues
+        found = dict.fromkeys(path for path in problems if path in wanted)
+        for path, spec in wanted.items():
+            known = queues.get(path)
+            if known is None or known.spec is not spec or known.dynamic or not known.defined:
+                found[path] = None
+                if known is None and spec.parent in wanted:
+                    found[spec.parent] = None
+        return list(found)
+
+    def _follow_policy(self, queue: Queue, settled: Settled | None = None) -> None:
+        """Let a queue, and those below it, have the policy that is for dynamic queues, if they are such."""
+        for below in queue.walk():
+            if below.dynamic:
+                policy = policy_named(self._policy_below(below.parent) or below.policy.name)
+                if policy is not below.policy:
+                    if settled is not None:
+                        settled.edited.setdefault(below, below.spec)
+                    below.redefine(replace(below.spec, policy=policy.name), policy)
 
     def everywhere(self) -> list[Queue]:
         """Return all queues in force and their parts in further partitions."""
@@ -159,12 +253,18 @@ class QueueTree:
     def wanted(self) -> dict[str, QueueSpec]:
         """Return the definitions by path, with those of the queues that exist without being defined."""
         wanted = dict(self.defined)
-        root = wanted.setdefault(ROOT, QueueSpec(ROOT))
+        root = wanted.setdefault(ROOT, UNSAID)
         if self.templates:
-            makers = [path for path, spec in wanted.items() if makes(spec) and not spec.holds_queues]
-            wanted.update((path, replace(wanted[path], holds_queues=True)) for path in makers)
+            holding = {path: self._holding.get(path) for path in self._makers}
+            self._holding = {
+                path: known
+                if known is not None and known[0] is wanted[path]
+                else (wanted[path], replace(wanted[path], holds_queues=True))
+                for path, known in holding.items()
+            }
+            wanted.update((path, held) for path, (_, held) in self._holding.items())
         if len(wanted) == 1 and self.rules is None and not (self.templates and makes(root)):
-            wanted[DEFAULT_QUEUE] = QueueSpec(DEFAULT_QUEUE, policy="fair" if root.policy == "fair" else "drf")
+            wanted[DEFAULT_QUEUE] = UNSAID_DEFAULT["fair" if root.policy == "fair" else "drf"]
         return wanted
 
     def _checked(self, wanted: dict[str, QueueSpec]) -> dict[str, QueueSpec]:
@@ -173,7 +273,7 @@ class QueueTree:
             try:
                 self.check(wanted)
             except InvalidSpec as error:
-                good = self._accepted or {ROOT: QueueSpec(ROOT)}
+                good = self._accepted or {ROOT: UNSAID}
                 for path in self.defined:
                     if good.get(path) != wanted[path]:
                         words = f"the queues cannot be in force together: {error}; the last good set of queues stays in force"
@@ -182,7 +282,7 @@ class QueueTree:
         self._accepted = wanted
         return wanted
 
-    def _enforce(self, spec: QueueSpec, *, has_children: bool) -> None:
+    def _enforce(self, spec: QueueSpec, settled: Settled, *, has_children: bool) -> None:
         policy = policy_named(spec.policy)
         parent = self.queues.get(spec.parent)
         known = self.queues.get(spec.path)
@@ -209,6 +309,7 @@ class QueueTree:
         if queue is None:
             assert parent is not None
             queue = self._add(spec, parent)
+            settled.made.append(queue)
         else:
             if any(
                 policy.children is None or child.policy.name not in policy.children
@@ -218,7 +319,11 @@ class QueueTree:
                 raise InvalidSpec(
                     f"schedulingPolicy: {spec.policy!r} does not allow the policies of the child queues of {spec.path}"
                 )
-            queue.redefine(spec, policy)
+            if queue.spec is not spec or queue.dynamic or not queue.defined:
+                settled.edited[queue] = queue.spec
+                if queue.dynamic or not queue.defined or _placing(spec) != _placing(queue.spec):
+                    self._note(queue)
+                queue.redefine(spec, policy)
         queue.defined, queue.dynamic = True, False
         self.idle.pop(queue, None)
 
@@ -239,7 +344,17 @@ class QueueTree:
         self.edition += 1
         queue = self.queues[spec.path] = Queue(spec, parent, policy_named(spec.policy), len(self._types))
         parent.children[spec.path] = queue
+        self._note(queue)
+        if len(parent.children) == 1:
+            self._note(parent)  # it is no leaf any more
         return queue
+
+    def _note(self, queue: Queue) -> None:
+        """Take note that applications may belong elsewhere than before, at a queue or below it."""
+        if len(self._places) < MANY_PLACES:
+            self._places.add(queue.path)
+        else:
+            self.everybody = True
 
     def _policy_below(self, parent: Queue | None) -> str | None:
         """Return the policy of a queue that a rule makes: the default if the parent allows it, else the parent's own, or None."""
@@ -270,10 +385,7 @@ class QueueTree:
             return self.no_leaf(path)
         for above in found.chain:
             if not above.defined:
-                above.defined = above.dynamic = True
-                if not self.templates:  # what those say of it is looked up by its path
-                    above.redefine(QueueSpec(above.path, policy=above.policy.name), above.policy)
-                self.problems.pop(above.path, None)
+                self.adopt(above)
         while found.path != path:
             below = path[: (path + ".").index(".", len(found.path) + 1)]
             policy = self._policy_below(found)
@@ -283,6 +395,15 @@ class QueueTree:
         if found.dynamic and not found.applications:
             self.idle[found] = now
         return found
+
+    def adopt(self, queue: Queue) -> None:
+        """Let a queue that drains go on as one that was made, without what its definition said."""
+        queue.defined = queue.dynamic = True
+        if not self.templates:  # what those say of it is looked up by its path
+            queue.redefine(QueueSpec(queue.path, policy=queue.policy.name), queue.policy)
+        self.problems.pop(queue.path, None)
+        self._adopted.append(queue)
+        self._note(queue)
 
     def sprout(self, path: str, *, holds_queues: bool) -> Queue:
         """Add a queue that was made, below one that exists: whether it may be is asked of templates, not here."""
@@ -320,6 +441,9 @@ class QueueTree:
             gone = gone.parent
 
     def _remove(self, queue: Queue) -> None:
+        self._note(queue)
+        if queue.parent is not None and len(queue.parent.children) == 1:
+            self._note(queue.parent)  # it may be a leaf again
         for one in (queue, *queue.parts.values()):
             if one.parent is not None:
                 del one.parent.children[queue.path]
@@ -327,11 +451,14 @@ class QueueTree:
         del self.queues[queue.path]
         self.edition += 1
 
-    def _retire(self, queue: Queue, wanted: dict[str, QueueSpec]) -> None:
+    def _retire(self, queue: Queue, settled: Settled) -> None:
         """Remove a queue that is no longer defined, or let it drain while applications or children are left in it."""
-        if queue.path in wanted or queue.parent is None or queue.dynamic:
+        if queue.parent is None or queue.dynamic:
             return
         if queue.applications or queue.children:
+            if queue.defined:
+                settled.edited.setdefault(queue, queue.spec)
+                self._note(queue)
             queue.defined = False
             held = (
                 _counted(len(queue.applications), "application")
@@ -344,6 +471,8 @@ class QueueTree:
             )
         else:
             self._remove(queue)
+            settled.gone.append(queue)
+            settled.edited.pop(queue, None)
             if queue.parent.dynamic and not queue.parent.children:
                 self.idle[queue.parent] = float("-inf")
 

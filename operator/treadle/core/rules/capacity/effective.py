@@ -6,13 +6,13 @@ its children are promised.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from math import isinf
 
 from treadle.core.rules.capacity import modern
 from treadle.core.rules.capacity.am_share import start_applications
 from treadle.core.rules.capacity.context import DEFAULT, Context
-from treadle.core.rules.capacity.limits import Limits, limit_applications, of_child, take_limit
+from treadle.core.rules.capacity.limits import Limits, limit_applications, limits_of, of_child, take_limit
 from treadle.core.rules.capacity.queue import CapacityQueue, Share
 from treadle.core.units.amounts import add_to
 from treadle.core.units.resources import PODS, Vector
@@ -39,6 +39,58 @@ def update_below(parent: CapacityQueue) -> None:
     else:
         modern.update_children(parent.parent)
         _refresh_below(parent.parent, limits)
+
+
+def update_edited(
+    parents: Iterable[CapacityQueue], defined: Container[CapacityQueue], sharing: Container[CapacityQueue]
+) -> list[CapacityQueue]:
+    """Recompute what the children of some queues get, the highest first, and return the queues of which anything changed.
+
+    Those that were ``defined`` anew are computed with all that is below them; of their siblings only those that get more or less, and only where
+    the parent is one whose children are ``sharing`` anew.
+    """
+    updated: dict[CapacityQueue, None] = {}
+    for parent in parents:
+        legacy, limits = parent.context.settings.legacy, limits_of(parent)
+        all_share = parent in sharing or not legacy
+        before = {child: _figures(child) for child in parent.children} if all_share else {}
+        if parent in sharing and legacy:
+            for child in parent.children:
+                for share in child.shares.values():
+                    share.normalized_weight = 0.0
+        (_share_anew if legacy else modern.update_children)(parent)
+        for child in parent.children if all_share else [child for child in parent.children if child in defined]:
+            if legacy:
+                _own(child)
+            else:
+                modern.update_parts(child)
+            if child in defined or _figures(child) != before[child]:
+                left = of_child(parent, child, limits, DEFAULT, net=False)
+                if legacy:
+                    _update(child, left)
+                else:
+                    refresh(child, left)
+                    if child.children:
+                        modern.update_children(child)
+                        _refresh_below(child, left)
+                updated.update(dict.fromkeys(child.walk()))
+    return list(updated)
+
+
+def _figures(queue: CapacityQueue) -> list[object]:
+    """Return what those below a queue, and its limits, depend on."""
+    return [
+        (name, share.capacity, share.maximum_capacity, share.absolute, share.absolute_maximum, share.minimum[:], share.maximum[:])
+        for name, share in queue.shares.items()
+    ]
+
+
+def _own(queue: CapacityQueue) -> None:
+    """Compute what a queue has itself."""
+    for share in queue.shares.values():
+        share.absolute = share.absolute_maximum = 0.0
+    absolute_capacities(queue)
+    _in_force(queue)
 
 
 def absolute_capacities(queue: CapacityQueue) -> None:
@@ -70,6 +122,20 @@ def _update(queue: CapacityQueue, limits: Limits) -> None:
             if share.weight > 0:
                 share.normalized_weight = 1.0
     absolute_capacities(queue)
+    for partition in queue.configured:
+        if queue.parent is None:
+            share = queue.own(partition)
+            share.minimum, share.maximum = list(queue.context.of(partition)), list(queue.context.of(partition))
+        else:
+            _in_force(queue)
+    _share_anew(queue)
+    for child in queue.children:
+        _update(child, of_child(queue, child, limits, DEFAULT, net=False))
+    queue.update_statistics()
+
+
+def _share_anew(queue: CapacityQueue) -> None:
+    """Compute which parts of a queue its children have, by weights, and how far amounts are scaled down."""
     for child in queue.children:
         for partition in queue.shares if child.dynamic else ():
             if child.share(partition).weight == -1.0:
@@ -77,15 +143,7 @@ def _update(queue: CapacityQueue, limits: Limits) -> None:
     if queue.children and weighs(queue.children, queue):
         _normalize(queue)
     for partition in queue.configured:
-        if queue.parent is None:
-            share = queue.own(partition)
-            share.minimum, share.maximum = list(queue.context.of(partition)), list(queue.context.of(partition))
-        else:
-            _in_force(queue)
         _scale_children(queue, partition)
-    for child in queue.children:
-        _update(child, of_child(queue, child, limits, DEFAULT, net=False))
-    queue.update_statistics()
 
 
 def refresh(queue: CapacityQueue, limits: Limits) -> None:

@@ -107,11 +107,15 @@ def limit_applications(leaf: CapacityQueue) -> None:
         leaf.max_applications_of_user = min(found, whole(part))
 
 
+def limits_of(queue: CapacityQueue) -> Limits:
+    """Return what those above a queue leave to it now."""
+    limits = Limits(queue.context.total)
+    for above, below in pairwise(list(queue.chain)[::-1]):
+        limits = of_child(above, below, limits, "", net=False)
+    return limits
+
+
 def tell_room(leaf: CapacityQueue) -> None:
     """Let a leaf know what those above it leave to it now; limits on masters are parts of that."""
-    chain = list(leaf.chain)[::-1]
-    limits = Limits(leaf.context.total)
-    for above, below in pairwise(chain):
-        limits = of_child(above, below, limits, "", net=False)
-    take_limit(leaf, limits)
+    take_limit(leaf, limits_of(leaf))
     leaf.told_limit = leaf.limit

@@ -80,6 +80,8 @@ class CapacityQueue:
         self.max_lifetime = -1.0
         self.default_lifetime = -1.0
         self.default_lifetime_set = False
+        self.declared = True
+        """Whether it was built from its definition, not put in beside those that were."""
         self.dynamic = False
         self.entitled = False
         self.bare = False

@@ -38,7 +38,7 @@ class CapacityTree:
 
     ``undeclared`` gives what is said about a queue that no list of children names: it may be made when an application asks for it.
     ``submissions`` is the order in which applications were submitted. ``drops_queues``: a refresh that leaves no place for queues that were
-    made drops them with their applications, as Hadoop's does; otherwise it is refused.
+    made drops them with their applications, as Hadoop's does; otherwise it is refused. Without ``computed`` the definitions are only checked.
     """
 
     def __init__(
@@ -47,13 +47,16 @@ class CapacityTree:
         context: Context,
         arrange: Arrange = list,
         undeclared: Undeclared = CapacityQueueSpec,
+        *,
+        computed: bool = True,
     ) -> None:
         self.context, self.arrange = context, arrange
         self.specs, self.undeclared = dict(specs), undeclared
         self.submissions: InOrder = by_submission
         self.drops_queues = False
         self.root = self._build(ROOT, None, {})
-        update(self.root)
+        if computed:
+            update(self.root)
 
     def queues(self) -> dict[str, CapacityQueue]:
         """Return the queues by path."""
@@ -123,17 +126,23 @@ class CapacityTree:
         A ``bare`` one gets nothing from templates, and of what is above it only what it may have, so that it can be always.
         """
         queue = CapacityQueue(name, parent, self.context, parental=parental)
-        queue.bare = bare
+        queue.declared, queue.bare = False, bare
         queue.dynamic, queue.entitled = not entitled, entitled
         self._define(queue)
         parent.children.append(queue)
         return queue
 
-    def remove(self, queue: CapacityQueue) -> None:
-        """Remove a queue that was made, and let its siblings share what it had."""
+    def remove(self, queue: CapacityQueue, *, settle: bool = True) -> None:
+        """Remove a queue that was made, and let its siblings share what it had; without ``settle`` that is left to the caller."""
         assert queue.parent is not None
         queue.parent.children.remove(queue)
-        update_below(queue.parent)
+        if settle:
+            update_below(queue.parent)
+
+    def redefine(self, queue: CapacityQueue) -> None:
+        """Let a queue be as if it was made anew from its definition; usage, users and children stay. Raises ``Refused``."""
+        queue.shares, queue.state = {}, ""
+        self._define(queue)
 
     def _check_hierarchy(self, old: Mapping[str, CapacityQueue], new: Mapping[str, CapacityQueue]) -> None:
         for path, queue in old.items():

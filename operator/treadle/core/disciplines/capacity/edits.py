@@ -1,0 +1,86 @@
+"""Edits of a few queues while the capacities of a tree are in force: the books follow in place where they can."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.core.disciplines.capacity.application_partition import enforces
+from treadle.core.disciplines.capacity.definitions import name_types
+from treadle.core.disciplines.capacity.live_tree import of_leaf
+from treadle.core.errors import InvalidSpec
+from treadle.core.model.capacity import CapacityQueueSpec
+from treadle.core.rules.capacity.auto.templates import partitions_named
+from treadle.core.rules.capacity.context import DEFAULT
+from treadle.core.rules.capacity.edits import NotInPlace, edit
+
+if TYPE_CHECKING:
+    from treadle.core.disciplines.capacity.live_tree import Books
+    from treadle.core.kernel.state import State
+    from treadle.core.kernel.tree.application import Application
+    from treadle.core.kernel.tree.tree import Settled
+
+
+def follow_edits(state: State, settled: Settled) -> bool:
+    """Let the books follow a settling in place; returns whether that could be done. If not, other books are to be opened.
+
+    Leaves of managed parents have capacity by an order of submission that is decided anew for all of them, so there is no edit beside them.
+    """
+    books = state.books
+    if books is None or books.alike or books.undecided or (state.cluster_changed and books.outdated(state)):
+        return False
+    if any(queue.entitled for queue in books.of.values()):
+        return False
+    said: dict[str, CapacityQueueSpec] = {}
+    for queue in (*settled.made, *settled.edited):
+        given = (of_leaf(queue.spec) if queue.leaf else queue.spec).capacity
+        if queue.dynamic or not queue.defined or given is None or queue.parent is None:
+            return False
+        said[queue.path] = given
+    width = len(state.types)
+    name_types(state.types, said.values())
+    gone = [queue.path for queue in settled.gone]
+    if len(state.types) > width or not _alike(books, said, gone):
+        return False
+    said = dict(sorted(said.items(), key=lambda item: item[0].count(".")))
+    try:
+        edited = edit(books.tree, books.of, gone, said)
+    except (InvalidSpec, NotInPlace):
+        return False
+    for path in gone:
+        books.drop(path)
+    for queue in settled.made:
+        capacity = books.of[queue.path]
+        books.number(capacity)
+        capacity.usage.of(DEFAULT).used = queue.usage
+    books.defined.update(edited.defined)
+    books.sharing.update(edited.sharing)
+    books.redefined.update(edited.defined)
+    books.share_anew(state)
+    return True
+
+
+def _alike(books: Books, said: dict[str, CapacityQueueSpec], gone: list[str]) -> bool:
+    """Whether the partitions that any definition names stay the same, and whether leaves keep partitions apart: both are known to all queues."""
+    specs = books.tree.specs
+    old = {path: specs[path] for path in (*said, *gone) if path in specs}
+    before = {name for spec in old.values() for name in partitions_named(spec)} - {DEFAULT}
+    after = {name for spec in said.values() for name in partitions_named(spec)} - {DEFAULT}
+    named = books.tree.root.configured
+    if not after <= set(named):
+        return False
+    if before - after and not all(
+        any(name in specs[path].partitions for path in specs if path not in old) for name in before - after
+    ):
+        return False
+    return not any(enforces(spec) for spec in (*old.values(), *said.values()))
+
+
+def redefined(state: State) -> list[Application]:
+    """Return the applications in leaves that were defined anew since the last time that this was asked."""
+    books = state.books
+    if books is None:
+        return []
+    paths = [queue.path for queue in books.redefined if not queue.parental]
+    books.redefined.clear()
+    live = [state.tree.queues[path] for path in paths if path in state.tree.queues]
+    return [application for leaf in live for application in leaf.applications.values()]
