@@ -122,11 +122,12 @@ def forget_blockers(ask: Ask) -> None:
 def rekey(child: Application | Queue) -> None:
     """Give an application or a queue, and the queues above it, new keys after its usage changed."""
     parent = child.queue if isinstance(child, Application) else child.parent
-    while parent is not None and child.active and child.full_for is None:
-        child.key = parent.rank(child)
-        heappush(parent.heap, child.key)
-        if len(parent.heap) > 64 and len(parent.heap) > 4 * parent.active:
-            _rebuild(parent)
+    while parent is not None:
+        if child.active and child.full_for is None:
+            child.key = parent.rank(child)
+            heappush(parent.heap, child.key)
+            if len(parent.heap) > 64 and len(parent.heap) > 4 * parent.active:
+                _rebuild(parent)
         child, parent = parent, parent.parent
 
 
