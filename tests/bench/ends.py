@@ -104,7 +104,10 @@ class Cluster:
 
 
 def _fields(spec: PodSpec) -> dict[str, Any]:
-    return {name: getattr(spec, name) for name in ("uid", "namespace", "name", "scheduler", "demand", "application", "queue", "created")}
+    return {
+        name: getattr(spec, name)
+        for name in ("uid", "namespace", "name", "scheduler", "demand", "application", "queue", "created")
+    }
 
 
 def told(passes: list[float], at_once: int) -> dict[str, float]:
