@@ -259,14 +259,16 @@ def _serve(state: State, root: Queue, budget: int, effects: list[Bind]) -> None:
 
 def _no_room(state: State, root: Queue, ask: Ask) -> None:
     """Park an ask that no node has room for."""
-    shape = ask.shape
+    shape, waiting = ask.shape, state.shapes.waiting
     if ask not in shape.parked.asks:
+        if not waiting.shapes:
+            waiting.seen = state.nodes.improved.end  # none was looked for before
         lendable = ask.application.quota is not None and may_be_lent(state, shape)
         shape.parked.add(ask, ordered=shape.near is None and not lendable)
     park(state, ask, FOR_A_NODE)
     if shape.parked.open:
         _close(state, shape)
-        if state.shapes.waiting.open:
+        if waiting.open:
             _call_first(state, root)
 
 
