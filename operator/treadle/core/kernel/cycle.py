@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 NO_NODE = "Unschedulable"
 """The reason that autoscalers act on: used for a real lack of capacity only."""
 AT_MAXIMUM = "QueueMaximum"
-MOST_ARMED = 128
+MOST_ARMED = 16
 """Asks of a shape whose owners may be told anew after a look at the shape: looking up what many are told takes time, and the next look follows soon where it matters."""
 FOR_A_NODE = Wait(NO_NODE, "", "")
 
