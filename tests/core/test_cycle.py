@@ -292,3 +292,14 @@ def test_pods_of_other_schedulers_are_not_ours_and_an_alias_makes_them_so() -> N
 
     scenario.scheduler(aliases=("yunikorn",)).pod("theirs", scheduler="yunikorn")
     assert [bind.name for bind in scenario.plan()] == ["theirs"]
+
+
+def test_a_queue_is_served_by_what_it_holds_after_an_end_in_an_application_that_waits_for_a_node() -> None:
+    scenario = Scenario().nodes(1, cpu=12, memory=64).queue("root.a").queue("root.b")
+    scenario.pods(5, "big", "root.a", "big").pods(3, "b", "root.b", "b")
+    scenario.confirm(scenario.plan())
+    scenario.pod("huge", "root.a", "big", cpu=9).plan()
+    scenario.pods(4, "small", "root.a", "small").pods(4, "more", "root.b", "b")
+    assert by_queue(scenario.plan(1)) == {"root.b": 1}
+    scenario.gone("big-0", "big-1", "big-2")
+    assert by_queue(scenario.plan(1)) == {"root.a": 1}

@@ -191,12 +191,14 @@ class Core:
         """
         if not only:
             return self._pass(now, budget)
-        nodes = self.state.nodes
+        nodes, waiting = self.state.nodes, self.state.shapes.waiting
         nodes.only = nodes.row[only]
+        waiting.look_anew()
         try:
             return self._pass(now, budget)
         finally:
             nodes.only = -1
+            waiting.look_anew()  # others may have room that was not looked at
 
     def _pass(self, now: float, budget: int) -> list[Effect]:
         state = self.state

@@ -1,12 +1,14 @@
 """One cycle: serve the cluster at once. Order, limits and shares choose the next ask, constraints and scores its node.
 
 An ask that cannot be placed is parked under what blocks it (a queue's maximum, or its shape for want of a node) and woken only
-when that changes, so that what waits costs nothing. The reason it was parked with is what users read.
+when that changes, so that what waits costs nothing. The reason it was parked with is what users read. Of the asks of a shape for which a node has
+room again only the first in the order is woken, and the next one when that was placed or waits for something else (``kernel.tree.parked``).
 """
 
 from __future__ import annotations
 
 from heapq import heappop, heapreplace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from treadle.core.disciplines.capacity.lending import can_lend, lend, may_be_lent
@@ -19,11 +21,12 @@ from treadle.core.kernel.nodes.candidates import pick
 from treadle.core.kernel.pods.lifecycle import assume
 from treadle.core.kernel.tree.application import Application
 from treadle.core.kernel.tree.limits import exceeded
-from treadle.core.kernel.tree.order import park, rekey, unpark
+from treadle.core.kernel.tree.order import activate, arm_report_at, park, placed, rekey, unpark
 from treadle.core.model import Wait
 
 if TYPE_CHECKING:
     from treadle.core.effects import Bind
+    from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.application import Ask
     from treadle.core.kernel.tree.queue import Queue
@@ -31,6 +34,9 @@ if TYPE_CHECKING:
 NO_NODE = "Unschedulable"
 """The reason that autoscalers act on: used for a real lack of capacity only."""
 AT_MAXIMUM = "QueueMaximum"
+MOST_ARMED = 16
+"""Asks of a shape whose owners may be told anew after a look at the shape: looking up what many are told takes time, and the next look follows soon where it matters."""
+FOR_A_NODE = Wait(NO_NODE, "", "")
 
 
 def wake(state: State) -> None:
@@ -46,19 +52,103 @@ def wake(state: State) -> None:
         am_share.wake(state)
     if state.near_until or state.near_timers:
         locality.wake(state)
-    score = state.score
-    for shape in state.shapes.parked():
-        lent = state.books is not None and can_lend(state, shape)
-        fits = pick(state.nodes, shape, score) >= 0
-        for ask in list(shape.parked) if lent or fits else ():
-            if lent or (ask.wait is not None and ask.wait.reason != AT_MAXIMUM):
-                unpark(ask)
     for queue in state.left:
         rekey(queue)
     state.left.clear()
     for application in state.dirty:
         rekey(application)
     state.dirty.clear()
+    if state.shapes.waiting.shapes:
+        _wake_shapes(state)
+
+
+def _wake_shapes(state: State) -> None:
+    """Let those compete again for whose shape a node has got room, or may be lent."""
+    waiting = state.shapes.waiting
+    lending = state.books is not None and not all(state.scheduler.capacity.partitions.values())
+    suited = waiting.suited(state.nodes, every=lending)
+    crowded = _crowded(state) if suited else []
+    for shape in suited:
+        parked = shape.parked
+        if lending and can_lend(state, shape):
+            for ask in list(parked.asks):
+                unpark(ask)
+        elif parked.open or waiting.sure(parked, crowded) or pick(state.nodes, shape, state.score) >= 0:
+            call(shape, crowded)
+    if waiting.open:
+        for root in (*state.tree.roots.values(), state.tree.root):
+            _call_first(state, root)
+
+
+def call_first(shape: Shape, crowded: list[Queue]) -> None:
+    """Open a shape that a node has room for. All asks that are not in the order compete, and all that wait below a queue that may be found full."""
+    parked = shape.parked
+    if parked.loose:
+        for ask in [ask for ask, ordered in parked.asks.items() if not ordered]:
+            if ask.wait is not None and ask.wait.reason != AT_MAXIMUM:
+                unpark(ask)
+    for queue in crowded:
+        for ask in parked.below(queue):
+            unpark(ask)
+    if parked.levels:
+        parked.open_up()
+
+
+def call_all(shape: Shape, crowded: list[Queue]) -> None:  # noqa: ARG001 - the same signature
+    """Let all asks compete of a shape that a node has room for: what ``call_first`` comes to, at the cost of looking at each of them."""
+    for ask in list(shape.parked.asks):
+        if ask.wait is not None and ask.wait.reason != AT_MAXIMUM:
+            unpark(ask)
+
+
+call = call_first
+"""How a shape's asks are woken; tests compare the two."""
+
+
+def _call_first(state: State, root: Queue) -> None:
+    """Let the first of all asks below a root compete whose shapes are open; all of them, if looking for the first has cost as much as that."""
+    waiting = state.shapes.waiting
+    if waiting.all_called:
+        return
+    ask = waiting.first(root)
+    if waiting.calls_for_all():
+        for shape in waiting.open:
+            for each, ordered in shape.parked.asks.items():
+                if ordered:
+                    activate(each)
+    elif ask is not None and not ask.active:
+        activate(ask)
+
+
+def _close(state: State, shape: Shape) -> None:
+    """Take note that no node has room for a shape any more: those who wait were looked at again, and their owners are told in a while."""
+    parked = shape.parked
+    parked.close()
+    for ask in list(islice(parked.quiet, MOST_ARMED)):
+        arm_report_at(state, ask, parked.quiet.pop(ask))
+
+
+def _crowded(state: State) -> list[Queue]:
+    """Return the queues below which an ask might be found that ends the queue's turn in this pass, or has ended it (``end_turn``).
+
+    What is placed meanwhile counts: no more than has got room, or than is free if anything competes that was not parked for want of it.
+    """
+    waiting, nodes = state.shapes.waiting, state.nodes
+    if state.books is None or not waiting.limited:
+        return []
+    busy = waiting.open or state.contended or any(root.active for root in (*state.tree.roots.values(), state.tree.root))
+    columns = nodes.columns()[:, : len(nodes)]
+    if not busy and waiting.improved is not None:
+        columns = columns[:, waiting.improved]
+    room = columns.clip(0).sum(axis=1).tolist()
+    found = []
+    for queue in waiting.limited:
+        most = state.shapes.largest_within(queue.maximum)
+        if queue.full_for is not None or any(
+            used + more + wanted > limit for used, more, wanted, limit in zip(queue.usage, room, most, queue.maximum, strict=True)
+        ):
+            found.append(queue)
+    return found
 
 
 def _too_large(ask: Ask) -> bool:
@@ -76,13 +166,17 @@ def cycle(state: State, budget: int) -> list[Bind]:
     for root in (*state.tree.roots.values(), state.tree.root):
         if root.active:
             _serve(state, root, budget - len(effects), effects)
+    opened = state.shapes.waiting.open
+    if opened and len(effects) < budget:  # else the next pass goes on
+        for shape in list(opened):
+            _close(state, shape)
     state.decided(effects)
     return effects
 
 
 def _serve(state: State, root: Queue, budget: int, effects: list[Bind]) -> None:
     """Decide placements in one partition, in the order of its part of the tree."""
-    nodes, score = state.nodes, state.score
+    nodes, score, waiting = state.nodes, state.score, state.shapes.waiting
     while budget > 0 and root.active:
         heap = root.heap
         while True:
@@ -111,18 +205,25 @@ def _serve(state: State, root: Queue, budget: int, effects: list[Bind]) -> None:
                 at = -1
             if at >= 0 and quota.exceeded():
                 if not gave_back(state, ask):
+                    ask.shape.parked.discard(ask)
                     hold_back_user(state, ask)
+                    if waiting.open:
+                        _call_first(state, root)
                 continue
         if application.limiting and (full := exceeded(application.limiting, ask.shape.demand)) is not None:
             if gave_back(state, ask):
                 continue
             lent = None if quota is None else lend(state, ask)
             if lent is None:
+                ask.shape.parked.discard(ask)
                 _at_maximum(state, ask, full[0])
+                if waiting.open:
+                    _call_first(state, root)
             else:
                 _place_lent(state, ask, lent, effects)
                 budget -= 1
                 _advance(application)
+                _follow(state, root, application, more=budget > 0)
             if quota is not None:
                 limit_grew(state, application)
             continue
@@ -131,15 +232,17 @@ def _serve(state: State, root: Queue, budget: int, effects: list[Bind]) -> None:
         else:
             row, wait = _particular(state, ask)
             if wait is not None:
+                ask.shape.parked.discard(ask)
                 park(state, ask, wait)
+                if waiting.open:
+                    _call_first(state, root)
                 if quota is not None:
                     limit_grew(state, application)
                 continue
         if row < 0:
             lent = None if quota is None else lend(state, ask)
             if lent is None:
-                ask.shape.parked[ask] = None
-                park(state, ask, Wait(NO_NODE, "", ""))
+                _no_room(state, root, ask)
                 if quota is not None:
                     limit_grew(state, application)
                 continue
@@ -148,8 +251,37 @@ def _serve(state: State, root: Queue, budget: int, effects: list[Bind]) -> None:
             effects.append(assume(state, ask, row))
         budget -= 1
         _advance(application)
+        if waiting.shapes:
+            _follow(state, root, application, more=budget > 0)
         if quota is not None and application.chain[0].users_blocked:
             limit_grew(state, application)
+
+
+def _no_room(state: State, root: Queue, ask: Ask) -> None:
+    """Park an ask that no node has room for."""
+    shape, waiting = ask.shape, state.shapes.waiting
+    if ask not in shape.parked.asks:
+        if not waiting.shapes:
+            waiting.seen = state.nodes.improved.end  # none was looked for before
+        lendable = ask.application.quota is not None and may_be_lent(state, shape)
+        shape.parked.add(ask, ordered=shape.near is None and not lendable)
+    park(state, ask, FOR_A_NODE)
+    if shape.parked.open:
+        _close(state, shape)
+        if waiting.open:
+            _call_first(state, root)
+
+
+def _follow(state: State, root: Queue, application: Application, *, more: bool) -> None:
+    """Bring the orders of what waits for nodes up to date after a placement, and if there is to be another let the first compete."""
+    placed(application)
+    waiting = state.shapes.waiting
+    if not waiting.open or not more:
+        return
+    for shape in waiting.full(state.nodes):
+        _close(state, shape)
+    if waiting.open:
+        _call_first(state, root)
 
 
 def _at_maximum(state: State, ask: Ask, full: Queue) -> None:
@@ -161,7 +293,7 @@ def _at_maximum(state: State, ask: Ask, full: Queue) -> None:
     if ask.application.quota is None or never is not None:
         return
     if may_be_lent(state, ask.shape):
-        ask.shape.parked[ask] = None
+        ask.shape.parked.add(ask, ordered=False)
     else:
         end_turn(queue, ask)
 

@@ -83,17 +83,35 @@ def waiting(state: State, ask: Ask) -> tuple[str, str]:
 
 
 def _waiting(state: State, ask: Ask) -> tuple[str, str]:
-    if ask.wait is None:
+    wait = ask.obstacle
+    if wait is None:
         return (
             "WaitingForTurn",
             f"{ahead(ask)} pods of queue {ask.application.queue.path if ask.application.queue else '-'} are ahead",
         )
-    if ask.wait.reason == NO_NODE:
+    reason = limit_of_now(state, ask) or wait.reason
+    if reason == NO_NODE:
         return NO_NODE, no_node(state, ask.shape) + _coming(state, ask)
-    if ask.wait.reason == AT_MAXIMUM:
-        return AT_MAXIMUM, at_maximum(state, ask)
-    words = _LIMITS.get(ask.wait.reason)
-    return ask.wait.reason, words(state, ask) if words is not None else ask.wait.message
+    words = _LIMITS.get(reason)
+    return reason, words(state, ask) if words is not None else wait.message
+
+
+def limit_of_now(state: State, ask: Ask) -> str:
+    """Return the limit that would hold an ask back by now if a node had room for it, empty if none would.
+
+    While no node has room only the first of a shape's asks is looked at, so a limit that was reached since it was parked is found here: by the checks
+    of the cycle, in their order.
+    """
+    application, demand = ask.application, ask.shape.demand
+    if not ask.shape.parked.asks.get(ask):
+        return ""
+    if application.quota is not None and application.quota.exceeded():
+        return USER_LIMIT
+    if exceeded(application.limiting, demand) is not None:
+        return AT_MAXIMUM if barred(application.limiting, demand) is None else AT_ZERO
+    if ask.master and (short_of(state, ask) if application.quota is None else capacity.short_of(ask)) is not None:
+        return MASTER_SHARE
+    return ""
 
 
 def waiting_order(queue: Queue) -> list[Application]:
@@ -111,10 +129,9 @@ def ahead(ask: Ask) -> int:
 
 def at_maximum(state: State, ask: Ask) -> str:
     """Return which queue is full of what, with the numbers of now."""
-    assert ask.wait is not None
     full = exceeded(ask.application.limiting, ask.shape.demand)
     if full is None:
-        return f"queue {ask.wait.blocker} was at its maximum and has room again; the pod is next looked at with the next pass"
+        return f"queue {ask.wait.blocker if ask.wait is not None else '-'} was at its maximum and has room again; the pod is next looked at with the next pass"
     queue, position = full
     name = state.types.names[position]
     used, most = format_amount(name, queue.usage[position]), format_amount(name, queue.maximum[position])
@@ -195,6 +212,7 @@ def at_zero(state: State, ask: Ask) -> str:
 
 
 _LIMITS = {
+    AT_MAXIMUM: at_maximum,
     TOO_MANY: too_many,
     MASTER_SHARE: master_share,
     OVER_LARGEST: over_largest,

@@ -18,10 +18,10 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from treadle.core.disciplines.capacity.quota import quota_of
-from treadle.core.kernel.cycle import NO_NODE
 from treadle.core.kernel.preemption.feasible import Spots
 from treadle.core.kernel.preemption.holds import PATIENCE, count, place, release
 from treadle.core.kernel.preemption.memory import Hold
+from treadle.core.kernel.preemption.search import waits_for_a_node
 from treadle.core.kernel.tree.limits import exceeded
 from treadle.core.model import Constraints
 
@@ -83,8 +83,8 @@ def _who_waits(state: State) -> dict[Queue, dict[Queue, list[Ask]]]:
     """Return the asks that wait for a node, by the root of their partition and their leaf."""
     found: dict[Queue, dict[Queue, list[Ask]]] = defaultdict(lambda: defaultdict(list))
     for shape in state.shapes.parked():
-        for ask in shape.parked:
-            if ask.wait is not None and ask.wait.reason == NO_NODE:
+        for ask in shape.parked.asks:
+            if waits_for_a_node(ask):
                 chain = ask.application.chain
                 found[chain[-1]][chain[0]].append(ask)
     return found

@@ -10,10 +10,10 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING
 
-from treadle.core.kernel.cycle import NO_NODE
 from treadle.core.kernel.preemption.feasible import Spots
 from treadle.core.kernel.preemption.holds import PATIENCE, held_for, place
 from treadle.core.kernel.preemption.memory import Hold
+from treadle.core.kernel.preemption.search import waits_for_a_node
 from treadle.core.kernel.update import update_pass
 from treadle.core.rules.fair.starvation import below_share
 from treadle.core.units.amounts import fits, plus
@@ -64,7 +64,7 @@ def _owed(state: State, application: Application) -> bool:
 
 
 def _waits(state: State, ask: Ask) -> bool:
-    if ask.wait is None or ask.wait.reason != NO_NODE or state.now < ask.waiting_since + PATIENCE:
+    if not waits_for_a_node(ask) or state.now < ask.waiting_since + PATIENCE:
         return False
     held = sum(hold.application is ask.application and hold.key == ask.key for hold in state.preemption.holds)
     demand = [0] * len(state.types)

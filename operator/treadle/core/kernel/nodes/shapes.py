@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from treadle.core.kernel.nodes.preferred import Near
+from treadle.core.kernel.tree.parked import Parked, Registry
 from treadle.core.model import Constraints
-from treadle.core.units.resources import CPU, MEMORY, Demand, ResourceTypes
+from treadle.core.units.resources import CPU, MEMORY, Demand, ResourceTypes, Vector
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from treadle.core.kernel.nodes.candidates import Candidates
-    from treadle.core.kernel.tree.application import Ask
 
 ENOUGH = 256
 """Shapes up to which nobody asks whether they are in use: people can make up as many as they like, by pods that are all different."""
@@ -27,7 +27,14 @@ class Shape:
 
     __slots__ = ("asked", "candidates", "constraints", "cpu", "demand", "id", "memory", "named", "near", "parked", "ports")
 
-    def __init__(self, identity: int, named: tuple[tuple[str, int], ...], demand: Demand, constraints: Constraints) -> None:
+    def __init__(
+        self,
+        identity: int,
+        named: tuple[tuple[str, int], ...],
+        demand: Demand,
+        constraints: Constraints,
+        registry: Registry | None = None,
+    ) -> None:
         self.id = identity
         self.named = named
         self.demand = demand
@@ -40,7 +47,7 @@ class Shape:
         self.memory = amounts.get(MEMORY, 0)
         self.cpu = amounts.get(CPU, 0)
         self.candidates: Candidates | None = None
-        self.parked: dict[Ask, None] = {}
+        self.parked = Parked(self, Registry() if registry is None else registry)
 
 
 class Shapes:
@@ -50,6 +57,9 @@ class Shapes:
         self._types = types
         self._known: dict[tuple[tuple[tuple[str, int], ...], Constraints], Shape] = {}
         self._next = 0
+        self.waiting = Registry()
+        self._largest: dict[tuple[int, ...], Vector] = {}
+        self._largest_of = 0
         self._enough = ENOUGH
         self._within: dict[tuple[int, tuple[str, str] | None], Shape] = {}
 
@@ -66,9 +76,24 @@ class Shapes:
         key = (named, constraints)
         shape = self._known.get(key)
         if shape is None:
-            shape = self._known[key] = Shape(self._next, named, self._types.demand(named), constraints)
+            shape = self._known[key] = Shape(self._next, named, self._types.demand(named), constraints, self.waiting)
             self._next += 1
         return shape
+
+    def largest_within(self, maximum: Vector) -> Vector:
+        """Return the most of each type that a pod of any shape demands, but for shapes that demand more of a type than a maximum allows at all."""
+        if self._largest_of != self._next:
+            self._largest_of = self._next
+            self._largest.clear()
+        key = tuple(maximum)
+        found = self._largest.get(key)
+        if found is None:
+            found = self._largest[key] = [0] * len(maximum)
+            for shape in self._known.values():
+                if all(value <= maximum[at] for at, value in shape.demand):
+                    for at, value in shape.demand:
+                        found[at] = max(found[at], value)
+        return found
 
     @property
     def crowded(self) -> bool:
@@ -86,4 +111,4 @@ class Shapes:
 
     def parked(self) -> list[Shape]:
         """Return the shapes that have parked asks."""
-        return [shape for shape in self._known.values() if shape.parked]
+        return sorted(self.waiting.shapes, key=lambda shape: shape.id)

@@ -59,7 +59,7 @@ def retell(state: State) -> list[RecordEvent]:
         application = state.applications.get(identity)
         for part in application.everywhere() if application is not None else ():
             ask = part.asks.get(key)
-            if ask is None or ask.wait is None:
+            if ask is None or ask.obstacle is None:
                 continue
             event, _ = tell(state, ask, *waiting(state, ask))
             if event is not None:
@@ -92,12 +92,14 @@ def misplaced(state: State) -> list[RecordEvent]:
 
 def _event(state: State, ask: Ask, reason: str, message: str) -> RecordEvent:
     application = ask.application.whole
-    alike = [one for one in application.every_ask() if one.wait is not None and ask.wait and one.wait.reason == ask.wait.reason]
+    alike = [
+        one for one in application.every_ask() if one.obstacle is not None and ask.wait and one.obstacle.reason == ask.wait.reason
+    ]
     count = sum(len(one.pods) for one in alike)
     queue = application.queue
     where = f" of queue {queue.path}" if queue is not None else ""
     parts = [f"{reason}: {message.rstrip('.')}"]
-    if ask.wait is not None and ask.wait.reason == NO_NODE:
+    if reason == NO_NODE:
         parts.append(nearest_node(state, ask.shape))
     parts.append(f"{count} pod{'s' if count > 1 else ''} of {_named(application)}{where} wait{'' if count > 1 else 's'} for this")
     if queue is not None:

@@ -15,7 +15,7 @@ from treadle.core.kernel.periodic.failed_scheduling import misplaced, retell, te
 from treadle.core.kernel.pods.lifecycle import enqueue
 from treadle.core.kernel.pods.table import PodRecord, PodState
 from treadle.core.kernel.tree.order import arm_report
-from treadle.core.views.explain import waiting
+from treadle.core.views.explain import limit_of_now, waiting
 
 if TYPE_CHECKING:
     from treadle.core.kernel.state import State
@@ -59,23 +59,28 @@ def forget_reports(state: State) -> None:
 def _report(state: State, ask: Ask, effects: list[Effect], messages: dict[int, tuple[str, str]]) -> None:
     if ask.wait is None or not ask.pods:
         return
-    shape = ask.shape
-    if ask in shape.parked:
+    shape, parked = ask.shape, ask.shape.parked
+    if ask.obstacle is None:
+        parked.quiet[ask] = state.now  # it is looked at again when no node has room any more
+        return
+    if ask in parked.asks and not limit_of_now(state, ask):
         found = messages.get(shape.id)
         if found is None:
             found = messages[shape.id] = waiting(state, ask)
     else:
         found = waiting(state, ask)
     reason, message = found
-    soonest = float("inf")
+    soonest = oldest = float("inf")
     for record in ask.pods:
         if record.reported_reason == reason and record.reported_message == message:
+            oldest = min(oldest, record.reported_at)
             continue
         hold = state.settings.refresh_after if record.reported_reason == reason else state.settings.report_again
         if state.now < record.reported_at + hold:
             soonest = min(soonest, record.reported_at + hold)
             continue
         record.reported_reason, record.reported_message, record.reported_at = reason, message, state.now
+        oldest = min(oldest, state.now)
         spec = record.spec
         effects.append(ReportWaiting(spec.uid, spec.namespace, spec.name, reason, message, record.cause))
     event, again = tell(state, ask, reason, message)
@@ -85,3 +90,5 @@ def _report(state: State, ask: Ask, effects: list[Effect], messages: dict[int, t
     if soonest < float("inf"):
         ask.report_armed = True
         state.wake_at(soonest, ask)
+    elif parked.asks.get(ask):
+        parked.quiet[ask] = oldest + state.settings.report_again

@@ -292,4 +292,5 @@ def _of_daemon(application: Application) -> bool:
 
 def waits_for_a_node(ask: Ask) -> bool:
     """Whether an ask waits for nothing but room on a node."""
-    return ask.wait is not None and ask.wait.reason == NO_NODE
+    wait = ask.obstacle
+    return wait is not None and wait.reason == NO_NODE

@@ -52,6 +52,12 @@ class Ask:
         self.waiting_since = 0.0
         self.report_armed = False
 
+    @property
+    def obstacle(self) -> Wait | None:
+        """Why it does not compete; None if it does, or if the first of its shape does for it, since a node has room for that."""
+        parked = self.shape.parked
+        return None if parked.open and parked.asks.get(self) else self.wait
+
     def __lt__(self, other: Ask) -> bool:
         return self.rank < other.rank
 
@@ -64,6 +70,7 @@ class Application:
     ``limiting`` those of the chain that have a maximum. ``quota`` is that of its user in its leaf, under the capacity discipline.
     ``parts`` are what the application is in partitions of nodes other than the default one (see ``kernel.tree.partitions``), ``whole`` is what it is a part of;
     the whole has the pods, the number of those that are placed, and the decision whether it may run.
+    ``rest_key`` is its key in its leaf while asks of it wait for nodes, asks of ``resting`` shapes (see ``kernel.tree.parked``).
     """
 
     __slots__ = (
@@ -96,6 +103,8 @@ class Application:
         "queue",
         "quota",
         "requested",
+        "rest_key",
+        "resting",
         "start",
         "told",
         "turn",
@@ -144,6 +153,8 @@ class Application:
         self.order: list[Ask] = []
         self.pods: dict[str, PodRecord] = {}
         self.key: Key | None = None
+        self.rest_key: Key | None = None
+        self.resting = 0
         self.active = 0
         self.wait: Wait | None = None
         self.ended: Wait | None = None

@@ -10,6 +10,7 @@ from heapq import heapify, heappush
 from typing import TYPE_CHECKING
 
 from treadle.core.kernel.tree.application import Application
+from treadle.core.kernel.tree.parked import renew, renew_all
 
 if TYPE_CHECKING:
     from treadle.core.kernel.state import State
@@ -37,7 +38,7 @@ def activate(ask: Ask) -> None:
 def _enter(child: Application | Queue, parent: Queue | None) -> None:
     """Put a child that has something to place into its parent's order, and the parent into the next one, as far as that is news."""
     while parent is not None and child.full_for is None:
-        child.key = parent.rank(child)
+        child.key = parent.rank(child) if child.rest_key is None else child.rest_key
         heappush(parent.heap, child.key)
         parent.active += 1
         if len(parent.heap) > 64 and len(parent.heap) > 4 * parent.active:
@@ -99,6 +100,13 @@ def arm_report(state: State, ask: Ask) -> None:
         state.wake_at(state.now + state.settings.report_after, ask)
 
 
+def arm_report_at(state: State, ask: Ask, soonest: float) -> None:
+    """See to it that the owners of an ask's pods are told, in a while and not before a time, why it still waits."""
+    if not ask.report_armed:
+        ask.report_armed = True
+        state.wake_at(max(state.now + state.settings.report_after, soonest), ask)
+
+
 def unpark(ask: Ask) -> None:
     """Forget what blocked an ask and let it compete."""
     forget_blockers(ask)
@@ -107,7 +115,7 @@ def unpark(ask: Ask) -> None:
 
 def forget_blockers(ask: Ask) -> None:
     """Take an ask off the lists of what blocks it."""
-    ask.shape.parked.pop(ask, None)
+    ask.shape.parked.discard(ask)
     chain = ask.application.chain
     for queue in chain:
         queue.blocked.pop(ask, None)
@@ -122,18 +130,36 @@ def forget_blockers(ask: Ask) -> None:
 def rekey(child: Application | Queue) -> None:
     """Give an application or a queue, and the queues above it, new keys after its usage changed."""
     parent = child.queue if isinstance(child, Application) else child.parent
-    while parent is not None and child.active and child.full_for is None:
-        child.key = parent.rank(child)
-        heappush(parent.heap, child.key)
-        if len(parent.heap) > 64 and len(parent.heap) > 4 * parent.active:
-            _rebuild(parent)
+    while parent is not None:
+        if child.active and child.full_for is None:
+            child.key = parent.rank(child)
+            heappush(parent.heap, child.key)
+            if len(parent.heap) > 64 and len(parent.heap) > 4 * parent.active:
+                _rebuild(parent)
+        if child.rest_key is not None:
+            renew(parent, child)
+        child, parent = parent, parent.parent
+
+
+def placed(application: Application) -> None:
+    """Give an application that got something, and the queues above it, new keys in the orders of what waits for nodes; their own are up to date."""
+    child: Application | Queue = application
+    parent = application.queue
+    while parent is not None:
+        if child.rest_key is not None:
+            renew(parent, child)
         child, parent = parent, parent.parent
 
 
 def rekey_all(state: State) -> None:
     """Give every competitor a new key after the cluster, weights or policies changed."""
+    limited = state.shapes.waiting.limited
+    limited.clear()
     for queue in state.tree.everywhere():
         _rebuild(queue)
+        renew_all(queue)
+        if queue.limited and queue.resting:
+            limited[queue] = None
 
 
 def _rebuild(queue: Queue) -> None:

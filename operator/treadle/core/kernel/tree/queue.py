@@ -31,6 +31,8 @@ class Queue:
     ``master_usage`` is what the master pods of a leaf hold, ``masters_blocked`` the asks for masters that wait until that is less.
     ``users_blocked`` are a leaf's asks whose users have come to their limit. ``full_for`` is the ask that found the queue at its maximum, while
     nobody below may overtake it: the queue is out of its parent's order then. ``standing`` ranks it under the capacity discipline.
+    ``rest_key`` is its key among its siblings while asks wait for nodes below it, for which ``resting`` shapes (see ``kernel.tree.parked``); ``rekeyed``
+    says which of its own children got new ones and when, counted by ``rekeys``, and ``renewed`` when all did.
     ``parts`` are what the queue is in partitions of nodes other than the default one (see ``kernel.tree.partitions``), ``whole`` is what it is a part of.
     ``active`` counts such children, so that an idle or blocked subtree costs nothing.
     ``defined``: it takes new applications, which a queue that was deleted while in use does not. ``dynamic``: a placement rule made it,
@@ -69,6 +71,11 @@ class Queue:
         "policy",
         "priority",
         "rank",
+        "rekeyed",
+        "rekeys",
+        "renewed",
+        "rest_key",
+        "resting",
         "running",
         "running_below",
         "spec",
@@ -125,6 +132,10 @@ class Queue:
         self.start = 0.0
         self.turn = (0.0, self.name)
         self.priority = 0
+        self.rest_key: Key | None = None
+        self.resting = 0
+        self.rekeyed: dict[Queue | Application, int] = {}
+        self.rekeys = self.renewed = 0
         self.redefine(spec, policy)
 
     def redefine(self, spec: QueueSpec, policy: Policy) -> None:

@@ -1,0 +1,142 @@
+"""How many ends of pods a second the core answers in a full cluster, without any I/O: each is followed by a pass that places what waits.
+
+Besides, passes after many ends at once. Memory and processor of the pods come in a dozen shapes, so that what an end leaves suits some of them.
+"""
+
+import gc
+import random
+import time
+from typing import Any
+
+from bench.core import GIB, LEAVES, PARENTS, capacity
+from treadle.core import Core
+from treadle.core.effects import Bind
+from treadle.core.events import BindDone, NodeSeen, PodGone, PodSeen, QueueSeen, SchedulerSeen
+from treadle.core.model import CAPACITY, FAIR, NodeSpec, PodSpec, QueueSpec, SchedulerSpec
+from treadle.runtime.garbage import YOUNG
+
+NODES, RUNNING, WAITING = 2_000, 20_000, 167_000
+APPLICATIONS = (100, 1_000, 10_000)
+BUDGET = 128
+"""Placements to a pass, as the live engine asks for with its pipeline full."""
+ENDS, SECONDS = 2_500, 8.0
+"""Ends that are measured at the most, and for how long."""
+AT_ONCE = 100
+TICK = 0.002
+"""Seconds on the core's clock between two passes: what is done from time to time is in the longest pass."""
+
+
+class Cluster:
+    """A cluster in which every node is full, and everything that waits has been told why."""
+
+    def __init__(self, discipline: str, applications: int) -> None:
+        self.core, self.now = Core(), 0.0
+        self.pods: dict[str, PodSpec] = {}
+        self.running: list[str] = []
+        self.dice = random.Random(1)
+        handle = self.core.handle
+        handle(SchedulerSeen(SchedulerSpec(discipline=discipline)), 0.0)
+        for number in range(NODES):
+            handle(NodeSeen(NodeSpec(f"node-{number}", {"cpu": 13_000, "memory": 22 * GIB, "pods": 110})), 0.0)
+        for number in range(PARENTS):
+            path, weight = f"root.d{number}", 1 + number % 3
+            handle(QueueSeen(QueueSpec(path, weight=weight, capacity=capacity(path, weight))), 0.0)
+        for number in range(LEAVES):
+            path, weight = f"root.d{number % PARENTS}.q{number}", 1 + number % 5
+            handle(QueueSeen(QueueSpec(path, weight=weight, capacity=capacity(path, weight))), 0.0)
+        for number in range(RUNNING + WAITING):
+            self._pod(number, number % applications)
+        while self.plan():
+            pass
+        assert len(self.core.state.pods) - self.core.state.waiting > RUNNING * 0.8
+        for _ in range(3):
+            self.now += 10.0
+            self.plan()
+
+    def _pod(self, number: int, application: int) -> None:
+        leaf = application % LEAVES
+        spec = PodSpec(
+            uid=f"uid-{number}",
+            namespace="bench",
+            name=f"pod-{number}",
+            scheduler="treadle",
+            demand=(("cpu", 500 + 500 * (application % 4)), ("memory", (1 + application % 3) * GIB), ("pods", 1)),
+            application=f"bench/app-{application}",
+            queue=f"root.d{leaf % PARENTS}.q{leaf}",
+            created=float(application),
+        )
+        self.pods[spec.uid] = spec
+        self.core.handle(PodSeen(spec), 0.0)
+
+    def plan(self) -> list[Bind]:
+        """Decide what fits; the API server takes it at once."""
+        return self.confirm(self.core.plan(self.now, BUDGET))
+
+    def confirm(self, effects: list[Any]) -> list[Bind]:
+        """Let the binds of a pass be done and be seen."""
+        binds = [effect for effect in effects if isinstance(effect, Bind)]
+        for bind in binds:
+            spec = self.pods[bind.uid]
+            self.core.handle(BindDone(bind.uid), self.now)
+            self.core.handle(PodSeen(PodSpec(**{**_fields(spec), "node": bind.node})), self.now)
+            self.running.append(bind.uid)
+        return binds
+
+    def ends(self, at_once: int) -> list[float]:
+        """Let pods end, so many before each pass; returns how long each pass took, with the news of what it answers."""
+        found: list[float] = []
+        begun, core = time.perf_counter(), self.core
+        while len(found) * at_once < ENDS and time.perf_counter() < begun + SECONDS:
+            gone = [self._somebody() for _ in range(at_once)]
+            self.now += TICK
+            start = time.perf_counter()
+            for uid in gone:
+                core.handle(PodGone(uid), self.now)
+            effects = core.plan(self.now, BUDGET)
+            found.append(time.perf_counter() - start)
+            self.confirm(effects)
+        return found
+
+    def _somebody(self) -> str:
+        at = self.dice.randrange(len(self.running))
+        self.running[at], self.running[-1] = self.running[-1], self.running[at]
+        return self.running.pop()
+
+
+def _fields(spec: PodSpec) -> dict[str, Any]:
+    return {
+        name: getattr(spec, name)
+        for name in ("uid", "namespace", "name", "scheduler", "demand", "application", "queue", "created")
+    }
+
+
+def told(passes: list[float], at_once: int) -> dict[str, float]:
+    """Ends a second, and in milliseconds the median, the hundredth longest and the longest pass."""
+    each = sorted(seconds * 1000 for seconds in passes)
+    return {
+        "ends_per_s": round(at_once * len(each) * 1000 / sum(each)),
+        "p50_ms": round(each[len(each) // 2], 3),
+        "p99_ms": round(each[len(each) * 99 // 100], 3),
+        "longest_ms": round(each[-1], 3),
+    }
+
+
+def measure() -> dict[str, Any]:
+    """Ends one by one and in batches, by discipline and the number of applications that wait."""
+    found: dict[str, Any] = {"benchmark": "ends", "nodes": NODES, "queues": LEAVES, "waiting": WAITING, "at_once": AT_ONCE}
+    for discipline in (FAIR, CAPACITY):
+        for applications in APPLICATIONS:
+            cluster = Cluster(discipline, applications)
+            gc.collect()
+            gc.freeze()
+            before = gc.get_threshold()
+            gc.set_threshold(*YOUNG)
+            for at_once in (1, AT_ONCE):
+                name = "one by one" if at_once == 1 else "in batches"
+                found[f"{discipline.lower()}, {applications} applications, {name}"] = told(cluster.ends(at_once), at_once)
+            gc.set_threshold(*before)
+            gc.unfreeze()
+            cluster.core.check()
+            assert cluster.core.state.discipline == discipline
+            del cluster
+    return found
