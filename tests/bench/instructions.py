@@ -3,6 +3,7 @@
 The difference of two runs that differ in how much they decide, under either discipline. Null where there is no valgrind.
 """
 
+import gc
 import os
 import re
 import shutil
@@ -16,7 +17,8 @@ BUDGET = 125
 
 
 def child(discipline: str, decisions: int) -> None:
-    """Build a small cluster, warm up, and decide so much."""
+    """Build a small cluster, warm up, and decide so much; a collection of garbage that falls into one of two runs would tell nothing."""
+    gc.disable()
     from bench import core as bench
 
     bench.NODES, bench.LEAVES, bench.APPLICATIONS, bench.ASKS = 500, 60, 200, 6_000

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.core.disciplines.capacity.am_share import limit_of_leaf
 from treadle.core.disciplines.capacity.quota import limit_of, quota_of
+from treadle.core.kernel.tree.queue import Queue
 from treadle.core.rules.capacity.am_share import limit_of_user
 from treadle.core.rules.capacity.limits import tell_room
 
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from treadle.core import Core
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.application import Application
-    from treadle.core.kernel.tree.queue import Queue
     from treadle.core.rules.capacity.queue import CapacityQueue
 
 
@@ -24,7 +24,9 @@ def figures(core: Core) -> dict[str, Any]:
     return {
         "discipline": (state.discipline, state.discipline_problem),
         "problems": state.tree.problems,
-        "queues": {f"{queue.path}@{queue.partition}": _queue(state, queue) for queue in state.tree.everywhere()},
+        "queues": {
+            f"{queue.path}@{queue.partition}": _queue(state, queue) for queue in state.tree.everywhere() if _matters(queue)
+        },
         "capacities": {} if state.books is None else {path: _capacity(queue) for path, queue in state.books.of.items()},
         "applications": {
             f"{part.id}@{part.partition}": _application(part)
@@ -35,8 +37,13 @@ def figures(core: Core) -> dict[str, Any]:
     }
 
 
+def _matters(queue: Any) -> bool:
+    """Whether a queue is more than a part for a partition in which nothing is or waits: such parts are made when they are needed, and may stay."""
+    return not getattr(queue, "partition", "") or not isinstance(queue, Queue) or queue.occupied() or any(queue.usage)
+
+
 def _queue(state: State, queue: Queue) -> dict[str, Any]:
-    members: list[Any] = queue.members()
+    members: list[Any] = [one for one in queue.members() if _matters(one)]
     fields = (
         "minimum maximum largest limited zero max_running defined dynamic weight fair_share steady_share demand demand_below usage "
         "master_usage pending active busy running_below"
@@ -44,7 +51,7 @@ def _queue(state: State, queue: Queue) -> dict[str, Any]:
     found = {name: getattr(queue, name) for name in fields.split()}
     found["spec"] = (queue.spec, queue.policy.name)
     found["order"] = [str(key[-1]) for key in sorted(queue.rank(child) for child in members)] if members else []
-    found["serving"] = [str(key[-1]) for key in sorted(queue.heap) if key[-1].key is key]
+    found["serving"] = list(dict.fromkeys(str(key[-1]) for key in sorted(queue.heap) if key[-1].key is key))
     found["blocked"] = sorted(str(ask.key) + ask.application.id for ask in queue.blocked)
     if state.books is not None:
         known = state.books.of[queue.path]

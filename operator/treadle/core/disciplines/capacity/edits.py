@@ -8,6 +8,7 @@ from treadle.core.disciplines.capacity.application_partition import enforces
 from treadle.core.disciplines.capacity.definitions import name_types
 from treadle.core.disciplines.capacity.live_tree import of_leaf
 from treadle.core.errors import InvalidSpec
+from treadle.core.model import DEFAULT_QUEUE
 from treadle.core.model.capacity import CapacityQueueSpec
 from treadle.core.rules.capacity.auto.templates import partitions_named
 from treadle.core.rules.capacity.context import DEFAULT
@@ -30,6 +31,8 @@ def follow_edits(state: State, settled: Settled) -> bool:
         return False
     if any(queue.entitled for queue in books.of.values()):
         return False
+    if DEFAULT_QUEUE in books.of and DEFAULT_QUEUE not in state.tree.queues:
+        return False  # a tree without queues has one of this name that nobody defines
     said: dict[str, CapacityQueueSpec] = {}
     for queue in (*settled.made, *settled.edited):
         given = (of_leaf(queue.spec) if queue.leaf else queue.spec).capacity

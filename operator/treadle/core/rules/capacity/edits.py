@@ -83,6 +83,8 @@ def _take_out(
     _note(parent, weighing)
     parent.children.remove(queue)
     del queues[path], tree.specs[path]
+    edited.sharing.pop(queue, None)
+    edited.restructured.pop(queue, None)
     edited.sharing[parent] = edited.restructured[parent] = None
 
 
