@@ -220,7 +220,7 @@ class _CapacitySearch(Search):
         """Make room for as many pods of an ask as fit into what is lacking; ``last``: for one that makes up for the rest.
 
         A leaf that lacks less than a pod is helped as well, when all others have been: pods may be large, and guarantees are not multiples of them. YARN
-        takes containers until what is to be obtained is reached or passed. The queues of victims keep what they are owed, so that help does not go to and fro.
+        takes containers until what is to be obtained is reached or passed. The queues of victims keep what they are owed, so that nothing is taken back and forth.
         """
         state, demand = self.state, self.dense_of(ask.shape)
         effects: list[Evict] = []
