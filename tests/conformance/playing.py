@@ -97,21 +97,21 @@ class Player(ABC):
     def containers_of(self, application: str) -> list[Container]:
         """Return the containers of an application, in the order of their allocation."""
 
+    @abstractmethod
     def define(self, live: Live) -> None:
         """Tell the core that serves of definitions and nodes."""
-        raise NotImplementedError
 
+    @abstractmethod
     def spec_of(self, application: Applicant) -> ApplicationSpec:
         """Return what an application said, and where it is to be."""
-        raise NotImplementedError
 
+    @abstractmethod
     def follow(self, live: Live) -> None:
         """Tell the core that serves how the driver's world is now."""
-        raise NotImplementedError
 
+    @abstractmethod
     def applications(self) -> Mapping[str, Applicant]:
         """Return the driver's applications by their ids."""
-        raise NotImplementedError
 
     def before(self, node: NodeManager) -> None:
         """Let the core that serves decide first."""
@@ -129,9 +129,9 @@ class Player(ABC):
             placed = [one.container for one in self.driver.world.effects[self.seen :] if isinstance(one, Placed)]
             self.live.settle(placed[0] if placed else None, node, self.applications(), held=self.was_held)
 
+    @abstractmethod
     def figures(self, live: Live) -> dict[str, tuple[Any, Any]]:
         """Return what the core and the driver say of the queues that both have, by what it is."""
-        raise NotImplementedError
 
     def compare(self) -> None:
         """Compare what both say of the queues."""

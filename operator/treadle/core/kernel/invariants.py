@@ -25,6 +25,7 @@ def broken(state: State) -> list[str]:
         *_masters(state),
         *_counts(state),
         *_demands(state),
+        *_keys(state),
     ]
 
 
@@ -204,6 +205,27 @@ def _order(queue: Queue) -> list[str]:
     problems += [
         f"queue {queue.path}: {child.name} is active and missing from the order" for child in active if id(child) not in current
     ]
+    return problems
+
+
+def _keys(state: State) -> list[str]:
+    """The keys that nothing is under way for are those of now; the queues with a maximum below which asks wait for nodes are known."""
+    limited = {queue for queue in state.tree.everywhere() if queue.limited and queue.resting}
+    problems = [] if limited == set(state.shapes.waiting.limited) else ["the queues that may be found full are not those known"]
+    stale: set[object] = set(state.left)
+    for child in (*state.dirty, *state.left):
+        above = getattr(child, "chain", ())
+        stale.update((child, *above))
+    if state.tree.unsettled:
+        return problems
+    for queue in state.tree.everywhere():
+        for child in queue.members():
+            if child in stale:
+                continue
+            for what, key in (("order", child.key), ("order of what waits", child.rest_key)):
+                now = queue.rank(child)[:-1]
+                if key is not None and key[:-1] != now:
+                    problems.append(f"queue {queue.path}: {child.name} has the key {key[:-1]} in the {what}, {now} now")
     return problems
 
 

@@ -10,7 +10,8 @@ from treadle.core.disciplines.fair.rankers import Rankers
 from treadle.core.disciplines.fair.update import demand_changed, hold_demand, update_demand, update_instant_shares, update_shares
 from treadle.core.kernel.admission_checks import OVER_LARGEST, compete, oversized
 from treadle.core.kernel.tree import admission, limits
-from treadle.core.kernel.tree.order import rekey, rekey_all
+from treadle.core.kernel.tree.order import rank_anew, rekey_all
+from treadle.core.kernel.tree.parked import renew_all
 from treadle.core.rules.policies import BUILT_IN, Cluster
 from treadle.core.units.amounts import f32
 from treadle.core.units.resources import MEMORY, held
@@ -87,12 +88,16 @@ def apply_given(state: State, applied: dict[Queue, limits.Had], edited: Containe
     for queue in reordered:
         queue.heap = []  # keys of two policies do not compare
     for queue in reordered:
+        renew_all(queue)
         for child in queue.members():
-            rekey(child)
+            rank_anew(child, queue)
     for queue, were in applied.items():
+        if queue.parent is not None:
+            rank_anew(queue, queue.parent)
         if queue.blocked:
             state.relieved[queue] = None
         if were.limited != queue.limited:
+            state.shapes.waiting.limits_changed(queue)
             for application in _applications_of(queue):
                 application.limiting = tuple(above for above in application.chain if above.limited)
         if were.largest != queue.largest:
@@ -100,19 +105,7 @@ def apply_given(state: State, applied: dict[Queue, limits.Had], edited: Containe
                 _find_oversized(state, application)
         if were.max_running != queue.max_running or state.books is not None:
             state.relimited |= any(below.unadmitted for below in (queue.walk() if queue.children else (queue,)))
-    for queue in state.tree.everywhere():
-        _rank_anew(queue)
     look_again(state)
-
-
-def _rank_anew(queue: Queue) -> None:
-    """Give a queue the place in its parent's order that it has now: it changes without a note when an application that waits for nothing gives back."""
-    parent = queue.parent
-    if parent is not None and queue.active and queue.full_for is None:
-        key = parent.rank(queue)
-        if key != queue.key:
-            queue.key = key
-            heappush(parent.heap, key)
 
 
 def _resolve(state: State, queue: Queue) -> None:

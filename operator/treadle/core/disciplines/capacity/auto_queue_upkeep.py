@@ -28,6 +28,7 @@ def tend(state: State) -> bool:
     if automatic.removed_at is not None and state.now >= automatic.removed_at + settings.removal_interval:
         automatic.removed_at = state.now
         removed = _remove_idle(state, books)
+        books = state.books or books
     automatic.managed_at = _since(automatic.managed_at, state.now, _any_managed(books))
     if automatic.managed_at is not None and state.now >= automatic.managed_at + settings.management_interval:
         automatic.managed_at = state.now
@@ -106,7 +107,15 @@ def _remove_idle(state: State, books: Books) -> bool:
         if path in tree.queues:
             tree.prune(tree.queues[path])
         state.tell(path, "removed")
+    if any(_became_leaf(state, books, path.rpartition(".")[0]) for path in gone):
+        state.open_books()
+        state.automatic.grown = True
     return bool(gone)
+
+
+def _became_leaf(state: State, books: Books, path: str) -> bool:
+    """Whether a queue was a parent only for the queues made below it, which are gone."""
+    return path in books.of and books.of[path].parental and state.tree.queues[path].leaf
 
 
 def _remove(state: State, books: Books, queue: CapacityQueue) -> None:

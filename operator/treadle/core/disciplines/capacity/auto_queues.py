@@ -245,7 +245,8 @@ def _mirror(state: State, books: Books, path: str) -> None:
         live.maximum, live.limited, live.zero = [UNBOUNDED] * len(state.types), False, ()
         live.max_running = NO_LIMIT
         books.defined[queue] = None
-        books.sharing[queue.parent] = None  # type: ignore[index]
+        assert queue.parent is not None
+        books.sharing[queue.parent] = None
         state.automatic.grown |= queue.entitled
         state.tell(above, "made")
 

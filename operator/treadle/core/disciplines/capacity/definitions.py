@@ -147,8 +147,7 @@ def graft(tree: CapacityTree, made: Iterable[Made]) -> list[CapacityQueue]:
         above, _, name = one.path.rpartition(".")
         parent = known[above]
         if not parent.parental:
-            parent.parental = True
-            parent.order = parent.parent.order if parent.parent is not None else "utilization"
+            parent.become_parent()
         if above not in open_:
             weighing = not tree.context.settings.legacy or weights_only(parent)
             open_[above] = parent.entitlements is not None or (makes_queues(parent) and weighing)

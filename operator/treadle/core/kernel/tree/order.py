@@ -131,14 +131,19 @@ def rekey(child: Application | Queue) -> None:
     """Give an application or a queue, and the queues above it, new keys after its usage changed."""
     parent = child.queue if isinstance(child, Application) else child.parent
     while parent is not None:
-        if child.active and child.full_for is None:
-            child.key = parent.rank(child)
-            heappush(parent.heap, child.key)
-            if len(parent.heap) > 64 and len(parent.heap) > 4 * parent.active:
-                _rebuild(parent)
-        if child.rest_key is not None:
-            renew(parent, child)
+        rank_anew(child, parent)
         child, parent = parent, parent.parent
+
+
+def rank_anew(child: Application | Queue, parent: Queue) -> None:
+    """Give one child of a queue a new key; the queues above keep theirs."""
+    if child.active and child.full_for is None:
+        child.key = parent.rank(child)
+        heappush(parent.heap, child.key)
+        if len(parent.heap) > 64 and len(parent.heap) > 4 * parent.active:
+            _rebuild(parent)
+    if child.rest_key is not None:
+        renew(parent, child)
 
 
 def placed(application: Application) -> None:
@@ -153,13 +158,12 @@ def placed(application: Application) -> None:
 
 def rekey_all(state: State) -> None:
     """Give every competitor a new key after the cluster, weights or policies changed."""
-    limited = state.shapes.waiting.limited
-    limited.clear()
+    waiting = state.shapes.waiting
+    waiting.limited.clear()
     for queue in state.tree.everywhere():
         _rebuild(queue)
         renew_all(queue)
-        if queue.limited and queue.resting:
-            limited[queue] = None
+        waiting.limits_changed(queue)
 
 
 def _rebuild(queue: Queue) -> None:

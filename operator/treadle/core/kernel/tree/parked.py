@@ -221,6 +221,13 @@ class Registry:
         self.open.pop(shape, None)
         self._columns = None
 
+    def limits_changed(self, queue: Any) -> None:
+        """Take note of whether a queue below which asks may wait has a maximum now."""
+        if queue.limited and queue.resting:
+            self.limited[queue] = None
+        else:
+            self.limited.pop(queue, None)
+
     def look_anew(self) -> None:
         """Let the next look be at every shape, whichever nodes improved."""
         self.seen = -1
@@ -309,7 +316,8 @@ def _fits(room: list[int], demand: tuple[tuple[int, int], ...]) -> bool:
 
 
 def _number(shape: Any) -> int:
-    return shape.id  # type: ignore[no-any-return]
+    number: int = shape.id
+    return number
 
 
 def renew(queue: Any, child: Any) -> None:

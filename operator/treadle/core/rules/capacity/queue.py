@@ -108,6 +108,12 @@ class CapacityQueue:
         self.told_limit: Vector = list(context.total)
         self.users = Users(self)
 
+    def become_parent(self) -> None:
+        """Let a leaf be for child queues."""
+        self.parental = True
+        self.order = self.parent.order if self.parent is not None else "utilization"
+        self.max_applications = self.max_applications_of_user = 0
+
     @property
     def below(self) -> Sequence[CapacityQueue]:
         """The child queues."""
