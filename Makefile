@@ -7,7 +7,7 @@ UV_COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --
 BENCH ?=
 export PYTHONSAFEPATH := 1
 
-.PHONY: help setup demo test quick lint format crds bench lock control-plane soak clean
+.PHONY: help setup demo test quick lint format crds bench lock control-plane search soak clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -44,6 +44,9 @@ test: setup lint ## every test; the cluster tier where there is a Go toolchain
 	$(BIN)/python -m pytest -q -m "not cluster" -n 2
 	$(BIN)/python tests/cluster/control_plane.py build-if-possible
 	@if $(BIN)/python tests/cluster/control_plane.py ready; then $(BIN)/python -m pytest -q -m "cluster and not soak" -n 2 --dist loadfile; fi
+
+search: setup ## the properties with 20 times as many examples, new ones (TREADLE_SEARCH)
+	TREADLE_SEARCH=$${TREADLE_SEARCH:-20} $(BIN)/python -m pytest -q -n 2 tests/properties tests/core/test_limits_machine.py tests/core/test_placement_machine.py tests/kube/test_accounting.py
 
 soak: control-plane ## half an hour of churn and a fault every second on a real control plane (TREADLE_SOAK_SECONDS, TREADLE_SOAK_SEED)
 	$(BIN)/python -m pytest -q -m soak tests/cluster/test_soak.py -s

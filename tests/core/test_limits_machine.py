@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from core.builders import Scenario, limits, replaced
+from examples import examples
 from treadle.core.effects import Bind, Verify
 from treadle.core.events import ApplicationSeen, PodSeen
 from treadle.core.kernel.pods.table import PodState
@@ -179,7 +180,7 @@ class LimitsMachine(RuleBasedStateMachine):
 
 TestLimits = LimitsMachine.TestCase
 TestLimits.settings = settings(
-    max_examples=60,
+    max_examples=examples(60),
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from core.builders import Scenario, a_pod
+from examples import examples
 from treadle.core.events import PodSeen
 from treadle.core.model import PlacementRule
 
@@ -96,4 +97,4 @@ class Placement(RuleBasedStateMachine):
 
 
 TestPlacement = Placement.TestCase
-TestPlacement.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)
+TestPlacement.settings = settings(max_examples=examples(100), stateful_step_count=30, deadline=None)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from kube.manifests import Json, container, pod, wired
 from treadle.core.errors import InvalidSpec
 from treadle.kube.accounting import demand
@@ -232,7 +233,7 @@ init = st.lists(st.tuples(requests, st.booleans()), max_size=4)
 
 
 @given(st.lists(requests, min_size=1, max_size=3), init, requests, st.none() | requests, st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_it_agrees_with_a_naive_reading_of_the_rule(
     containers: list[Json], inits: list[tuple[Json, bool]], overhead: Json, own: Json | None, data: st.DataObject
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
+from examples import examples
 from recordings.workloads import Cluster
 from treadle.core import Core
 from treadle.core.events import BindFailed
@@ -36,7 +37,7 @@ def counted(core: Core) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.integers(0, 10_000), st.sampled_from(["Fair", "Capacity"]))
 def test_assume_then_forget_is_the_identity(seed: int, discipline: str) -> None:
     cluster = Cluster(seed, discipline)

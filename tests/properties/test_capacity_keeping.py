@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.test_capacity_keeping import Churn
+from examples import examples
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(
     nodes=st.integers(1, 4),
     sizes=st.lists(st.integers(2, 4), min_size=1, max_size=3),

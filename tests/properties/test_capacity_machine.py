@@ -14,6 +14,7 @@ from core.builders import replaced
 from core.test_capacity_preemption import QUICK
 from core.test_capacity_sharing import settings as capacity_settings
 from core.test_partitions import LABEL, Partitioned
+from examples import examples
 from treadle.controllers.capacity import capacity as read
 from treadle.core.disciplines.capacity.lending import lend
 from treadle.core.effects import Bind, Evict
@@ -209,7 +210,7 @@ class CapacityMachine(RuleBasedStateMachine):
 
 TestCapacity = CapacityMachine.TestCase
 TestCapacity.settings = settings(
-    max_examples=60,
+    max_examples=examples(60),
     stateful_step_count=30,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],

@@ -12,6 +12,7 @@ from core.builders import a_pod, replaced
 from core.test_capacity_preemption import QUICK
 from core.test_capacity_sharing import settings as capacity_settings
 from core.test_partitions import LABEL, Partitioned
+from examples import examples
 from treadle.core.effects import Evict
 from treadle.core.events import PodSeen
 from treadle.core.kernel.tree.queue import Queue
@@ -132,7 +133,7 @@ class World(Partitioned):
         return False
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(tenants, st.integers(1, 3), st.integers(0, 2), st.booleans(), st.sampled_from([0.5, 2.0]), st.sampled_from([1, 1, 2, 4]))
 def test_what_is_guaranteed_comes_back_in_every_partition_and_then_it_ends(
     given: list[Tenant], nodes: int, gpu_nodes: int, exclusive: bool, leave_after: float, size: int

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
 
 from core.builders import Scenario, a_pod, limits, replaced
+from examples import examples
 from treadle.core.effects import Bind
 from treadle.core.events import PodSeen
 from treadle.core.kernel.nodes.rules import host_ports, static_refusal
@@ -284,7 +285,7 @@ class CoreMachine(RuleBasedStateMachine):
 
 TestCore = CoreMachine.TestCase
 TestCore.settings = settings(
-    max_examples=60,
+    max_examples=examples(60),
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from typing import Any
 
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import rule
 
+from examples import examples
 from properties.test_capacity_machine import CapacityMachine
 from properties.test_core_machine import CoreMachine
 from treadle.core import Core
@@ -91,7 +91,7 @@ class CapacityToldAnew(CapacityMachine):
 
 
 MANY = settings(
-    max_examples=int(os.environ.get("TREADLE_EXAMPLES", "30")),
+    max_examples=examples(30),
     stateful_step_count=30,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
+from examples import examples
 from offers.driver import OfferDriver
 from offers.effects import Relieved
 from offers.requests import ANY, Ask, Key
@@ -25,7 +26,7 @@ def shares(total: int, found: list[tuple[float, int, int]]) -> list[int]:
     return fair_shares(total, weights, minima, maxima)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.integers(0, 20000), siblings)
 def test_shares_are_within_their_limits_and_sum_to_the_cluster_or_to_all_that_may_be_had(total, found) -> None:
     result = shares(total, found)
@@ -34,7 +35,7 @@ def test_shares_are_within_their_limits_and_sum_to_the_cluster_or_to_all_that_ma
     assert wanted <= sum(result) <= max(wanted, sum(least for _, least, _ in found)) + len(found)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.integers(0, 20000), siblings, st.data())
 def test_more_weight_is_never_less_share(total, found, data) -> None:
     at = data.draw(st.integers(0, len(found) - 1))
@@ -47,7 +48,7 @@ POLICIES = st.sampled_from(["fair", "drf"])
 asks = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 4), st.integers(1, 4), st.integers(1, 12)), min_size=2, max_size=8)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(POLICIES, st.lists(st.sampled_from([0.5, 1.0, 2.0]), min_size=4, max_size=4), st.integers(1, 3), asks, st.integers(1, 7))
 def test_nobody_is_preempted_below_its_fair_share(policy, weights, nodes, asked, early) -> None:
     types = ResourceTypes()

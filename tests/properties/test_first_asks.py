@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 
 from core.builders import Scenario, limits
 from core.test_capacity_sharing import settings as capacity_settings
+from examples import examples
 from treadle.controllers.capacity import capacity as read
 from treadle.core.kernel import cycle
 from treadle.core.model import Constraints, FairSettings, HostPort, Wish
@@ -139,7 +140,7 @@ def gone(draw: Any, two: Two, *, running: bool) -> None:
     ids=["fair", "capacity", "capacity with maxima"],
 )
 def test_the_first_ask_of_each_shape_is_placed_as_if_all_competed(capacity: bool, maxima: bool, budgets: bool) -> None:
-    @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.data())
     def run(data: st.DataObject) -> None:
         two, draw = Two(), data.draw
@@ -183,6 +184,3 @@ def test_the_first_ask_of_each_shape_is_placed_as_if_all_competed(capacity: bool
         two.nobody_waits_in_vain()
 
     run()
-
-
-EXAMPLES = 60

@@ -8,6 +8,7 @@ from functools import cmp_to_key
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
+from examples import examples
 from treadle.core.rules.policies import Cluster, policy_named
 from treadle.core.units.amounts import f32
 
@@ -52,7 +53,7 @@ def members(width: int, most: int) -> st.SearchStrategy[list[Sibling]]:
 TOTALS = {2: [12, 20, 50], 3: [12, 20, 50, 7], 4: [12, 3, 50, 7, 9]}
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(st.sampled_from(["fifo", "fair", "drf"]), st.sampled_from([2, 3, 4]), st.booleans(), st.data())
 def test_the_order_of_the_keys_is_that_of_the_comparison(name, count, large, data) -> None:
     total = [value * ((1 << 33) + 12345 if large and position == 0 else 1) for position, value in enumerate(TOTALS[count])]

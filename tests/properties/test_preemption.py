@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.builders import Scenario, a_pod, replaced
+from examples import examples
 from treadle.core.effects import Evict
 from treadle.core.events import EvictFailed, PodSeen
 from treadle.core.model import FairSettings
@@ -82,7 +83,7 @@ class World(Scenario):
         return self.core.state.tree.queues[f"root.q{number}"].usage[CPU] // 1000
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(tenants, st.integers(1, 3), st.sampled_from([0.5, 2.0, 5.0]))
 def test_what_is_owed_comes_back_and_then_nobody_is_asked_any_more(given: list[Tenant], nodes: int, leave_after: float) -> None:
     world = World(given, nodes, frozenset())
@@ -107,7 +108,7 @@ def test_what_is_owed_comes_back_and_then_nobody_is_asked_any_more(given: list[T
         assert world.held(number) >= owed or not could_give, (number, world.held(number), owed)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(tenants, st.integers(1, 3), st.frozensets(st.integers(0, 6), max_size=4))
 def test_victims_that_stay_break_nothing(given: list[Tenant], nodes: int, stubborn: frozenset[int]) -> None:
     world = World(given, nodes, stubborn)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from core.builders import a_node, amounts
 from core.test_capacity_sharing import Cluster
 from core.test_capacity_sharing import settings as capacity_settings
+from examples import examples
 from offers.capacity.driver import CapacityDriver
 from offers.effects import Placed
 from offers.requests import ANY, Ask, Key
@@ -91,7 +92,7 @@ def by_offer(cpu: int, defined: dict[str, QueueSpec], asked: dict[tuple[str, int
     return placed
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     st.integers(3, 20),
     queues,

@@ -6,6 +6,7 @@ import hypothesis.strategies as st
 from hypothesis import given, settings
 
 from core.builders import Scenario, a_node, amounts, limits
+from examples import examples
 from offers.driver import OfferDriver
 from offers.effects import Placed
 from offers.requests import ANY, Ask, Key
@@ -74,7 +75,7 @@ def by_offer(cpu: int, defined: list[QueueSpec], asked: dict[tuple[str, int], tu
     return [effect.container.owner.name for effect in driver.offer("only", 0.0) if isinstance(effect, Placed)]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.sampled_from(["drf", "fair"]), st.integers(3, 20), queues, applications)
 def test_an_offer_and_a_cycle_decide_the_same_on_one_node(policy, cpu, defined, asked) -> None:
     tree = specs(policy, defined)
