@@ -1,10 +1,15 @@
-"""The command ``treadle convert`` in a process of its own, and objects by their names."""
+"""The command ``treadle convert`` in a process of its own, its objects by their names, and what they mean to the core."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 from typing import Any
+
+from treadle.api.objects import parse
+from treadle.controllers import translate
+from treadle.core.disciplines.capacity.definitions import check
+from treadle.core.model import QueueSpec, SchedulerSpec
 
 
 def by_name(objects: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -13,3 +18,12 @@ def by_name(objects: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", "treadle", "convert", *arguments], capture_output=True, text=True, check=False)
+
+
+def in_force(found: list[dict[str, Any]]) -> tuple[SchedulerSpec, dict[str, QueueSpec]]:
+    """Translate objects as the live scheduler does, and let the core check them as one set."""
+    models = [parse(one["kind"], one) for one in found]
+    queues = {model.metadata.name: translate.queue(model) for model in models if model.kind == "Queue"}
+    (scheduler,) = (translate.scheduler(model, ()) for model in models if model.kind == "Scheduler")
+    check(queues, scheduler.capacity)
+    return scheduler, queues
