@@ -69,7 +69,7 @@ def run(discipline: str = FAIR) -> tuple[int, float, float]:
         decisions += len(effects)
     seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu
     core.check()
-    assert core.state.discipline == discipline
+    assert core.state.discipline.name == discipline
     gc.unfreeze()
     return decisions, seconds, cpu_seconds
 

@@ -150,7 +150,7 @@ def series(discipline: str, queues: int) -> dict[str, Any]:
         found.update(cluster.edited(kinds, edits))
         gc.unfreeze()
         state = cluster.core.state
-        assert (state.discipline, state.tree.problems) == (discipline, {})
+        assert (state.discipline.name, state.tree.problems) == (discipline, {})
         del cluster, state
     every = [each for times in found.values() for each in times]
     return {

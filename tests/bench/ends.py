@@ -137,6 +137,6 @@ def measure() -> dict[str, Any]:
             gc.set_threshold(*before)
             gc.unfreeze()
             cluster.core.check()
-            assert cluster.core.state.discipline == discipline
+            assert cluster.core.state.discipline.name == discipline
             del cluster
     return found

@@ -5,8 +5,9 @@ import time
 from typing import Any
 
 from treadle.core import Core
-from treadle.core.disciplines.fair.update import update_demand, update_instant_shares, update_shares
+from treadle.core.disciplines.fair.update import update_instant_shares, update_shares
 from treadle.core.events import NodeSeen, PodSeen, QueueSeen
+from treadle.core.kernel.tree.demand import update_demand
 from treadle.core.model import Limit, NodeSpec, PodSpec, QueueSpec
 from treadle.runtime.garbage import YOUNG
 

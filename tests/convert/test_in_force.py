@@ -58,7 +58,7 @@ def cases() -> Iterator[Any]:
 
 def in_force(objects: list[dict[str, Any]]) -> None:
     state = live(objects)
-    found = (state.discipline, state.discipline_problem, state.tree.problems, mapping_problem(state))
+    found = (state.discipline.name, state.discipline_problem, state.tree.problems, mapping_problem(state))
     assert found == ("Capacity", "", {}, "")
 
 

@@ -225,7 +225,7 @@ def test_a_tree_without_capacities_keeps_the_fair_discipline_and_says_why(cluste
     cluster.pod("p", "root.a")
     assert len(cluster.plan()) == 1
     state = cluster.core.state
-    assert state.discipline == "Fair"
+    assert state.discipline.name == "Fair"
     assert state.discipline_problem == (
         "spec.discipline: Capacity cannot be in force: root.a: spec.capacity is missing, which the discipline Capacity needs of every "
         "queue but the root; Fair stays in force"
@@ -239,7 +239,7 @@ def test_the_discipline_changes_as_soon_as_the_tree_allows_it_and_back(cluster: 
     cluster.share("root.a", "100%", "50%")
     cluster.pods(8, "q", "root.a", "q", user="ann")
     cluster.settle()
-    assert cluster.core.state.discipline == "Capacity"
+    assert cluster.core.state.discipline.name == "Capacity"
     assert cluster.used("root.a") == 5
     cluster.scheduler(discipline="Fair").settle()
     assert cluster.used("root.a") == 10

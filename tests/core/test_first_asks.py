@@ -40,7 +40,7 @@ def full(discipline: str, applications: int) -> Scenario:
     for number in range(applications):
         scenario.pods(2, f"w{number}", f"root.{'ab'[number % 2]}", f"w{number:02}", created=1.0 + number)
     assert scenario.plan() == []
-    assert scenario.core.state.discipline == discipline
+    assert scenario.core.state.discipline.name == discipline
     return scenario
 
 

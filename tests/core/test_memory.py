@@ -8,9 +8,10 @@ import pytest
 
 from core.builders import Scenario, a_node, a_pod
 from treadle.core import Core
-from treadle.core.disciplines.capacity.locality import MOST_KEYS, Missed
+from treadle.core.disciplines.capacity.locality import Missed
 from treadle.core.effects import Bind, RecordEvent
 from treadle.core.events import Event, NodeGone, NodeSeen, PodGone, PodSeen, QueueSeen, SchedulerSeen
+from treadle.core.kernel.locality import MOST_KEYS
 from treadle.core.kernel.nodes import candidates, log
 from treadle.core.kernel.nodes import table as rows
 from treadle.core.kernel.periodic.failed_scheduling import MOST_RETOLD
@@ -235,7 +236,7 @@ def test_nothing_that_is_given_up_waits_for_the_collector_of_garbage(discipline:
         SchedulerSeen(SchedulerSpec(discipline=discipline)), *(weighed(f"root.{name}", 1) for name in ("default", "a", "b"))
     )
     life.pods(200)
-    assert life.core.state.discipline == discipline
+    assert life.core.state.discipline.name == discipline
     gc.collect()
     gc.disable()
     try:

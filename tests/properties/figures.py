@@ -22,7 +22,7 @@ def figures(core: Core) -> dict[str, Any]:
     core.refresh_shares()
     state = core.state
     return {
-        "discipline": (state.discipline, state.discipline_problem),
+        "discipline": (state.discipline.name, state.discipline_problem),
         "problems": state.tree.problems,
         "queues": {
             f"{queue.path}@{queue.partition}": _queue(state, queue) for queue in state.tree.everywhere() if _matters(queue)

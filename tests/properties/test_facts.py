@@ -20,7 +20,7 @@ def seen(core: Core) -> dict[str, Any]:
     state = core.state
     named = state.types.named
     return {
-        "discipline": state.discipline,
+        "discipline": state.discipline.name,
         "queues": {
             queue.path: (named(queue.usage), named(queue.master_usage), queue.defined, queue.spec)
             for queue in state.tree.queues.values()

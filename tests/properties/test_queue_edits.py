@@ -33,7 +33,6 @@ from treadle.core.events import (
     QueueSeen,
     SchedulerSeen,
 )
-from treadle.core.kernel.update import follow_interval
 from treadle.core.model import ApplicationSpec, FairSettings, PlacementRule, QueueSpec, SchedulerSpec
 from treadle.core.model.capacity import CapacityQueueSpec, FlexibleCreation, ManagedCreation, PartitionShare
 
@@ -68,7 +67,8 @@ class Two:
     def everything(self) -> None:
         state = self.whole.state
         state.tree.whole = True
-        state.automatic.checked.forget()
+        if state.automatic is not None:
+            state.automatic.checked.forget()
         books = state.books
         if books is not None and (books.defined or books.sharing):
             state.automatic.grown = True
@@ -83,7 +83,7 @@ class Two:
         """Plan with both and compare. How soon what is due follows the cluster is not compared: who computes everything anew may do so sooner."""
         for core in (self.whole, self.edited):
             if core.state.cluster_changed:
-                self.now = max(self.now, core.state.updated + follow_interval(core.state))
+                self.now = max(self.now, core.state.updated + core.state.discipline.limits.interval())
         self.everything()
         expected, found = self.whole.plan(self.now, budget), self.edited.plan(self.now, budget)
         assert found == expected

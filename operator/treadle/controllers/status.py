@@ -19,10 +19,11 @@ from treadle.core.kernel.pods.table import PodState
 from treadle.core.kernel.preemption.holds import kept_below
 from treadle.core.kernel.state import State
 from treadle.core.kernel.tree.application import Application
+from treadle.core.kernel.tree.order import waiting_order
 from treadle.core.kernel.tree.partitions import pending_everywhere, used_everywhere
 from treadle.core.kernel.tree.queue import Queue
 from treadle.core.units.resources import UNBOUNDED, Vector, format_amount
-from treadle.core.views.explain import waiting, waiting_order
+from treadle.core.views.explain import waiting
 
 Orders = dict[str, list[Application]]
 """Who waits in each leaf, in order, by path: filled as statuses are computed, so that a queue is sorted once for all of them."""
@@ -48,7 +49,7 @@ def status_of(
             )
         case "Scheduler":
             status["schedulerNames"] = sorted(state.scheduler.names) if entry.name == serving else [entry.name]
-            status["discipline"] = state.discipline if entry.name == serving else None
+            status["discipline"] = state.discipline.name if entry.name == serving else None
     previous = entry.status.get("conditions") or []
     found = [
         c.condition(c.READY, ready, reason, message, entry.generation),

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.disciplines import in_force
-from treadle.core.disciplines.capacity import enforced_partitions
-from treadle.core.disciplines.capacity.edits import redefined
 from treadle.core.errors import InvariantBroken
 from treadle.core.events import (
     ApplicationGone,
@@ -41,21 +39,17 @@ from treadle.core.kernel.preemption import holds
 from treadle.core.kernel.state import Settings, State
 from treadle.core.kernel.tidy import tidy
 from treadle.core.kernel.tree.admission import decide
+from treadle.core.kernel.tree.demand import forget_demands, update_demand
 from treadle.core.kernel.tree.partitions import partition_of
 from treadle.core.kernel.update import (
     apply_edits,
     apply_limits,
     follow_cluster,
-    follow_demand,
-    follow_demands,
-    follow_interval,
-    next_pass,
-    refresh_shares,
 )
 from treadle.core.model import version_of
 from treadle.core.rules.fair.policies import YARN
 from treadle.core.rules.policies import BUILT_IN, register
-from treadle.core.views.explain import Explanation, explain
+from treadle.core.views import explain
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
@@ -85,6 +79,7 @@ class Core:
 
     def __init__(self, settings: Settings | None = None, *, validate: bool = False) -> None:
         self.state = State(settings=settings or Settings())
+        in_force.begin(self.state)
         self.validate = validate
 
     def fresh(self) -> Core:
@@ -118,7 +113,7 @@ class Core:
                 if state.tree.unsettled:
                     self._settle()
                 lifecycle.see(state, pod)
-                enforced_partitions.note(state, pod.uid)
+                state.discipline.membership.pod_seen(pod.uid)
             case PodGone(uid):
                 lifecycle.gone(state, uid)
             case BindDone(uid):
@@ -139,7 +134,7 @@ class Core:
                     if state.uncounted and len(state.types) > types:
                         self._see_again(list(state.uncounted.values()))
                     state.cluster_changed = True
-                    if state.books is not None:
+                    if state.discipline.membership.partitions_matter():
                         self._regroup_on(row)
             case NodeGone(name):
                 state.cluster_changed |= state.nodes.gone(name)
@@ -170,7 +165,7 @@ class Core:
                 if scheduler.names != names:
                     self._names_changed()
             case QueuesInForce():
-                facts.put_in_force(state, event)
+                in_force.put_in_force(state, event)
             case ApplicationPlaced():
                 if state.tree.unsettled:
                     self._settle()
@@ -203,36 +198,32 @@ class Core:
     def _pass(self, now: float, budget: int) -> list[Effect]:
         state = self.state
         state.now = now
-        discipline = in_force.discipline_of(state)
         # 1. Definitions, and what follows the cluster.
-        if discipline.before_settling(state) and (state.tree.problems or state.homeless):
+        if state.discipline.before_settling() and (state.tree.problems or state.homeless):
             state.tree.unsettled = state.tree.everybody = True
         if state.tree.unsettled:
             self._settle()
-            discipline = in_force.discipline_of(state)
         self._retry_moves()
         follow_cluster(state)
-        if discipline.upkeep(state) and (state.tree.problems or state.homeless):
+        if state.discipline.upkeep() and (state.tree.problems or state.homeless):
             self._settle_again()
-            discipline = in_force.discipline_of(state)
         # 2. Who may run, and what everybody demands.
         decide(state)
-        follow_demands(state)
-        follow_demand(state)
+        state.discipline.follow_demand()
         # 3. What owners are to be told, what has to be asked for, what has come to its end.
-        effects = due(state)
+        effects = due(state, explain)
         effects += expired(state)
         effects += expire(state)
         # 4. Placements: where room was made, then in the order of the queues.
         binds: list[Effect] = [*holds.serve(state, budget)]
-        discipline.before_placing(state)
+        state.discipline.before_placing()
         binds += cycle(state, budget - len(binds))
         effects += binds
         # 5. Rounds that are due: preemption, nodes that are kept.
-        for each in discipline.rounds:
-            when = each.next(state)
+        for each in state.discipline.rounds:
+            when = each.next()
             if when is not None and now >= when:
-                effects += each.run(state, budget - len(binds))
+                effects += each.run(budget - len(binds))
         # 6. What nobody refers to any more.
         tidy(state)
         if self.validate:
@@ -241,25 +232,24 @@ class Core:
 
     def next_timer(self) -> float | None:
         """Return when ``plan`` has something to do even if nothing happens, or None."""
-        state, discipline = self.state, in_force.discipline_of(self.state)
+        state, discipline = self.state, self.state.discipline
         coming = [
             state.timers[0][0] if state.timers else None,
-            state.updated + follow_interval(state) if state.cluster_changed else None,
+            state.updated + discipline.limits.interval() if state.cluster_changed else None,
             state.refused_at + state.settings.update_interval if state.refused else None,
-            next_pass(state),
             next_expiry(state),
             next_look(state),
             state.near_timers[0][0] if state.near_timers else None,
             state.retold[0][0] if state.retold else None,
-            *discipline.timers(state),
-            *(each.next(state) for each in discipline.rounds),
+            *discipline.timers(),
+            *(each.next() for each in discipline.rounds),
             *(hold.until for hold in state.preemption.holds),
         ]
         return min((when for when in coming if when is not None), default=None)
 
-    def explain(self, uid: str) -> Explanation | None:
+    def explain(self, uid: str) -> explain.Explanation | None:
         """Say why a pod waits or where it is."""
-        return explain(self.state, uid)
+        return explain.explain(self.state, uid)
 
     def facts(self, under_way: Container[str] | None = None) -> list[Event]:
         """Return what is known as events: a new core of the same settings that handles them, at the same time, goes on as this one would.
@@ -280,7 +270,11 @@ class Core:
             return
         if now is not None:
             state.shared = now
-        refresh_shares(state)
+        state.widen()
+        for root in (state.tree.root, *state.tree.roots.values()):
+            update_demand(root, len(state.types))
+        forget_demands(state)
+        state.discipline.refresh_shares()
 
     def forget_reports(self) -> None:
         """Forget what the owners of waiting pods were told; it is told again."""
@@ -303,15 +297,15 @@ class Core:
         while (settled := state.tree.settle()) is not None:
             if in_force.settled(state, settled):
                 whole = True
-                apply_limits(state, books_follow=True)
+                apply_limits(state, followed=True)
             else:
                 apply_edits(state, settled)
             self._house(concerned(state, settled))
-        if state.books is not None:
-            applications = list(state.applications.values()) if whole else redefined(state)
-            for application in applications:
-                lifecycle.regroup(state, application)
-            enforced_partitions.follow_all(state, applications)
+        membership = state.discipline.membership
+        applications = membership.redefined(whole=whole)
+        for application in applications:
+            lifecycle.regroup(state, application)
+        membership.settled(applications)
 
     def _regroup_on(self, row: int) -> None:
         """Count what is on a node in the partition that the node is in now."""
@@ -352,7 +346,7 @@ class Core:
             self._settle()
         self._house([application])
         lifecycle.regroup(self.state, application)
-        enforced_partitions.follow(self.state, application)
+        self.state.discipline.membership.object_changed(application)
 
     def _names_changed(self) -> None:
         """Look at every known pod again: it may be ours now, or no longer."""
@@ -366,7 +360,7 @@ class Core:
             if not self._is_assumed(spec.uid):
                 lifecycle.gone(self.state, spec.uid)
                 lifecycle.see(self.state, spec)
-                enforced_partitions.note(self.state, spec.uid)
+                self.state.discipline.membership.pod_seen(spec.uid)
 
     def _bind_failed(self, event: BindFailed) -> None:
         state = self.state

@@ -107,7 +107,7 @@ def tree_of(core: Core, waiting: int = 50) -> dict[str, Any]:
             "steady_fraction": _fraction(queue.steady_share, state.cluster.total),
         }
     return {
-        "discipline": state.discipline,
+        "discipline": state.discipline.name,
         "cluster": {
             "total": quantities(state.cluster.total),
             "resources": state.types.named(state.cluster.total),

@@ -8,29 +8,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.disciplines.capacity.auto_queues import made_of
+from treadle.core.disciplines.capacity.auto_queues import Automatic
 from treadle.core.disciplines.capacity.definitions import check, name_types
 from treadle.core.disciplines.capacity.discipline import CapacityDiscipline
 from treadle.core.disciplines.capacity.edits import follow_edits
+from treadle.core.disciplines.capacity.live_tree import open_books
+from treadle.core.disciplines.capacity.made_queues import made_of
 from treadle.core.disciplines.fair.discipline import FairDiscipline
 from treadle.core.errors import InvalidSpec
 from treadle.core.kernel.pods.lifecycle import regroup
 from treadle.core.kernel.tree.partitions import leave as leave_part
+from treadle.core.kernel.update import apply_limits
 from treadle.core.model import CAPACITY, FAIR
 
 if TYPE_CHECKING:
-    from treadle.core.kernel.seam import Discipline
+    from treadle.core.events import QueuesInForce
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.application import Application
     from treadle.core.kernel.tree.tree import Settled
 
 
-FAIR_DISCIPLINE, CAPACITY_DISCIPLINE = FairDiscipline(), CapacityDiscipline()
-
-
-def discipline_of(state: State) -> Discipline:
-    """Return the discipline in force."""
-    return FAIR_DISCIPLINE if state.books is None else CAPACITY_DISCIPLINE
+def begin(state: State) -> None:
+    """Let the queues of a new state share as the fair discipline says."""
+    state.discipline = FairDiscipline(state)
 
 
 def settle(state: State) -> None:
@@ -38,14 +38,15 @@ def settle(state: State) -> None:
     tree, settings = state.tree, state.scheduler.capacity
     state.discipline_problem = ""
     if state.scheduler.discipline == FAIR:
-        if state.discipline == FAIR:
+        if state.discipline.name == FAIR:
             return
         books = state.books
         tree.whole = True
-        state.automatic.checked.forget()
-        state.discipline, state.books, tree.check, tree.templates = FAIR, None, None, False
+        state.discipline, state.books, state.automatic = FairDiscipline(state), None, None
+        tree.check, tree.templates = None, False
         tree.idle.update((queue, state.now) for queue in tree.queues.values() if queue.dynamic and not queue.members())
         for application in state.applications.values():
+            application.home = None
             for part in application.everywhere():
                 leave(part)
             regroup(state, application)
@@ -58,16 +59,23 @@ def settle(state: State) -> None:
         if books is not None:
             books.close()
         return
-    if state.discipline != CAPACITY:
+    if state.discipline.name != CAPACITY:
         tree.templates = True
         try:
             check(tree.wanted(), settings)
         except InvalidSpec as error:
             tree.templates = False
-            state.discipline_problem = f"spec.discipline: Capacity cannot be in force: {error}; {state.discipline} stays in force"
+            state.discipline_problem = (
+                f"spec.discipline: Capacity cannot be in force: {error}; {state.discipline.name} stays in force"
+            )
             return
-        state.discipline, tree.whole = CAPACITY, True
+        _begin_capacity(state)
+        tree.whole = True
     tree.check = lambda wanted: state.automatic.checked.check(wanted, settings, lambda: made_of(state))
+
+
+def _begin_capacity(state: State) -> None:
+    state.discipline, state.automatic = CapacityDiscipline(state), Automatic()
 
 
 def leave(application: Application) -> None:
@@ -83,10 +91,20 @@ def settled(state: State, found: Settled | None = None) -> bool:
     Without ``found`` anything in the tree may be different.
     """
     whole = found is None or found.whole
-    if state.discipline == CAPACITY and (found is None or whole or not follow_edits(state, found)):
+    if state.discipline.name == CAPACITY and (found is None or whole or not follow_edits(state, found)):
         blocks = [queue.spec.capacity for queue in state.tree.queues.values()]
         name_types(state.types, [block for block in blocks if block is not None])
         state.widen()
-        state.open_books()
+        open_books(state)
         whole = True
     return whole or state.resolved_types != len(state.types)
+
+
+def put_in_force(state: State, event: QueuesInForce) -> None:
+    """Put queues in force as they are told, whether or not they could come into force together now."""
+    capacity = state.scheduler.discipline == CAPACITY
+    if capacity and state.discipline.name != CAPACITY:
+        _begin_capacity(state)
+    state.tree.restore(event.queues, templates=capacity)
+    settled(state)
+    apply_limits(state)

@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from treadle.core.disciplines.capacity.application_partition import shut_out
 from treadle.core.kernel.tree.order import deactivate, forget_blockers, park, unpark
 from treadle.core.model import Wait
 
@@ -68,11 +67,7 @@ def block(application: Application, record: PodRecord) -> Wait | None:
         return Wait(TOO_MANY, queue.path, "")
     if queue.largest is not None and oversized(queue, record.shape.demand) is not None:
         return Wait(OVER_LARGEST, queue.path, "")
-    quota: Any = application.quota
-    if quota is not None and not quota.leaf.may_use(application.partition):
-        words = f"queue {queue.path} may not use partition {application.partition} (accessiblePartitions)"
-        return Wait(PARTITION_DENIED, queue.path, words)
-    if quota is not None and (words := shut_out(application)):
+    if application.quota is not None and (words := application.quota.denied()):
         return Wait(PARTITION_DENIED, queue.path, words)
     return None
 

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.disciplines.capacity import auto_queues
 from treadle.core.kernel.tree.queue import Queue
 from treadle.core.model import Wait
 from treadle.core.rules.placement.access import may_submit
-from treadle.core.rules.placement.mapping import MappingRejected, Submission
 from treadle.core.rules.placement.names import path_problem, tidy
 from treadle.core.rules.placement.rules import NOTHING_ASKED, Refused, Request, Rules, qualified
 
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
     from treadle.core.kernel.tree.application import Application
     from treadle.core.kernel.tree.tree import QueueTree, Settled
 
-REJECTED = auto_queues.REJECTED
+REJECTED = "PlacementRejected"
 DENIED = "AccessDenied"
 
 
@@ -49,17 +47,17 @@ class InForce:
 
 def assign(state: State, application: Application, namespace: str) -> Queue | Wait:
     """Return the queue that an application belongs to now, made if a rule says so, or why there is none."""
-    tree, rules = state.tree, state.tree.rules
+    placement = state.discipline.placement
     asked = application.requested or application.wanted or state.namespaces.get(namespace, "")
-    if rules is None and state.books is None:
+    if not placement.asks():
         runs = application.allocated > 0
         state.placed.pop(application.id, None)
         if runs and application.queue is not None and application.queue.dynamic:
             _note(state, application, runs=True)
             return application.queue
-        place = tree.place(application, state.namespaces.get(namespace, ""))
+        place = state.tree.place(application, state.namespaces.get(namespace, ""))
         _note(state, application, runs=runs)
-        return place if runs or isinstance(place, Wait) else _allowed(state, application, place, place.path)
+        return place if runs or isinstance(place, Wait) else allowed(state, application, place, place.path)
     request = _request(state, application, asked, namespace)
     held = _held(application)
     runs = application.allocated > 0 or bool(held)
@@ -69,18 +67,14 @@ def assign(state: State, application: Application, namespace: str) -> Queue | Wa
         if stays is not None:
             state.placed[application.id] = request
             return stays
-    if state.books is not None and (rules is None or state.scheduler.mapping):
-        place = _by_mapping(state, application, asked, namespace, runs=runs)
-    else:
-        assert rules is not None
-        place = _by_rules(state, rules, application, request, runs=runs)
+    place = placement.place(application, request, namespace, runs=runs)
     if runs and isinstance(place, Wait):
         current = application.queue if application.queue is not None else _restored(state, held)
         return current if current is not None else place
     if isinstance(place, Queue):
         state.placed[application.id] = request
         if place is not application.queue:
-            auto_queues.used(state, place)
+            placement.used(place)
     return place
 
 
@@ -167,24 +161,19 @@ def _stays(state: State, application: Application, request: Request, held: str) 
 
 
 def _restored(state: State, held: str) -> Queue | None:
-    if not held or path_problem(held):
-        return None
-    if state.books is not None:
-        return auto_queues.restore(state, held)
-    made = _make(state, held)
-    return made if isinstance(made, Queue) else None
+    return state.discipline.placement.restore(held) if held and not path_problem(held) else None
 
 
-def _make(state: State, path: str) -> Queue | Wait:
-    if state.books is not None:
-        return auto_queues.make(state, path)
+def make(state: State, path: str) -> Queue | Wait:
+    """Make the queue that a placement rule gives, as a leaf without limits of its own; or say why it cannot be."""
     made = state.tree.make(path, state.now)
     if isinstance(made, Queue):
-        state.prepare(made)
+        state.discipline.limits.made(made)
     return made
 
 
-def _by_rules(state: State, rules: Rules, application: Application, request: Request, *, runs: bool) -> Queue | Wait:
+def by_rules(state: State, rules: Rules, application: Application, request: Request, *, runs: bool) -> Queue | Wait:
+    """Place an application by placement rules, in a queue that is made if it is not there."""
     tree = state.tree
     look = InForce(tree)
     try:
@@ -201,58 +190,16 @@ def _by_rules(state: State, rules: Rules, application: Application, request: Req
     if nearest.path == path and not nearest.leaf:
         return tree.no_leaf(path)
     if not runs:
-        allowed = _allowed(state, application, nearest, path)
-        if isinstance(allowed, Wait):
-            return allowed
+        denied = allowed(state, application, nearest, path)
+        if isinstance(denied, Wait):
+            return denied
     opened = tree.open(nearest, application)
     if isinstance(opened, Wait):
         return opened
-    return nearest if nearest.path == path and nearest.defined else _make(state, path)
+    return nearest if nearest.path == path and nearest.defined else state.discipline.placement.make(path)
 
 
-def _by_mapping(state: State, application: Application, asked: str, namespace: str, *, runs: bool) -> Queue | Wait:
-    """Place by the mapping rules of the capacity discipline, or, where they have nothing to say, in the queue that is asked for.
-
-    A queue that does not exist is made if a template above it allows that.
-    """
-    tree, mapper, names = state.tree, auto_queues.mapper_of(state), auto_queues.names_of(state)
-    user, wish = application.user or namespace, asked or NOTHING_ASKED
-    groups = tuple(state.groups.get(application.id, ()))
-    path = None
-    if mapper is not None:
-        try:
-            path = mapper.place(Submission(user, groups, application.id.partition("/")[2], wish))
-        except MappingRejected as error:
-            return Wait(REJECTED, "", f"{error} (user {user}{_wish(asked)})")
-    if path is None:
-        known = names.find(wish)
-        path = known.path if known is not None else qualified(wish)
-    problem = path_problem(path)
-    if problem:
-        return Wait(REJECTED, path, f"there can be no such queue: {problem} (user {user}{_wish(asked)})")
-    nearest = tree.nearest(path)
-    if nearest.path == path and nearest.defined and not nearest.leaf:
-        return tree.no_leaf(path)
-    exists = nearest.path == path and nearest.defined
-    if not exists and not auto_queues.parent_makes(state, path):
-        if mapper is None:
-            place = tree.place(application, state.namespaces.get(namespace, ""))
-            return place if runs or isinstance(place, Wait) else _allowed(state, application, place, place.path)
-        words = f"queue {path} does not exist, and no queues are made below {nearest.path} (user {user}{_wish(asked)})"
-        return Wait(REJECTED, path, words)
-    if not runs:
-        allowed = _allowed(state, application, nearest, path)
-        if isinstance(allowed, Wait):
-            return allowed
-    opened = tree.open(nearest, application)
-    return opened if isinstance(opened, Wait) or exists else auto_queues.make(state, path)
-
-
-def _wish(asked: str) -> str:
-    return f", queue {asked} is asked for" if asked else ""
-
-
-def _allowed(state: State, application: Application, queue: Queue, path: str) -> Queue | Wait:
+def allowed(state: State, application: Application, queue: Queue, path: str) -> Queue | Wait:
     """Return the queue if the application's user may submit to it: ``queue`` is the one of ``path``, or the nearest above it."""
     root = state.tree.root.spec
     if root.submit is None or root.administer is None:

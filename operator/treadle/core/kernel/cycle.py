@@ -11,14 +11,12 @@ from heapq import heappop, heapreplace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from treadle.core.disciplines.capacity.lending import can_lend, lend, may_be_lent
-from treadle.core.disciplines.capacity.unreserve import gave_back
-from treadle.core.disciplines.capacity.user_limits import end_turn, hold_back_user, limit_grew, wake_users
 from treadle.core.kernel import am_share, locality
 from treadle.core.kernel.admission_checks import AT_ZERO, OVER_LARGEST, barred, oversized
-from treadle.core.kernel.am_share import MASTER_SHARE, may_have_master
+from treadle.core.kernel.am_share import MASTER_SHARE
 from treadle.core.kernel.nodes.candidates import pick
 from treadle.core.kernel.pods.lifecycle import assume
+from treadle.core.kernel.seam import Choice
 from treadle.core.kernel.tree.application import Application
 from treadle.core.kernel.tree.limits import exceeded
 from treadle.core.kernel.tree.order import activate, arm_report_at, park, placed, rekey, unpark
@@ -47,7 +45,7 @@ def wake(state: State) -> None:
                 unpark(ask)
     state.relieved.clear()
     if state.contended:
-        wake_users(state)
+        state.discipline.turns.wake()
     if state.masters_relieved:
         am_share.wake(state)
     if state.near_until or state.near_timers:
@@ -64,13 +62,13 @@ def wake(state: State) -> None:
 
 def _wake_shapes(state: State) -> None:
     """Let those compete again for whose shape a node has got room, or may be lent."""
-    waiting = state.shapes.waiting
-    lending = state.books is not None and not all(state.scheduler.capacity.partitions.values())
+    waiting, turns = state.shapes.waiting, state.discipline.turns
+    lending = turns.lending()
     suited = waiting.suited(state.nodes, every=lending)
     crowded = _crowded(state) if suited else []
     for shape in suited:
         parked = shape.parked
-        if lending and can_lend(state, shape):
+        if lending and turns.can_lend(shape):
             for ask in list(parked.asks):
                 unpark(ask)
         elif parked.open or waiting.sure(parked, crowded) or pick(state.nodes, shape, state.score) >= 0:
@@ -134,7 +132,7 @@ def _crowded(state: State) -> list[Queue]:
     What is placed meanwhile counts: no more than has got room, or than is free if anything competes that was not parked for want of it.
     """
     waiting, nodes = state.shapes.waiting, state.nodes
-    if state.books is None or not waiting.limited:
+    if not state.discipline.turns.full_queues_end_turns or not waiting.limited:
         return []
     busy = waiting.open or state.contended or any(root.active for root in (*state.tree.roots.values(), state.tree.root))
     columns = nodes.columns()[:, : len(nodes)]
@@ -176,7 +174,7 @@ def cycle(state: State, budget: int) -> list[Bind]:
 
 def _serve(state: State, root: Queue, budget: int, effects: list[Bind]) -> None:
     """Decide placements in one partition, in the order of its part of the tree."""
-    nodes, score, waiting = state.nodes, state.score, state.shapes.waiting
+    nodes, score, waiting, turns = state.nodes, state.score, state.shapes.waiting, state.discipline.turns
     while budget > 0 and root.active:
         heap = root.heap
         while True:
@@ -204,16 +202,16 @@ def _serve(state: State, root: Queue, budget: int, effects: list[Bind]) -> None:
             else:
                 at = -1
             if at >= 0 and quota.exceeded():
-                if not gave_back(state, ask):
+                if not turns.gave_back(ask):
                     ask.shape.parked.discard(ask)
-                    hold_back_user(state, ask)
+                    turns.at_quota(ask)
                     if waiting.open:
                         _call_first(state, root)
                 continue
         if application.limiting and (full := exceeded(application.limiting, ask.shape.demand)) is not None:
-            if gave_back(state, ask):
+            if turns.gave_back(ask):
                 continue
-            lent = None if quota is None else lend(state, ask)
+            lent = None if quota is None else turns.lend(ask)
             if lent is None:
                 ask.shape.parked.discard(ask)
                 _at_maximum(state, ask, full[0])
@@ -225,7 +223,7 @@ def _serve(state: State, root: Queue, budget: int, effects: list[Bind]) -> None:
                 _advance(application)
                 _follow(state, root, application, more=budget > 0)
             if quota is not None:
-                limit_grew(state, application)
+                turns.quota_grew(application)
             continue
         if ask.plain:
             row = pick(nodes, ask.shape, score)
@@ -237,14 +235,14 @@ def _serve(state: State, root: Queue, budget: int, effects: list[Bind]) -> None:
                 if waiting.open:
                     _call_first(state, root)
                 if quota is not None:
-                    limit_grew(state, application)
+                    turns.quota_grew(application)
                 continue
         if row < 0:
-            lent = None if quota is None else lend(state, ask)
+            lent = None if quota is None else turns.lend(ask)
             if lent is None:
                 _no_room(state, root, ask)
                 if quota is not None:
-                    limit_grew(state, application)
+                    turns.quota_grew(application)
                 continue
             _place_lent(state, ask, lent, effects)
         else:
@@ -254,7 +252,7 @@ def _serve(state: State, root: Queue, budget: int, effects: list[Bind]) -> None:
         if waiting.shapes:
             _follow(state, root, application, more=budget > 0)
         if quota is not None and application.chain[0].users_blocked:
-            limit_grew(state, application)
+            turns.quota_grew(application)
 
 
 def _no_room(state: State, root: Queue, ask: Ask) -> None:
@@ -263,7 +261,7 @@ def _no_room(state: State, root: Queue, ask: Ask) -> None:
     if ask not in shape.parked.asks:
         if not waiting.shapes:
             waiting.seen = state.nodes.improved.end  # none was looked for before
-        lendable = ask.application.quota is not None and may_be_lent(state, shape)
+        lendable = ask.application.quota is not None and state.discipline.turns.may_be_lent(shape)
         shape.parked.add(ask, ordered=shape.near is None and not lendable)
     park(state, ask, FOR_A_NODE)
     if shape.parked.open:
@@ -292,10 +290,11 @@ def _at_maximum(state: State, ask: Ask, full: Queue) -> None:
     park(state, ask, Wait(AT_MAXIMUM if never is None else AT_ZERO, queue.path, ""))
     if ask.application.quota is None or never is not None:
         return
-    if may_be_lent(state, ask.shape):
+    turns = state.discipline.turns
+    if turns.may_be_lent(ask.shape):
         ask.shape.parked.add(ask, ordered=False)
     else:
-        end_turn(queue, ask)
+        turns.end_turn(queue, ask)
 
 
 def _place_lent(state: State, ask: Ask, lent: tuple[int, Application], effects: list[Bind]) -> None:
@@ -304,15 +303,18 @@ def _place_lent(state: State, ask: Ask, lent: tuple[int, Application], effects: 
     state.dirty[part] = None
 
 
-def _particular(state: State, ask: Ask) -> locality.Choice:
+def _particular(state: State, ask: Ask) -> Choice:
     """Return the node for a master, or for pods that would like to be somewhere, or why there is none yet."""
-    if ask.master and not may_have_master(state, ask):
+    if ask.master and not state.discipline.masters.may_start(ask):
         leaf = ask.application.chain[0]
         leaf.masters_blocked[ask] = None
         state.masters_waiting[leaf] = None
-        return locality.Choice(-1, Wait(MASTER_SHARE, leaf.path, ""))
+        return Choice(-1, Wait(MASTER_SHARE, leaf.path, ""))
     near = ask.shape.near
-    return locality.Choice(pick(state.nodes, ask.shape, state.score)) if near is None else locality.choose(state, ask, near)
+    if near is None:
+        return Choice(pick(state.nodes, ask.shape, state.score))
+    near.follow(state.nodes)
+    return state.discipline.turns.near(ask, near)
 
 
 def _advance(application: Application) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from treadle.core.disciplines.in_force import settled
 from treadle.core.events import (
     ApplicationPlaced,
     ApplicationSeen,
@@ -29,8 +28,6 @@ from treadle.core.events import (
 from treadle.core.kernel.pods.lifecycle import put, see, set_aside
 from treadle.core.kernel.pods.table import PodRecord, PodState
 from treadle.core.kernel.tree.admission import admit
-from treadle.core.kernel.update import apply_limits
-from treadle.core.model import CAPACITY
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
@@ -48,7 +45,7 @@ def facts(state: State, under_way: Container[str] | None = None) -> list[Event]:
     tree, scheduler = state.tree, state.scheduler
     in_force = list(dict.fromkeys(above for queue in tree.root.walk() if not queue.dynamic for above in reversed(queue.chain)))
     events: list[Event] = [
-        SchedulerSeen(replace(scheduler, discipline=state.discipline)),
+        SchedulerSeen(replace(scheduler, discipline=state.discipline.name)),
         QueuesInForce(tuple(queue.spec for queue in in_force)),
     ]
     events += [NamespaceSeen(name, queue) for name, queue in state.namespaces.items()]
@@ -72,7 +69,7 @@ def facts(state: State, under_way: Container[str] | None = None) -> list[Event]:
     )  # the others drain
     events += [QueueGone(queue.path) for queue in in_force if queue.path not in tree.defined]
     events += [QueueSeen(spec) for spec in tree.defined.values()]
-    if state.discipline != scheduler.discipline:
+    if state.discipline.name != scheduler.discipline:
         events.append(SchedulerSeen(scheduler))
     return events
 
@@ -146,12 +143,3 @@ def placed(state: State, event: ApplicationPlaced) -> None:
     if event.runs:
         state.newcomers.pop(application, None)
         admit(state, application)
-
-
-def put_in_force(state: State, event: QueuesInForce) -> None:
-    """Put queues in force as they are told, whether or not they could come into force together now."""
-    capacity = state.scheduler.discipline == CAPACITY
-    state.discipline = state.scheduler.discipline
-    state.tree.restore(event.queues, templates=capacity)
-    settled(state)
-    apply_limits(state)

@@ -26,6 +26,7 @@ def broken(state: State) -> list[str]:
         *_counts(state),
         *_demands(state),
         *_keys(state),
+        *state.discipline.broken(),
     ]
 
 
@@ -113,8 +114,6 @@ def _tree(state: State) -> list[str]:
             problems.append(f"queue {queue.path}: usage {queue.usage}, its children sum to {total}")
         problems += _order(queue)
         problems += _users(queue)
-        if state.books is None and queue.dynamic and not children and queue not in state.tree.idle:
-            problems.append(f"queue {queue.path} was made by a rule, is empty, and nothing will remove it")
     return problems
 
 

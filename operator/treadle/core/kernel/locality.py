@@ -1,71 +1,27 @@
-"""Delay scheduling, live: how long an ask waits for places that its pods would like before it takes others.
-
-The rules and times of Hadoop's ``FSAppAttempt`` (``rules.locality``) with the delays of ``fair.localityDelayNode`` and
-``localityDelayRack``: first only the nodes that are liked, after the one delay also their racks, after the other any node. Without
-delays what is liked is just taken first. Nobody waits for places that no known node is. Under the capacity discipline offers that
-were missed take the place of times (``disciplines.capacity.locality``).
-"""
+"""Asks that wait for places that their pods would like: until when, and when they look again. How long that may be is the discipline's."""
 
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from treadle.core.disciplines.capacity.locality import MOST_KEYS, forget_others, near_enough
 from treadle.core.kernel.admission_checks import compete
-from treadle.core.kernel.nodes.candidates import pick
-from treadle.core.kernel.nodes.preferred import best_around, best_liked
 from treadle.core.model import Wait
-from treadle.core.rules.locality import Level, Locality
 
 if TYPE_CHECKING:
-    from treadle.core.kernel.nodes.preferred import Near
+    from collections.abc import Collection
+
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.application import Ask
 
 WAITING = "WaitingForLocality"
+MOST_KEYS = 256
+"""Keys up to which an application is not looked through for those that it does not ask for any more: its pods may all be different."""
 _A_MOMENT = 0.001
 """Seconds past the end of a delay at which it is certainly over."""
 
 
-class Choice(NamedTuple):
-    """A row (-1: none), and why there is none although others have room."""
-
-    row: int
-    wait: Wait | None = None
-
-
-def choose(state: State, ask: Ask, near: Near) -> Choice:
-    """Return the node for an ask whose pods have a wish: the closest that may be taken by now."""
-    nodes, shape, score = state.nodes, ask.shape, state.score
-    near.follow(nodes)
-    if state.books is not None:
-        found = near_enough(state, ask, near)
-        return Choice(found.row, _wait(state, ask, found.until, found.what, found.words) if found.words else None)
-    settings, locality = state.scheduler.fair, _locality(ask)
-    allowed = locality.by_time(ask.key, state.now, settings.node_delay, settings.rack_delay)
-    row = best_liked(nodes, shape, near, score)
-    if row >= 0:
-        locality.placed(ask.key, Level.NODE)
-        return Choice(row)
-    row = best_around(nodes, shape, near, score)
-    if row >= 0 and (allowed > Level.NODE or not len(near.liked)):
-        locality.placed(ask.key, Level.RACK)
-        return Choice(row)
-    if row < 0:
-        row = pick(nodes, shape, score)
-    for_node = allowed is Level.NODE
-    if row < 0 or allowed is Level.ANYWHERE or not len(near.liked if for_node else near.around):
-        return Choice(row)
-    delay = settings.node_delay if for_node else settings.rack_delay
-    until = locality.since.get(ask.key, state.now) + delay
-    what = "nodes that it prefers" if for_node else "racks of the nodes that it prefers"
-    then = "their racks will do" if for_node else "any node will do"
-    words = f"there is no room on the {what}; it waits for them for {delay:g} s at the most, then {then}"
-    return Choice(-1, _wait(state, ask, until, what, words))
-
-
-def _wait(state: State, ask: Ask, until: float, what: str, words: str) -> Wait:
+def wait_until(state: State, ask: Ask, until: float, what: str, words: str) -> Wait:
     """See to it that an ask is looked at again when its delay is over, and return why it waits."""
     until += _A_MOMENT
     state.near_until[ask] = until
@@ -103,12 +59,7 @@ def _look_again(state: State, ask: Ask) -> None:
         compete(state, ask)
 
 
-def _locality(ask: Ask) -> Locality:
-    application = ask.application
-    if not isinstance(application.locality, Locality):
-        application.locality = Locality()
-    locality = application.locality
-    if len(locality.allowed) > MOST_KEYS + 2 * len(application.asks):
-        for known in (locality.allowed, locality.chances, locality.since):
-            forget_others(known, application.asks)
-    return locality
+def forget_others(known: dict[Any, Any], keys: Collection[Any]) -> None:
+    """Forget what is known of keys that an application does not ask for any more."""
+    for key in [key for key in known if key not in keys]:
+        del known[key]

@@ -7,23 +7,20 @@ from dataclasses import dataclass, field
 from heapq import heappush
 from typing import Any
 
-from treadle.core.disciplines.capacity.auto_queues import Automatic
-from treadle.core.disciplines.capacity.live_tree import Books
 from treadle.core.effects import Bind
 from treadle.core.kernel.journal import Story
 from treadle.core.kernel.nodes.scores import SCORES, Score
 from treadle.core.kernel.nodes.shapes import Shapes
 from treadle.core.kernel.nodes.table import Nodes
-from treadle.core.kernel.periodic.lifetimes import Lifetimes
+from treadle.core.kernel.periodic.memory import Lifetimes
 from treadle.core.kernel.pods.table import PodRecord
 from treadle.core.kernel.preemption.memory import Preemption
-from treadle.core.kernel.tree import admission
+from treadle.core.kernel.seam import Discipline
 from treadle.core.kernel.tree.application import Application, Ask
-from treadle.core.kernel.tree.limits import resolve, resolve_largest
 from treadle.core.kernel.tree.queue import Queue
 from treadle.core.kernel.tree.tree import QueueTree
 from treadle.core.kernel.tree.waiting_users import UsersAtLimit
-from treadle.core.model import FAIR, ApplicationSpec, PodSpec, SchedulerSpec
+from treadle.core.model import ApplicationSpec, PodSpec, SchedulerSpec
 from treadle.core.rules.placement.rules import Request
 from treadle.core.rules.policies import Cluster
 from treadle.core.rules.running import RunningLimits
@@ -74,13 +71,13 @@ class State:
     placed: dict[str, Request] = field(default_factory=dict)
     """What the placement rules were last asked for an application that they placed, by id."""
     cluster: Cluster = field(init=False)
-    discipline: str = FAIR
+    discipline: Discipline = field(init=False)
     """The discipline in force, which is not the one that is asked for if the tree lacks what that needs: ``discipline_problem`` says so then."""
     discipline_problem: str = ""
-    books: Books | None = None
-    """The capacities of the tree, under the capacity discipline."""
-    automatic: Automatic = field(default_factory=Automatic)
-    """Its mapping rules, and the rounds for queues that applications made."""
+    books: Any = None
+    """The capacities of the tree, under the capacity discipline (``disciplines.capacity.live_tree.Books``)."""
+    automatic: Any = None
+    """Its mapping rules, and the rounds for queues that applications made (``disciplines.capacity.auto_queues.Automatic``)."""
     dirty: dict[Application, None] = field(default_factory=dict)
     relieved: dict[Queue, None] = field(default_factory=dict)
     left: dict[Queue, None] = field(default_factory=dict)
@@ -90,8 +87,6 @@ class State:
     """Applications that came into a queue since the last pass, which decides whether they may run."""
     enough_partitions: int = 16
     """With how many partitions that pods have named it is time to see which are in use."""
-    rankers: Any = None
-    """The rankers of the fair discipline for the cluster of now (``disciplines.fair.rankers``)."""
     resolved_types: int = 0
     """How many resource types were known when all limits were last resolved."""
     relimited: bool = True
@@ -183,29 +178,6 @@ class State:
         self._sequence += 1
         return self._sequence
 
-    def open_books(self) -> None:
-        """Make the books of the tree in force, instead of those that there are."""
-        before, self.books = self.books, Books(self)
-        self.books.follow(self)
-        if before is not None:
-            before.close()
-
-    def prepare(self, queue: Queue) -> None:
-        """Give a queue that was just made its limits and its order, its new parents included."""
-        if self.books is not None:
-            self.open_books()
-            self.relimited = self.automatic.grown = (
-                True  # limits may be others in another tree; they are applied with the next pass
-            )
-            return
-        for one in queue.chain:
-            if one.dynamic:
-                resolve(one, self.cluster.total, self.types, self.scheduler.fair.queue_max_default)
-                resolve_largest(one, self.cluster.total, self.types)
-                admission.limit(one, self.scheduler.fair)
-                one.rank = one.policy.ranker(self.cluster)
-                self.left[one] = None
-
     def wake_at(self, when: float, what: PodRecord | Ask) -> None:
         """Look at a pod or an ask again at a time."""
         heappush(self.timers, (when, self.number(), what))
@@ -237,10 +209,6 @@ class State:
         for application in (one for whole in self.applications.values() for one in whole.everywhere()):
             for vector in (application.usage, application.demand, application.fair_share, application.instant_share):
                 extend(vector, width)
-        if self.books is not None:
-            self.open_books()
-            self.relimited = self.automatic.grown = (
-                True  # limits may be others in another tree; they are applied with the next pass
-            )
+        self.discipline.limits.widened()
         self.cluster_changed = True
         self.updated = float("-inf")

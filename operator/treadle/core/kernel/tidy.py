@@ -56,8 +56,8 @@ def leave_partitions(state: State) -> None:
                 leave(state, part)
                 part.bury()
                 del application.parts[name]
-    books = state.books
-    known = books.context.partitions if books is not None else {}
+    limits = state.discipline.limits
+    known = limits.partitions()
     for name in [name for name, root in state.tree.roots.items() if name not in known and not root.occupied()]:
         del state.tree.roots[name]
         for queue in state.tree.queues.values():
@@ -65,5 +65,4 @@ def leave_partitions(state: State) -> None:
             if empty is not None:
                 empty.parent, empty.whole = None, state.tree.root
                 empty.children.clear()
-                if books is not None:
-                    books.forget(queue.path, name)
+                limits.part_gone(queue, name)

@@ -6,29 +6,29 @@ There is no second opinion here. A parked ask was parked by the cycle; this page
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.core.disciplines.capacity import am_share as capacity
-from treadle.core.disciplines.capacity.user_limits import USER_LIMIT, at_user_limit
 from treadle.core.kernel.admission_checks import AT_ZERO, OVER_LARGEST, TOO_MANY, barred, oversized
-from treadle.core.kernel.am_share import MASTER_SHARE, limit_of, share_of, short_of
+from treadle.core.kernel.am_share import MASTER_SHARE
 from treadle.core.kernel.cycle import AT_MAXIMUM, NO_NODE
 from treadle.core.kernel.nodes.rules import host_ports
 from treadle.core.kernel.nodes.rules.resources import fitting, shortages
 from treadle.core.kernel.periodic.failed_binds import BIND_FAILED, words_of
 from treadle.core.kernel.pods.table import PodState
 from treadle.core.kernel.tree.limits import exceeded
+from treadle.core.kernel.tree.order import waiting_order
+from treadle.core.kernel.tree.quota import USER_LIMIT
 from treadle.core.units.resources import format_amount
 
 if TYPE_CHECKING:
     from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Application, Ask
-    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.kernel.tree.application import Ask
 
 
 LONGEST = 1024
@@ -109,14 +109,9 @@ def limit_of_now(state: State, ask: Ask) -> str:
         return USER_LIMIT
     if exceeded(application.limiting, demand) is not None:
         return AT_MAXIMUM if barred(application.limiting, demand) is None else AT_ZERO
-    if ask.master and (short_of(state, ask) if application.quota is None else capacity.short_of(ask)) is not None:
+    if ask.master and state.discipline.words.masters_short(ask):
         return MASTER_SHARE
     return ""
-
-
-def waiting_order(queue: Queue) -> list[Application]:
-    """Return the applications of a leaf that have pods waiting, in the order in which they are served at present."""
-    return sorted((application for application in queue.applications.values() if application.asks), key=queue.rank)
 
 
 def ahead(ask: Ask) -> int:
@@ -153,39 +148,6 @@ def too_many(state: State, ask: Ask) -> str:
     )
 
 
-def master_share(state: State, ask: Ask) -> str:
-    """Return of what the masters of a queue would hold too much."""
-    leaf = ask.application.chain[0]
-    if ask.application.quota is not None:
-        return _capacity_masters(state, ask)
-    at = short_of(state, ask)
-    if at is None:
-        return f"the masters of queue {leaf.path} leave room again; the pod is next looked at with the next pass"
-    name = state.types.names[at]
-    held, most, wanted = (
-        format_amount(name, value) for value in (leaf.master_usage[at], limit_of(state, leaf)[at], dict(ask.shape.demand)[at])
-    )
-    return (
-        f"the masters of queue {leaf.path} hold {name} {held} of the {most} that they may together "
-        f"(maxAMShare {share_of(state, leaf):g} of the queue's fair share), {wanted} wanted"
-    )
-
-
-def _capacity_masters(state: State, ask: Ask) -> str:
-    leaf, found = ask.application.chain[0], capacity.short_of(ask)
-    if found is None:
-        return f"the masters of queue {leaf.path} leave room again; the pod is next looked at with the next pass"
-    whose, at, held, limit = found
-    name = state.types.names[at]
-    whom = f"queue {leaf.path}" if whose == "queue" else f"user {ask.application.user} in queue {leaf.path}"
-    wanted = format_amount(name, dict(ask.shape.demand)[at])
-    most = format_amount(name, limit)
-    return (
-        f"the masters of {whom} hold {name} {format_amount(name, held)} of the {most} that they may together "
-        f"(maximumAMResourcePercent), {wanted} wanted"
-    )
-
-
 def over_largest(state: State, ask: Ask) -> str:
     """Return of what a pod asks more than one pod may have in its queue."""
     leaf = ask.application.chain[0]
@@ -195,7 +157,7 @@ def over_largest(state: State, ask: Ask) -> str:
     name = state.types.names[at]
     owner = next((queue for queue in leaf.chain if queue.spec.max_container), leaf)
     wanted, most = format_amount(name, dict(ask.shape.demand)[at]), format_amount(name, leaf.largest[at])
-    return f"{name}: {wanted} is asked for, and a pod may have at most {most} ({'maxContainerAllocation' if state.books is None else 'maximumAllocation'} of queue {owner.path})"
+    return f"{name}: {wanted} is asked for, and a pod may have at most {most} ({state.discipline.words.largest} of queue {owner.path})"
 
 
 def at_zero(state: State, ask: Ask) -> str:
@@ -206,18 +168,18 @@ def at_zero(state: State, ask: Ask) -> str:
     name = state.types.names[found[1]]
     wanted = format_amount(name, dict(ask.shape.demand)[found[1]])
     queue = found[0]
-    why = "maxResources is 0" if state.books is None else "its maximum is 0"
+    why = f"{state.discipline.words.maximum} is 0"
     where = f" of partition {queue.partition}" if queue.partition else ""
     return f"{name}: {wanted} is asked for, and queue {queue.path} may have none of it{where} ({why})"
 
 
-_LIMITS = {
+_LIMITS: dict[str, Callable[[State, Ask], str]] = {
     AT_MAXIMUM: at_maximum,
     TOO_MANY: too_many,
-    MASTER_SHARE: master_share,
+    MASTER_SHARE: lambda state, ask: state.discipline.words.master_share(ask),
     OVER_LARGEST: over_largest,
     AT_ZERO: at_zero,
-    USER_LIMIT: at_user_limit,
+    USER_LIMIT: lambda state, ask: state.discipline.words.at_quota(ask),
 }
 
 

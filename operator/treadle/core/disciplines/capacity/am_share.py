@@ -9,12 +9,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.disciplines.capacity.quota import quota_of
+from treadle.core.kernel.tree.order import unpark
 from treadle.core.rules.capacity.am_share import limit_of_leaf, limit_of_user
 from treadle.core.rules.capacity.limits import tell_room
 
 if TYPE_CHECKING:
     from treadle.core.kernel.tree.application import Ask
+    from treadle.core.kernel.tree.queue import Queue
     from treadle.core.units.resources import Vector
+
+
+class CapacityMasters:
+    """See ``kernel.seam.Masters``."""
+
+    def may_start(self, ask: Ask) -> bool:
+        """Whether a master breaks neither the limit of its leaf nor that of its user."""
+        return short_of(ask) is None
+
+    def wake(self, leaf: Queue) -> None:
+        """Let those compete that break no limit."""
+        for ask in list(leaf.masters_blocked):
+            if short_of(ask) is None:
+                unpark(ask)
 
 
 def short_of(ask: Ask) -> tuple[str, int, int, int] | None:

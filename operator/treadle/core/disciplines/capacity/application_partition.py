@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from treadle.core.disciplines.capacity.quota import quota_of
 from treadle.core.rules.capacity.context import DEFAULT
 from treadle.core.rules.capacity.ordering import EXCLUSIVE
 
 if TYPE_CHECKING:
     from treadle.core.kernel.tree.application import Application
     from treadle.core.model.capacity import CapacityQueueSpec
+    from treadle.core.rules.capacity.queue import CapacityQueue
 
 
 class ApplicationPartition:
@@ -45,12 +45,18 @@ def enforces(spec: CapacityQueueSpec) -> bool:
     return spec.order == EXCLUSIVE and bool(spec.enforced_partitions)
 
 
-def shut_out(part: Application) -> str:
-    """Return why an application gets no nodes of the partition that ``part`` of it is for, empty if it may."""
-    quota = quota_of(part)
-    if quota is None or not enforces(quota.leaf.spec):
+def denied(part: Application, leaf: CapacityQueue) -> str:
+    """Return why an application in a leaf gets no nodes of the partition that ``part`` of it is for, empty if it may."""
+    if not leaf.may_use(part.partition):
+        return f"queue {leaf.path} may not use partition {part.partition} (accessiblePartitions)"
+    return shut_out(part, leaf)
+
+
+def shut_out(part: Application, leaf: CapacityQueue) -> str:
+    """Return why an application gets no nodes of a partition because its leaf keeps partitions apart, empty if it does not."""
+    if not enforces(leaf.spec):
         return ""
-    leaf, enforced, here = quota.leaf, quota.leaf.spec.enforced_partitions, part.partition
+    enforced, here = leaf.spec.enforced_partitions, part.partition
     home = partition_of(part.whole)
     own = (home.word if home is not None else "") or leaf.default_partition or DEFAULT
     if (own if own in enforced else DEFAULT) == (here if here in enforced else DEFAULT):

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.disciplines.capacity.auto_queues import forget_applications, manage, tell_applications
+from treadle.core.disciplines.capacity.live_tree import open_books
+from treadle.core.disciplines.capacity.made_queues import forget_applications, manage, tell_applications
 from treadle.core.kernel.update import apply_given, apply_limits, look_again
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ def tend(state: State) -> bool:
     """Do the rounds that are due, and apply the limits that follow from queues that came or went; returns whether any was removed."""
     books, automatic = state.books, state.automatic
     if books is None:
-        automatic.removed_at = automatic.managed_at = None
         return False
     settings, removed = state.scheduler.capacity, False
     automatic.removed_at = _since(automatic.removed_at, state.now, any_dynamic(state))
@@ -33,7 +33,7 @@ def tend(state: State) -> bool:
     if automatic.managed_at is not None and state.now >= automatic.managed_at + settings.management_interval:
         automatic.managed_at = state.now
         before = _capacities(books)
-        manage(state, books)
+        manage(state, books.tree)
         automatic.grown |= before != _capacities(books)
     if automatic.grown:
         automatic.grown = False
@@ -108,7 +108,7 @@ def _remove_idle(state: State, books: Books) -> bool:
             tree.prune(tree.queues[path])
         state.tell(path, "removed")
     if any(_became_leaf(state, books, path.rpartition(".")[0]) for path in gone):
-        state.open_books()
+        open_books(state)
         state.automatic.grown = True
     return bool(gone)
 

@@ -10,31 +10,22 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from treadle.core.disciplines.capacity.checked import Checked
-from treadle.core.disciplines.capacity.definitions import Made, graft
+from treadle.core.kernel.assign import REJECTED
 from treadle.core.model import Wait
 from treadle.core.model.mapping import Known
 from treadle.core.rules.capacity.auto.creation import CreationRefused, create, makes_queues
-from treadle.core.rules.capacity.auto.managed import by_submission
 from treadle.core.rules.capacity.auto.removal import Removal
 from treadle.core.rules.capacity.context import DEFAULT
-from treadle.core.rules.capacity.validation import Refused
 from treadle.core.rules.placement.mapping import Mapper, Names
 from treadle.core.rules.placement.names import path_problem, tidy
 from treadle.core.rules.running import NO_LIMIT
 from treadle.core.units.resources import UNBOUNDED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from treadle.core.disciplines.capacity.live_tree import Books
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.queue import Queue
     from treadle.core.model.mapping import MappingRule
-    from treadle.core.rules.capacity.application import CapacityApplication
-    from treadle.core.rules.capacity.queue import CapacityQueue
-    from treadle.core.rules.capacity.tree import CapacityTree
-
-REJECTED = "PlacementRejected"
 
 
 class LiveNames:
@@ -91,7 +82,7 @@ class Automatic:
 
 def names_of(state: State) -> LiveNames:
     """Return the queues in force by their names."""
-    automatic = state.automatic
+    automatic: Automatic = state.automatic
     if automatic.names is None:
         automatic.names = LiveNames(state)
     return automatic.names
@@ -99,7 +90,8 @@ def names_of(state: State) -> LiveNames:
 
 def mapper_of(state: State) -> Mapper | None:
     """Return the mapping rules in force, None if there are none."""
-    automatic, spec = state.automatic, state.scheduler
+    automatic: Automatic = state.automatic
+    spec = state.scheduler
     if automatic.source != (spec.mapping, spec.mapping_override):
         automatic.source = (spec.mapping, spec.mapping_override)
         fitting = Names(tidy, tidy, path_problem, literal=False)
@@ -118,85 +110,6 @@ def mapping_problem(state: State) -> str:
     return "; ".join(f"mapping rule {number + 1}: {why}" for number, why in faults)
 
 
-def made_of(state: State) -> list[Made]:
-    """Return the queues made for applications that still are in them, parents first."""
-    books = state.books
-    if books is None:
-        return []
-    return [
-        Made(queue.path, not queue.leaf, templated=True)
-        for queue in state.tree.root.walk()
-        if queue.dynamic and _templated(books.of.get(queue.path)) and queue.occupied()
-    ]
-
-
-def _templated(queue: CapacityQueue | None) -> bool:
-    return queue is not None and (queue.dynamic or queue.entitled)
-
-
-def graft_all(tree: CapacityTree, state: State) -> bool:
-    """Put the live queues that nobody defines into a tree of capacities; returns whether leaves of managed parents are among them."""
-    known, before = tree.queues(), state.books.of if state.books is not None else {}
-    made = [
-        Made(queue.path, not queue.leaf, templated=queue.dynamic) for queue in state.tree.root.walk() if queue.path not in known
-    ]
-    grafted = graft(tree, made)
-    for queue in grafted:
-        old = before.get(queue.path)
-        queue.last_submitted = state.now if old is None else old.last_submitted
-    return any(queue.entitled for queue in grafted)
-
-
-def entitle(state: State, books: Books) -> None:
-    """Decide anew who has capacity below managed parents, the first submitted first."""
-    for parent in list(books.tree.root.walk()):
-        if parent.entitlements is not None:
-            _round(state, parent, again=True)
-    books.tree.follow()
-
-
-def manage(state: State, books: Books) -> None:
-    """Take capacity from leaves of managed parents that have no applications, and give it to others (``QueueManagementDynamicEditPolicy``)."""
-    for parent in list(books.tree.root.walk()):
-        if parent.entitlements is not None and not parent.entitlements.creation.fail_on_excess:
-            _round(state, parent)
-
-
-def _round(state: State, parent: CapacityQueue, *, again: bool = False) -> None:
-    entitlements = parent.entitlements
-    assert entitlements is not None
-    tell_applications(state, parent.children)
-    try:
-        (entitlements.restart if again else entitlements.round)(by_submission)
-    except Refused as error:
-        state.tell(parent.path, "capacities of leaves refused", str(error)[:200])
-    forget_applications(parent.children)
-
-
-class _Member:
-    """An application as rounds see it."""
-
-    __slots__ = ("leaf", "start")
-
-    def __init__(self, leaf: CapacityQueue, start: float) -> None:
-        self.leaf, self.start = leaf, start
-
-
-def tell_applications(state: State, leaves: Sequence[CapacityQueue]) -> None:
-    """Let leaves know of their applications, for one round."""
-    for leaf in leaves:
-        live = state.tree.queues[leaf.path]
-        ordered = sorted(live.applications.values(), key=lambda one: (one.start, one.id))
-        members: list[CapacityApplication] = [_Member(leaf, one.start) for one in ordered]  # type: ignore[misc]
-        leaf.active, leaf.waiting, leaf.pending = [], [], members
-
-
-def forget_applications(leaves: Sequence[CapacityQueue]) -> None:
-    """End what ``tell_applications`` began."""
-    for leaf in leaves:
-        leaf.pending = []
-
-
 def make(state: State, path: str) -> Queue | Wait:
     """Make the leaf of a path, and what is missing above it, as the templates say; or say why it cannot be."""
     books, tree = state.books, state.tree
@@ -211,8 +124,7 @@ def make(state: State, path: str) -> Queue | Wait:
         return found
     if found is not None:
         tree.adopt(found)
-        state.prepare(found)
-        state.automatic.grown = True
+        state.discipline.limits.made(found)
         return found
     refusal: Wait | None = None
     try:
@@ -266,8 +178,7 @@ def restore(state: State, path: str) -> Queue | None:
     for level in range(nearest.path.count(".") + 2, len(parts) + 1):
         tree.sprout(".".join(parts[:level]), holds_queues=level < len(parts))
     queue = tree.queues[path]
-    state.prepare(queue)
-    state.automatic.grown = True
+    state.discipline.limits.made(queue)
     return queue
 
 

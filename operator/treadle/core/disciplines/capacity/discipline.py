@@ -2,36 +2,78 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from treadle.core.disciplines.capacity import auto_queue_upkeep, node_holds, preemption
+from treadle.core.disciplines.capacity.am_share import CapacityMasters
+from treadle.core.disciplines.capacity.limits import CapacityLimits
+from treadle.core.disciplines.capacity.membership import CapacityMembership
+from treadle.core.disciplines.capacity.placement import CapacityPlacement
+from treadle.core.disciplines.capacity.turns import CapacityTurns
+from treadle.core.disciplines.capacity.words import CapacityWords
+from treadle.core.kernel.am_share import masters_wait
 from treadle.core.kernel.seam import Round
+from treadle.core.model import CAPACITY
 
 if TYPE_CHECKING:
+    from treadle.core.kernel.seam import Limits, Masters, Membership, Placement, Turns, Words
     from treadle.core.kernel.state import State
 
 
 class CapacityDiscipline:
     """See ``kernel.seam.Discipline``."""
 
-    rounds: tuple[Round, ...] = (
-        Round(preemption.next_round, preemption.round_of_preemption),
-        Round(node_holds.next_look, node_holds.keep_nodes),
-    )
+    name = CAPACITY
+    charges_holds = True
 
-    def before_settling(self, state: State) -> bool:  # noqa: ARG002 - one protocol for both
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self.limits: Limits = CapacityLimits(state)
+        self.masters: Masters = CapacityMasters()
+        self.membership: Membership = CapacityMembership(state)
+        self.turns: Turns = CapacityTurns(state)
+        self.placement: Placement = CapacityPlacement(state)
+        self.words: Words = CapacityWords(state)
+        self.rounds: tuple[Round, ...] = (
+            Round(partial(preemption.next_round, state), partial(preemption.round_of_preemption, state)),
+            Round(partial(node_holds.next_look, state), partial(node_holds.keep_nodes, state)),
+        )
+
+    def before_settling(self) -> bool:
         """Do nothing: queues that were made go in a round of their own."""
         return False
 
-    def upkeep(self, state: State) -> bool:
+    def upkeep(self) -> bool:
         """Remove idle queues and manage the capacities of managed leaves."""
-        return auto_queue_upkeep.tend(state)
+        return auto_queue_upkeep.tend(self._state)
 
-    def before_placing(self, state: State) -> None:
+    def follow_demand(self) -> None:
+        """Let masters that wait for a share look again, once an update interval."""
+        state = self._state
+        if state.now >= self._next_look() and masters_wait(state):
+            state.passed_at = state.now
+            state.masters_relieved.update(state.masters_waiting)
+
+    def before_placing(self) -> None:
         """Take back nodes that are kept for a leaf that has enough."""
-        node_holds.take_back(state)
+        node_holds.take_back(self._state)
 
-    def timers(self, state: State) -> list[float]:
-        """Return when queues that were made are looked at."""
-        when = auto_queue_upkeep.next_round(state)
-        return [] if when is None else [when]
+    def refresh_shares(self) -> None:
+        """Show what each queue is guaranteed as its share."""
+        for queue in self._state.tree.queues.values():
+            queue.steady_share = list(queue.minimum or [])
+            queue.fair_share = queue.steady_share
+
+    def timers(self) -> list[float]:
+        """Return when queues that were made are looked at, and when masters that wait are."""
+        when = auto_queue_upkeep.next_round(self._state)
+        found = [] if when is None else [when]
+        return [*found, self._next_look()] if masters_wait(self._state) else found
+
+    def broken(self) -> list[str]:
+        """Return nothing: the kernel compares what users hold."""
+        return []
+
+    def _next_look(self) -> float:
+        return self._state.passed_at + self._state.settings.update_interval

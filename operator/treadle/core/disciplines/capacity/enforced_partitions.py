@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.disciplines.capacity.application_partition import ApplicationPartition, partition_of, shut_out
+from treadle.core.disciplines.capacity.application_partition import ApplicationPartition, partition_of
 from treadle.core.disciplines.capacity.quota import quota_of
 from treadle.core.kernel.admission_checks import PARTITION_DENIED, compete
 
@@ -66,7 +66,7 @@ def look_again(application: Application, state: State) -> None:
         quota = quota_of(part)
         if quota is None:
             continue
-        denied = not quota.leaf.may_use(part.partition) or bool(shut_out(part))
+        denied = bool(quota.denied())
         for ask in part.asks.values():
             waits = ask.wait is not None and ask.wait.reason == PARTITION_DENIED
             if denied != waits:

@@ -26,9 +26,14 @@ def lenders(state: State) -> list[str]:
     return [name for name in shareable if name not in roots or not roots[name].active]
 
 
+def lending(state: State) -> bool:
+    """Whether any partition lends at all."""
+    return not all(state.scheduler.capacity.partitions.values())
+
+
 def may_be_lent(state: State, shape: Shape) -> bool:
     """Whether any partition could ever lend something to pods of a shape."""
-    return _asks_default(state, shape) and not all(state.scheduler.capacity.partitions.values())
+    return _asks_default(state, shape) and lending(state)
 
 
 def can_lend(state: State, shape: Shape) -> bool:
@@ -44,7 +49,7 @@ def lend(state: State, ask: Ask) -> tuple[int, Application] | None:
         row = _row(state, ask.shape, partition)
         if row >= 0:
             part = part_of(state, ask.application, partition)
-            if not shut_out(part) and _user_may(part, partition):
+            if _may_have(part, partition):
                 return row, part
     return None
 
@@ -58,9 +63,10 @@ def _row(state: State, shape: Shape, partition: str) -> int:
     return pick(state.nodes, lent, state.score)
 
 
-def _user_may(part: Application, partition: str) -> bool:
+def _may_have(part: Application, partition: str) -> bool:
+    """Whether the leaf does not keep partitions apart, and the user is below the limit there."""
     quota = quota_of(part)
-    if quota is None:
+    if quota is None or shut_out(part, quota.leaf):
         return False
     context = quota.leaf.context
     quota.leaf.users.follow(partition)

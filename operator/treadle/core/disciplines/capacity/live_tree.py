@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from treadle.core.disciplines.capacity import auto_queues
 from treadle.core.disciplines.capacity.application_partition import enforces
 from treadle.core.disciplines.capacity.applications import most_of
 from treadle.core.disciplines.capacity.definitions import alike, specs_of
+from treadle.core.disciplines.capacity.made_queues import entitle, graft_all
 from treadle.core.disciplines.capacity.quota import Bounds, UserQuota, quota_of
 from treadle.core.disciplines.capacity.ranks import Standing, applications_of, queues_by_use
 from treadle.core.errors import InvalidSpec
@@ -61,7 +61,7 @@ class Books:
             state.discipline_problem = f"all queues share alike, since the capacities in force do not go together: {error}"
             self.tree = CapacityTree(specs_of({path: alike(path) for path in state.tree.queues}), self.context)
             self.alike = True
-        self.undecided = auto_queues.graft_all(self.tree, state)
+        self.undecided = graft_all(self.tree, state)
         """Whether who has capacity below managed parents is still to be decided."""
         self.of: dict[str, CapacityQueue] = self.tree.queues()
         for books in self.of.values():
@@ -96,7 +96,7 @@ class Books:
         self.defined, self.sharing, self.given = {}, {}, {}
         if self.undecided:
             self.undecided = False
-            auto_queues.entitle(state, self)
+            entitle(state, self.tree)
         for queue in state.tree.everywhere():
             self.apply(queue, self.of[queue.path], state)
 
@@ -201,6 +201,14 @@ class Books:
         quota.touched[quota.user] = None
         quota.close()
         application.quota = None
+
+
+def open_books(state: State) -> None:
+    """Make the books of the tree in force, instead of those that there are."""
+    before, state.books = state.books, Books(state)
+    state.books.follow(state)
+    if before is not None:
+        before.close()
 
 
 def of_leaf(spec: QueueSpec) -> QueueSpec:

@@ -10,15 +10,15 @@ first is the look itself. The nodes are counted when a wait begins, and the time
 from __future__ import annotations
 
 from math import floor, inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from treadle.core.kernel.locality import MOST_KEYS, forget_others, wait_until
 from treadle.core.kernel.nodes.candidates import pick
 from treadle.core.kernel.nodes.preferred import best_around, best_liked
 from treadle.core.kernel.nodes.rules.resources import fitting
+from treadle.core.kernel.seam import Choice
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from treadle.core.kernel.nodes.preferred import Near
     from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.state import State
@@ -28,8 +28,6 @@ OFFERS = 1.0
 """How often a node offers itself, in a second (``yarn.resourcemanager.nodemanagers.heartbeat-interval-ms``)."""
 
 Key = tuple[int, int, bool]
-MOST_KEYS = 256
-"""Keys up to which an application is not looked through for those that it does not ask for any more: its pods may all be different."""
 
 
 class Missed:
@@ -64,6 +62,12 @@ class Verdict(NamedTuple):
     until: float = 0.0
     what: str = ""
     words: str = ""
+
+
+def choose(state: State, ask: Ask, near: Near) -> Choice:
+    """Return the closest node that an ask may take by now, or why it waits for a closer one."""
+    found = near_enough(state, ask, near)
+    return Choice(found.row, wait_until(state, ask, found.until, found.what, found.words) if found.words else None)
 
 
 def near_enough(state: State, ask: Ask, near: Near) -> Verdict:
@@ -133,9 +137,3 @@ def _missed(ask: Ask) -> Missed:
         forget_others(book.count, application.asks)
         forget_others(book.waiting, application.asks)
     return book
-
-
-def forget_others(known: dict[Any, Any], keys: Collection[Key]) -> None:
-    """Forget what is known of keys that an application does not ask for any more."""
-    for key in [key for key in known if key not in keys]:
-        del known[key]

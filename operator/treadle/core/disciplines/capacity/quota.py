@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from treadle.core.disciplines.capacity.application_partition import denied
 from treadle.core.rules.capacity.context import DEFAULT
 from treadle.core.rules.capacity.limits import headroom, tell_room
 from treadle.core.units.resources import Vector
@@ -63,6 +64,10 @@ class UserQuota:
         self.user.active -= 1
         if not self.user.active:
             users.forget(self.user.name)
+
+    def denied(self) -> str:
+        """Return why the application gets no nodes of its partition, empty if it may."""
+        return denied(self.application, self.leaf)
 
     def exceeded(self) -> bool:
         """Whether the user holds more than the limit, so that nothing is added."""

@@ -10,18 +10,16 @@ from heapq import heapify, heappop, heappush, heapreplace
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from treadle.core.disciplines.capacity.quota import limit_of, quota_of
+from treadle.core.disciplines.capacity.quota import quota_of
 from treadle.core.kernel.tree.order import park, suspend, unpark
+from treadle.core.kernel.tree.quota import USER_LIMIT
 from treadle.core.model import Wait
-from treadle.core.units.resources import format_amount
 
 if TYPE_CHECKING:
     from treadle.core.disciplines.capacity.quota import UserQuota
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.application import Application, Ask
     from treadle.core.kernel.tree.queue import Queue
-
-USER_LIMIT = "UserLimit"
 
 
 class LeafUsers:
@@ -170,21 +168,3 @@ def wake_users(state: State) -> None:
         for ask in [ask for ask in leaf.users_blocked if quota_of(ask.application) is None]:
             unpark(ask)
         limit_grew(state, first.application)
-
-
-def at_user_limit(state: State, ask: Ask) -> str:
-    """Return what a user holds in a queue and may have, with the numbers of now."""
-    quota = quota_of(ask.application)
-    if quota is None or not quota.exceeded():
-        return "the user is below the limit again; the pod is next looked at with the next pass"
-    leaf = quota.leaf
-    limit = limit_of(leaf, quota.user.name, quota.partition)
-    at = next((at for at in sorted(leaf.context.calculator.deciding) if quota.used[at] > limit[at]), None)
-    if at is None:
-        return f"user {quota.user.name} is at the limit of queue {leaf.path}"
-    name = state.types.names[at]
-    return (
-        f"user {quota.user.name} holds {name} {format_amount(name, quota.used[at])} in queue {leaf.path} of the "
-        f"{format_amount(name, limit[at])} that one user may have now (minimumUserLimitPercent {leaf.user_limit:g}, "
-        f"userLimitFactor {leaf.user_limit_factor:g}, {len(leaf.users.active)} active user{'s' if len(leaf.users.active) != 1 else ''})"
-    )

@@ -10,11 +10,11 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING
 
+from treadle.core.disciplines.fair.update_pass import update_pass
 from treadle.core.kernel.preemption.feasible import Spots
 from treadle.core.kernel.preemption.holds import PATIENCE, held_for, place
 from treadle.core.kernel.preemption.memory import Hold
 from treadle.core.kernel.preemption.search import waits_for_a_node
-from treadle.core.kernel.update import update_pass
 from treadle.core.rules.fair.starvation import below_share
 from treadle.core.units.amounts import fits, plus
 

@@ -10,15 +10,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.disciplines.fair.starvation import Contender, Starving
+from treadle.core.disciplines.fair.update_pass import update_pass
 from treadle.core.kernel.preemption.holds import forget_the_gone, release
 from treadle.core.kernel.preemption.search import Search, Terms, Victim, waits_for_a_node
-from treadle.core.kernel.update import update_pass
 from treadle.core.rules.fair.starvation import find_starved, starvation, wants, worth_looking
 from treadle.core.rules.fair.victims import keeps_share
 from treadle.core.rules.victims import MayLose
 from treadle.core.units.amounts import beyond, plus
 
 if TYPE_CHECKING:
+    from treadle.core.disciplines.fair.membership import FairMembership
     from treadle.core.effects import Effect, Evict
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.application import Application
@@ -33,13 +34,13 @@ def next_round(state: State) -> float | None:
     return state.preemption.looked + state.settings.update_interval
 
 
-def round_of_preemption(state: State, budget: int) -> list[Effect]:  # noqa: ARG001 - one signature for all rounds
+def round_of_preemption(state: State, memory: FairMembership, budget: int) -> list[Effect]:  # noqa: ARG001 - one signature for all rounds
     """Look for the starved and return whom to evict for them; the room is held."""
     state.preemption.looked = state.now
     if state.passed_at != state.now:
         update_pass(state)
     forget_the_gone(state)
-    starved = _starved(state)
+    starved = _starved(state, memory)
     if not starved:
         return []
     settings = state.scheduler.fair
@@ -55,23 +56,22 @@ def _dominant(state: State, amounts: Vector) -> float:
     return max((amounts[position] * state.cluster.per[position] for position in state.cluster.counted), default=0.0)
 
 
-def _starved(state: State) -> list[Contender]:
+def _starved(state: State, memory: FairMembership) -> list[Contender]:
     """Return the applications that are short of something for longer than their timeout and that wait for a node."""
-    preemption = state.preemption
     matters = worth_looking(state.cluster, state.tree.root.usage, state.scheduler.fair.utilization_threshold)
     found: dict[Contender, None] = {}
     for queue in state.tree.queues.values():
         if not queue.applications:
             continue
-        leaf = preemption.leaves.get(queue)
+        leaf = memory.leaves.get(queue)
         if leaf is None:
-            leaf = preemption.leaves[queue] = Starving(queue, state.now)
+            leaf = memory.leaves[queue] = Starving(queue, state.now)
         leaf.refresh(state)
         candidates = []
         for application in queue.applications.values():
-            contender = preemption.contenders.get(application)
+            contender = memory.contenders.get(application)
             if contender is None:
-                contender = preemption.contenders[application] = Contender(application, state.now)
+                contender = memory.contenders[application] = Contender(application, state.now)
             contender.refresh(state)
             if application.busy and application.asks and wants(contender) and state.now >= contender.next_check:
                 candidates.append(contender)

@@ -1,4 +1,4 @@
-"""The update pass: demand from the bottom up, then fair shares from the top down, a level of the tree at a time.
+"""The shares of the update pass, from the top down, a level of the tree at a time.
 
 The pass of Hadoop's ``FairScheduler.update``. Three shares are kept: the steady fair share of every queue as if all were busy; the
 instantaneous one of those that are, which preemption goes by; and the fair share that is shown, which is also held at what its owner
@@ -13,8 +13,8 @@ import numpy as np
 
 from treadle.core.rules.policies import Policy
 from treadle.core.rules.shares import FINE, grouped_shares
-from treadle.core.units.amounts import add_to, least
-from treadle.core.units.resources import UNBOUNDED, held
+from treadle.core.units.amounts import least
+from treadle.core.units.resources import UNBOUNDED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,83 +24,6 @@ if TYPE_CHECKING:
     from treadle.core.rules.policies import Cluster
 
     Child: TypeAlias = Queue | Application
-
-
-def update_demand(queue: Queue, width: int) -> None:
-    """Recompute what a queue and all below it hold and want: pending, counts, and the demand, held at each queue's maximum."""
-    total = [0] * width
-    pending = [0] * width
-    running = accepted = pods = 0
-    busy = False
-    for child in queue.children.values():
-        update_demand(child, width)
-        running, accepted, pods = running + child.running, accepted + child.accepted, pods + child.waiting_pods
-        busy |= child.busy
-        for position in range(width):
-            total[position] += child.demand[position]
-            pending[position] += child.pending[position]
-    for application in queue.applications.values():
-        busy |= application.busy
-        if application.allocated:
-            running += 1
-        else:
-            accepted += 1
-        demand = list(application.usage)
-        for ask in application.asks.values():
-            count = len(ask.pods)
-            pods += count
-            for position, value in ask.shape.demand:
-                wanted = value * count
-                demand[position] += wanted
-                pending[position] += wanted
-        application.demand = held(demand)
-        application.demand_in = queue
-        for position, value in enumerate(demand):
-            total[position] += value
-    queue.pending, queue.running, queue.accepted, queue.waiting_pods = pending, running, accepted, pods
-    queue.busy = busy
-    queue.demand_below = total
-    queue.demand = [min(value, most) for value, most in zip(total, queue.maximum, strict=True)]
-
-
-def demand_changed(application: Application) -> list[Queue]:
-    """Recompute what one application demands, and with it the queues above; returns those of which it changed.
-
-    The result is that of ``update_demand`` if all applications are looked at that got or lost pods, or moved, since.
-    """
-    changed = []
-    now = [0] * len(application.usage)
-    if application.queue is not None:
-        for position, value in enumerate(application.usage):
-            now[position] += value
-        for ask in application.asks.values():
-            for position, value in ask.shape.demand:
-                now[position] += value * len(ask.pods)
-        now = held(now)
-    for queue, part, sign in ((application.demand_in, application.demand, -1), (application.queue, now, 1)):
-        change = [sign * value for value in part]
-        above = queue
-        while above is not None and any(change):
-            before = above.demand
-            add_to(above.demand_below, change)
-            above.demand = [min(value, most) for value, most in zip(above.demand_below, above.maximum, strict=True)]
-            change = [value - old for value, old in zip(above.demand, before, strict=True)]
-            changed.append(above)
-            above = above.parent
-    application.demand, application.demand_in = now, application.queue
-    return changed
-
-
-def hold_demand(queue: Queue) -> None:
-    """Hold the demand of a queue at a maximum that may be another one now, and let the queues above follow."""
-    at: Queue | None = queue
-    while at is not None:
-        before = at.demand
-        at.demand = [min(value, most) for value, most in zip(at.demand_below, at.maximum, strict=True)]
-        change = [value - old for value, old in zip(at.demand, before, strict=True)]
-        at = at.parent if any(change) else None
-        if at is not None:
-            add_to(at.demand_below, change)
 
 
 class _Share(NamedTuple):

@@ -7,14 +7,14 @@ first. There is one for an application, a reason and a while, told of the first 
 from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from treadle.core.effects import RecordEvent
 from treadle.core.kernel.cycle import NO_NODE
+from treadle.core.kernel.tree.order import waiting_order
 from treadle.core.units.resources import format_amount
-from treadle.core.views.explain import waiting, waiting_order
 
 if TYPE_CHECKING:
     from treadle.core.kernel.nodes.shapes import Shape
@@ -35,6 +35,16 @@ Standing = tuple[int, str]
 """How many waiting pods of the queue are ahead of an application, and the first of them as ``namespace/name``."""
 
 
+class Explainer(Protocol):
+    """What says why pods wait (``views.explain``)."""
+
+    def waiting(self, state: State, ask: Ask, /) -> tuple[str, str]:
+        """Return (reason, message) of an ask that waits."""
+
+    def limit_of_now(self, state: State, ask: Ask, /) -> str:
+        """Return the limit that would hold an ask back by now if a node had room for it, empty if none would."""
+
+
 def tell(state: State, ask: Ask, reason: str, message: str) -> tuple[RecordEvent | None, float]:
     """Return the event that is due about an ask that waits, if one is, and when to look again where one is held down (else infinity)."""
     application, settings = ask.application.whole, state.settings
@@ -51,7 +61,7 @@ def tell(state: State, ask: Ask, reason: str, message: str) -> tuple[RecordEvent
     return _event(state, ask, reason, message), float("inf")
 
 
-def retell(state: State) -> list[RecordEvent]:
+def retell(state: State, explainer: Explainer) -> list[RecordEvent]:
     """Return the events that are written again, since what they told still holds."""
     events: list[RecordEvent] = []
     while state.retold and state.retold[0][0] <= state.now:
@@ -61,7 +71,7 @@ def retell(state: State) -> list[RecordEvent]:
             ask = part.asks.get(key)
             if ask is None or ask.obstacle is None:
                 continue
-            event, _ = tell(state, ask, *waiting(state, ask))
+            event, _ = tell(state, ask, *explainer.waiting(state, ask))
             if event is not None:
                 events.append(event)
     return events

@@ -7,7 +7,6 @@ that an edit of a lifetime, or a move, needs no care of its own. Unlike in YARN 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from treadle.core.effects import Expire
@@ -24,15 +23,6 @@ INTERVAL = 3.0
 """Seconds between two looks (``application-timeouts.monitor.interval-ms``)."""
 AGAIN = 30.0
 """Seconds after which a pod that is still there, and not on its way out, is deleted once more."""
-
-
-@dataclass(slots=True)
-class Lifetimes:
-    """When everybody was last looked at, whether anybody has a lifetime, and which pods were deleted, and when."""
-
-    looked: float = float("-inf")
-    active: bool = False
-    asked: dict[str, float] = field(default_factory=dict)
 
 
 def expire(state: State) -> list[Expire]:
@@ -69,8 +59,7 @@ def lifetime_of(state: State, application: Application) -> tuple[float, str] | N
     """Return an application's lifetime in seconds and whose word it is, None if it has none."""
     explicit, queue = state.explicit.get(application.id), application.queue
     own = explicit.lifetime if explicit is not None else None
-    books = state.books.of.get(queue.path) if state.books is not None and queue is not None else None
-    most, default = (0.0, 0.0) if books is None else (books.max_lifetime, books.default_lifetime)
+    most, default = (0.0, 0.0) if queue is None else state.discipline.limits.lifetime(queue)
     if own is not None and own > 0:
         if 0 < most < own:
             return most, f"maximumApplicationLifetime of queue {queue.path if queue is not None else ''}"
@@ -92,9 +81,7 @@ def submitted(state: State, application: Application) -> float:
 def _any(state: State) -> bool:
     if any(explicit.lifetime for explicit in state.explicit.values()):
         return True
-    return state.books is not None and any(
-        queue.max_lifetime > 0 or queue.default_lifetime > 0 for queue in state.books.of.values()
-    )
+    return state.discipline.limits.lifetimes()
 
 
 def _end(state: State, application: Application, seconds: float, whose: str) -> None:

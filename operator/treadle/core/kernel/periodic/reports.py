@@ -15,14 +15,14 @@ from treadle.core.kernel.periodic.failed_scheduling import misplaced, retell, te
 from treadle.core.kernel.pods.lifecycle import enqueue
 from treadle.core.kernel.pods.table import PodRecord, PodState
 from treadle.core.kernel.tree.order import arm_report
-from treadle.core.views.explain import limit_of_now, waiting
 
 if TYPE_CHECKING:
+    from treadle.core.kernel.periodic.failed_scheduling import Explainer
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.application import Ask
 
 
-def due(state: State) -> list[Effect]:
+def due(state: State, explainer: Explainer) -> list[Effect]:
     """Handle every timer that has run out."""
     effects: list[Effect] = []
     messages: dict[int, tuple[str, str]] = {}
@@ -34,13 +34,13 @@ def due(state: State) -> list[Effect]:
                 enqueue(state, what)
         else:
             what.report_armed = False
-            _report(state, what, effects, messages)
+            _report(state, explainer, what, effects, messages)
     if state.failing:
         effects += failed_binds.tell(state)
     if state.misnamed:
         effects += misplaced(state)
     if state.retold:
-        effects += retell(state)
+        effects += retell(state, explainer)
     return effects
 
 
@@ -56,19 +56,19 @@ def forget_reports(state: State) -> None:
                 arm_report(state, ask)
 
 
-def _report(state: State, ask: Ask, effects: list[Effect], messages: dict[int, tuple[str, str]]) -> None:
+def _report(state: State, explainer: Explainer, ask: Ask, effects: list[Effect], messages: dict[int, tuple[str, str]]) -> None:
     if ask.wait is None or not ask.pods:
         return
     shape, parked = ask.shape, ask.shape.parked
     if ask.obstacle is None:
         parked.quiet[ask] = state.now  # it is looked at again when no node has room any more
         return
-    if ask in parked.asks and not limit_of_now(state, ask):
+    if ask in parked.asks and not explainer.limit_of_now(state, ask):
         found = messages.get(shape.id)
         if found is None:
-            found = messages[shape.id] = waiting(state, ask)
+            found = messages[shape.id] = explainer.waiting(state, ask)
     else:
-        found = waiting(state, ask)
+        found = explainer.waiting(state, ask)
     reason, message = found
     soonest = oldest = float("inf")
     for record in ask.pods:

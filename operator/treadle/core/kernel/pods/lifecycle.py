@@ -17,7 +17,7 @@ from treadle.core.kernel.pods.table import ASSUMED, PodRecord, PodState
 from treadle.core.kernel.tree import admission
 from treadle.core.kernel.tree.application import Application, Ask
 from treadle.core.kernel.tree.order import activate, arm_report, deactivate, forget_blockers, park
-from treadle.core.kernel.tree.partitions import enter, leave, part_of, partition_of, payer, used_everywhere, wanted_partition
+from treadle.core.kernel.tree.partitions import enter, leave, part_of, partition_of, payer, used_everywhere
 from treadle.core.kernel.tree.queue import Queue
 from treadle.core.model import PodSpec, Wait
 from treadle.core.rules.moves import MoveRefused, check_move
@@ -182,7 +182,7 @@ def withdraw(state: State, record: PodRecord, *, stays: bool = False) -> None:
 def enqueue(state: State, record: PodRecord) -> None:
     """Let a pod wait in the ask of its kind; the ask competes if nothing is known to block it."""
     assert record.application is not None
-    spec, partition = record.spec, wanted_partition(state, record.application, record.spec)
+    spec, partition = record.spec, state.discipline.membership.partition_wanted(record.application, record.spec)
     application = record.application
     if partition is not None:
         application = part_of(state, application, partition)
@@ -407,15 +407,13 @@ def identify(state: State, application: Application) -> None:
     if application.queue is None:
         application.user = user
     else:
-        books = state.books
-        if books is not None:
-            for part in application.everywhere():
-                books.leave(part)
+        membership = state.discipline.membership
+        for part in application.everywhere():
+            membership.leaving(part)
         admission.rename(state, application, user)
         for part in application.everywhere():
             part.user = user
-            if books is not None:
-                books.arrive(part)
+            membership.entered(part)
     if groups:
         state.groups[application.id] = groups
     else:
@@ -482,7 +480,7 @@ def regroup(state: State, application: Application) -> None:
                 if master:
                     _count_master(record, 1)
         elif record.ask is not None:
-            wanted = wanted_partition(state, application, record.spec)
+            wanted = state.discipline.membership.partition_wanted(application, record.spec)
             if record.shape.asked.partition != (None if wanted is None else (label, wanted)):
                 _leave_ask(state, record)
                 state.waiting -= 1
@@ -500,11 +498,10 @@ def _refuses_move(state: State, application: Application, place: Queue | Wait, n
     if isinstance(place, Wait):
         return f"queue: {application.id} cannot move: {place.message}"
     wanted = asked_for(state, application, namespace)
-    by_rules = state.tree.rules is not None or (state.books is not None and bool(state.scheduler.mapping))
     found = wanted == place.path or place.path.endswith(
         wanted.removeprefix("root")
     )  # a short name is enough for a queue of capacities
-    if not by_rules and wanted and not found:
+    if not state.discipline.placement.ruled() and wanted and not found:
         return f"queue: {application.id} cannot move to {wanted}: it does not exist"
     try:
         check_move(current.path, place, used_everywhere(application), application.id)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from treadle.core.effects import Bind
 from treadle.core.kernel.admission_checks import block
-from treadle.core.kernel.am_share import may_have_master
 from treadle.core.kernel.pods.lifecycle import assume, charge, discharge
 from treadle.core.kernel.tree.limits import exceeded
 from treadle.core.kernel.tree.order import rekey, unpark
@@ -114,9 +113,7 @@ def victim_stays(state: State, uid: str, spare: float) -> None:
     hold = preemption.marked.get(uid)
     if hold is not None:
         release(state, hold, "a victim stays")
-        contender = preemption.contenders.get(hold.application)
-        if contender is not None:
-            contender.next_check = float("-inf")
+        state.discipline.membership.victim_stays(hold.application)
 
 
 def serve(state: State, budget: int) -> list[Bind]:
@@ -130,7 +127,7 @@ def serve(state: State, budget: int) -> list[Bind]:
         ask = hold.application.asks.get(hold.key)
         if ask is None or not ask.pods or hold.application.queue is None or _too_many(hold, ask, kept):
             release(state, hold, "nobody waits for it")
-        elif hold.counted and state.books is None:
+        elif hold.counted and not state.discipline.charges_holds:
             release(state, hold, "nothing is kept by this discipline's rules any more")
         elif hold.counted and block(hold.application, ask.pods.first) is not None:
             release(state, hold, "its pods may not run")
@@ -172,7 +169,7 @@ def _may_run(state: State, ask: Ask) -> bool:
     quota = ask.application.quota
     if quota is not None and quota.exceeded():
         return False
-    return block(ask.application, ask.pods.first) is None and (not ask.master or may_have_master(state, ask))
+    return block(ask.application, ask.pods.first) is None and (not ask.master or state.discipline.masters.may_start(ask))
 
 
 def _bind(state: State, ask: Ask, row: int) -> Bind:
@@ -193,10 +190,7 @@ def _bind(state: State, ask: Ask, row: int) -> Bind:
 def forget_the_gone(state: State) -> None:
     """Drop what is remembered of applications, queues and pods that are no more."""
     preemption = state.preemption
-    for application in [one for one in preemption.contenders if one.queue is None or one.id not in state.applications]:
-        del preemption.contenders[application]
-    for queue in [one for one in preemption.leaves if state.tree.queues.get(one.path) is not one]:
-        del preemption.leaves[queue]
+    state.discipline.membership.forget_the_gone()
     for uid in [uid for uid, until in preemption.spared.items() if until <= state.now]:
         del preemption.spared[uid]
     for uid in [uid for uid in preemption.marked if uid not in state.pods]:

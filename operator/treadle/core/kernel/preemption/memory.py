@@ -1,4 +1,4 @@
-"""What preemption remembers between rounds: the holds, who was asked to go, and who has been starved since when."""
+"""What preemption remembers between rounds: the holds, and who was asked to go."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from treadle.core.disciplines.fair.starvation import Contender, Starving
     from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.tree.application import Application, Ask
-    from treadle.core.kernel.tree.queue import Queue
 
 
 @dataclass(eq=False, slots=True)
@@ -44,8 +42,6 @@ class Preemption:
     holds: dict[Hold, None] = field(default_factory=dict)
     marked: dict[str, Hold] = field(default_factory=dict)
     spared: dict[str, float] = field(default_factory=dict)
-    contenders: dict[Application, Contender] = field(default_factory=dict)
-    leaves: dict[Queue, Starving] = field(default_factory=dict)
     waits: dict[Ask, tuple[str, float]] = field(default_factory=dict)
     rests: dict[int, float] = field(default_factory=dict)
     looked: float = float("-inf")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.disciplines.capacity.applications import ApplicationLimits
 from treadle.core.kernel.admission_checks import TOO_MANY, compete
 from treadle.core.kernel.tree.queue import Queue
 from treadle.core.rules.running import NO_LIMIT, by_start
@@ -83,14 +82,8 @@ def decide(state: State) -> None:
     """Let in, or hold back, everybody who came since the last pass, and look at those who wait if limits have changed."""
     newcomers = state.newcomers
     if state.relimited:
-        if state.books is None:
-            fair = state.scheduler.fair
-            state.running.of_user, state.running.default = fair.user_max_running, fair.user_max_running_default
-            state.running.further = None
-        else:
-            capacity = state.scheduler.capacity
-            state.running.of_user, state.running.default = dict(capacity.user_max_parallel_of), capacity.user_max_parallel
-            state.running.further = ApplicationLimits(state)
+        running = state.running
+        running.of_user, running.default, running.further = state.discipline.limits.running()
     for application in [one for one in newcomers if one.allocated]:
         admit(state, application)
     if state.relimited:

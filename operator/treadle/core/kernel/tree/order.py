@@ -174,3 +174,8 @@ def _rebuild(queue: Queue) -> None:
             heap.append(child.key)
     heapify(heap)
     queue.heap = heap
+
+
+def waiting_order(queue: Queue) -> list[Application]:
+    """Return the applications of a leaf that have pods waiting, in the order in which they are served at present."""
+    return sorted((application for application in queue.applications.values() if application.asks), key=queue.rank)

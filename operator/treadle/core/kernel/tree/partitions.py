@@ -15,29 +15,15 @@ from treadle.core.kernel.tree.queue import Queue
 if TYPE_CHECKING:
     from treadle.core.kernel.pods.table import PodRecord
     from treadle.core.kernel.state import State
-    from treadle.core.model import PodSpec
     from treadle.core.units.resources import Vector
 
 DEFAULT = ""
 
 
-def wanted_partition(state: State, application: Application, spec: PodSpec) -> str | None:
-    """Return the partition that a pod is for: its own word, its application's, its queue's default. None: partitions do not matter."""
-    if state.books is None:
-        return None
-    explicit = state.explicit.get(application.id)
-    said = spec.partition or (explicit.partition if explicit is not None else "")
-    if said or application.queue is None:
-        return said
-    return state.books.of[application.queue.path].default_partition or DEFAULT
-
-
 def partition_of(state: State, row: int) -> str:
     """Return the partition of a node; without partitions all nodes are in the default one."""
     spec = state.nodes.specs[row]
-    if state.books is None or spec is None:
-        return DEFAULT
-    return spec.labels.get(state.scheduler.partition_label, DEFAULT)
+    return DEFAULT if spec is None else state.discipline.membership.partition_of(spec.labels)
 
 
 def part_of(state: State, application: Application, partition: str) -> Application:
@@ -67,8 +53,7 @@ def enter(state: State, part: Application, leaf: Queue) -> None:
     for above in part.chain:
         for position, value in enumerate(part.usage):
             above.usage[position] += value
-    if state.books is not None:
-        state.books.arrive(part)
+    state.discipline.membership.entered(part)
     state.dirty[part] = None
 
 
@@ -76,8 +61,7 @@ def leave(state: State, part: Application) -> None:
     """Take an application, or a part of it, out of its queue with all it holds; its asks compete no longer."""
     if part.queue is None:
         return
-    if state.books is not None:
-        state.books.leave(part)
+    state.discipline.membership.leaving(part)
     for above in part.chain:
         for position, value in enumerate(part.usage):
             above.usage[position] -= value
@@ -99,8 +83,7 @@ def queue_part(state: State, queue: Queue, partition: str) -> Queue:
             state.tree.roots[partition] = part
         else:
             parent.children[queue.path] = part
-        if state.books is not None:
-            state.books.adopt(part, state)
+        state.discipline.limits.part_made(part)
     return part
 
 

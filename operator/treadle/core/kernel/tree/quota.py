@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from treadle.core.units.resources import Vector
 
+USER_LIMIT = "UserLimit"
+"""The reason of a pod whose user has come to the quota."""
+
 
 class Member(Protocol):
     """A user of a leaf."""
@@ -32,6 +35,9 @@ class Quota(Protocol):
 
     def exceeded(self) -> bool:
         """Whether the user holds more than the limit, so that nothing is added."""
+
+    def denied(self) -> str:
+        """Return why the application gets no nodes of its partition, empty if it may."""
 
     def demand_changed(self) -> None:
         """Take note that the application asks for something now, or no longer."""

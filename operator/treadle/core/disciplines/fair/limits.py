@@ -1,0 +1,124 @@
+"""Minima, maxima, running limits and orders of queues, as their definitions say and the cluster's size makes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.core.disciplines.fair.rankers import Rankers
+from treadle.core.disciplines.fair.update_pass import weigh
+from treadle.core.kernel.seam import Running
+from treadle.core.kernel.tree import admission
+from treadle.core.kernel.tree.demand import hold_demand
+from treadle.core.kernel.tree.limits import Had, resolve, resolve_largest
+from treadle.core.rules.policies import BUILT_IN
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+    from treadle.core.kernel.state import State
+    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.kernel.tree.tree import Settled
+
+
+class FairLimits:
+    """See ``kernel.seam.Limits``."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._rankers = Rankers(state.cluster)
+
+    def interval(self) -> float:
+        """Return the update interval."""
+        return self._state.settings.update_interval
+
+    def outdated(self) -> bool:
+        """Return False: limits go by the cluster's total alone."""
+        return False
+
+    def apply(self, *, followed: bool) -> None:  # noqa: ARG002 - one protocol for both
+        """Resolve the limits of all queues, and find out whether an order depends on demands."""
+        state = self._state
+        self._rankers = Rankers(state.cluster)
+        for queue in state.tree.everywhere():
+            self._resolve(queue)
+            resolve_largest(queue, state.cluster.total, state.types)
+        if not state.scheduler.fair.size_based_weight:
+            weigh(state, state.applications.values())
+        by_demand = any(_by_demand(queue) for queue in state.tree.queues.values())
+        state.demands, state.demands_stale = ({} if by_demand else None), by_demand
+
+    def edited(self, settled: Settled) -> dict[Queue, Had]:
+        """Resolve the limits of queues that were edited, of queues made below them, and what those below inherit."""
+        state = self._state
+        applied: dict[Queue, Had] = {}
+        touched = [*settled.made, *settled.edited, *settled.parents()]
+        for queue in touched:
+            for one in (queue, *(child for child in queue.children.values() if child.dynamic)):
+                applied.setdefault(one, Had.of(one))
+                self._resolve(one)
+        pending = list(touched)
+        for queue in pending:
+            before = queue.largest
+            resolve_largest(queue, state.cluster.total, state.types)
+            if queue.largest != before:
+                for child in queue.children.values():
+                    applied.setdefault(child, Had.of(child))
+                    pending.append(child)
+        by_demand = any(_by_demand(queue) or (queue.parent is not None and _by_demand(queue.parent)) for queue in applied)
+        if state.demands is None and by_demand:
+            state.demands, state.demands_stale = {}, True
+        if state.demands is not None and not state.demands_stale:
+            for queue in applied:
+                hold_demand(queue)
+        return applied
+
+    def made(self, queue: Queue) -> None:
+        """Resolve the limits of a queue that a rule made, and of the parents that it made for it."""
+        state = self._state
+        for one in queue.chain:
+            if one.dynamic:
+                resolve(one, state.cluster.total, state.types, state.scheduler.fair.queue_max_default)
+                resolve_largest(one, state.cluster.total, state.types)
+                admission.limit(one, state.scheduler.fair)
+                one.rank = one.policy.ranker(state.cluster)
+                state.left[one] = None
+
+    def part_made(self, part: Queue) -> None:
+        """Do nothing: partitions do not matter."""
+
+    def part_gone(self, queue: Queue, partition: str) -> None:
+        """Do nothing: partitions do not matter."""
+
+    def partitions(self) -> Container[str]:
+        """Return none."""
+        return ()
+
+    def widened(self) -> None:
+        """Do nothing: limits are resolved when the cluster is followed."""
+
+    def running(self) -> Running:
+        """Return the limits on running applications of a user."""
+        fair = self._state.scheduler.fair
+        return Running(fair.user_max_running, fair.user_max_running_default, None)
+
+    def lifetime(self, queue: Queue) -> tuple[float, float]:  # noqa: ARG002 - one protocol for both
+        """Return no limit: only an application says how long it lives."""
+        return 0.0, 0.0
+
+    def lifetimes(self) -> bool:
+        """Return False."""
+        return False
+
+    def _resolve(self, queue: Queue) -> None:
+        """Give a queue its own limits and its ranker; ``largest`` comes from above."""
+        state = self._state
+        resolve(queue, state.cluster.total, state.types, state.scheduler.fair.queue_max_default)
+        admission.limit(queue, state.scheduler.fair)
+        queue.rank = self._rankers.of(queue.policy, leaf=queue.leaf)
+
+
+def _by_demand(queue: Queue) -> bool:
+    """Whether the order of a queue's members depends on what they demand: minima are held at it under ``fair``, and a policy of one's own may look at it."""
+    if type(queue.policy) not in BUILT_IN:
+        return True
+    return queue.policy.name == "fair" and any(child.minimum is not None for child in queue.children.values())
