@@ -250,7 +250,7 @@ class Live:
                 continue  # it asks for nothing, or for another size by now
             row, now = state.nodes.row[container.node.name], self.now / 1000
             ask = record.ask
-            hold = Hold(ask.application, ask.shape, ask.key, row, set(), now, float("inf"), patient=True, counted=counted)
+            hold = Hold(ask.application, ask.shape, ask.key, row, set(), now, float("inf"), without_victims=True, counted=counted)
             self._holds[container] = hold
             holds.place(state, hold)
         self._all_kept = all(self._holds.get(container) in state.preemption.holds for container in kept)

@@ -131,7 +131,7 @@ class CapacityReplay(Player):
         positions = [0] if live.memory_only else [at for at in range(len(self.types)) if at != PODS]
         for path, theirs in self.driver.world.tree.queues().items():
             queue = state.tree.queues.get(self.path(path))
-            ours = state.books.of.get(self.path(path)) if state.books is not None else None
+            ours = state.capacities.of.get(self.path(path)) if state.capacities is not None else None
             if queue is None or ours is None:
                 continue
             for partition in self._all_partitions():

@@ -81,7 +81,7 @@ def test_pods_that_name_thousands_of_resource_types_do_not_blow_up_every_vector(
     assert reason == "InvalidPod"
     assert "no node has example.com/7-0, and 3 resource types are counted already; at most 64" in words
     scenario.gone("odd-7").wait(1.0).plan()
-    assert "odd-7" not in scenario.core.state.uncounted
+    assert "odd-7" not in scenario.core.state.excess_types
 
 
 def test_a_few_types_that_no_node_has_yet_are_waited_for_by_name() -> None:
@@ -99,4 +99,4 @@ def test_a_pod_that_asks_for_too_many_types_is_looked_at_again_when_a_node_has_t
     scenario.node("rich", resources={f"example.com/0-{each}": 2 for each in range(100)}).wait(1.0)
     assert [(bind.uid, bind.node) for bind in scenario.plan()] == [("waits", "rich")]
     assert scenario.free("rich", "example.com/0-42") == 0
-    assert not scenario.core.state.uncounted
+    assert not scenario.core.state.excess_types

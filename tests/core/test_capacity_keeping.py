@@ -288,7 +288,7 @@ def test_preemption_helps_as_if_nothing_was_kept() -> None:
         asked += [effect for effect in at.effects if isinstance(effect, Evict)]
     assert len(asked) == 2
     (hold,) = at.holds
-    assert not hold.patient
+    assert not hold.without_victims
     assert at.used("root.large") == 0
 
 

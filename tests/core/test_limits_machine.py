@@ -81,10 +81,10 @@ class LimitsMachine(RuleBasedStateMachine):
         cpu=st.integers(1, 3),
         count=st.integers(1, 3),
         master=st.booleans(),
-        liked=st.sampled_from(["", "node-0", "nowhere"]),
+        preferred=st.sampled_from(["", "node-0", "nowhere"]),
         bound=st.integers(0, 9),
     )
-    def pods(self, number: int, leaf: str, user: str, cpu: int, count: int, master: bool, liked: str, bound: int) -> None:
+    def pods(self, number: int, leaf: str, user: str, cpu: int, count: int, master: bool, preferred: str, bound: int) -> None:
         for _ in range(count):
             self.number += 1
             self.scenario.pod(
@@ -95,7 +95,7 @@ class LimitsMachine(RuleBasedStateMachine):
                 cpu=cpu,
                 role="master" if master else "",
                 created=float(self.number),
-                constraints=Constraints(wish=Wish((liked,))) if liked else Constraints(),
+                constraints=Constraints(wish=Wish((preferred,))) if preferred else Constraints(),
                 node="node-1" if bound == 0 else "",
             )
 

@@ -209,8 +209,8 @@ def test_what_stays_is_right_after_the_rows_have_closed_up(monkeypatch: pytest.M
 
 def test_rows_may_close_up_while_a_pod_waits_for_the_node_that_it_would_like() -> None:
     scenario = Scenario().scheduler(fair=FairSettings(node_delay=500.0, rack_delay=500.0)).nodes(4)
-    liked = Constraints(wish=Wish(("node-3",)))
-    scenario.pod("first", cpu=4, node="node-3").pod("second", cpu=4, constraints=liked).plan()
+    preferred = Constraints(wish=Wish(("node-3",)))
+    scenario.pod("first", cpu=4, node="node-3").pod("second", cpu=4, constraints=preferred).plan()
     assert scenario.why("second")[0] == "WaitingForLocality"
     scenario.without_node("node-0").without_node("node-1").plan()
     close_up(scenario.core.state)
@@ -275,8 +275,8 @@ def test_an_application_whose_pods_all_like_other_nodes_does_not_remember_them_a
     life.tell(SchedulerSeen(SchedulerSpec(discipline=discipline, fair=FairSettings(node_delay=1.0, rack_delay=1.0))))
     life.tell(weighed("root.default", 1), PodSeen(a_pod("stays", cpu=1000)))
     for number in range(800):
-        liked = Constraints(wish=Wish((f"node-{number % 20}",)), selector=((f"label-{number}", ""),) if number % 2 else ())
-        life.tell(PodSeen(a_pod(f"pod-{number}", memory=1 + number, constraints=liked)))
+        preferred = Constraints(wish=Wish((f"node-{number % 20}",)), selector=((f"label-{number}", ""),) if number % 2 else ())
+        life.tell(PodSeen(a_pod(f"pod-{number}", memory=1 + number, constraints=preferred)))
         life.plan()
         life.tell(PodGone(f"pod-{number}"))
     locality = life.core.state.applications["ns/app"].locality
@@ -296,10 +296,10 @@ def test_partitions_that_pods_make_up_are_given_up_when_nobody_is_in_them() -> N
         life.tell(PodGone(name))
         life.plan()
     state = life.core.state
-    assert state.books is not None
+    assert state.capacities is not None
     assert len(state.tree.roots) <= 20
     assert {"part-0", "part-1"} <= state.tree.roots.keys()
-    assert len(state.books.bounds) <= 3 * 20
+    assert len(state.capacities.bounds) <= 3 * 20
     assert len(state.applications["ns/long"].parts) <= 20
     life.core.check()
     life.tell(*(NodeSeen(a_node(f"of-{number}", labels={"treadle.dev/partition": f"part-{number}"})) for number in (0, 50)))

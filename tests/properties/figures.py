@@ -27,13 +27,13 @@ def figures(core: Core) -> dict[str, Any]:
         "queues": {
             f"{queue.path}@{queue.partition}": _queue(state, queue) for queue in state.tree.everywhere() if _matters(queue)
         },
-        "capacities": {} if state.books is None else {path: _capacity(queue) for path, queue in state.books.of.items()},
+        "capacities": {} if state.capacities is None else {path: _capacity(queue) for path, queue in state.capacities.of.items()},
         "applications": {
             f"{part.id}@{part.partition}": _application(part)
             for application in state.applications.values()
             for part in application.everywhere()
         },
-        "moves": ({one.id: why for one, why in state.refused.items()}, [one.id for one in state.homeless]),
+        "moves": ({one.id: why for one, why in state.refused.items()}, [one.id for one in state.unplaced]),
     }
 
 
@@ -53,8 +53,8 @@ def _queue(state: State, queue: Queue) -> dict[str, Any]:
     found["order"] = [str(key[-1]) for key in sorted(queue.rank(child) for child in members)] if members else []
     found["serving"] = list(dict.fromkeys(str(key[-1]) for key in sorted(queue.heap) if key[-1].key is key))
     found["blocked"] = sorted(str(ask.key) + ask.application.id for ask in queue.blocked)
-    if state.books is not None:
-        known = state.books.of[queue.path]
+    if state.capacities is not None:
+        known = state.capacities.of[queue.path]
         users: dict[str, Any] = {}
         if queue.leaf and not known.parental:
             tell_room(known)

@@ -201,7 +201,7 @@ class CapacityMachine(RuleBasedStateMachine):
                     assert full or state.preemption.holds
                 else:
                     assert pick(state.nodes, ask.shape, state.score) < 0
-                    assert state.books is None or lend(state, ask) is None
+                    assert state.capacities is None or lend(state, ask) is None
 
     @invariant()
     def everything_that_waits_says_why(self) -> None:

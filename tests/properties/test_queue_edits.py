@@ -69,8 +69,8 @@ class Two:
         state.tree.whole = True
         if state.automatic is not None:
             state.automatic.checked.forget()
-        books = state.books
-        if books is not None and (books.defined or books.sharing):
+        capacities = state.capacities
+        if capacities is not None and (capacities.defined or capacities.sharing):
             state.automatic.grown = True
 
     def tell(self, *events: Event) -> None:

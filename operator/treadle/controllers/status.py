@@ -13,7 +13,7 @@ from treadle.api.common import MAX_AMOUNTS, MAX_MESSAGE, cut
 from treadle.api.queue import DYNAMIC_LIMIT, MAX_PARTITIONS
 from treadle.controllers.ledger import Entry
 from treadle.core.disciplines.capacity.auto_queues import mapping_problem
-from treadle.core.disciplines.capacity.live_tree import Books
+from treadle.core.disciplines.capacity.live_tree import LiveCapacityTree
 from treadle.core.disciplines.capacity.quota import quota_of, room_of
 from treadle.core.kernel.pods.table import PodState
 from treadle.core.kernel.preemption.holds import kept_below
@@ -121,14 +121,14 @@ def _moved(entry: Entry, state: State, previous: Iterable[Mapping[str, Any]]) ->
 def _queue(queue: Queue | None, state: State) -> dict[str, Any]:
     if queue is None:
         return {}
-    fair = state.books is None
+    fair = state.capacities is None
     return {
         "state": queue.state,
         "fairShare": _amounts(state, queue.fair_share) if fair else None,
         "steadyFairShare": _amounts(state, queue.steady_share) if fair else None,
         "guaranteed": _amounts(state, queue.minimum or []),
         "maximum": _limits(state, queue),
-        "usedCapacity": None if state.books is None else _used_capacity(state.books, queue),
+        "usedCapacity": None if state.capacities is None else _used_capacity(state.capacities, queue),
         "used": _amounts(state, used_everywhere(queue)),
         "pending": _amounts(state, pending_everywhere(queue)),
         "partitions": {name: _partition(state, part) for name, part in sorted(queue.parts.items())[:MAX_PARTITIONS]} or None,
@@ -140,7 +140,7 @@ def _queue(queue: Queue | None, state: State) -> dict[str, Any]:
 
 def _raised(queue: Queue | None, state: State) -> str:
     """Say where a queue's minimum is over its maximum, and so takes its place (``FSQueue.getMaxShare``); empty where it is nowhere."""
-    if queue is None or state.books is not None:
+    if queue is None or state.capacities is not None:
         return ""
     found = []
     for name, low in queue.spec.minimum.items():
@@ -175,8 +175,8 @@ def _limits(state: State, queue: Queue) -> dict[str, str] | None:
     return {name: format_amount(name, most) for name, most in islice(named.items(), MAX_AMOUNTS)} or None
 
 
-def _used_capacity(books: Books, queue: Queue) -> str:
-    share = books.of[queue.path]
+def _used_capacity(capacities: LiveCapacityTree, queue: Queue) -> str:
+    share = capacities.of[queue.path]
     share.update_statistics(queue.partition)
     return f"{share.share(queue.partition).used_capacity:.1%}"
 

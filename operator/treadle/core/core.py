@@ -44,7 +44,7 @@ from treadle.core.kernel.tree.partitions import partition_of
 from treadle.core.kernel.update import (
     apply_edits,
     apply_limits,
-    follow_cluster,
+    sync_cluster,
 )
 from treadle.core.model import version_of
 from treadle.core.rules.fair.policies import YARN
@@ -123,16 +123,16 @@ class Core:
             case BindFailed():
                 self._bind_failed(event)
             case EvictFailed(uid, message):
-                state.tell(uid, "stays", message[:200])
+                state.record(uid, "stays", message[:200])
                 holds.victim_stays(state, uid, SPARED)
             case NodeSeen(node):
                 types, row = len(state.types), state.nodes.ensure(node.name)
                 if state.nodes.specs[row] is None:
-                    state.preemption.rests.pop(row, None)  # that was another node
+                    state.preemption.left_alone.pop(row, None)  # that was another node
                 if state.nodes.see(node):
                     state.widen()
-                    if state.uncounted and len(state.types) > types:
-                        self._see_again(list(state.uncounted.values()))
+                    if state.excess_types and len(state.types) > types:
+                        self._see_again(list(state.excess_types.values()))
                     state.cluster_changed = True
                     if state.discipline.membership.partitions_matter():
                         self._regroup_on(row)
@@ -154,7 +154,7 @@ class Core:
                         state.namespaces[name] = queue
                     else:
                         del state.namespaces[name]
-                    self._house([a for a in state.applications.values() if a.id.partition("/")[0] == name])
+                    self._assign_queues([a for a in state.applications.values() if a.id.partition("/")[0] == name])
             case SchedulerSeen(scheduler):
                 names = state.scheduler.names
                 state.tree.govern(scheduler)
@@ -199,17 +199,17 @@ class Core:
         state = self.state
         state.now = now
         # 1. Definitions, and what follows the cluster.
-        if state.discipline.before_settling() and (state.tree.problems or state.homeless):
+        if state.discipline.before_settling() and (state.tree.problems or state.unplaced):
             state.tree.unsettled = state.tree.everybody = True
         if state.tree.unsettled:
             self._settle()
         self._retry_moves()
-        follow_cluster(state)
-        if state.discipline.upkeep() and (state.tree.problems or state.homeless):
+        sync_cluster(state)
+        if state.discipline.upkeep() and (state.tree.problems or state.unplaced):
             self._settle_again()
         # 2. Who may run, and what everybody demands.
         decide(state)
-        state.discipline.follow_demand()
+        state.discipline.sync_demand()
         # 3. What owners are to be told, what has to be asked for, what has come to its end.
         effects = due(state, explain)
         effects += expired(state)
@@ -300,7 +300,7 @@ class Core:
                 apply_limits(state, followed=True)
             else:
                 apply_edits(state, settled)
-            self._house(concerned(state, settled))
+            self._assign_queues(concerned(state, settled))
         membership = state.discipline.membership
         applications = membership.redefined(whole=whole)
         for application in applications:
@@ -324,12 +324,12 @@ class Core:
         state = self.state
         if state.refused and state.now >= state.refused_at + state.settings.update_interval:
             state.refused_at = state.now
-            self._house(list(state.refused))
+            self._assign_queues(list(state.refused))
 
-    def _house(self, applications: list[Application]) -> None:
+    def _assign_queues(self, applications: list[Application]) -> None:
         for application in applications:
             if application.pods:
-                lifecycle.house(self.state, application, application.id.partition("/")[0])
+                lifecycle.assign_queue(self.state, application, application.id.partition("/")[0])
 
     def _application_changed(self, identity: str, queue: str, priority: int, *, explicit: bool) -> None:
         application = self.state.applications.get(identity)
@@ -344,14 +344,14 @@ class Core:
             self.state.dirty[part] = None
         if self.state.tree.unsettled:
             self._settle()
-        self._house([application])
+        self._assign_queues([application])
         lifecycle.regroup(self.state, application)
         self.state.discipline.membership.object_changed(application)
 
     def _names_changed(self) -> None:
         """Look at every known pod again: it may be ours now, or no longer."""
         state = self.state
-        specs = [state.uncounted.get(uid, record.spec) for uid, record in state.pods.items()]
+        specs = [state.excess_types.get(uid, record.spec) for uid, record in state.pods.items()]
         self._see_again([spec for spec in specs if spec.scheduler not in {"", "default-scheduler"}])
 
     def _see_again(self, specs: list[PodSpec]) -> None:
@@ -368,7 +368,7 @@ class Core:
         if record is None or record.state is not PodState.ASSUMED:
             return
         lifecycle.forget(state, record)
-        state.tell(event.uid, f"bind {event.kind}", event.message[:200])
+        state.record(event.uid, f"bind {event.kind}", event.message[:200])
         if event.kind == "refused":
             return
         record.failures += 1

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from treadle.core.disciplines.capacity.auto_queues import Automatic
 from treadle.core.disciplines.capacity.definitions import check, name_types
 from treadle.core.disciplines.capacity.discipline import CapacityDiscipline
-from treadle.core.disciplines.capacity.edits import follow_edits
-from treadle.core.disciplines.capacity.live_tree import open_books
+from treadle.core.disciplines.capacity.edits import sync_edits
+from treadle.core.disciplines.capacity.live_tree import make_capacities
 from treadle.core.disciplines.capacity.made_queues import made_of
 from treadle.core.disciplines.fair.discipline import FairDiscipline
 from treadle.core.errors import InvalidSpec
@@ -40,9 +40,9 @@ def settle(state: State) -> None:
     if state.scheduler.discipline == FAIR:
         if state.discipline.name == FAIR:
             return
-        books = state.books
+        capacities = state.capacities
         tree.whole = True
-        state.discipline, state.books, state.automatic = FairDiscipline(state), None, None
+        state.discipline, state.capacities, state.automatic = FairDiscipline(state), None, None
         tree.check, tree.templates = None, False
         tree.idle.update((queue, state.now) for queue in tree.queues.values() if queue.dynamic and not queue.members())
         for application in state.applications.values():
@@ -56,8 +56,8 @@ def settle(state: State) -> None:
         for queue in tree.queues.values():
             queue.parts.clear()
         tree.roots.clear()
-        if books is not None:
-            books.close()
+        if capacities is not None:
+            capacities.close()
         return
     if state.discipline.name != CAPACITY:
         tree.templates = True
@@ -91,11 +91,11 @@ def settled(state: State, found: Settled | None = None) -> bool:
     Without ``found`` anything in the tree may be different.
     """
     whole = found is None or found.whole
-    if state.discipline.name == CAPACITY and (found is None or whole or not follow_edits(state, found)):
+    if state.discipline.name == CAPACITY and (found is None or whole or not sync_edits(state, found)):
         blocks = [queue.spec.capacity for queue in state.tree.queues.values()]
         name_types(state.types, [block for block in blocks if block is not None])
         state.widen()
-        open_books(state)
+        make_capacities(state)
         whole = True
     return whole or state.resolved_types != len(state.types)
 

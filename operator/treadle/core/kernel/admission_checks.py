@@ -1,6 +1,6 @@
 """What keeps an ask from competing at all, whatever room there is: its pods, its application, and the limits that no waiting mends.
 
-``compete`` is the one way by which an ask that was kept back, or whose surroundings changed, comes to compete or to wait for a reason.
+``requeue`` is the one way by which an ask that was kept back, or whose surroundings changed, comes to compete or to wait for a reason.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def block(application: Application, record: PodRecord) -> Wait | None:
     return None
 
 
-def compete(state: State, ask: Ask) -> None:
+def requeue(state: State, ask: Ask) -> None:
     """Let an ask compete, or park it for what keeps it back now."""
     if not ask.pods:
         return

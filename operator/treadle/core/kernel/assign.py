@@ -87,7 +87,7 @@ def concerned(state: State, settled: Settled) -> list[Application]:
     if settled.everybody:
         return list(state.applications.values())
     stopped = [application for application in state.placed_running if not application.allocated]
-    always = {*state.homeless, *state.refused, *stopped}
+    always = {*state.unplaced, *state.refused, *stopped}
     if not settled.places:
         return [application for application in state.applications.values() if application in always] if always else []
     tree, paths, below = state.tree, settled.places, tuple(f"{path}." for path in settled.places)

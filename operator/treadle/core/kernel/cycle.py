@@ -127,12 +127,12 @@ def _close(state: State, shape: Shape) -> None:
 
 
 def _crowded(state: State) -> list[Queue]:
-    """Return the queues below which an ask might be found that ends the queue's turn in this pass, or has ended it (``end_turn``).
+    """Return the queues below which an ask might be found that ends the queue's turn in this pass, or has ended it (``Turns.block_queue``).
 
     What is placed meanwhile counts: no more than has got room, or than is free if anything competes that was not parked for want of it.
     """
     waiting, nodes = state.shapes.waiting, state.nodes
-    if not state.discipline.turns.full_queues_end_turns or not waiting.limited:
+    if not state.discipline.turns.full_queues_block or not waiting.limited:
         return []
     busy = waiting.open or state.contended or any(root.active for root in (*state.tree.roots.values(), state.tree.root))
     columns = nodes.columns()[:, : len(nodes)]
@@ -142,7 +142,7 @@ def _crowded(state: State) -> list[Queue]:
     found = []
     for queue in waiting.limited:
         most = state.shapes.largest_within(queue.maximum)
-        if queue.full_for is not None or any(
+        if queue.blocked_by is not None or any(
             used + more + wanted > limit for used, more, wanted, limit in zip(queue.usage, room, most, queue.maximum, strict=True)
         ):
             found.append(queue)
@@ -202,14 +202,14 @@ def _serve(state: State, root: Queue, budget: int, effects: list[Bind]) -> None:
             else:
                 at = -1
             if at >= 0 and quota.exceeded():
-                if not turns.gave_back(ask):
+                if not turns.unreserve(ask):
                     ask.shape.parked.discard(ask)
                     turns.at_quota(ask)
                     if waiting.open:
                         _call_first(state, root)
                 continue
         if application.limiting and (full := exceeded(application.limiting, ask.shape.demand)) is not None:
-            if turns.gave_back(ask):
+            if turns.unreserve(ask):
                 continue
             lent = None if quota is None else turns.lend(ask)
             if lent is None:
@@ -294,7 +294,7 @@ def _at_maximum(state: State, ask: Ask, full: Queue) -> None:
     if turns.may_be_lent(ask.shape):
         ask.shape.parked.add(ask, ordered=False)
     else:
-        turns.end_turn(queue, ask)
+        turns.block_queue(queue, ask)
 
 
 def _place_lent(state: State, ask: Ask, lent: tuple[int, Application], effects: list[Bind]) -> None:

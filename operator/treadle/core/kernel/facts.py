@@ -87,7 +87,7 @@ def _in_order(state: State) -> list[PodRecord]:
 
 
 def _of_pod(state: State, record: PodRecord, under_way: Container[str] | None, delayed: dict[str, float]) -> Iterator[Event]:
-    spec = state.uncounted.get(record.spec.uid, record.spec)
+    spec = state.excess_types.get(record.spec.uid, record.spec)
     said = replace(spec, reported=(record.reported_reason, record.reported_message))
     if record.state is PodState.ASSUMED and record.application is not None and (under_way is None or spec.uid in under_way):
         queue = record.application.queue.path if record.application.queue is not None else ""
@@ -105,7 +105,7 @@ def assumed(state: State, event: PodAssumed) -> None:
     if event.pod.uid in state.pods:
         return
     see(state, replace(event.pod, node=event.node, held_in=event.queue, scheduler=state.scheduler.name))
-    state.uncounted.pop(event.pod.uid, None)
+    state.excess_types.pop(event.pod.uid, None)
     record = state.pods[event.pod.uid]
     record.state, record.spec, record.since = PodState.ASSUMED, event.pod, state.now
     state.bound -= 1

@@ -196,7 +196,7 @@ def _masters(state: State) -> list[str]:
 
 def _order(queue: Queue) -> list[str]:
     children = queue.members()
-    active = [child for child in children if child.active and child.full_for is None]
+    active = [child for child in children if child.active and child.blocked_by is None]
     problems = []
     if len(active) != queue.active:
         problems.append(f"queue {queue.path}: {queue.active} active children counted, {len(active)} found")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
-from treadle.core.kernel.admission_checks import compete
+from treadle.core.kernel.admission_checks import requeue
 from treadle.core.model import Wait
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ def wake(state: State) -> None:
             if near is not None and not (
                 improved is not None
                 and near.edits == state.nodes.edited.end
-                and improved.isdisjoint(near.liked.tolist())
-                and improved.isdisjoint(near.around.tolist())
+                and improved.isdisjoint(near.preferred.tolist())
+                and improved.isdisjoint(near.rack_local.tolist())
             ):
                 _look_again(state, ask)
 
@@ -56,7 +56,7 @@ def wake(state: State) -> None:
 def _look_again(state: State, ask: Ask) -> None:
     del state.near_until[ask]
     if ask.wait is not None and ask.wait.reason == WAITING:
-        compete(state, ask)
+        requeue(state, ask)
 
 
 def forget_others(known: dict[Any, Any], keys: Collection[Any]) -> None:

@@ -127,13 +127,13 @@ class Choice(NamedTuple):
 class Turns(Protocol):
     """What keeps an ask from its turn beside room and maxima, and what is tried before it waits. Called at the slow exits of a cycle only."""
 
-    full_queues_end_turns: bool
+    full_queues_block: bool
     """Whether an ask that finds a queue full keeps those behind it from overtaking."""
 
     def wake(self) -> None:
         """Let those compete again that wait for their quotas and are below them."""
 
-    def gave_back(self, ask: Ask) -> bool:
+    def unreserve(self, ask: Ask) -> bool:
         """Let an ask at a limit give back a node that is kept for it and counts against the limit; returns whether it did."""
 
     def at_quota(self, ask: Ask) -> None:
@@ -142,7 +142,7 @@ class Turns(Protocol):
     def quota_grew(self, application: Application) -> None:
         """Let asks compete again that are below their quota, now that an application of their leaf was given something or waits for something else."""
 
-    def end_turn(self, queue: Queue, ask: Ask) -> None:
+    def block_queue(self, queue: Queue, ask: Ask) -> None:
         """Take note that an ask found a queue full."""
 
     def lending(self) -> bool:
@@ -232,7 +232,7 @@ class Discipline(Protocol):
     def upkeep(self) -> bool:
         """Do what is due for queues that applications made; returns whether queues went."""
 
-    def follow_demand(self) -> None:
+    def sync_demand(self) -> None:
         """Bring up to date what decisions depend on and what follows the demand of pods."""
 
     def before_placing(self) -> None:

@@ -61,7 +61,7 @@ class State:
     shapes: Shapes = field(init=False)
     tree: QueueTree = field(init=False)
     pods: dict[str, PodRecord] = field(default_factory=dict)
-    uncounted: dict[str, PodSpec] = field(default_factory=dict)
+    excess_types: dict[str, PodSpec] = field(default_factory=dict)
     """Pods that ask for more resource types than are taken up, as the API has them, by uid."""
     applications: dict[str, Application] = field(default_factory=dict)
     explicit: dict[str, ApplicationSpec] = field(default_factory=dict)
@@ -74,8 +74,8 @@ class State:
     discipline: Discipline = field(init=False)
     """The discipline in force, which is not the one that is asked for if the tree lacks what that needs: ``discipline_problem`` says so then."""
     discipline_problem: str = ""
-    books: Any = None
-    """The capacities of the tree, under the capacity discipline (``disciplines.capacity.live_tree.Books``)."""
+    capacities: Any = None
+    """The capacities of the tree, under the capacity discipline (``disciplines.capacity.live_tree.LiveCapacityTree``)."""
     automatic: Any = None
     """Its mapping rules, and the rounds for queues that applications made (``disciplines.capacity.auto_queues.Automatic``)."""
     dirty: dict[Application, None] = field(default_factory=dict)
@@ -106,7 +106,7 @@ class State:
     """When those were last looked at."""
     placed_running: dict[Application, None] = field(default_factory=dict)
     """Applications that ran when it was last asked where they belong."""
-    homeless: dict[Application, None] = field(default_factory=dict)
+    unplaced: dict[Application, None] = field(default_factory=dict)
     misnamed: dict[Application, str] = field(default_factory=dict)
     """Applications that ask for a queue that did not exist when another one took them, and its path."""
     standings: dict[str, tuple[float, dict[str, tuple[int, str]]]] = field(default_factory=dict)
@@ -157,7 +157,7 @@ class State:
         """The score that the settings ask for."""
         return SCORES[self.scheduler.scoring]
 
-    def tell(self, subject: str, what: str, detail: str = "") -> None:
+    def record(self, subject: str, what: str, detail: str = "") -> None:
         """Add a step to the story, caused by the event being handled."""
         self.story.add((self.cause, self.now, subject, what, detail))
 

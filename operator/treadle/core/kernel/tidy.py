@@ -44,7 +44,7 @@ def close_up(state: State) -> None:
     preemption = state.preemption
     for hold in preemption.holds:
         hold.row = moved[hold.row]
-    preemption.rests = {moved[row]: until for row, until in preemption.rests.items() if moved[row] >= 0}
+    preemption.left_alone = {moved[row]: until for row, until in preemption.left_alone.items() if moved[row] >= 0}
 
 
 def leave_partitions(state: State) -> None:

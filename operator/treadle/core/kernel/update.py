@@ -5,7 +5,7 @@ from __future__ import annotations
 from heapq import heappush
 from typing import TYPE_CHECKING
 
-from treadle.core.kernel.admission_checks import OVER_LARGEST, compete, oversized
+from treadle.core.kernel.admission_checks import OVER_LARGEST, oversized, requeue
 from treadle.core.kernel.tree.order import rank_anew, rekey_all
 from treadle.core.kernel.tree.parked import renew_all
 from treadle.core.rules.policies import Cluster
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from treadle.core.kernel.tree.tree import Settled
 
 
-def follow_cluster(state: State) -> None:
+def sync_cluster(state: State) -> None:
     """Recompute what can be shared, at most once an interval: allocatable less what foreign pods use."""
     if not state.cluster_changed or state.now < state.updated + state.discipline.limits.interval():
         return
@@ -104,4 +104,4 @@ def _find_oversized(state: State, application: Application) -> None:
         for ask in application.every_ask():
             too_large = oversized(leaf, ask.shape.demand) is not None
             if too_large and (ask.wait is None or ask.wait.reason != OVER_LARGEST):
-                compete(state, ask)
+                requeue(state, ask)

@@ -186,7 +186,7 @@ _LIMITS: dict[str, Callable[[State, Ask], str]] = {
 def _coming(state: State, ask: Ask) -> str:
     """Say what is held for an ask already."""
     mine = [hold for hold in state.preemption.holds if hold.application is ask.application and hold.key == ask.key]
-    kept = [state.nodes.names[hold.row] for hold in mine if hold.patient]
+    kept = [state.nodes.names[hold.row] for hold in mine if hold.without_victims]
     held = len(mine) - len(kept)
     words = f" Room for {held} of these pods is held on nodes that others are leaving." if held else ""
     if kept:

@@ -34,14 +34,14 @@ class ApplicationLimits:
 
     def of_user(self, queue: Limited) -> int:
         """Return how many applications of one user a leaf takes."""
-        books = self._state.books
-        leaf = books.of.get(queue.path) if books is not None else None
+        capacities = self._state.capacities
+        leaf = capacities.of.get(queue.path) if capacities is not None else None
         return NO_LIMIT if leaf is None or leaf.entitled else leaf.max_applications_of_user
 
     def named(self, queue: Limited) -> str:
         """Return what the limit of a queue comes from, for a message."""
-        books = self._state.books
-        found = books.of.get(queue.path) if books is not None else None
+        capacities = self._state.capacities
+        found = capacities.of.get(queue.path) if capacities is not None else None
         if found is None:
             return ""
         most = found.context.settings.max_applications if found.parent is None else found.max_applications

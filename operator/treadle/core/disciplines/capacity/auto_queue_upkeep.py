@@ -8,49 +8,49 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.disciplines.capacity.live_tree import open_books
+from treadle.core.disciplines.capacity.live_tree import make_capacities
 from treadle.core.disciplines.capacity.made_queues import forget_applications, manage, tell_applications
 from treadle.core.kernel.update import apply_given, apply_limits, look_again
 
 if TYPE_CHECKING:
-    from treadle.core.disciplines.capacity.live_tree import Books
+    from treadle.core.disciplines.capacity.live_tree import LiveCapacityTree
     from treadle.core.kernel.state import State
     from treadle.core.rules.capacity.queue import CapacityQueue
 
 
-def tend(state: State) -> bool:
+def do_rounds(state: State) -> bool:
     """Do the rounds that are due, and apply the limits that follow from queues that came or went; returns whether any was removed."""
-    books, automatic = state.books, state.automatic
-    if books is None:
+    capacities, automatic = state.capacities, state.automatic
+    if capacities is None:
         return False
     settings, removed = state.scheduler.capacity, False
     automatic.removed_at = _since(automatic.removed_at, state.now, any_dynamic(state))
     if automatic.removed_at is not None and state.now >= automatic.removed_at + settings.removal_interval:
         automatic.removed_at = state.now
-        removed = _remove_idle(state, books)
-        books = state.books or books
-    automatic.managed_at = _since(automatic.managed_at, state.now, _any_managed(books))
+        removed = _remove_idle(state, capacities)
+        capacities = state.capacities or capacities
+    automatic.managed_at = _since(automatic.managed_at, state.now, _any_managed(capacities))
     if automatic.managed_at is not None and state.now >= automatic.managed_at + settings.management_interval:
         automatic.managed_at = state.now
-        before = _capacities(books)
-        manage(state, books.tree)
-        automatic.grown |= before != _capacities(books)
+        before = _capacities(capacities)
+        manage(state, capacities.tree)
+        automatic.grown |= before != _capacities(capacities)
     if automatic.grown:
         automatic.grown = False
         apply_limits(state)
-    elif books.defined or books.sharing:
-        books.share_anew(state)
-        apply_given(state, books.take_given())
+    elif capacities.defined or capacities.sharing:
+        capacities.share_anew(state)
+        apply_given(state, capacities.take_given())
         look_again(state)
     return removed
 
 
-def next_round(state: State) -> float | None:
+def next_run(state: State) -> float | None:
     """Return when something is due, None if nothing is."""
     automatic, settings = state.automatic, state.scheduler.capacity
-    if state.books is None:
+    if state.capacities is None:
         return None
-    pending = automatic.grown or state.books.defined or state.books.sharing
+    pending = automatic.grown or state.capacities.defined or state.capacities.sharing
     times = [state.now] if pending else []
     if automatic.removed_at is not None:
         times.append(automatic.removed_at + settings.removal_interval)
@@ -68,61 +68,61 @@ def any_dynamic(state: State) -> bool:
     return any(queue.dynamic for queue in state.tree.queues.values())
 
 
-def _any_managed(books: Books) -> bool:
+def _any_managed(capacities: LiveCapacityTree) -> bool:
     return any(
         queue.entitlements is not None and queue.children and not queue.entitlements.creation.fail_on_excess
-        for queue in books.of.values()
+        for queue in capacities.of.values()
     )
 
 
-def _capacities(books: Books) -> list[tuple[str, str, float]]:
+def _capacities(capacities: LiveCapacityTree) -> list[tuple[str, str, float]]:
     return [
         (queue.path, partition, share.absolute)
-        for queue in books.of.values()
+        for queue in capacities.of.values()
         if queue.entitled
         for partition, share in queue.shares.items()
     ]
 
 
-def _remove_idle(state: State, books: Books) -> bool:
+def _remove_idle(state: State, capacities: LiveCapacityTree) -> bool:
     """Do one round of removal; queues that were made where none may be made any more go as soon as they are empty."""
     tree = state.tree
-    leaves = [queue for queue in books.of.values() if queue.dynamic and not queue.parental]
+    leaves = [queue for queue in capacities.of.values() if queue.dynamic and not queue.parental]
     tell_applications(state, leaves)
-    due = state.automatic.removal.mark(books.tree)
+    due = state.automatic.removal.mark(capacities.tree)
     forget_applications(leaves)
     idle = state.scheduler.capacity.idle_before_removal
     gone = [queue.path for queue in due if state.now - queue.last_submitted >= idle]
     for path in gone:
-        _remove(state, books, books.of[path])
+        _remove(state, capacities, capacities.of[path])
     for queue in reversed(tree.root.walk()):
-        known = books.of[queue.path]
+        known = capacities.of[queue.path]
         alone = queue.dynamic and not known.dynamic and not known.entitled
         if alone and not queue.applications and not queue.children:
-            _remove(state, books, known)
+            _remove(state, capacities, known)
             gone.append(queue.path)
             tree.prune(queue)
     for path in gone:
-        books.drop(path)
+        capacities.drop(path)
         if path in tree.queues:
             tree.prune(tree.queues[path])
-        state.tell(path, "removed")
-    if any(_became_leaf(state, books, path.rpartition(".")[0]) for path in gone):
-        open_books(state)
+        state.record(path, "removed")
+    if any(_became_leaf(state, capacities, path.rpartition(".")[0]) for path in gone):
+        make_capacities(state)
         state.automatic.grown = True
     return bool(gone)
 
 
-def _became_leaf(state: State, books: Books, path: str) -> bool:
+def _became_leaf(state: State, capacities: LiveCapacityTree, path: str) -> bool:
     """Whether a queue was a parent only for the queues made below it, which are gone."""
-    return path in books.of and books.of[path].parental and state.tree.queues[path].leaf
+    return path in capacities.of and capacities.of[path].parental and state.tree.queues[path].leaf
 
 
-def _remove(state: State, books: Books, queue: CapacityQueue) -> None:
+def _remove(state: State, capacities: LiveCapacityTree, queue: CapacityQueue) -> None:
     """Take a queue out of the tree of capacities; what its siblings get then is computed once for all that go."""
     assert queue.parent is not None
     state.automatic.grown |= queue.parent.entitlements is not None
-    books.sharing[queue.parent] = None
-    books.defined.pop(queue, None)
-    books.sharing.pop(queue, None)
-    books.tree.remove(queue, settle=False)
+    capacities.sharing[queue.parent] = None
+    capacities.defined.pop(queue, None)
+    capacities.sharing.pop(queue, None)
+    capacities.tree.remove(queue, settle=False)

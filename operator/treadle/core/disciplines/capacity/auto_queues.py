@@ -22,7 +22,7 @@ from treadle.core.rules.running import NO_LIMIT
 from treadle.core.units.resources import UNBOUNDED
 
 if TYPE_CHECKING:
-    from treadle.core.disciplines.capacity.live_tree import Books
+    from treadle.core.disciplines.capacity.live_tree import LiveCapacityTree
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.queue import Queue
     from treadle.core.model.mapping import MappingRule
@@ -39,10 +39,10 @@ class LiveNames:
     def find(self, name: str) -> Known | None:
         """Return the queue of a full path, or the only one with this name of its own."""
         path = name if name in self._state.tree.queues else self._only(name)
-        queue, books = self._state.tree.queues.get(path), self._state.books
-        if queue is None or books is None or not queue.defined:
+        queue, capacities = self._state.tree.queues.get(path), self._state.capacities
+        if queue is None or capacities is None or not queue.defined:
             return None
-        known = books.of.get(path)
+        known = capacities.of.get(path)
         deep = known is not None and makes_queues(known)
         return Known(path, leaf=queue.leaf, makes=deep or (known is not None and known.entitlements is not None), deep=deep)
 
@@ -105,15 +105,15 @@ def mapper_of(state: State) -> Mapper | None:
 
 def mapping_problem(state: State) -> str:
     """Say which mapping rules can place nobody as the tree is now, and why; empty if all can. They go by their fallback meanwhile."""
-    mapper = mapper_of(state) if state.books is not None else None
+    mapper = mapper_of(state) if state.capacities is not None else None
     faults = mapper.faults() if mapper is not None else ()
     return "; ".join(f"mapping rule {number + 1}: {why}" for number, why in faults)
 
 
 def make(state: State, path: str) -> Queue | Wait:
     """Make the leaf of a path, and what is missing above it, as the templates say; or say why it cannot be."""
-    books, tree = state.books, state.tree
-    assert books is not None
+    capacities, tree = state.capacities, state.tree
+    assert capacities is not None
     problem = path_problem(path)
     if problem:
         return Wait(REJECTED, path, problem)
@@ -128,14 +128,14 @@ def make(state: State, path: str) -> Queue | Wait:
         return found
     refusal: Wait | None = None
     try:
-        create(books.tree, path, state.now, settle=False)
+        create(capacities.tree, path, state.now, settle=False)
     except CreationRefused as error:
         refusal = Wait(REJECTED, tree.nearest(path).path, str(error))
-    _mirror(state, books, path)
+    _mirror(state, capacities, path)
     return tree.queues[path] if refusal is None else refusal
 
 
-def _mirror(state: State, books: Books, path: str) -> None:
+def _mirror(state: State, capacities: LiveCapacityTree, path: str) -> None:
     """Let the live tree have the queues of a path that the tree of capacities has.
 
     What everybody is due is computed once for all queues of a burst, before the next decision; until then they have no limit.
@@ -145,22 +145,22 @@ def _mirror(state: State, books: Books, path: str) -> None:
         above = ".".join(parts[:level])
         if above in tree.queues:
             continue
-        queue = next((one for one in books.of[tree.nearest(above).path].children if one.path == above), None)
+        queue = next((one for one in capacities.of[tree.nearest(above).path].children if one.path == above), None)
         if queue is None:
             return
         live = tree.sprout(above, holds_queues=queue.parental)
         queue.last_submitted = state.now
-        books.of[above] = queue
-        books.number(queue)
+        capacities.of[above] = queue
+        capacities.number(queue)
         queue.usage.of(DEFAULT).used = live.usage
-        books.apply(live, queue, state)
+        capacities.apply(live, queue, state)
         live.maximum, live.limited, live.zero = [UNBOUNDED] * len(state.types), False, ()
         live.max_running = NO_LIMIT
-        books.defined[queue] = None
+        capacities.defined[queue] = None
         assert queue.parent is not None
-        books.sharing[queue.parent] = None
+        capacities.sharing[queue.parent] = None
         state.automatic.grown |= queue.entitled
-        state.tell(above, "made")
+        state.record(above, "made")
 
 
 def restore(state: State, path: str) -> Queue | None:
@@ -184,15 +184,15 @@ def restore(state: State, path: str) -> Queue | None:
 
 def used(state: State, queue: Queue) -> None:
     """Take note that an application was submitted to a queue; those that were made count the time from then on."""
-    known = state.books.of.get(queue.path) if state.books is not None and queue.dynamic else None
+    known = state.capacities.of.get(queue.path) if state.capacities is not None and queue.dynamic else None
     if known is not None:
         known.last_submitted = state.now
 
 
 def parent_makes(state: State, path: str) -> bool:
     """Whether queues are made below the nearest queue above a path that is not that of a queue in force."""
-    books, nearest = state.books, state.tree.nearest(path)
+    capacities, nearest = state.capacities, state.tree.nearest(path)
     if nearest.path == path and nearest.parent is not None:
         nearest = nearest.parent
-    known = books.of.get(nearest.path) if books is not None else None
+    known = capacities.of.get(nearest.path) if capacities is not None else None
     return known is not None and (makes_queues(known) or known.entitlements is not None)

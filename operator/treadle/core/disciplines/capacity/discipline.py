@@ -36,8 +36,8 @@ class CapacityDiscipline:
         self.placement: Placement = CapacityPlacement(state)
         self.words: Words = CapacityWords(state)
         self.rounds: tuple[Round, ...] = (
-            Round(partial(preemption.next_round, state), partial(preemption.round_of_preemption, state)),
-            Round(partial(node_holds.next_look, state), partial(node_holds.keep_nodes, state)),
+            Round(partial(preemption.next_run, state), partial(preemption.round_of_preemption, state)),
+            Round(partial(node_holds.next_run, state), partial(node_holds.keep_nodes, state)),
         )
 
     def before_settling(self) -> bool:
@@ -46,9 +46,9 @@ class CapacityDiscipline:
 
     def upkeep(self) -> bool:
         """Remove idle queues and manage the capacities of managed leaves."""
-        return auto_queue_upkeep.tend(self._state)
+        return auto_queue_upkeep.do_rounds(self._state)
 
-    def follow_demand(self) -> None:
+    def sync_demand(self) -> None:
         """Let masters that wait for a share look again, once an update interval."""
         state = self._state
         if state.now >= self._next_look() and masters_wait(state):
@@ -67,7 +67,7 @@ class CapacityDiscipline:
 
     def timers(self) -> list[float]:
         """Return when queues that were made are looked at, and when masters that wait are."""
-        when = auto_queue_upkeep.next_round(self._state)
+        when = auto_queue_upkeep.next_run(self._state)
         found = [] if when is None else [when]
         return [*found, self._next_look()] if masters_wait(self._state) else found
 

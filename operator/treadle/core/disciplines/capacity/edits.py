@@ -1,4 +1,4 @@
-"""Edits of a few queues while the capacities of a tree are in force: the books follow in place where they can."""
+"""Edits of a few queues while the capacities of a tree are in force: the live tree of capacities follows in place where it can."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from treadle.core.rules.capacity.context import DEFAULT
 from treadle.core.rules.capacity.edits import NotInPlace, edit
 
 if TYPE_CHECKING:
-    from treadle.core.disciplines.capacity.live_tree import Books
+    from treadle.core.disciplines.capacity.live_tree import LiveCapacityTree
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.application import Application
     from treadle.core.kernel.tree.tree import Settled
 
 
-def follow_edits(state: State, settled: Settled) -> bool:
-    """Let the books follow a settling in place; returns whether that could be done. If not, other books are to be opened.
+def sync_edits(state: State, settled: Settled) -> bool:
+    """Let the live tree of capacities follow a settling in place; returns whether that could be done. If not, it is to be made anew.
 
     Leaves of managed parents have capacity by an order of submission that is decided anew for all of them, so there is no edit beside them.
     """
-    books = state.books
-    if books is None or books.alike or books.undecided or (state.cluster_changed and books.outdated(state)):
+    capacities = state.capacities
+    if capacities is None or capacities.alike or capacities.undecided or (state.cluster_changed and capacities.outdated(state)):
         return False
-    if any(queue.entitled for queue in books.of.values()):
+    if any(queue.entitled for queue in capacities.of.values()):
         return False
-    if DEFAULT_QUEUE in books.of and DEFAULT_QUEUE not in state.tree.queues:
+    if DEFAULT_QUEUE in capacities.of and DEFAULT_QUEUE not in state.tree.queues:
         return False  # a tree without queues has one of this name that nobody defines
     said: dict[str, CapacityQueueSpec] = {}
     for queue in (*settled.made, *settled.edited):
@@ -42,33 +42,33 @@ def follow_edits(state: State, settled: Settled) -> bool:
     width = len(state.types)
     name_types(state.types, said.values())
     gone = [queue.path for queue in settled.gone]
-    if len(state.types) > width or not _alike(books, said, gone):
+    if len(state.types) > width or not _alike(capacities, said, gone):
         return False
     said = dict(sorted(said.items(), key=lambda item: item[0].count(".")))
     try:
-        edited = edit(books.tree, books.of, gone, said)
+        edited = edit(capacities.tree, capacities.of, gone, said)
     except (InvalidSpec, NotInPlace):
         return False
     for path in gone:
-        books.drop(path)
+        capacities.drop(path)
     for queue in settled.made:
-        capacity = books.of[queue.path]
-        books.number(capacity)
+        capacity = capacities.of[queue.path]
+        capacities.number(capacity)
         capacity.usage.of(DEFAULT).used = queue.usage
-    books.defined.update(edited.defined)
-    books.sharing.update(edited.sharing)
-    books.redefined.update(edited.defined)
-    books.share_anew(state)
+    capacities.defined.update(edited.defined)
+    capacities.sharing.update(edited.sharing)
+    capacities.redefined.update(edited.defined)
+    capacities.share_anew(state)
     return True
 
 
-def _alike(books: Books, said: dict[str, CapacityQueueSpec], gone: list[str]) -> bool:
+def _alike(capacities: LiveCapacityTree, said: dict[str, CapacityQueueSpec], gone: list[str]) -> bool:
     """Whether the partitions that any definition names stay the same, and whether leaves keep partitions apart: both are known to all queues."""
-    specs = books.tree.specs
+    specs = capacities.tree.specs
     old = {path: specs[path] for path in (*said, *gone) if path in specs}
     before = {name for spec in old.values() for name in partitions_named(spec)} - {DEFAULT}
     after = {name for spec in said.values() for name in partitions_named(spec)} - {DEFAULT}
-    named = books.tree.root.configured
+    named = capacities.tree.root.configured
     if not after <= set(named):
         return False
     if before - after and not all(
@@ -80,10 +80,10 @@ def _alike(books: Books, said: dict[str, CapacityQueueSpec], gone: list[str]) ->
 
 def redefined(state: State) -> list[Application]:
     """Return the applications in leaves that were defined anew since the last time that this was asked."""
-    books = state.books
-    if books is None:
+    capacities = state.capacities
+    if capacities is None:
         return []
-    paths = [queue.path for queue in books.redefined if not queue.parental]
-    books.redefined.clear()
+    paths = [queue.path for queue in capacities.redefined if not queue.parental]
+    capacities.redefined.clear()
     live = [state.tree.queues[path] for path in paths if path in state.tree.queues]
     return [application for leaf in live for application in leaf.applications.values()]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from treadle.core.disciplines.capacity.application_partition import ApplicationPartition, partition_of
 from treadle.core.disciplines.capacity.quota import quota_of
-from treadle.core.kernel.admission_checks import PARTITION_DENIED, compete
+from treadle.core.kernel.admission_checks import PARTITION_DENIED, requeue
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def note(state: State, uid: str) -> None:
     """Take note of a pod that was seen, which may have joined an application."""
-    if state.books is None or not state.books.enforcing:
+    if state.capacities is None or not state.capacities.enforcing:
         return
     record = state.pods.get(uid)
     application = record.application if record is not None else None
@@ -48,11 +48,11 @@ def follow(state: State, application: Application) -> None:
 
 def follow_all(state: State, applications: Iterable[Application]) -> None:
     """Take note of applications after definitions have changed, and let those look again that are let in or shut out now."""
-    books = state.books
-    if books is None:
+    capacities = state.capacities
+    if capacities is None:
         return
     for application in applications:
-        if books.enforcing and application.home is None:
+        if capacities.enforcing and application.home is None:
             home = application.home = ApplicationPartition()
             _note_object(state, application, home)
             for record in application.pods.values():
@@ -70,7 +70,7 @@ def look_again(application: Application, state: State) -> None:
         for ask in part.asks.values():
             waits = ask.wait is not None and ask.wait.reason == PARTITION_DENIED
             if denied != waits:
-                compete(state, ask)
+                requeue(state, ask)
 
 
 def _note_pod(home: ApplicationPartition, record: PodRecord) -> None:

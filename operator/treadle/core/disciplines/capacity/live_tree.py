@@ -14,7 +14,7 @@ from treadle.core.disciplines.capacity.applications import most_of
 from treadle.core.disciplines.capacity.definitions import alike, specs_of
 from treadle.core.disciplines.capacity.made_queues import entitle, graft_all
 from treadle.core.disciplines.capacity.quota import Bounds, UserQuota, quota_of
-from treadle.core.disciplines.capacity.ranks import Standing, applications_of, queues_by_use
+from treadle.core.disciplines.capacity.ranks import QueueRank, applications_of, queues_by_use
 from treadle.core.errors import InvalidSpec
 from treadle.core.kernel.tree.limits import Had
 from treadle.core.kernel.tree.partitions import partition_of
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from treadle.core.rules.capacity.queue import CapacityQueue
 
 
-class Books:
+class LiveCapacityTree:
     """The capacities of a tree in force. ``of`` is by the path of a queue, ``bounds`` by the path of a leaf and a partition."""
 
     def __init__(self, state: State) -> None:
@@ -64,8 +64,8 @@ class Books:
         self.undecided = graft_all(self.tree, state)
         """Whether who has capacity below managed parents is still to be decided."""
         self.of: dict[str, CapacityQueue] = self.tree.queues()
-        for books in self.of.values():
-            self.number(books)
+        for capacity in self.of.values():
+            self.number(capacity)
         self.enforcing = any(enforces(queue.spec) for queue in self.of.values())
         """Whether any leaf keeps partitions apart."""
         self.bounds: dict[tuple[str, str], Bounds] = {}
@@ -83,7 +83,7 @@ class Books:
         return specs_of({queue.path: of_leaf(queue.spec) if queue.leaf else queue.spec for queue in declared})
 
     def close(self) -> None:
-        """Let go of everything: there are other books now, or none."""
+        """Let go of everything: there is another tree of capacities now, or none."""
         self.tree.give_up()
 
     def follow(self, state: State) -> None:
@@ -106,9 +106,9 @@ class Books:
 
     def adopt(self, part: Queue, state: State) -> None:
         """Give a queue's part in a partition, which was just made, its limits."""
-        books = self.of[part.path]
-        books.usage.of(part.partition).used = part.usage
-        self.apply(part, books, state)
+        capacity = self.of[part.path]
+        capacity.usage.of(part.partition).used = part.usage
+        self.apply(part, capacity, state)
 
     def forget(self, path: str, partition: str) -> None:
         """Forget what a queue's part in a partition, which is no more, may have there."""
@@ -131,11 +131,11 @@ class Books:
         """Compute what is due to queues that came or were defined anew, to their siblings and to all below them, and give the live queues their limits."""
         edited = Edited(self.defined, self.sharing)
         updated = update_edited(edited.parents, self.defined, self.sharing)
-        for books in updated:
-            live = state.tree.queues[books.path]
+        for capacity in updated:
+            live = state.tree.queues[capacity.path]
             for queue in (live, *live.parts.values()):
                 self.given.setdefault(queue, Had.of(queue))
-                self.apply(queue, books, state, ranks=books in self.defined)
+                self.apply(queue, capacity, state, ranks=capacity in self.defined)
         self.defined, self.sharing = {}, {}
 
     def take_given(self) -> dict[Queue, Had]:
@@ -143,13 +143,13 @@ class Books:
         given, self.given = self.given, {}
         return given
 
-    def apply(self, queue: Queue, books: CapacityQueue, state: State, *, ranks: bool = True) -> None:
+    def apply(self, queue: Queue, capacity: CapacityQueue, state: State, *, ranks: bool = True) -> None:
         """Give one live queue its limits, its place among its siblings, and, if ``ranks``, the order of what is below it.
 
         A maximum of the whole partition is none: who waits then waits for nodes.
         """
         partition = queue.partition
-        share, total = books.share(partition), self.context.of(partition)
+        share, total = capacity.share(partition), self.context.of(partition)
         counted = self.context.calculator.deciding
         queue.minimum = list(share.minimum)
         root = queue.parent is None
@@ -159,15 +159,15 @@ class Books:
         extend(queue.maximum, len(state.types), UNBOUNDED)
         queue.limited = any(value < UNBOUNDED for value in queue.maximum)
         queue.zero = tuple(at for at, value in enumerate(queue.maximum) if not value)
-        queue.largest = list(books.max_allocation) if any(value < UNBOUNDED for value in books.max_allocation) else None
+        queue.largest = list(capacity.max_allocation) if any(value < UNBOUNDED for value in capacity.max_allocation) else None
         if not partition:
-            queue.max_running = most_of(books, queue.spec.max_running)
-        queue.standing = Standing(books, partition, self.numbers[queue.path])
+            queue.max_running = most_of(capacity, queue.spec.max_running)
+        queue.queue_rank = QueueRank(capacity, partition, self.numbers[queue.path])
         leaf = queue.whole.leaf  # a part is made before those below it
         if ranks:
-            queue.rank = applications_of(books) if leaf else queues_by_use(books)  # type: ignore[assignment]
+            queue.rank = applications_of(capacity) if leaf else queues_by_use(capacity)  # type: ignore[assignment]
         if leaf:
-            bounds = self.bounds[queue.path, partition] = Bounds(books, partition)
+            bounds = self.bounds[queue.path, partition] = Bounds(capacity, partition)
             for application in queue.applications.values():
                 quota = quota_of(application)
                 if quota is not None:
@@ -203,10 +203,10 @@ class Books:
         application.quota = None
 
 
-def open_books(state: State) -> None:
-    """Make the books of the tree in force, instead of those that there are."""
-    before, state.books = state.books, Books(state)
-    state.books.follow(state)
+def make_capacities(state: State) -> None:
+    """Make the capacities of the tree in force anew, instead of those that there are."""
+    before, state.capacities = state.capacities, LiveCapacityTree(state)
+    state.capacities.follow(state)
     if before is not None:
         before.close()
 

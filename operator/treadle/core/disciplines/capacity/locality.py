@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from treadle.core.kernel.locality import MOST_KEYS, forget_others, wait_until
 from treadle.core.kernel.nodes.candidates import pick
-from treadle.core.kernel.nodes.preferred import best_around, best_liked
+from treadle.core.kernel.nodes.preferred import best_preferred, best_rack_local
 from treadle.core.kernel.nodes.rules.resources import fitting
 from treadle.core.kernel.seam import Choice
 
@@ -74,12 +74,12 @@ def near_enough(state: State, ask: Ask, near: Near) -> Verdict:
     """Return the closest node that an ask may take by now, or until when it waits for a closer one."""
     nodes, shape, score, key = state.nodes, ask.shape, state.score, ask.key
     book = _missed(ask)
-    row = best_liked(nodes, shape, near, score)
+    row = best_preferred(nodes, shape, near, score)
     if row >= 0:
         book.stop(key, 0.0)
         return Verdict(row)
     missed, until = book.up_to(key, state.now)
-    row = best_around(nodes, shape, near, score)
+    row = best_rack_local(nodes, shape, near, score)
     in_rack = row >= 0
     if not in_rack:
         row = pick(nodes, shape, score)
@@ -101,13 +101,13 @@ def near_enough(state: State, ask: Ask, near: Near) -> Verdict:
 def thresholds(state: State, ask: Ask, near: Near) -> tuple[int, int]:
     """Return how many offers an ask must have missed before the racks of what it prefers will do, and before any node will."""
     settings, nodes = state.scheduler.capacity, near.known
-    for_rack = settings.node_delay if len(near.liked) else -1
-    if not len(near.liked) and not len(near.around):
+    for_rack = settings.node_delay if len(near.preferred) else -1
+    if not len(near.preferred) and not len(near.rack_local):
         return 0, 0
     if settings.rack_delay > -1:
         for_any: float = settings.node_delay + settings.rack_delay
     else:
-        for_any = len(ask.pods) * min((len(near.liked) + near.racks) / max(nodes, 1), 1.0)
+        for_any = len(ask.pods) * min((len(near.preferred) + near.racks) / max(nodes, 1), 1.0)
     return max(0, min(nodes, for_rack)), max(0, floor(min(nodes, for_any)))
 
 
@@ -119,7 +119,7 @@ def _able(state: State, shape: Shape) -> int:
 
 
 def _words(near: Near, seconds: float, enough: int, count: int, *, racks: bool) -> tuple[str, str]:
-    what = "nodes that it prefers" if racks or not len(near.around) else "racks of the nodes that it prefers"
+    what = "nodes that it prefers" if racks or not len(near.rack_local) else "racks of the nodes that it prefers"
     then = "their racks will do" if racks else "any node will do"
     nodes = f"{count} node{'s' if count > 1 else ''}"
     return what, (

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 def made_of(state: State) -> list[Made]:
     """Return the queues made for applications that still are in them, parents first."""
-    books = state.books
-    if books is None:
+    capacities = state.capacities
+    if capacities is None:
         return []
     return [
         Made(queue.path, not queue.leaf, templated=True)
         for queue in state.tree.root.walk()
-        if queue.dynamic and _templated(books.of.get(queue.path)) and queue.occupied()
+        if queue.dynamic and _templated(capacities.of.get(queue.path)) and queue.occupied()
     ]
 
 
@@ -35,7 +35,7 @@ def _templated(queue: CapacityQueue | None) -> bool:
 
 def graft_all(tree: CapacityTree, state: State) -> bool:
     """Put the live queues that nobody defines into a tree of capacities; returns whether leaves of managed parents are among them."""
-    known, before = tree.queues(), state.books.of if state.books is not None else {}
+    known, before = tree.queues(), state.capacities.of if state.capacities is not None else {}
     made = [
         Made(queue.path, not queue.leaf, templated=queue.dynamic) for queue in state.tree.root.walk() if queue.path not in known
     ]
@@ -68,7 +68,7 @@ def _round(state: State, parent: CapacityQueue, *, again: bool = False) -> None:
     try:
         (entitlements.restart if again else entitlements.round)(by_submission)
     except Refused as error:
-        state.tell(parent.path, "capacities of leaves refused", str(error)[:200])
+        state.record(parent.path, "capacities of leaves refused", str(error)[:200])
     forget_applications(parent.children)
 
 

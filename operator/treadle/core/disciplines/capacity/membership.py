@@ -17,39 +17,39 @@ if TYPE_CHECKING:
 
 
 class CapacityMembership:
-    """See ``kernel.seam.Membership``. Without books, which there are not until a settling has ended, partitions do not matter."""
+    """See ``kernel.seam.Membership``. Without capacities, which there are not until a settling has ended, partitions do not matter."""
 
     def __init__(self, state: State) -> None:
         self._state = state
 
     def entered(self, part: Application) -> None:
         """Open the quota of its user."""
-        if self._state.books is not None:
-            self._state.books.arrive(part)
+        if self._state.capacities is not None:
+            self._state.capacities.arrive(part)
 
     def leaving(self, part: Application) -> None:
         """Close the quota of its user."""
-        if self._state.books is not None:
-            self._state.books.leave(part)
+        if self._state.capacities is not None:
+            self._state.capacities.leave(part)
 
     def partition_wanted(self, application: Application, pod: PodSpec) -> str | None:
         """Return the pod's own word, its application's, or its queue's default."""
         state = self._state
-        if state.books is None:
+        if state.capacities is None:
             return None
         explicit = state.explicit.get(application.id)
         said = pod.partition or (explicit.partition if explicit is not None else "")
         if said or application.queue is None:
             return said
-        return state.books.of[application.queue.path].default_partition or DEFAULT
+        return state.capacities.of[application.queue.path].default_partition or DEFAULT
 
     def partition_of(self, labels: Mapping[str, str]) -> str:
         """Return what the partition label says."""
-        return labels.get(self._state.scheduler.partition_label, DEFAULT) if self._state.books is not None else DEFAULT
+        return labels.get(self._state.scheduler.partition_label, DEFAULT) if self._state.capacities is not None else DEFAULT
 
     def partitions_matter(self) -> bool:
-        """Whether there are books."""
-        return self._state.books is not None
+        """Whether there are capacities."""
+        return self._state.capacities is not None
 
     def pod_seen(self, uid: str) -> None:
         """Take note of what a pod says of its application's partition, where leaves keep partitions apart."""

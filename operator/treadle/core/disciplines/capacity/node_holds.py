@@ -18,7 +18,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from treadle.core.disciplines.capacity.quota import quota_of
-from treadle.core.kernel.preemption.feasible import Spots
+from treadle.core.kernel.preemption.feasible import FeasibleNodes
 from treadle.core.kernel.preemption.holds import PATIENCE, count, place, release
 from treadle.core.kernel.preemption.memory import Hold
 from treadle.core.kernel.preemption.search import waits_for_a_node
@@ -43,11 +43,11 @@ MOST_KEPT = 128
 
 def due(state: State) -> bool:
     """Whether it is time to look: nodes may be kept, something waits, and the interval has passed."""
-    when = next_look(state)
+    when = next_run(state)
     return when is not None and state.now >= when
 
 
-def next_look(state: State) -> float | None:
+def next_run(state: State) -> float | None:
     """Return when it is time to look next, None while nobody waits or no node may be kept."""
     if not state.waiting or state.scheduler.capacity.reservable_nodes <= 0:
         return None
@@ -58,22 +58,22 @@ def keep_nodes(state: State, budget: int) -> list[Effect]:  # noqa: ARG001 - one
     """Keep nodes for those who have waited long enough and may have one, in each partition; nothing is to be done for it."""
     preemption = state.preemption
     preemption.reserved = state.now
-    preemption.rests = {row: until for row, until in preemption.rests.items() if until > state.now}
+    preemption.left_alone = {row: until for row, until in preemption.left_alone.items() if until > state.now}
     waiting = _who_waits(state)
     _note_patience(state, waiting)
-    spots: Spots | None = None
+    feasible: FeasibleNodes | None = None
     for root, leaves in waiting.items():
-        patient: dict[Queue, set[Application]] = {
+        without_victims: dict[Queue, set[Application]] = {
             leaf: {ask.application for ask in asks if state.now >= preemption.waits[ask][1] + PATIENCE}
             for leaf, asks in leaves.items()
             if _owed(leaf) or len(leaves) == 1
         }
-        patient = {leaf: applications for leaf, applications in patient.items() if applications}
-        room = _may_be_kept(state, root.partition) if patient else 0
+        without_victims = {leaf: applications for leaf, applications in without_victims.items() if applications}
+        room = _may_be_kept(state, root.partition) if without_victims else 0
         if room > 0:
-            spots = spots or Spots(state.nodes)
-            for application in _in_order(root, patient):
-                room -= _keep(state, application, spots)
+            feasible = feasible or FeasibleNodes(state.nodes)
+            for application in _in_order(root, without_victims):
+                room -= _keep(state, application, feasible)
                 if room <= 0:
                     break
     return []
@@ -103,10 +103,10 @@ def _note_patience(state: State, waiting: dict[Queue, dict[Queue, list[Ask]]]) -
 
 def _owed(leaf: Queue) -> bool:
     """Whether a leaf has less than it is guaranteed, by the type of which it has the largest part."""
-    standing: Any = leaf.standing
-    if standing is None or standing.group[1]:
+    queue_rank: Any = leaf.queue_rank
+    if queue_rank is None or queue_rank.group[1]:
         return False
-    return bool(max((leaf.usage[at] / total for at, total in standing.totals), default=0.0) < standing.due)
+    return bool(max((leaf.usage[at] / total for at, total in queue_rank.totals), default=0.0) < queue_rank.due)
 
 
 def take_back(state: State) -> None:
@@ -135,20 +135,20 @@ def _may_be_kept(state: State, partition: str) -> int:
     return min(MOST_AT_ONCE, most - sum(hold.counted and bool(own[hold.row]) for hold in state.preemption.holds))
 
 
-def _in_order(queue: Queue, patient: dict[Queue, set[Application]]) -> Iterator[Application]:
+def _in_order(queue: Queue, without_victims: dict[Queue, set[Application]]) -> Iterator[Application]:
     """Yield the applications below a queue that have waited long enough, in the order in which they are served."""
-    above = {each for leaf in patient for each in leaf.chain}
+    above = {each for leaf in without_victims for each in leaf.chain}
 
     def walk(queue: Queue) -> Iterator[Application]:
-        if queue in patient:
-            yield from sorted(patient[queue], key=queue.rank)
+        if queue in without_victims:
+            yield from sorted(without_victims[queue], key=queue.rank)
         for child in sorted((child for child in queue.children.values() if child in above), key=queue.rank):
             yield from walk(child)
 
     return walk(queue)
 
 
-def _keep(state: State, application: Application, spots: Spots) -> bool:
+def _keep(state: State, application: Application, feasible: FeasibleNodes) -> bool:
     """Keep a node for the first ask of an application that may have one; returns whether one is."""
     preemption, quota = state.preemption, quota_of(application)
     if quota is None or quota.exceeded():
@@ -160,9 +160,9 @@ def _keep(state: State, application: Application, spots: Spots) -> bool:
         held = sum(hold.application is application and hold.key == ask.key for hold in preemption.holds)
         if held >= len(ask.pods) or exceeded(application.limiting, ask.shape.demand) is not None:
             continue
-        row = spots.for_one_of(ask.shape, {*preemption.rests, *(hold.row for hold in preemption.holds)})
+        row = feasible.for_one_of(ask.shape, {*preemption.left_alone, *(hold.row for hold in preemption.holds)})
         if row >= 0:
             until = state.now + state.scheduler.capacity.preemption.hold_timeout
-            place(state, Hold(application, ask.shape, ask.key, row, set(), state.now, until, patient=True, counted=True))
+            place(state, Hold(application, ask.shape, ask.key, row, set(), state.now, until, without_victims=True, counted=True))
             return True
     return False

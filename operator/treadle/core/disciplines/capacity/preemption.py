@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from treadle.core.disciplines.capacity.preemption_snapshot import survey
+from treadle.core.disciplines.capacity.preemption_snapshot import take_snapshot
 from treadle.core.kernel.cycle import AT_MAXIMUM, cycle
-from treadle.core.kernel.preemption.holds import forget_the_gone, place, release, uncounted
+from treadle.core.kernel.preemption.holds import charges_lifted, forget_the_gone, place, release
 from treadle.core.kernel.preemption.search import Search, Terms, Victim, waits_for_a_node
 from treadle.core.rules.capacity.preemption.ideal import Dealing, compute
 from treadle.core.rules.capacity.preemption.intra import look_inside
@@ -23,7 +23,7 @@ from treadle.core.units.amounts import add_to, least, minus, plus, take_from
 from treadle.core.units.comparison import dominant
 
 if TYPE_CHECKING:
-    from treadle.core.disciplines.capacity.live_tree import Books
+    from treadle.core.disciplines.capacity.live_tree import LiveCapacityTree
     from treadle.core.effects import Effect, Evict
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.application import Application, Ask
@@ -47,7 +47,7 @@ class Need(NamedTuple):
     should: Vector
 
 
-def next_round(state: State) -> float | None:
+def next_run(state: State) -> float | None:
     """Return when the next round is due, None without preemption or while nothing waits."""
     preemption = state.scheduler.capacity.preemption
     return state.preemption.looked + preemption.interval if preemption.enabled and state.waiting else None
@@ -55,23 +55,23 @@ def next_round(state: State) -> float | None:
 
 def round_of_preemption(state: State, budget: int) -> list[Effect]:
     """Do one round: return whom to evict, for which the room is held, and what is placed on nodes that are not kept any more."""
-    books = state.books
-    assert books is not None
+    capacities = state.capacities
+    assert capacities is not None
     state.preemption.looked = state.now
     forget_the_gone(state)
-    with uncounted(state):
-        evicted = _round(state, books)
+    with charges_lifted(state):
+        evicted = _round(state, capacities)
     return [*evicted, *cycle(state, budget)]
 
 
-def _round(state: State, books: Books) -> list[Evict]:
-    settings = books.context.settings.preemption
-    search = _CapacitySearch(state, books)
+def _round(state: State, capacities: LiveCapacityTree) -> list[Evict]:
+    settings = capacities.context.settings.preemption
+    search = _CapacitySearch(state, capacities)
     effects: list[Evict] = []
-    needs = _needs(state, books, search)
+    needs = _needs(state, capacities, search)
     if settings.observe_only:
         for need in needs:
-            state.tell(need.queue.path, "would preempt", f"{need.right}: {state.types.named(need.lacking)}")
+            state.record(need.queue.path, "would preempt", f"{need.right}: {state.types.named(need.lacking)}")
         return effects
     for need in needs:
         for ask in need.asks:
@@ -82,10 +82,10 @@ def _round(state: State, books: Books) -> list[Evict]:
     return effects
 
 
-def _needs(state: State, books: Books, search: _CapacitySearch) -> list[Need]:
-    settings = books.context.settings.preemption
+def _needs(state: State, capacities: LiveCapacityTree, search: _CapacitySearch) -> list[Need]:
+    settings = capacities.context.settings.preemption
     found: list[Need] = []
-    round_ = search.round = survey(state, books, search)
+    round_ = search.round = take_snapshot(state, capacities, search)
     compute(round_, Dealing())
     search.measure("queues", round_)
     if settings.by_priority:
@@ -102,7 +102,7 @@ def _needs(state: State, books: Books, search: _CapacitySearch) -> list[Need]:
         search.measure_inside(round_)
         found += _inside(state, round_)
     if settings.balance:
-        balanced = survey(state, books, search)
+        balanced = take_snapshot(state, capacities, search)
         compute(balanced, Dealing(balance=True))
         search.measure("balance", balanced)
         found += _of_queues(state, balanced, "balance")
@@ -179,10 +179,10 @@ class _CapacitySearch(Search):
     round: Round
     edges: set[tuple[str, str]]
 
-    def __init__(self, state: State, books: Books) -> None:
-        settings = books.context.settings.preemption
+    def __init__(self, state: State, capacities: LiveCapacityTree) -> None:
+        settings = capacities.context.settings.preemption
         super().__init__(state, Terms(settings.wait_before_kill, settings.delete_blocked, settings.hold_timeout))
-        self.books = books
+        self.capacities = capacities
         self.edges = set()
         self.quotas: dict[tuple[str, str, str], Vector] = {}
         self.inside: dict[tuple[str, str], Vector] = {}
@@ -228,7 +228,7 @@ class _CapacitySearch(Search):
         self.need = need
         counted = self.round.context.calculator.deciding
         mine = [hold for hold in state.preemption.holds if hold.application is ask.application and hold.key == ask.key]
-        kept = [hold for hold in mine if hold.patient]
+        kept = [hold for hold in mine if hold.without_victims]
         held = before = len(mine) - len(kept)
         if held == len(ask.pods) or not _makes_up(demand, need.lacking, counted, last=last):
             return []
@@ -299,7 +299,7 @@ class _CapacitySearch(Search):
         need, calculator = self.need, self.round.context.calculator
         assert need is not None
         partition = victim.owner.partition
-        if leaf.path == need.queue.path or self.books.of[leaf.path].disable_preemption:
+        if leaf.path == need.queue.path or self.capacities.of[leaf.path].disable_preemption:
             return False
         if need.right == "priority":
             return (need.queue.path, leaf.path) in self.edges and not victim.master
@@ -329,7 +329,7 @@ class _CapacitySearch(Search):
         """Masters go only while those of their leaf hold more than they may."""
         leaf = victim.owner.chain[0]
         held = minus(leaf.master_usage, taken)
-        allowed = masters_allowed(self.books.of[leaf.path], victim.owner.partition)
+        allowed = masters_allowed(self.capacities.of[leaf.path], victim.owner.partition)
         return self.round.context.calculator.more(self.round.context.total, held, allowed)
 
     def taken(self, victim: Victim) -> None:

@@ -14,7 +14,7 @@ from treadle.core.rules.capacity.preemption.snapshot import Round, TempQueue, be
 from treadle.core.units.amounts import add_to, minus, most, take_from
 
 if TYPE_CHECKING:
-    from treadle.core.disciplines.capacity.live_tree import Books
+    from treadle.core.disciplines.capacity.live_tree import LiveCapacityTree
     from treadle.core.kernel.preemption.search import Search
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.application import Application
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 class Member(CapacityApplication):
     """An application of the live tree as the computation of ideal shares sees it."""
 
-    def __init__(self, application: Application, books: Books, order: int) -> None:
+    def __init__(self, application: Application, capacities: LiveCapacityTree, order: int) -> None:
         assert application.queue is not None
-        leaf = books.of[application.queue.path]
-        super().__init__(application.id, application.user, leaf, order, urgency(application, books))
+        leaf = capacities.of[application.queue.path]
+        super().__init__(application.id, application.user, leaf, order, urgency(application, capacities))
         self.application = application
         self.start = application.start
         self.awaits_master = False
@@ -48,11 +48,11 @@ class Member(CapacityApplication):
         return [] if part is None else [(ask.shape.demand, len(ask.pods)) for ask in sorted(part.asks.values())]
 
 
-def urgency(application: Application, books: Books) -> int:
+def urgency(application: Application, capacities: LiveCapacityTree) -> int:
     """Return an application's priority: its own or its queue's default, at most the ceiling."""
     assert application.queue is not None
-    leaf = books.of[application.queue.path]
-    return min(application.priority or leaf.default_application_priority, books.context.settings.max_priority)
+    leaf = capacities.of[application.queue.path]
+    return min(application.priority or leaf.default_application_priority, capacities.context.settings.max_priority)
 
 
 def pending(part: Application) -> Vector:
@@ -64,27 +64,27 @@ def pending(part: Application) -> Vector:
     return total
 
 
-def survey(state: State, books: Books, search: Search) -> Round:
+def take_snapshot(state: State, capacities: LiveCapacityTree, search: Search) -> Round:
     """Take the snapshots of a round."""
-    context = books.context
+    context = capacities.context
     everybody = sorted(state.applications.values(), key=lambda one: (one.start, one.id))
-    for leaf in books.of.values():
+    for leaf in capacities.of.values():
         leaf.active = []
     for order, application in enumerate(everybody):
         if application.queue is not None and application.busy:
-            member = Member(application, books, order)
+            member = Member(application, capacities, order)
             member.leaf.active.append(member)
-    for queue in books.of.values():
+    for queue in capacities.of.values():
         queue.update_statistics()
         if not queue.parental:
             for partition in context.partitions:
                 queue.users.follow(partition)
-    paths = [path for path, queue in books.of.items() if not queue.parental]
-    found = begin(books.tree.root, [], paths, state.now)
+    paths = [path for path, queue in capacities.of.items() if not queue.parental]
+    found = begin(capacities.tree.root, [], paths, state.now)
     for partition in found.partitions:
         _pend(found.roots[partition], partition)
     for hold in state.preemption.holds:
-        if not hold.patient:
+        if not hold.without_victims:
             _adjust(found, hold.application.chain, search.dense_of(hold.shape), arrives=True)
     for owner, amounts in search.going.items():
         _adjust(found, owner.chain, amounts, arrives=False)

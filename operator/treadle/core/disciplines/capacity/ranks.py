@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FEW_MIB = 1 << 20
 
 
-class Standing:
+class QueueRank:
     """What ranks a queue among its siblings in one partition, apart from its usage.
 
     ``totals`` is the size of the partition by type, ``due`` the part of it that the queue is guaranteed, 1 if it is guaranteed nothing; ``after`` breaks
@@ -30,18 +30,18 @@ class Standing:
 
     __slots__ = ("after", "due", "group", "priority", "totals")
 
-    def __init__(self, books: CapacityQueue, partition: str, number: tuple[bool, int]) -> None:
-        context, share = books.context, books.share(partition)
+    def __init__(self, capacity: CapacityQueue, partition: str, number: tuple[bool, int]) -> None:
+        context, share = capacity.context, capacity.share(partition)
         total = context.of(partition)
-        capacity = context.calculator.larger(total, share.minimum, context.least)
+        guaranteed = context.calculator.larger(total, share.minimum, context.least)
         real = [at for at in sorted(context.calculator.deciding) if total[at]]
-        due = max((capacity[at] / total[at] for at in real), default=1.0) if share.absolute > 0 else 1.0
+        due = max((guaranteed[at] / total[at] for at in real), default=1.0) if share.absolute > 0 else 1.0
         self.totals = tuple((at, total[at]) for at in real)
         self.due = due or 1.0
-        self.group = (not books.may_use(partition), share.absolute <= 0)
-        self.priority = books.priority
+        self.group = (not capacity.may_use(partition), share.absolute <= 0)
+        self.priority = capacity.priority
         own = natural(share.configured_minimum)
-        self.after = (tuple(-value for value in own), -share.absolute if not any(own) else 0.0, number, books.path)
+        self.after = (tuple(-value for value in own), -share.absolute if not any(own) else 0.0, number, capacity.path)
 
 
 def queues_by_use(parent: CapacityQueue) -> Callable[[Queue], Key]:
@@ -49,22 +49,22 @@ def queues_by_use(parent: CapacityQueue) -> Callable[[Queue], Key]:
     if parent.order == BY_PRIORITY:
 
         def rank(child: Queue) -> Key:
-            standing: Any = child.standing
+            queue_rank: Any = child.queue_rank
             usage, used = child.usage, 0.0
-            for at, total in standing.totals:
+            for at, total in queue_rank.totals:
                 used = max(used, usage[at] / total)
-            used /= standing.due
-            return (standing.group, used >= 1.0, -standing.priority, used, standing.after, child)
+            used /= queue_rank.due
+            return (queue_rank.group, used >= 1.0, -queue_rank.priority, used, queue_rank.after, child)
     else:
 
         def rank(child: Queue) -> Key:
-            standing: Any = child.standing
+            queue_rank: Any = child.queue_rank
             usage, used = child.usage, 0.0
-            for at, total in standing.totals:
+            for at, total in queue_rank.totals:
                 part = usage[at] / total
                 if part > used:  # noqa: PLR1730 - the hottest comparison of all
                     used = part
-            return (standing.group, used / standing.due, standing.after, child)
+            return (queue_rank.group, used / queue_rank.due, queue_rank.after, child)
 
     return rank
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class CapacityTurns:
     """See ``kernel.seam.Turns``."""
 
-    full_queues_end_turns = True
+    full_queues_block = True
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -27,9 +27,9 @@ class CapacityTurns:
         """Let those compete again whose users are below their limits."""
         user_limits.wake_users(self._state)
 
-    def gave_back(self, ask: Ask) -> bool:
+    def unreserve(self, ask: Ask) -> bool:
         """Let an ask at a limit give back a node that is kept for it."""
-        return unreserve.gave_back(self._state, ask)
+        return unreserve.unreserve(self._state, ask)
 
     def at_quota(self, ask: Ask) -> None:
         """Park an ask until its user is below the limit."""
@@ -39,9 +39,9 @@ class CapacityTurns:
         """Let asks of the leaf compete again whose users are below their limit."""
         user_limits.limit_grew(self._state, application)
 
-    def end_turn(self, queue: Queue, ask: Ask) -> None:
+    def block_queue(self, queue: Queue, ask: Ask) -> None:
         """Let no ask in a full queue overtake the one that found it full."""
-        user_limits.end_turn(queue, ask)
+        user_limits.block_queue(queue, ask)
 
     def lending(self) -> bool:
         """Whether any partition is shareable."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from treadle.core.kernel.tree.application import Ask
 
 
-def gave_back(state: State, ask: Ask) -> bool:
+def unreserve(state: State, ask: Ask) -> bool:
     """Let an ask at a limit give back a node that is kept for it, if it fits elsewhere and no more than that stands in its way; returns whether it did."""
     mine = [
         hold for hold in state.preemption.holds if hold.counted and hold.application is ask.application and hold.key == ask.key

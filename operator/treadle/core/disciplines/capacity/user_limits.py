@@ -146,9 +146,9 @@ def limit_grew(state: State, application: Application) -> None:
             unpark(ask)
 
 
-def end_turn(queue: Queue, ask: Ask) -> None:
+def block_queue(queue: Queue, ask: Ask) -> None:
     """Let nobody in a full queue overtake the ask that found it full."""
-    if queue.full_for is None and all(value <= queue.maximum[at] for at, value in ask.shape.demand):
+    if queue.blocked_by is None and all(value <= queue.maximum[at] for at, value in ask.shape.demand):
         suspend(queue, ask)
 
 

@@ -12,7 +12,7 @@ from treadle.core.disciplines.fair.membership import FairMembership
 from treadle.core.disciplines.fair.placement import FairPlacement
 from treadle.core.disciplines.fair.turns import FairTurns
 from treadle.core.disciplines.fair.update import update_shares
-from treadle.core.disciplines.fair.update_pass import follow_demands, pass_due, update_pass, wanted
+from treadle.core.disciplines.fair.update_pass import pass_due, sync_demands, update_pass, wanted
 from treadle.core.disciplines.fair.words import FairWords
 from treadle.core.kernel.seam import Round
 from treadle.core.kernel.tree.tree import IDLE
@@ -39,8 +39,8 @@ class FairDiscipline:
         self.placement: Placement = FairPlacement(state)
         self.words: Words = FairWords(state)
         self.rounds: tuple[Round, ...] = (
-            Round(partial(preemption.next_round, state), partial(preemption.round_of_preemption, state, starved)),
-            Round(partial(node_holds.next_look, state), partial(node_holds.keep_nodes, state)),
+            Round(partial(preemption.next_run, state), partial(preemption.round_of_preemption, state, starved)),
+            Round(partial(node_holds.next_run, state), partial(node_holds.keep_nodes, state)),
         )
 
     def before_settling(self) -> bool:
@@ -52,10 +52,10 @@ class FairDiscipline:
         """Do nothing: queues that a rule made are looked at before settling."""
         return False
 
-    def follow_demand(self) -> None:
+    def sync_demand(self) -> None:
         """Follow demands where an order depends on them, and make the update pass if it is wanted and due."""
         state = self._state
-        follow_demands(state)
+        sync_demands(state)
         if pass_due(state) and wanted(state):
             update_pass(state)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from treadle.core.kernel.locality import MOST_KEYS, forget_others, wait_until
 from treadle.core.kernel.nodes.candidates import pick
-from treadle.core.kernel.nodes.preferred import best_around, best_liked
+from treadle.core.kernel.nodes.preferred import best_preferred, best_rack_local
 from treadle.core.kernel.seam import Choice
 from treadle.core.rules.locality import Level, Locality
 
@@ -26,18 +26,18 @@ def choose(state: State, ask: Ask, near: Near) -> Choice:
     nodes, shape, score = state.nodes, ask.shape, state.score
     settings, locality = state.scheduler.fair, _locality(ask)
     allowed = locality.by_time(ask.key, state.now, settings.node_delay, settings.rack_delay)
-    row = best_liked(nodes, shape, near, score)
+    row = best_preferred(nodes, shape, near, score)
     if row >= 0:
         locality.placed(ask.key, Level.NODE)
         return Choice(row)
-    row = best_around(nodes, shape, near, score)
-    if row >= 0 and (allowed > Level.NODE or not len(near.liked)):
+    row = best_rack_local(nodes, shape, near, score)
+    if row >= 0 and (allowed > Level.NODE or not len(near.preferred)):
         locality.placed(ask.key, Level.RACK)
         return Choice(row)
     if row < 0:
         row = pick(nodes, shape, score)
     for_node = allowed is Level.NODE
-    if row < 0 or allowed is Level.ANYWHERE or not len(near.liked if for_node else near.around):
+    if row < 0 or allowed is Level.ANYWHERE or not len(near.preferred if for_node else near.rack_local):
         return Choice(row)
     delay = settings.node_delay if for_node else settings.rack_delay
     until = locality.since.get(ask.key, state.now) + delay

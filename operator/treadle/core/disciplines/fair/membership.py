@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from treadle.core.disciplines.fair.starvation import Contender, Starving
+    from treadle.core.disciplines.fair.starvation import StarvationState, Starving
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.application import Application
     from treadle.core.kernel.tree.queue import Queue
@@ -19,7 +19,7 @@ class FairMembership:
 
     def __init__(self, state: State) -> None:
         self._state = state
-        self.contenders: dict[Application, Contender] = {}
+        self.contenders: dict[Application, StarvationState] = {}
         self.leaves: dict[Queue, Starving] = {}
 
     def entered(self, part: Application) -> None:

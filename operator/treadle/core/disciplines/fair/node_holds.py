@@ -11,7 +11,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from treadle.core.disciplines.fair.update_pass import update_pass
-from treadle.core.kernel.preemption.feasible import Spots
+from treadle.core.kernel.preemption.feasible import FeasibleNodes
 from treadle.core.kernel.preemption.holds import PATIENCE, held_for, place
 from treadle.core.kernel.preemption.memory import Hold
 from treadle.core.kernel.preemption.search import waits_for_a_node
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from treadle.core.kernel.tree.application import Application, Ask
 
 
-def next_look(state: State) -> float | None:
+def next_run(state: State) -> float | None:
     """Return when to look for nodes to keep, None where none are kept or nobody waits."""
     if not state.scheduler.fair.keep_nodes or not state.waiting:
         return None
@@ -39,17 +39,17 @@ def keep_nodes(state: State, budget: int) -> list[Effect]:  # noqa: ARG001 - one
         update_pass(state)
     most = ceil(state.nodes.known() * state.scheduler.fair.reservable_nodes)
     kept = {hold.row for hold in preemption.holds}
-    spots = Spots(state.nodes)
+    feasible = FeasibleNodes(state.nodes)
     for queue in state.tree.queues.values():
         for application in sorted(queue.applications.values(), key=queue.rank):
-            mine = sum(hold.application is application and hold.patient for hold in preemption.holds)
+            mine = sum(hold.application is application and hold.without_victims for hold in preemption.holds)
             if mine >= most or not _owed(state, application):
                 continue
             for ask in sorted(application.asks.values()):
-                row = spots.for_one_of(ask.shape, kept) if _waits(state, ask) else -1
+                row = feasible.for_one_of(ask.shape, kept) if _waits(state, ask) else -1
                 if row >= 0:
                     until = state.now + state.scheduler.fair.hold_timeout
-                    place(state, Hold(application, ask.shape, ask.key, row, set(), state.now, until, patient=True))
+                    place(state, Hold(application, ask.shape, ask.key, row, set(), state.now, until, without_victims=True))
                     kept.add(row)
                     break
     return []

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.disciplines.fair.starvation import Contender, Starving
+from treadle.core.disciplines.fair.starvation import StarvationState, Starving
 from treadle.core.disciplines.fair.update_pass import update_pass
 from treadle.core.kernel.preemption.holds import forget_the_gone, release
 from treadle.core.kernel.preemption.search import Search, Terms, Victim, waits_for_a_node
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from treadle.core.units.resources import Vector
 
 
-def next_round(state: State) -> float | None:
+def next_run(state: State) -> float | None:
     """Return when to look for the starved: preemption is on, something waits, and an update interval has passed."""
     if not state.scheduler.fair.preemption or not state.waiting:
         return None
@@ -56,10 +56,10 @@ def _dominant(state: State, amounts: Vector) -> float:
     return max((amounts[position] * state.cluster.per[position] for position in state.cluster.counted), default=0.0)
 
 
-def _starved(state: State, memory: FairMembership) -> list[Contender]:
+def _starved(state: State, memory: FairMembership) -> list[StarvationState]:
     """Return the applications that are short of something for longer than their timeout and that wait for a node."""
     matters = worth_looking(state.cluster, state.tree.root.usage, state.scheduler.fair.utilization_threshold)
-    found: dict[Contender, None] = {}
+    found: dict[StarvationState, None] = {}
     for queue in state.tree.queues.values():
         if not queue.applications:
             continue
@@ -71,14 +71,14 @@ def _starved(state: State, memory: FairMembership) -> list[Contender]:
         for application in queue.applications.values():
             contender = memory.contenders.get(application)
             if contender is None:
-                contender = memory.contenders[application] = Contender(application, state.now)
+                contender = memory.contenders[application] = StarvationState(application, state.now)
             contender.refresh(state)
             if application.busy and application.asks and wants(contender) and state.now >= contender.next_check:
                 candidates.append(contender)
         if matters and candidates:
             candidates.sort(key=queue.rank)
             for one in find_starved(leaf, candidates, state.cluster, state.now, remainder=False):
-                assert isinstance(one, Contender)
+                assert isinstance(one, StarvationState)
                 found[one] = None
     return [contender for contender in found if any(waits_for_a_node(ask) for ask in contender.application.asks.values())]
 
@@ -98,7 +98,7 @@ class _FairSearch(Search):
         """Return whose share it is."""
         return f"queue {beneficiary.chain[0].path} is owed what queue {victim.owner.chain[0].path} holds beyond its fair share"
 
-    def help(self, contender: Contender) -> list[Evict]:
+    def help(self, contender: StarvationState) -> list[Evict]:
         """Hold room for as many pods of an application as make up for what it lacks, and return whom to evict."""
         state, application = self.state, contender.application
         lacking = starvation(contender)
@@ -110,9 +110,9 @@ class _FairSearch(Search):
             for position, value in ask.shape.demand:
                 demand[position] = value
             mine = [hold for hold in state.preemption.holds if hold.application is application and hold.key == ask.key]
-            count = min(len(ask.pods) - sum(not hold.patient for hold in mine), _times(contender, state, lacking, demand))
+            count = min(len(ask.pods) - sum(not hold.without_victims for hold in mine), _times(contender, state, lacking, demand))
             for hold in mine if count > 0 else ():
-                if hold.patient:
+                if hold.without_victims:
                     release(state, hold, "victims are asked to go instead")
             for _ in range(count):
                 found = self.make_room(ask)
@@ -132,7 +132,7 @@ class _FairSearch(Search):
         return keeps_share(queue.policy, state.cluster, owner.usage, owner.instant_share, going, victim.demand)
 
 
-def _times(contender: Contender, state: State, lacking: Vector, demand: Vector) -> int:
+def _times(contender: StarvationState, state: State, lacking: Vector, demand: Vector) -> int:
     """Return how many pods of a demand make up for what is lacking without going beyond it."""
     queue = contender.application.queue
     assert queue is not None

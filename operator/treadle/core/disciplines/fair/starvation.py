@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from treadle.core.units.resources import Vector
 
 
-class Contender:
+class StarvationState:
     """An application that may be starved, with Hadoop's instantaneous fair share; times as in ``starvation.Hungry``."""
 
     def __init__(self, application: Application, now: float) -> None:

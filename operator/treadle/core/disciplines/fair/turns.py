@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class FairTurns:
     """See ``kernel.seam.Turns``. No user is limited, and partitions do not matter."""
 
-    full_queues_end_turns = False
+    full_queues_block = False
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -26,7 +26,7 @@ class FairTurns:
     def wake(self) -> None:
         """Do nothing: none waits."""
 
-    def gave_back(self, ask: Ask) -> bool:  # noqa: ARG002 - one protocol for both
+    def unreserve(self, ask: Ask) -> bool:  # noqa: ARG002 - one protocol for both
         """Return False: what is kept is charged to no queue."""
         return False
 
@@ -36,7 +36,7 @@ class FairTurns:
     def quota_grew(self, application: Application) -> None:
         """Do nothing: there are no quotas."""
 
-    def end_turn(self, queue: Queue, ask: Ask) -> None:
+    def block_queue(self, queue: Queue, ask: Ask) -> None:
         """Do nothing: smaller asks may overtake."""
 
     def lending(self) -> bool:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MIB = 1 << 20
 
 
-def follow_demands(state: State) -> None:
+def sync_demands(state: State) -> None:
     """Bring demands up to date where the order depends on them: those that changed, or all after limits have changed."""
     if state.demands is None:
         return

@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 class Near:
     """The rows of the nodes that a wish likes (``weights`` beside ``liked``) and of others in their racks (``around``), of how many ``racks`` and ``known`` nodes."""
 
-    __slots__ = ("around", "edits", "known", "liked", "racks", "weights", "wish")
+    __slots__ = ("edits", "known", "preferred", "rack_local", "racks", "weights", "wish")
 
     def __init__(self, wish: Wish) -> None:
         self.wish = wish
         self.edits = -1
         self.known = self.racks = 0
-        self.liked: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self.preferred: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self.weights: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-        self.around: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self.rack_local: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
     def follow(self, nodes: Nodes) -> None:
         """Look at the nodes again if any description changed."""
@@ -50,10 +50,10 @@ class Near:
             if spec is not None and (weight := _weight(wish, spec)):
                 weights[row] = weight
         racks = {*wish.racks, *(_rack(nodes.specs[row]) for row in weights)} - {""}
-        around = [row for row, spec in enumerate(nodes.specs) if row not in weights and _rack(spec) in racks] if racks else []
-        self.liked = np.array(list(weights), dtype=np.int64)
+        rack_local = [row for row, spec in enumerate(nodes.specs) if row not in weights and _rack(spec) in racks] if racks else []
+        self.preferred = np.array(list(weights), dtype=np.int64)
         self.weights = np.array(list(weights.values()), dtype=np.int64)
-        self.around = np.array(around, dtype=np.int64)
+        self.rack_local = np.array(rack_local, dtype=np.int64)
         self.known, self.racks = nodes.known(), len(racks)
 
 
@@ -67,14 +67,14 @@ def _rack(spec: NodeSpec | None) -> str:
     return "" if spec is None else spec.labels.get(RACK_LABEL, "")
 
 
-def best_liked(nodes: Nodes, shape: Shape, near: Near, score: Score) -> int:
+def best_preferred(nodes: Nodes, shape: Shape, near: Near, score: Score) -> int:
     """Return the row of the most liked node that can take a pod now, the best by score among equals, or -1."""
-    return _best(nodes, shape, near.liked, near.weights, score)
+    return _best(nodes, shape, near.preferred, near.weights, score)
 
 
-def best_around(nodes: Nodes, shape: Shape, near: Near, score: Score) -> int:
+def best_rack_local(nodes: Nodes, shape: Shape, near: Near, score: Score) -> int:
     """Return the row of the best node in the racks that are liked, or -1."""
-    return _best(nodes, shape, near.around, np.zeros(len(near.around), dtype=np.int64), score)
+    return _best(nodes, shape, near.rack_local, np.zeros(len(near.rack_local), dtype=np.int64), score)
 
 
 def _best(nodes: Nodes, shape: Shape, rows: NDArray[np.int64], weights: NDArray[np.int64], score: Score) -> int:

@@ -29,7 +29,7 @@ def expired(state: State) -> list[Verify]:
             continue
         if state.now >= record.since + after:
             spec, record.since = record.spec, state.now
-            state.tell(spec.uid, "overdue", nodes[record.node])
+            state.record(spec.uid, "overdue", nodes[record.node])
             questions.append(Verify(spec.uid, spec.namespace, spec.name, nodes[record.node], record.cause))
         oldest = min(oldest, record.since)
     state.expiry = oldest + after

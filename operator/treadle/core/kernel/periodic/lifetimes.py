@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.effects import Expire
-from treadle.core.kernel.admission_checks import compete
+from treadle.core.kernel.admission_checks import requeue
 from treadle.core.kernel.pods.table import PodState
 from treadle.core.model import Wait
 
@@ -87,7 +87,7 @@ def _any(state: State) -> bool:
 def _end(state: State, application: Application, seconds: float, whose: str) -> None:
     words = f"application {application.id} {_why(seconds, whose)}; that is over, and no pod of it is started any more"
     application.ended = Wait(LIFETIME_OVER, application.id, words)
-    state.tell(application.id, "lifetime over", whose)
+    state.record(application.id, "lifetime over", whose)
     _look_again(state, application)
 
 
@@ -97,7 +97,7 @@ def _why(seconds: float, whose: str) -> str:
 
 def _look_again(state: State, application: Application) -> None:
     for ask in application.every_ask():
-        compete(state, ask)
+        requeue(state, ask)
 
 
 def _deletions(state: State, application: Application, asked: dict[str, float], why: str) -> list[Expire]:
@@ -112,7 +112,7 @@ def _deletions(state: State, application: Application, asked: dict[str, float], 
         when = state.lifetimes.asked.get(spec.uid)
         if when is None or state.now >= when + AGAIN:
             when = state.now
-            state.tell(spec.uid, "expires", application.id)
+            state.record(spec.uid, "expires", application.id)
             found.append(Expire(spec.uid, spec.namespace, spec.name, path, record.cause, *told))
         asked[spec.uid] = when
     return found

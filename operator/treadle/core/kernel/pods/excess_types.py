@@ -22,9 +22,9 @@ def countable(state: State, spec: PodSpec) -> PodSpec:
     known = state.types.index
     unknown = [name for name, _ in spec.demand if name not in known]
     if not unknown or len(known) + len(unknown) <= MOST_TYPES:
-        state.uncounted.pop(spec.uid, None)
+        state.excess_types.pop(spec.uid, None)
         return spec
-    state.uncounted[spec.uid] = spec
+    state.excess_types[spec.uid] = spec
     problem = f"spec: no node has {unknown[0]}, and {len(known)} resource types are counted already; at most {MOST_TYPES} are taken up for pods' sake"
     counted = tuple((name, value) for name, value in spec.demand if name in known)
     return replace(spec, demand=counted, problem=spec.problem or problem)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from treadle.core.effects import Bind, new_bind
-from treadle.core.kernel.admission_checks import OVER_LARGEST, block, compete
+from treadle.core.kernel.admission_checks import OVER_LARGEST, block, requeue
 from treadle.core.kernel.assign import asked_for, assign, in_force
 from treadle.core.kernel.pods.excess_types import countable
 from treadle.core.kernel.pods.table import ASSUMED, PodRecord, PodState
@@ -91,7 +91,7 @@ def _asks_elsewhere(state: State, record: PodRecord, before: PodSpec) -> None:
     application, spec = record.application, record.spec
     if application is not None and spec.queue and spec.queue not in {before.queue, application.wanted}:
         application.wanted = spec.queue
-        house(state, application, spec.namespace)
+        assign_queue(state, application, spec.namespace)
 
 
 def _confirms(state: State, record: PodRecord, spec: PodSpec) -> bool:
@@ -111,10 +111,10 @@ def _confirms(state: State, record: PodRecord, spec: PodSpec) -> bool:
 def gone(state: State, uid: str) -> None:
     """Forget a pod and return what was counted for it."""
     record = state.pods.pop(uid, None)
-    state.uncounted.pop(uid, None)
+    state.excess_types.pop(uid, None)
     if record is not None:
         withdraw(state, record)
-        state.tell(uid, "gone")
+        state.record(uid, "gone")
 
 
 def _contribute(state: State, record: PodRecord) -> None:
@@ -382,7 +382,7 @@ def _join(state: State, record: PodRecord) -> None:
         identify(state, application)
         if spec.node:
             application.allocated = 1  # a running application is let into a stopped queue
-        house(state, application, spec.namespace)
+        assign_queue(state, application, spec.namespace)
         application.allocated = 0
     else:
         application.pods[spec.uid] = record
@@ -391,7 +391,7 @@ def _join(state: State, record: PodRecord) -> None:
             application.wanted = application.wanted or spec.queue
             lets_in = begins and application.queue is None
             application.allocated += lets_in  # as above: it runs
-            house(state, application, spec.namespace)
+            assign_queue(state, application, spec.namespace)
             application.allocated -= lets_in
     record.application = application
 
@@ -420,7 +420,7 @@ def identify(state: State, application: Application) -> None:
         state.groups.pop(application.id, None)
 
 
-def house(state: State, application: Application, namespace: str) -> None:
+def assign_queue(state: State, application: Application, namespace: str) -> None:
     """Put an application into the queue that it belongs to now, with its usage and its asks, or note why there is none.
 
     One that runs moves only if the limits of the new queue allow it; otherwise it stays, and ``refused`` says why.
@@ -435,7 +435,7 @@ def house(state: State, application: Application, namespace: str) -> None:
         if before is not None:
             state.placed[application.id] = before
         if state.refused.get(application) != why:
-            state.tell(application.id, "move refused", why[:200])
+            state.record(application.id, "move refused", why[:200])
         state.refused[application] = why
         return
     state.refused.pop(application, None)
@@ -456,11 +456,11 @@ def put(state: State, application: Application, place: Queue | Wait) -> None:
     _move(state, application, queue)
     application.wait = wait
     if wait is None:
-        state.homeless.pop(application, None)
+        state.unplaced.pop(application, None)
     else:
-        state.homeless[application] = None
+        state.unplaced[application] = None
     for ask in application.every_ask():
-        compete(state, ask)
+        requeue(state, ask)
     regroup(state, application)
 
 
@@ -524,7 +524,7 @@ def _move(state: State, application: Application, queue: Queue | None) -> None:
         for part in application.everywhere():
             enter(state, part, queue)
         admission.arrive(state, application, runs=ran and application.allocated > 0)
-    state.tell(application.id, "in queue" if queue is not None else "has no queue", "" if queue is None else queue.path)
+    state.record(application.id, "in queue" if queue is not None else "has no queue", "" if queue is None else queue.path)
     for record in masters:
         _count_master(record, 1)
     state.dirty[application] = None
@@ -538,7 +538,7 @@ def _drop_if_empty(state: State, application: Application) -> None:
     if not application.pods:
         _move(state, application, None)
         state.applications.pop(application.id, None)
-        state.homeless.pop(application, None)
+        state.unplaced.pop(application, None)
         state.refused.pop(application, None)
         state.placed_running.pop(application, None)
         state.groups.pop(application.id, None)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from treadle.core.kernel.nodes.table import Nodes
 
 
-class Spots:
+class FeasibleNodes:
     """The nodes as they are at one moment, for several searches; what each lacks is a part of what it has."""
 
     def __init__(self, nodes: Nodes) -> None:

@@ -33,12 +33,12 @@ PATIENCE = 10.0
 
 def held_for(state: State, application: Application) -> Vector:
     """Return the sum of what is held for an application because others go for it."""
-    return _sum(state, [hold for hold in state.preemption.holds if hold.application is application and not hold.patient])
+    return _sum(state, [hold for hold in state.preemption.holds if hold.application is application and not hold.without_victims])
 
 
 def held_below(state: State, queue: Queue) -> Vector:
     """Return the sum of what is held for the applications of a queue and below because others go for it."""
-    return _sum(state, [hold for hold in state.preemption.holds if queue in hold.application.chain and not hold.patient])
+    return _sum(state, [hold for hold in state.preemption.holds if queue in hold.application.chain and not hold.without_victims])
 
 
 def kept_below(state: State, queue: Queue) -> Vector:
@@ -62,7 +62,7 @@ def place(state: State, hold: Hold) -> None:
         charge(state, hold.application, hold.shape.demand)
     for uid in hold.victims:
         state.preemption.marked[uid] = hold
-    state.tell(hold.application.id, "hold", state.nodes.names[hold.row])
+    state.record(hold.application.id, "hold", state.nodes.names[hold.row])
 
 
 def release(state: State, hold: Hold, why: str) -> None:
@@ -75,7 +75,7 @@ def release(state: State, hold: Hold, why: str) -> None:
     state.nodes.give(hold.row, hold.shape.demand, hold.shape.ports)
     if hold.counted:
         discharge(state, hold.application, hold.shape.demand)
-    state.tell(hold.application.id, "hold ends", why)
+    state.record(hold.application.id, "hold ends", why)
 
 
 def count(hold: Hold, sign: int) -> None:
@@ -89,7 +89,7 @@ def count(hold: Hold, sign: int) -> None:
 
 
 @contextmanager
-def uncounted(state: State) -> Iterator[None]:
+def charges_lifted(state: State) -> Iterator[None]:
     """Let nothing be charged for holds while victims are looked for: only pods can go."""
     counted = [hold for hold in state.preemption.holds if hold.counted]
     for hold in counted:
@@ -134,7 +134,7 @@ def serve(state: State, budget: int) -> list[Bind]:
         elif state.now >= hold.until:
             release(state, hold, "its time is up")
             if hold.counted:
-                state.preemption.rests[hold.row] = state.now + hold.until - hold.placed_at
+                state.preemption.left_alone[hold.row] = state.now + hold.until - hold.placed_at
         elif not state.nodes.admits(hold.row, hold.shape.constraints):
             release(state, hold, "the node admits it no longer")
         elif len(effects) < budget and all(state.nodes.free[hold.row][position] >= 0 for position, _ in hold.shape.demand):
@@ -156,8 +156,8 @@ def _relieve(state: State, application: Application) -> None:
 
 def _too_many(hold: Hold, ask: Ask, kept: Counter[Ask]) -> bool:
     """Whether a hold is one of more kept ones than pods wait: some were placed elsewhere."""
-    kept[ask] += hold.patient
-    return hold.patient and kept[ask] > len(ask.pods)
+    kept[ask] += hold.without_victims
+    return hold.without_victims and kept[ask] > len(ask.pods)
 
 
 def _over_maximum(hold: Hold) -> bool:

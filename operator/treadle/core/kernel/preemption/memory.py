@@ -24,7 +24,7 @@ class Hold:
     victims: set[str]
     placed_at: float
     until: float
-    patient: bool = False
+    without_victims: bool = False
     """Nobody was asked to go for it, and what is owed is still owed: room is only kept as it comes."""
     counted: bool = False
     """It is charged to the application and its queues as if the pod ran there."""
@@ -35,7 +35,7 @@ class Preemption:
     """What the preemption of a cluster remembers.
 
     ``marked`` says for which hold a victim goes. ``spared`` are pods that could not be had, and until when they are not asked again.
-    ``waits`` are the asks that wait for a node, which of their pods is first and since when, as of the last look, ``rests`` the nodes that were kept in vain
+    ``waits`` are the asks that wait for a node, which of their pods is first and since when, as of the last look, ``left_alone`` the nodes that were kept in vain
     and until when they are left alone.
     """
 
@@ -43,6 +43,6 @@ class Preemption:
     marked: dict[str, Hold] = field(default_factory=dict)
     spared: dict[str, float] = field(default_factory=dict)
     waits: dict[Ask, tuple[str, float]] = field(default_factory=dict)
-    rests: dict[int, float] = field(default_factory=dict)
+    left_alone: dict[int, float] = field(default_factory=dict)
     looked: float = float("-inf")
     reserved: float = float("-inf")

@@ -127,7 +127,7 @@ class Search(ABC):
         return vector
 
     def _most_held(self) -> bool:
-        return sum(not hold.patient for hold in self.state.preemption.holds) >= MOST_HOLDS
+        return sum(not hold.without_victims for hold in self.state.preemption.holds) >= MOST_HOLDS
 
     def make_room(self, ask: Ask) -> list[Evict] | None:
         """Hold room for one more pod of an ask, and return whom to evict for it; None if there is no way to make any."""
@@ -179,16 +179,16 @@ class Search(ABC):
 
         A node that cannot help is not looked at again in this round: what it has only gets less.
         """
-        spots = self._spots(ask.shape, demand)
-        if spots.roomy:
-            row = next((row for row in spots.rows if fits(demand, self._room(row))), None)
+        feasible = self._spots(ask.shape, demand)
+        if feasible.roomy:
+            row = next((row for row in feasible.rows if fits(demand, self._room(row))), None)
             if row is not None:
                 return row, Picked()
-            spots.roomy = False
+            feasible.roomy = False
         best: tuple[int, Picked[Victim]] | None = None
         seen = 0
         useless = []
-        for row in spots.rows:
+        for row in feasible.rows:
             most = best[1].masters if best is not None else NO_BOUND
             picked = pick_on_node(demand, self._room(row), self.on_node.get(row, ()), self.permission(), most)
             if picked is not None:
@@ -202,13 +202,13 @@ class Search(ABC):
                 break
         if useless:
             gone = set(useless)
-            spots.rows = [row for row in spots.rows if row not in gone]
+            feasible.rows = [row for row in feasible.rows if row not in gone]
         return best
 
     def _spots(self, shape: Shape, demand: Vector) -> _Spots:
         """Return the nodes that may help pods of a shape, those with the most room first, so that few have to go."""
-        spots = self._known.get(shape.id)
-        if spots is None:
+        feasible = self._known.get(shape.id)
+        if feasible is None:
             nodes, ports = self.state.nodes, shape.ports
             mask = nodes.mask(shape.constraints)
             rows = [
@@ -222,8 +222,8 @@ class Search(ABC):
                 room = self._room(row)
                 return (-room[MEMORY] * per_memory[row] - room[CPU] * per_cpu[row], row)
 
-            spots = self._known[shape.id] = _Spots(sorted(rows, key=taken))
-        return spots
+            feasible = self._known[shape.id] = _Spots(sorted(rows, key=taken))
+        return feasible
 
     def _room(self, row: int) -> Vector:
         """Return what a node will have free when those who leave it have left, beyond what is held there."""
@@ -272,7 +272,7 @@ class Search(ABC):
         spec, queue, terms = victim.record.spec, victim.owner.queue, self.terms
         assert queue is not None
         assert beneficiary.queue is not None
-        self.state.tell(spec.uid, "victim", f"for {beneficiary.id} of {beneficiary.queue.path}")
+        self.state.record(spec.uid, "victim", f"for {beneficiary.id} of {beneficiary.queue.path}")
         return Evict(
             spec.uid,
             spec.namespace,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.kernel.admission_checks import TOO_MANY, compete
+from treadle.core.kernel.admission_checks import TOO_MANY, requeue
 from treadle.core.kernel.tree.queue import Queue
 from treadle.core.rules.running import NO_LIMIT, by_start
 
@@ -102,7 +102,7 @@ def decide(state: State) -> None:
             state.running.wait(application)
             _note(application)
             for ask in application.every_ask():
-                compete(state, ask)
+                requeue(state, ask)
     newcomers.clear()
 
 
@@ -116,7 +116,7 @@ def admit(state: State, application: Application) -> None:
     _note(application)
     for ask in application.every_ask():
         if ask.wait is not None and ask.wait.reason == TOO_MANY:
-            compete(state, ask)
+            requeue(state, ask)
 
 
 def _note(application: Application) -> None:
@@ -129,7 +129,7 @@ def _count(state: State, application: Application) -> None:
     assert application.queue is not None
     application.counted = True
     state.running.run(application.queue, application)
-    state.tell(application.id, "runs", application.queue.path)
+    state.record(application.id, "runs", application.queue.path)
 
 
 def _wait_no_longer(state: State, application: Application) -> None:

@@ -116,7 +116,7 @@ class Application:
         "whole",
     )
 
-    full_for: Ask | None = None
+    blocked_by: Ask | None = None
     """Never set: only queues are taken out of the order by who finds them full."""
 
     def __init__(self, identity: str, start: float, width: int) -> None:

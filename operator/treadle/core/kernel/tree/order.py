@@ -37,7 +37,7 @@ def activate(ask: Ask) -> None:
 
 def _enter(child: Application | Queue, parent: Queue | None) -> None:
     """Put a child that has something to place into its parent's order, and the parent into the next one, as far as that is news."""
-    while parent is not None and child.full_for is None:
+    while parent is not None and child.blocked_by is None:
         child.key = parent.rank(child) if child.rest_key is None else child.rest_key
         heappush(parent.heap, child.key)
         parent.active += 1
@@ -50,7 +50,7 @@ def _enter(child: Application | Queue, parent: Queue | None) -> None:
 
 def _leave(child: Application | Queue, parent: Queue | None) -> None:
     """Take a child out of its parent's order, and the parent out of the next one if it has nothing else."""
-    while parent is not None and child.full_for is None:
+    while parent is not None and child.blocked_by is None:
         child.key = None
         parent.active -= 1
         if parent.active:
@@ -62,12 +62,12 @@ def suspend(queue: Queue, ask: Ask) -> None:
     """Take a queue with all below it out of the competition, until ``ask``, which found it full, is not blocked any more."""
     if queue.active:
         _leave(queue, queue.parent)
-    queue.full_for = ask
+    queue.blocked_by = ask
 
 
 def resume(queue: Queue) -> None:
     """Let a suspended queue compete again."""
-    queue.full_for = None
+    queue.blocked_by = None
     if queue.active:
         _enter(queue, queue.parent)
 
@@ -88,7 +88,7 @@ def park(state: State, ask: Ask, wait: Wait) -> None:
     """Take an ask out until what blocks it changes; the reason is what users read."""
     deactivate(ask)
     if ask.wait is None or ask.wait.reason != wait.reason:
-        state.tell(ask.application.id, "waits", wait.reason)
+        state.record(ask.application.id, "waits", wait.reason)
     ask.wait = wait
     arm_report(state, ask)
 
@@ -119,7 +119,7 @@ def forget_blockers(ask: Ask) -> None:
     chain = ask.application.chain
     for queue in chain:
         queue.blocked.pop(ask, None)
-        if queue.full_for is ask:
+        if queue.blocked_by is ask:
             resume(queue)
     if chain:
         chain[0].users_blocked.pop(ask, None)
@@ -137,7 +137,7 @@ def rekey(child: Application | Queue) -> None:
 
 def rank_anew(child: Application | Queue, parent: Queue) -> None:
     """Give one child of a queue a new key; the queues above keep theirs."""
-    if child.active and child.full_for is None:
+    if child.active and child.blocked_by is None:
         child.key = parent.rank(child)
         heappush(parent.heap, child.key)
         if len(parent.heap) > 64 and len(parent.heap) > 4 * parent.active:
@@ -169,7 +169,7 @@ def rekey_all(state: State) -> None:
 def _rebuild(queue: Queue) -> None:
     heap: list[Key] = []
     for child in queue.members():
-        if child.active and child.full_for is None:
+        if child.active and child.blocked_by is None:
             child.key = queue.rank(child)
             heap.append(child.key)
     heapify(heap)

@@ -29,8 +29,8 @@ class Queue:
     was the limit; ``unadmitted`` are a leaf's that wait for a limit. ``largest`` is the most that one pod may have here, None without a
     limit, and ``zero`` the resource types of which the queue may have nothing at all.
     ``master_usage`` is what the master pods of a leaf hold, ``masters_blocked`` the asks for masters that wait until that is less.
-    ``users_blocked`` are a leaf's asks whose users have come to their limit. ``full_for`` is the ask that found the queue at its maximum, while
-    nobody below may overtake it: the queue is out of its parent's order then. ``standing`` ranks it under the capacity discipline.
+    ``users_blocked`` are a leaf's asks whose users have come to their limit. ``blocked_by`` is the ask that found the queue at its maximum, while
+    nobody below may overtake it: the queue is out of its parent's order then. ``queue_rank`` ranks it under the capacity discipline.
     ``rest_key`` is its key among its siblings while asks wait for nodes below it, for which ``resting`` shapes (see ``kernel.tree.parked``); ``rekeyed``
     says which of its own children got new ones and when, counted by ``rekeys``, and ``renewed`` when all did.
     ``parts`` are what the queue is in partitions of nodes other than the default one (see ``kernel.tree.partitions``), ``whole`` is what it is a part of.
@@ -44,6 +44,7 @@ class Queue:
         "active",
         "applications",
         "blocked",
+        "blocked_by",
         "busy",
         "children",
         "defined",
@@ -51,7 +52,6 @@ class Queue:
         "demand_below",
         "dynamic",
         "fair_share",
-        "full_for",
         "heap",
         "instant_share",
         "key",
@@ -70,6 +70,7 @@ class Queue:
         "pending",
         "policy",
         "priority",
+        "queue_rank",
         "rank",
         "rekeyed",
         "rekeys",
@@ -79,7 +80,6 @@ class Queue:
         "running",
         "running_below",
         "spec",
-        "standing",
         "start",
         "steady_share",
         "turn",
@@ -122,8 +122,8 @@ class Queue:
         self.master_usage: Vector = [0] * width
         self.masters_blocked: dict[Ask, None] = {}
         self.users_blocked: dict[Ask, None] = {}
-        self.full_for: Ask | None = None
-        self.standing: object = None
+        self.blocked_by: Ask | None = None
+        self.queue_rank: object = None
         self.partition = ""
         self.parts: dict[str, Queue] = {}
         self.whole = self
