@@ -12,9 +12,6 @@ from treadle.api.application import MAX_AHEAD, MAX_AHEAD_NAME, MAX_USER
 from treadle.api.common import MAX_AMOUNTS, MAX_MESSAGE, cut
 from treadle.api.queue import DYNAMIC_LIMIT, MAX_PARTITIONS
 from treadle.controllers.ledger import Entry
-from treadle.core.disciplines.capacity.auto_queues import mapping_problem
-from treadle.core.disciplines.capacity.live_tree import LiveCapacityTree
-from treadle.core.disciplines.capacity.quota import quota_of, room_of
 from treadle.core.kernel.pods.table import PodState
 from treadle.core.kernel.preemption.holds import kept_below
 from treadle.core.kernel.state import State
@@ -79,7 +76,8 @@ def _ready(entry: Entry, state: State, serving: str) -> tuple[bool, str, str]:
         problem = state.tree.problems.get(entry.name)
         if problem is not None:
             return False, c.LAST_GOOD_IN_FORCE if problem.kept else problem.reason, problem.message
-        if raised := _raised(state.tree.queues.get(entry.name), state):
+        queue = state.tree.queues.get(entry.name)
+        if queue is not None and (raised := state.discipline.words.remark(queue)):
             return False, c.MAXIMUM_RAISED, raised
         draining = [
             p.message
@@ -95,7 +93,7 @@ def _ready(entry: Entry, state: State, serving: str) -> tuple[bool, str, str]:
             return False, c.NOT_SERVED, f"this scheduler serves {serving}; run one with --name {entry.name} for this object"
         if state.discipline_problem:
             return False, c.DISCIPLINE_REFUSED, state.discipline_problem
-        if unplaceable := mapping_problem(state):
+        if unplaceable := state.discipline.placement.problem():
             return False, c.RULE_PLACES_NOBODY, f"spec.capacity: {unplaceable}; what it matches goes by its fallback"
         return True, c.IN_FORCE, ""
     if entry.kind == "Reservation":
@@ -121,14 +119,15 @@ def _moved(entry: Entry, state: State, previous: Iterable[Mapping[str, Any]]) ->
 def _queue(queue: Queue | None, state: State) -> dict[str, Any]:
     if queue is None:
         return {}
-    fair = state.capacities is None
+    words = state.discipline.words
+    used_capacity = words.used_capacity(queue)
     return {
         "state": queue.state,
-        "fairShare": _amounts(state, queue.fair_share) if fair else None,
-        "steadyFairShare": _amounts(state, queue.steady_share) if fair else None,
+        "fairShare": _amounts(state, queue.fair_share) if words.fair_shares else None,
+        "steadyFairShare": _amounts(state, queue.steady_share) if words.fair_shares else None,
         "guaranteed": _amounts(state, queue.minimum or []),
         "maximum": _limits(state, queue),
-        "usedCapacity": None if state.capacities is None else _used_capacity(state.capacities, queue),
+        "usedCapacity": None if used_capacity is None else f"{used_capacity:.1%}",
         "used": _amounts(state, used_everywhere(queue)),
         "pending": _amounts(state, pending_everywhere(queue)),
         "partitions": {name: _partition(state, part) for name, part in sorted(queue.parts.items())[:MAX_PARTITIONS]} or None,
@@ -136,28 +135,6 @@ def _queue(queue: Queue | None, state: State) -> dict[str, Any]:
         "applications": {"running": queue.running, "pending": queue.accepted},
         "dynamicQueues": _dynamic(queue) or None,
     }
-
-
-def _raised(queue: Queue | None, state: State) -> str:
-    """Say where a queue's minimum is over its maximum, and so takes its place (``FSQueue.getMaxShare``); empty where it is nowhere."""
-    if queue is None or state.capacities is not None:
-        return ""
-    found = []
-    for name, low in queue.spec.minimum.items():
-        high, position = queue.spec.maximum.get(name), state.types.index.get(name)
-        if high is None:
-            continue
-        total = 0 if position is None else state.cluster.total[position]
-        if low.percent is not None and high.percent is not None:
-            over = low.percent > high.percent
-        elif low.percent is None and high.percent is None:
-            over = low.value > high.value
-        else:  # what a percentage is shows when there are nodes
-            over = total > 0 and low.resolve(total) > high.resolve(total)
-        if over:
-            words = (f"{one.percent:g}%" if one.percent is not None else format_amount(name, one.value) for one in (low, high))
-            found.append(f"{name} {' over '.join(words)}")
-    return f"spec.fair: minResources is over maxResources, so the minimum is the maximum too: {', '.join(found)}" if found else ""
 
 
 def _partition(state: State, part: Queue) -> dict[str, Any]:
@@ -175,12 +152,6 @@ def _limits(state: State, queue: Queue) -> dict[str, str] | None:
     return {name: format_amount(name, most) for name, most in islice(named.items(), MAX_AMOUNTS)} or None
 
 
-def _used_capacity(capacities: LiveCapacityTree, queue: Queue) -> str:
-    share = capacities.of[queue.path]
-    share.update_statistics(queue.partition)
-    return f"{share.share(queue.partition).used_capacity:.1%}"
-
-
 def _dynamic(queue: Queue) -> list[str]:
     """Return the first queues that placement rules made below a queue, without those that are below another one's object."""
     found = [child for child in queue.children.values() if child.dynamic]
@@ -192,6 +163,7 @@ def _dynamic(queue: Queue) -> list[str]:
 def _application(application: Application | None, state: State, orders: Orders) -> dict[str, Any]:
     if application is None:
         return {"phase": "Accepted", "pods": {"running": 0, "pending": 0}}
+    room = state.discipline.words.room(application)
     bound = sum(record.state is PodState.BOUND for record in application.pods.values())
     status: dict[str, Any] = {
         "phase": _phase(application),
@@ -199,7 +171,7 @@ def _application(application: Application | None, state: State, orders: Orders) 
         "pods": {"running": bound, "pending": application.pending},
         "used": _amounts(state, used_everywhere(application)),
         "pending": _amounts(state, application.pending_demand(len(state.types))),
-        "headroom": _headroom(application, state),
+        "headroom": None if room is None else _amounts(state, room),
         "waiting": None,
     }
     if application.queue is not None:
@@ -213,16 +185,6 @@ def _application(application: Application | None, state: State, orders: Orders) 
             "ahead": _ahead(application, orders),
         }
     return status
-
-
-def _headroom(application: Application, state: State) -> dict[str, str] | None:
-    """Return what the application's user may expect to get more in its queue now, under the capacity discipline."""
-    quota = quota_of(application)
-    if quota is None:
-        return None
-    amounts = [max(0, value) for value in room_of(quota, state.tree.root.usage)]
-    counted = quota.leaf.context.calculator.deciding
-    return _amounts(state, [value if at in counted else 0 for at, value in enumerate(amounts)])
 
 
 def _phase(application: Application) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from treadle.core.model import PodSpec, Wait
     from treadle.core.rules.placement.rules import Request
     from treadle.core.rules.running import Further
+    from treadle.core.units.resources import Vector
 
 
 class Round(NamedTuple):
@@ -192,14 +193,29 @@ class Placement(Protocol):
     def used(self, queue: Queue) -> None:
         """Take note that an application was submitted to a queue."""
 
+    def problem(self) -> str:
+        """Say which rules can place no application as the tree is now, and why; empty if all can."""
+
 
 class Words(Protocol):
-    """The words for limits that are the discipline's own, with the numbers of now."""
+    """The words for limits that are the discipline's own, and figures that it alone has, with the numbers of now."""
 
     largest: str
     """What the most that one pod may have is called."""
     maximum: str
     """What the most that a queue may have is called."""
+
+    fair_shares: bool
+    """Whether queues have fair shares to show."""
+
+    def used_capacity(self, queue: Queue) -> float | None:
+        """Return how much of its capacity a queue uses, 1 being all; None if queues have none."""
+
+    def remark(self, queue: Queue) -> str:
+        """Say what of a queue's definition is not in force as it is written, though it is in force; empty if all is."""
+
+    def room(self, application: Application) -> Vector | None:
+        """Return how much more the user of an application may expect to get in its queue now; None if users are not limited."""
 
     def masters_short(self, ask: Ask) -> bool:
         """Whether the limit on masters would hold back a master now."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.disciplines.capacity.auto_queues import make, mapper_of, names_of, parent_makes, restore, used
+from treadle.core.disciplines.capacity.auto_queues import make, mapper_of, mapping_problem, names_of, parent_makes, restore, used
 from treadle.core.kernel.assign import REJECTED, allowed, by_rules
 from treadle.core.model import Wait
 from treadle.core.rules.placement.mapping import MappingRejected, Submission
@@ -50,6 +50,10 @@ class CapacityPlacement:
     def used(self, queue: Queue) -> None:
         """Let the time for which a queue that was made is idle begin anew."""
         used(self._state, queue)
+
+    def problem(self) -> str:
+        """Say which mapping rules go by their fallback, since they can place no application."""
+        return mapping_problem(self._state)
 
 
 def _by_mapping(state: State, application: Application, asked: str, namespace: str, *, runs: bool) -> Queue | Wait:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.disciplines.capacity.am_share import short_of
-from treadle.core.disciplines.capacity.quota import limit_of, quota_of
+from treadle.core.disciplines.capacity.quota import limit_of, quota_of, room_of
 from treadle.core.units.resources import format_amount
 
 if TYPE_CHECKING:
+    from treadle.core.disciplines.capacity.live_tree import LiveCapacityTree
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Ask
+    from treadle.core.kernel.tree.application import Application, Ask
+    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.units.resources import Vector
 
 
 class CapacityWords:
@@ -18,9 +21,32 @@ class CapacityWords:
 
     largest = "maximumAllocation"
     maximum = "its maximum"
+    fair_shares = False
 
     def __init__(self, state: State) -> None:
         self._state = state
+
+    def used_capacity(self, queue: Queue) -> float | None:
+        """Return how much of what it is guaranteed a queue uses in its partition."""
+        capacities: LiveCapacityTree | None = self._state.capacities
+        if capacities is None:
+            return None
+        known = capacities.of[queue.path]
+        known.update_statistics(queue.partition)
+        return known.share(queue.partition).used_capacity
+
+    def remark(self, queue: Queue) -> str:  # noqa: ARG002 - one protocol for both
+        """Return nothing: what does not go together is refused."""
+        return ""
+
+    def room(self, application: Application) -> Vector | None:
+        """Return what the user may have more, of the types that are shared."""
+        quota = quota_of(application)
+        if quota is None:
+            return None
+        amounts = room_of(quota, self._state.tree.root.usage)
+        counted = quota.leaf.context.calculator.deciding
+        return [max(0, value) if at in counted else 0 for at, value in enumerate(amounts)]
 
     def masters_short(self, ask: Ask) -> bool:
         """Whether a master would break the limit of its leaf or its user."""

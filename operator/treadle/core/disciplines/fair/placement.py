@@ -45,3 +45,7 @@ class FairPlacement:
 
     def used(self, queue: Queue) -> None:
         """Do nothing: a queue is idle from when its last application left."""
+
+    def problem(self) -> str:
+        """Return nothing: rules that make no sense are refused."""
+        return ""

@@ -9,7 +9,9 @@ from treadle.core.units.resources import format_amount
 
 if TYPE_CHECKING:
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Ask
+    from treadle.core.kernel.tree.application import Application, Ask
+    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.units.resources import Vector
 
 
 class FairWords:
@@ -17,9 +19,43 @@ class FairWords:
 
     largest = "maxContainerAllocation"
     maximum = "maxResources"
+    fair_shares = True
 
     def __init__(self, state: State) -> None:
         self._state = state
+
+    def used_capacity(self, queue: Queue) -> float | None:  # noqa: ARG002 - one protocol for both
+        """Return None: queues have no capacities."""
+        return None
+
+    def remark(self, queue: Queue) -> str:
+        """Say where a queue's minimum is over its maximum, and so takes its place (``FSQueue.getMaxShare``)."""
+        found = []
+        for name, low in queue.spec.minimum.items():
+            high, position = queue.spec.maximum.get(name), self._state.types.index.get(name)
+            if high is None:
+                continue
+            total = 0 if position is None else self._state.cluster.total[position]
+            if low.percent is not None and high.percent is not None:
+                over = low.percent > high.percent
+            elif low.percent is None and high.percent is None:
+                over = low.value > high.value
+            else:  # what a percentage is shows when there are nodes
+                over = total > 0 and low.resolve(total) > high.resolve(total)
+            if over:
+                words = (
+                    f"{one.percent:g}%" if one.percent is not None else format_amount(name, one.value) for one in (low, high)
+                )
+                found.append(f"{name} {' over '.join(words)}")
+        return (
+            f"spec.fair: minResources is over maxResources, so the minimum is the maximum too: {', '.join(found)}"
+            if found
+            else ""
+        )
+
+    def room(self, application: Application) -> Vector | None:  # noqa: ARG002 - one protocol for both
+        """Return None: no user is limited."""
+        return None
 
     def masters_short(self, ask: Ask) -> bool:
         """Whether a master cannot have all it asks for."""
