@@ -1,10 +1,11 @@
-"""Instructions that a decision takes, counted by valgrind: the same to a thousandth on a busy machine, so small changes can be told.
+"""Instructions that a decision takes, counted by valgrind: the same every time, on a busy machine too, so small changes can be told.
 
-The difference of two runs that differ in how much they decide, under either discipline. Null where there is no valgrind.
+The difference of two runs that differ in how much they decide, under either discipline. Null where there is no valgrind, or no setarch.
 """
 
 import gc
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -31,9 +32,16 @@ def child(discipline: str, decisions: int) -> None:
 def counted(discipline: str, decisions: int) -> int:
     """Return how many instructions a run takes."""
     command = [
+        "setarch", platform.machine(), "--addr-no-randomize",  # what hashes by its address is found after as many steps every time
         "valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", sys.executable, __file__, discipline, str(decisions),
     ]  # fmt: skip
-    done = subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": "0"}, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command,
+        env={**os.environ, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     found = re.search(r"Collected : (\d+)", done.stderr)
     assert found is not None, done.stderr
     return int(found[1])
@@ -43,7 +51,7 @@ def measure() -> dict[str, Any]:
     """Instructions a decision, by discipline."""
     found: dict[str, Any] = {"benchmark": "instructions"}
     for discipline in ("Fair", "Capacity"):
-        there = shutil.which("valgrind")
+        there = shutil.which("valgrind") and shutil.which("setarch")
         subprocess.run([sys.executable, __file__, discipline, "1"], check=True)  # compiles what is new, which is not counted
         found[discipline.lower()] = (
             round((counted(discipline, MANY) - counted(discipline, FEW)) / (MANY - FEW)) if there else None

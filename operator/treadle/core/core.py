@@ -374,7 +374,6 @@ class Core:
         record.failures += 1
         record.failure_words = event.message[:MOST_WORDS]
         state.failing[record.spec.uid] = None
-        record.state = PodState.DELAYED
-        state.waiting += 1
+        state.pods.move(record, PodState.DELAYED)
         settings = state.settings
         state.wake_at(state.now + min(settings.retry_most, settings.retry_first * 2 ** min(record.failures - 1, 16)), record)

@@ -107,9 +107,8 @@ def assumed(state: State, event: PodAssumed) -> None:
     see(state, replace(event.pod, node=event.node, held_in=event.queue, scheduler=state.scheduler.name))
     state.excess_types.pop(event.pod.uid, None)
     record = state.pods[event.pod.uid]
-    record.state, record.spec, record.since = PodState.ASSUMED, event.pod, state.now
-    state.bound -= 1
-    state.assumed += 1
+    state.pods.move(record, PodState.ASSUMED)
+    record.spec, record.since = event.pod, state.now
     state.expiry = min(state.expiry, state.now + state.settings.expire_after)
 
 
@@ -122,8 +121,7 @@ def binds_failed(state: State, event: BindsFailed) -> None:
     if record.state is PodState.WAITING and event.again > state.now:
         set_aside(state, record)
         if event.again < float("inf"):
-            record.state = PodState.DELAYED
-            state.waiting += 1
+            state.pods.move(record, PodState.DELAYED)
             state.wake_at(event.again, record)
 
 

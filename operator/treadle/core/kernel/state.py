@@ -13,7 +13,7 @@ from treadle.core.kernel.nodes.scores import SCORES, Score
 from treadle.core.kernel.nodes.shapes import Shapes
 from treadle.core.kernel.nodes.table import Nodes
 from treadle.core.kernel.periodic.memory import Lifetimes
-from treadle.core.kernel.pods.table import PodRecord
+from treadle.core.kernel.pods.table import PodRecord, PodTable
 from treadle.core.kernel.preemption.memory import Preemption
 from treadle.core.kernel.seam import Discipline
 from treadle.core.kernel.tree.application import Application, Ask
@@ -60,7 +60,7 @@ class State:
     nodes: Nodes = field(init=False)
     shapes: Shapes = field(init=False)
     tree: QueueTree = field(init=False)
-    pods: dict[str, PodRecord] = field(default_factory=dict)
+    pods: PodTable = field(default_factory=PodTable)
     excess_types: dict[str, PodSpec] = field(default_factory=dict)
     """Pods that ask for more resource types than are taken up, as the API has them, by uid."""
     applications: dict[str, Application] = field(default_factory=dict)
@@ -139,9 +139,6 @@ class State:
     """Applications whose demand changed since it was last followed; None while the order of no queue depends on demands."""
     demands_stale: bool = False
     """Whether all demands have to be computed anew before they are followed."""
-    waiting: int = 0
-    assumed: int = 0
-    bound: int = 0
     decisions: int = 0
     _sequence: int = 0
 
@@ -151,6 +148,21 @@ class State:
         self.shapes = Shapes(self.types)
         self.tree = QueueTree(self.types)
         self.cluster = Cluster.of(self.nodes.total)
+
+    @property
+    def waiting(self) -> int:
+        """How many pods wait, or will again."""
+        return self.pods.waiting
+
+    @property
+    def assumed(self) -> int:
+        """How many pods have a node that the API server has not confirmed."""
+        return self.pods.assumed
+
+    @property
+    def bound(self) -> int:
+        """How many pods are on nodes, those of others included."""
+        return self.pods.bound
 
     @property
     def score(self) -> Score:
@@ -167,8 +179,7 @@ class State:
         if not count:
             return
         self.story.placed(self.now, binds)
-        self.waiting -= count
-        self.assumed += count
+        self.pods.decided(count)
         self.decisions += count
         if self.expiry == float("inf"):
             self.expiry = self.now + self.settings.expire_after

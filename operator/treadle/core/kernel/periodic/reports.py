@@ -30,7 +30,6 @@ def due(state: State, explainer: Explainer) -> list[Effect]:
         what = heappop(state.timers)[2]
         if isinstance(what, PodRecord):
             if what.state is PodState.DELAYED and what.application is not None:
-                state.waiting -= 1
                 enqueue(state, what)
         else:
             what.report_armed = False

@@ -54,10 +54,8 @@ def see(state: State, spec: PodSpec) -> None:
         _asks_elsewhere(state, record, before)
         return
     elif _confirms(state, record, spec):
-        record.state = PodState.BOUND
+        state.pods.move(record, PodState.BOUND)
         record.spec = spec
-        state.assumed -= 1
-        state.bound += 1
         return
     elif record.spec == spec and record.state is not PodState.IDLE:
         return
@@ -124,8 +122,7 @@ def _contribute(state: State, record: PodRecord) -> None:
         row = state.nodes.ensure(spec.node)
         record.node = row
         state.nodes.count(row, record.shape.demand, record.shape.ports)
-        record.state = PodState.BOUND
-        state.bound += 1
+        state.pods.move(record, PodState.BOUND)
         if spec.scheduler in state.scheduler.names:
             _join(state, record)
             assert record.application is not None
@@ -139,7 +136,6 @@ def _contribute(state: State, record: PodRecord) -> None:
         else:
             _count_foreign(state, row, record.shape.demand, 1)
         return
-    record.state = PodState.IDLE
     if spec.gated or spec.deleting or spec.scheduler not in state.scheduler.names:
         return
     _join(state, record)
@@ -155,10 +151,6 @@ def withdraw(state: State, record: PodRecord, *, stays: bool = False) -> None:
     if record.state in {PodState.ASSUMED, PodState.BOUND}:
         row, record.node = record.node, -1
         state.nodes.give(row, record.shape.demand, record.shape.ports)
-        if record.state is PodState.ASSUMED:
-            state.assumed -= 1
-        else:
-            state.bound -= 1
         if application is not None:
             discharge(state, payer(record), record.shape.demand)
             application.allocated -= 1
@@ -168,9 +160,9 @@ def withdraw(state: State, record: PodRecord, *, stays: bool = False) -> None:
         else:
             _count_foreign(state, row, record.shape.demand, -1)
     elif record.state in {PodState.WAITING, PodState.DELAYED}:
-        state.waiting -= 1
         _leave_ask(state, record)
-    record.state = PodState.IDLE
+    if record.state is not PodState.IDLE:
+        state.pods.move(record, PodState.IDLE)
     record.ask = None
     record.application = None
     if application is not None:
@@ -197,11 +189,10 @@ def enqueue(state: State, record: PodRecord) -> None:
         if application.quota is not None:
             application.quota.demand_changed()
     record.ask = ask
-    record.state = PodState.WAITING
+    state.pods.move(record, PodState.WAITING)
     ask.pods.append(record)
     if state.demands is not None:
         state.demands[application] = None
-    state.waiting += 1
     wait = block(application, record)
     if wait is not None:
         if wait.reason == OVER_LARGEST:
@@ -227,9 +218,8 @@ def _leave_ask(state: State, record: PodRecord) -> None:
 def set_aside(state: State, record: PodRecord) -> None:
     """Take a pod that waits out of its ask; it is IDLE but stays with its application."""
     _leave_ask(state, record)
-    state.waiting -= 1
     record.ask = None
-    record.state = PodState.IDLE
+    state.pods.move(record, PodState.IDLE)
 
 
 def _close(ask: Ask) -> None:
@@ -304,9 +294,8 @@ def forget(state: State, record: PodRecord) -> None:
     assert application is not None
     state.nodes.give(record.node, record.shape.demand, record.shape.ports)
     record.node = -1
-    record.state = PodState.IDLE
+    state.pods.move(record, PodState.IDLE)
     record.ask = None
-    state.assumed -= 1
     discharge(state, payer(record), record.shape.demand)
     application.allocated -= 1
     if record.master:
@@ -483,7 +472,6 @@ def regroup(state: State, application: Application) -> None:
             wanted = state.discipline.membership.partition_wanted(application, record.spec)
             if record.shape.asked.partition != (None if wanted is None else (label, wanted)):
                 _leave_ask(state, record)
-                state.waiting -= 1
                 enqueue(state, record)
 
 

@@ -1,9 +1,9 @@
-"""What the core remembers of one pod."""
+"""The known pods: where each stands, by which steps that changes, and how many stand where."""
 
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from treadle.core.model import PodSpec
 
@@ -29,6 +29,9 @@ class PodState(Enum):
 
 ASSUMED = PodState.ASSUMED
 """For where it is named at every placement: an enumeration looks its members up slowly."""
+
+
+IDLE, WAITING, DELAYED, BOUND = PodState.IDLE, PodState.WAITING, PodState.DELAYED, PodState.BOUND
 
 
 class PodRecord:
@@ -71,3 +74,47 @@ class PodRecord:
         self.since = 0.0
         self.reported_reason, self.reported_message = spec.reported
         self.reported_at = float("-inf")
+
+
+class PodTable(dict[str, PodRecord]):
+    """The known pods by uid. ``waiting`` counts those that wait or are delayed, ``assumed`` and ``bound`` those in these states.
+
+    States change by ``move`` and by nothing else, but that ``assume``, which is run for every placement, sets ASSUMED itself: ``decided`` is told how often.
+    """
+
+    TRANSITIONS: ClassVar[frozenset[tuple[PodState, PodState]]] = frozenset(
+        {
+            (IDLE, WAITING),  # enqueue: it is ours and may be placed
+            (IDLE, DELAYED),  # a bind failed and was taken back; it is tried again later
+            (IDLE, BOUND),  # it was seen on a node
+            (WAITING, WAITING),  # it goes to the ask of another partition
+            (WAITING, ASSUMED),  # assume: a node was decided
+            (WAITING, IDLE),  # withdraw, or set aside
+            (DELAYED, WAITING),  # its time has come
+            (DELAYED, IDLE),  # withdraw
+            (ASSUMED, BOUND),  # the watch confirms it
+            (ASSUMED, IDLE),  # forget, or withdraw
+            (BOUND, ASSUMED),  # what another core had decided and not heard of is counted like what is bound, and then assumed
+            (BOUND, IDLE),  # withdraw
+        }
+    )
+    _COUNTED: ClassVar[dict[PodState, str]] = {WAITING: "waiting", DELAYED: "waiting", ASSUMED: "assumed", BOUND: "bound"}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waiting = self.assumed = self.bound = 0
+
+    def move(self, record: PodRecord, to: PodState) -> None:
+        """Let a pod stand elsewhere, and count it there. ``AssertionError`` if there is no such step."""
+        before = record.state
+        assert (before, to) in self.TRANSITIONS, f"pod {record.spec.uid}: no step from {before.value} to {to.value}"
+        record.state = to
+        for state, change in ((before, -1), (to, 1)):
+            counted = self._COUNTED.get(state)
+            if counted is not None:
+                setattr(self, counted, getattr(self, counted) + change)
+
+    def decided(self, count: int) -> None:
+        """Count so many pods that waited as assumed."""
+        self.waiting -= count
+        self.assumed += count
