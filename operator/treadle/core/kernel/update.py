@@ -20,15 +20,25 @@ if TYPE_CHECKING:
     from treadle.core.kernel.tree.queue import Queue
     from treadle.core.kernel.tree.tree import Settled
 
+STEPS = 10
+"""A cluster is followed at once when it has grown by such a part of itself."""
+
 
 def sync_cluster(state: State) -> None:
-    """Recompute what can be shared, at most once an interval: allocatable less what foreign pods use."""
-    if not state.cluster_changed or state.now < state.updated + state.discipline.limits.interval():
+    """Recompute what can be shared: allocatable less what foreign pods use. It is looked at once an interval, or at once if it has grown much.
+
+    By a size of long ago queues that nodes have come for are at their limits, and where there was nothing all have equal shares whatever they hold:
+    what others get meanwhile is not given back by itself. Hadoop follows every node; a cluster that grows a node at a time is followed in steps.
+    """
+    if not state.cluster_changed:
+        return
+    state.widen()
+    total = held(have - taken for have, taken in zip(state.nodes.total, state.nodes.foreign, strict=True))
+    grown = any((now - before) * STEPS > before for now, before in zip(total, state.cluster.total, strict=True))
+    if not grown and state.now < state.updated + state.discipline.limits.interval():
         return
     state.cluster_changed = False
     state.updated = state.now
-    state.widen()
-    total = held(have - taken for have, taken in zip(state.nodes.total, state.nodes.foreign, strict=True))
     if total != state.cluster.total or state.discipline.limits.outdated():
         state.cluster = Cluster.of(total)
         apply_limits(state)
