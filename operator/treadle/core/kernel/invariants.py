@@ -215,7 +215,7 @@ def _keys(state: State) -> list[str]:
     for child in (*state.dirty, *state.left):
         above = getattr(child, "chain", ())
         stale.update((child, *above))
-    if state.tree.unsettled:
+    if state.tree.unsettled or state.relimited:  # all keys may be others then, and are computed with the next pass
         return problems
     for queue in state.tree.everywhere():
         for child in queue.members():
