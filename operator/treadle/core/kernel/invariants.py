@@ -209,14 +209,14 @@ def _order(queue: Queue) -> list[str]:
 
 def _keys(state: State) -> list[str]:
     """The keys that nothing is under way for are those of now; the queues with a maximum below which asks wait for nodes are known."""
+    if state.tree.unsettled or state.relimited:
+        return []  # what queues may have may be other now; it is applied, and all keys are made anew, with the next pass
     limited = {queue for queue in state.tree.everywhere() if queue.limited and queue.resting}
     problems = [] if limited == set(state.shapes.waiting.limited) else ["the queues that may be found full are not those known"]
     stale: set[object] = set(state.left)
     for child in (*state.dirty, *state.left):
         above = getattr(child, "chain", ())
         stale.update((child, *above))
-    if state.tree.unsettled or state.relimited:  # all keys may be others then, and are computed with the next pass
-        return problems
     for queue in state.tree.everywhere():
         for child in queue.members():
             if child in stale:
