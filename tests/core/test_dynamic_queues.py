@@ -7,7 +7,7 @@ import pytest
 from core.builders import Scenario, a_pod, limits
 from treadle.core.errors import InvalidSpec
 from treadle.core.events import ApplicationSeen, PodSeen
-from treadle.core.kernel.tree.queue import Queue
+from treadle.core.kernel.tree.members import Queue
 from treadle.core.model import ApplicationSpec, FairSettings, PlacementRule
 
 USERS = (PlacementRule("specified", create=False), PlacementRule("user"))

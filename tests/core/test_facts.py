@@ -6,7 +6,7 @@ from core.builders import Scenario, a_pod, limits
 from treadle.core import Core
 from treadle.core.effects import Verify
 from treadle.core.events import BindDone, BindFailed, PodSeen
-from treadle.core.kernel.pods.table import PodState
+from treadle.core.kernel.pods.states import PodState
 from treadle.core.model import FairSettings
 
 

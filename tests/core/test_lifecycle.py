@@ -5,7 +5,7 @@ import pytest
 from core.builders import Scenario, a_pod, amounts, replaced
 from treadle.core.effects import Verify
 from treadle.core.events import BindFailed, PodGone, PodSeen
-from treadle.core.kernel.pods.table import PodState
+from treadle.core.kernel.pods.states import PodState
 
 
 def state_of(scenario: Scenario, uid: str) -> PodState:

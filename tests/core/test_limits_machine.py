@@ -15,7 +15,7 @@ from core.builders import Scenario, limits, replaced
 from examples import examples
 from treadle.core.effects import Bind, Verify
 from treadle.core.events import ApplicationSeen, PodSeen
-from treadle.core.kernel.pods.table import PodState
+from treadle.core.kernel.pods.states import PodState
 from treadle.core.model import ApplicationSpec, Constraints, FairSettings, Wish
 
 LEAVES = ["root.a", "root.b.x", "root.b.y"]

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treadle.core.kernel.nodes.shapes import Shape
-from treadle.core.kernel.pods.table import PodRecord
+from treadle.core.kernel.tree.members import PodRecord
 from treadle.core.model import Constraints, PodSpec
 from treadle.core.units.line import Line
 

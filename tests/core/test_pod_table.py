@@ -8,7 +8,9 @@ import pytest
 
 from core.builders import Scenario, a_pod
 from treadle.core.kernel.nodes.shapes import Shape
-from treadle.core.kernel.pods.table import PodRecord, PodState, PodTable
+from treadle.core.kernel.pods.states import TRANSITIONS, PodState
+from treadle.core.kernel.pods.table import PodTable
+from treadle.core.kernel.tree.members import PodRecord
 from treadle.core.model import Constraints
 
 STEPS = list(product(PodState, PodState))
@@ -24,7 +26,7 @@ def table(state: PodState) -> tuple[PodTable, PodRecord]:
     return pods, record
 
 
-@pytest.mark.parametrize(("before", "after"), [step for step in STEPS if step in PodTable.TRANSITIONS])
+@pytest.mark.parametrize(("before", "after"), [step for step in STEPS if step in TRANSITIONS])
 def test_a_step_counts_the_pod_where_it_stands_then(before: PodState, after: PodState) -> None:
     pods, record = table(before)
     pods.move(record, after)
@@ -33,7 +35,7 @@ def test_a_step_counts_the_pod_where_it_stands_then(before: PodState, after: Pod
     assert (pods.waiting, pods.assumed, pods.bound) == (expected.waiting, expected.assumed, expected.bound)
 
 
-@pytest.mark.parametrize(("before", "after"), [step for step in STEPS if step not in PodTable.TRANSITIONS])
+@pytest.mark.parametrize(("before", "after"), [step for step in STEPS if step not in TRANSITIONS])
 def test_a_step_that_there_is_not_is_an_error_and_changes_nothing(before: PodState, after: PodState) -> None:
     pods, record = table(before)
     counts = (pods.waiting, pods.assumed, pods.bound)

@@ -24,7 +24,7 @@ from treadle.controllers.status import merge_patch, status_of
 from treadle.core import Core
 from treadle.core.effects import Bind, Evict, Expire, ReportWaiting, Verify
 from treadle.core.events import BindDone, BindFailed, Event, EvictFailed, NamespaceSeen, NodeGone, NodeSeen, PodGone, PodSeen
-from treadle.core.kernel.pods.table import PodState
+from treadle.core.kernel.pods.states import PodState
 from treadle.kube import translate, wire
 from treadle.runtime.snapshot import tree_of
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from treadle.core.errors import InvalidSpec
 from treadle.core.kernel.tree import limits
-from treadle.core.kernel.tree.queue import Queue
+from treadle.core.kernel.tree.members import Queue
 from treadle.core.model import FairSettings, QueueSpec
 from treadle.core.rules.fair.instant import update_steady_shares
 from treadle.core.rules.placement.rules import broken_name

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.core.disciplines.capacity.am_share import limit_of_leaf
 from treadle.core.disciplines.capacity.quota import limit_of, quota_of
-from treadle.core.kernel.tree.queue import Queue
+from treadle.core.kernel.tree.members import Queue
 from treadle.core.rules.capacity.am_share import limit_of_user
 from treadle.core.rules.capacity.limits import tell_room
 
 if TYPE_CHECKING:
     from treadle.core import Core
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Application
+    from treadle.core.kernel.tree.members import Application
     from treadle.core.rules.capacity.queue import CapacityQueue
 
 

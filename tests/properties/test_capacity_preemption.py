@@ -15,7 +15,7 @@ from core.test_partitions import LABEL, Partitioned
 from examples import examples
 from treadle.core.effects import Evict
 from treadle.core.events import PodSeen
-from treadle.core.kernel.tree.queue import Queue
+from treadle.core.kernel.tree.members import Queue
 from treadle.core.units.resources import CPU
 
 CORES = 4

@@ -17,11 +17,10 @@ from examples import examples
 from treadle.core.effects import Bind
 from treadle.core.events import PodSeen
 from treadle.core.kernel.nodes.rules import host_ports, static_refusal
-from treadle.core.kernel.pods.table import PodState
+from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.state import State
 from treadle.core.kernel.tidy import close_up, prune
-from treadle.core.kernel.tree.application import Application, Ask
-from treadle.core.kernel.tree.queue import Queue
+from treadle.core.kernel.tree.members import Application, Ask, Queue
 from treadle.core.model import NO_CONSTRAINTS, Constraints, HostPort, Taint, Toleration
 
 QUEUES = ["root.a", "root.b", "root.b.x", "root.b.y", "root.c", "root.c.z", "root.default"]

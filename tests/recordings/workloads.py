@@ -22,7 +22,7 @@ from treadle.core.events import (
     QueueSeen,
     SchedulerSeen,
 )
-from treadle.core.kernel.pods.table import PodState
+from treadle.core.kernel.pods.states import PodState
 from treadle.core.model import (
     CAPACITY,
     FAIR,

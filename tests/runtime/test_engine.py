@@ -16,7 +16,7 @@ from kube.access import task_of, until
 from treadle.core import Core
 from treadle.core.effects import Evict, RecordEvent, ReportWaiting
 from treadle.core.events import BindDone, BindFailed, Event, NodeSeen, PodGone, PodSeen, QueueSeen
-from treadle.core.kernel.pods.table import PodState
+from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.state import Settings
 from treadle.core.model import QueueSpec
 from treadle.kube.binder import Placement

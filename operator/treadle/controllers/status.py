@@ -12,13 +12,12 @@ from treadle.api.application import MAX_AHEAD, MAX_AHEAD_NAME, MAX_USER
 from treadle.api.common import MAX_AMOUNTS, MAX_MESSAGE, cut
 from treadle.api.queue import DYNAMIC_LIMIT, MAX_PARTITIONS
 from treadle.controllers.ledger import Entry
-from treadle.core.kernel.pods.table import PodState
+from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.preemption.holds import kept_below
 from treadle.core.kernel.state import State
-from treadle.core.kernel.tree.application import Application
+from treadle.core.kernel.tree.members import Application, Queue
 from treadle.core.kernel.tree.order import waiting_order
 from treadle.core.kernel.tree.partitions import pending_everywhere, used_everywhere
-from treadle.core.kernel.tree.queue import Queue
 from treadle.core.units.resources import UNBOUNDED, Vector, format_amount
 from treadle.core.views.explain import waiting
 

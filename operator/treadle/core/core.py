@@ -34,7 +34,7 @@ from treadle.core.kernel.periodic.expiry import expired, next_expiry
 from treadle.core.kernel.periodic.lifetimes import expire, next_look
 from treadle.core.kernel.periodic.reports import due, forget_reports
 from treadle.core.kernel.pods import lifecycle
-from treadle.core.kernel.pods.table import PodState
+from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.preemption import holds
 from treadle.core.kernel.state import Settings, State
 from treadle.core.kernel.tidy import tidy
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable
 
     from treadle.core.effects import Effect
-    from treadle.core.kernel.tree.application import Application
+    from treadle.core.kernel.tree.members import Application
     from treadle.core.model import PodSpec
 
 for _policy in YARN:

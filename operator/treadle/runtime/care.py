@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from treadle.core.events import ApplicationGone, Event, NodeGone, PodAssumed, PodGone, PodSeen, QueueGone
-from treadle.core.kernel.pods.table import PodState
+from treadle.core.kernel.pods.states import PodState
 from treadle.runtime.healing import DEFINITIONS, IN_FORCE, Healer, Subject, blamed, is_definition, subject
 
 if TYPE_CHECKING:

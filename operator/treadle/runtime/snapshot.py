@@ -7,15 +7,14 @@ from collections import defaultdict, deque
 from typing import TYPE_CHECKING, Any
 
 from treadle.core.kernel.cycle import NO_NODE
-from treadle.core.kernel.pods.table import PodState
+from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.tree.partitions import pending_everywhere, used_everywhere
 from treadle.metrics.exporter import QueueSample, Samples
 
 if TYPE_CHECKING:
     from treadle.core import Core
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Ask
-    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.kernel.tree.members import Ask, Queue
     from treadle.runtime.service import Service
 
 

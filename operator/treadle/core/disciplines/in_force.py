@@ -24,7 +24,7 @@ from treadle.core.model import CAPACITY, FAIR
 if TYPE_CHECKING:
     from treadle.core.events import QueuesInForce
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Application
+    from treadle.core.kernel.tree.members import Application
     from treadle.core.kernel.tree.tree import Settled
 
 

@@ -11,10 +11,8 @@ from treadle.core.kernel.tree.order import deactivate, forget_blockers, park, un
 from treadle.core.model import Wait
 
 if TYPE_CHECKING:
-    from treadle.core.kernel.pods.table import PodRecord
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Application, Ask
-    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.kernel.tree.members import Application, Ask, PodRecord, Queue
     from treadle.core.units.resources import Demand
 
 TOO_MANY = "TooManyApplications"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.kernel.tree.queue import Queue
+from treadle.core.kernel.tree.members import Queue
 from treadle.core.model import Wait
 from treadle.core.rules.placement.access import may_submit
 from treadle.core.rules.placement.names import path_problem, tidy
@@ -17,7 +17,7 @@ from treadle.core.rules.placement.rules import NOTHING_ASKED, Refused, Request, 
 
 if TYPE_CHECKING:
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Application
+    from treadle.core.kernel.tree.members import Application
     from treadle.core.kernel.tree.tree import QueueTree, Settled
 
 REJECTED = "PlacementRejected"

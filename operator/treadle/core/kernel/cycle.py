@@ -17,8 +17,8 @@ from treadle.core.kernel.am_share import MASTER_SHARE
 from treadle.core.kernel.nodes.candidates import pick
 from treadle.core.kernel.pods.lifecycle import assume
 from treadle.core.kernel.seam import Choice
-from treadle.core.kernel.tree.application import Application
 from treadle.core.kernel.tree.limits import exceeded
+from treadle.core.kernel.tree.members import Application
 from treadle.core.kernel.tree.order import activate, arm_report_at, park, placed, rekey, unpark
 from treadle.core.model import Wait
 
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from treadle.core.effects import Bind
     from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Ask
-    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.kernel.tree.members import Ask, Queue
 
 NO_NODE = "Unschedulable"
 """The reason that autoscalers act on: used for a real lack of capacity only."""

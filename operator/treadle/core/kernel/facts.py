@@ -26,8 +26,9 @@ from treadle.core.events import (
     SchedulerSeen,
 )
 from treadle.core.kernel.pods.lifecycle import put, see, set_aside
-from treadle.core.kernel.pods.table import PodRecord, PodState
+from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.tree.admission import admit
+from treadle.core.kernel.tree.members import PodRecord
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator

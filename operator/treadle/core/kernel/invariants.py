@@ -6,13 +6,12 @@ from collections import defaultdict
 from operator import add
 from typing import TYPE_CHECKING, Any
 
-from treadle.core.kernel.pods.table import PodState
+from treadle.core.kernel.pods.states import PodState
 from treadle.core.units.resources import held
 
 if TYPE_CHECKING:
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Application
-    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.kernel.tree.members import Application, Queue
 
 
 def broken(state: State) -> list[str]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Ask
+    from treadle.core.kernel.tree.members import Ask
 
 WAITING = "WaitingForLocality"
 MOST_KEYS = 256

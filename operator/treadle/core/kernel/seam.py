@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from treadle.core.effects import Effect
     from treadle.core.kernel.nodes.preferred import Near
     from treadle.core.kernel.nodes.shapes import Shape
-    from treadle.core.kernel.tree.application import Application, Ask
     from treadle.core.kernel.tree.limits import Had
-    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.kernel.tree.members import Application, Ask, Queue
     from treadle.core.kernel.tree.tree import Settled
     from treadle.core.model import PodSpec, Wait
     from treadle.core.rules.placement.rules import Request

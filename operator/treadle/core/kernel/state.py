@@ -13,11 +13,10 @@ from treadle.core.kernel.nodes.scores import SCORES, Score
 from treadle.core.kernel.nodes.shapes import Shapes
 from treadle.core.kernel.nodes.table import Nodes
 from treadle.core.kernel.periodic.memory import Lifetimes
-from treadle.core.kernel.pods.table import PodRecord, PodTable
+from treadle.core.kernel.pods.table import PodTable
 from treadle.core.kernel.preemption.memory import Preemption
 from treadle.core.kernel.seam import Discipline
-from treadle.core.kernel.tree.application import Application, Ask
-from treadle.core.kernel.tree.queue import Queue
+from treadle.core.kernel.tree.members import Application, Ask, PodRecord, Queue
 from treadle.core.kernel.tree.tree import QueueTree
 from treadle.core.kernel.tree.waiting_users import UsersAtLimit
 from treadle.core.model import ApplicationSpec, PodSpec, SchedulerSpec

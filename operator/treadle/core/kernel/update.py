@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Container
 
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Application
     from treadle.core.kernel.tree.limits import Had
-    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.kernel.tree.members import Application, Queue
     from treadle.core.kernel.tree.tree import Settled
 
 STEPS = 10

@@ -19,7 +19,7 @@ from treadle.core.kernel.cycle import AT_MAXIMUM, NO_NODE
 from treadle.core.kernel.nodes.rules import host_ports
 from treadle.core.kernel.nodes.rules.resources import fitting, shortages
 from treadle.core.kernel.periodic.failed_binds import BIND_FAILED, words_of
-from treadle.core.kernel.pods.table import PodState
+from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.tree.limits import exceeded
 from treadle.core.kernel.tree.order import waiting_order
 from treadle.core.kernel.tree.quota import USER_LIMIT
@@ -28,7 +28,7 @@ from treadle.core.units.resources import format_amount
 if TYPE_CHECKING:
     from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Ask
+    from treadle.core.kernel.tree.members import Ask
 
 
 LONGEST = 1024

@@ -14,8 +14,7 @@ from treadle.core.rules.capacity.am_share import limit_of_leaf, limit_of_user
 from treadle.core.rules.capacity.limits import tell_room
 
 if TYPE_CHECKING:
-    from treadle.core.kernel.tree.application import Ask
-    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.kernel.tree.members import Ask, Queue
     from treadle.core.units.resources import Vector
 
 

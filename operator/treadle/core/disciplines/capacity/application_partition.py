@@ -13,7 +13,7 @@ from treadle.core.rules.capacity.context import DEFAULT
 from treadle.core.rules.capacity.ordering import EXCLUSIVE
 
 if TYPE_CHECKING:
-    from treadle.core.kernel.tree.application import Application
+    from treadle.core.kernel.tree.members import Application
     from treadle.core.model.capacity import CapacityQueueSpec
     from treadle.core.rules.capacity.queue import CapacityQueue
 

@@ -24,7 +24,7 @@ from treadle.core.units.resources import UNBOUNDED
 if TYPE_CHECKING:
     from treadle.core.disciplines.capacity.live_tree import LiveCapacityTree
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.kernel.tree.members import Queue
     from treadle.core.model.mapping import MappingRule
 
 

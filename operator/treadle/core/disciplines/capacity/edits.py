@@ -17,7 +17,7 @@ from treadle.core.rules.capacity.edits import NotInPlace, edit
 if TYPE_CHECKING:
     from treadle.core.disciplines.capacity.live_tree import LiveCapacityTree
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Application
+    from treadle.core.kernel.tree.members import Application
     from treadle.core.kernel.tree.tree import Settled
 
 

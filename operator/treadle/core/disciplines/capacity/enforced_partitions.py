@@ -15,9 +15,8 @@ from treadle.core.kernel.admission_checks import PARTITION_DENIED, requeue
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from treadle.core.kernel.pods.table import PodRecord
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Application
+    from treadle.core.kernel.tree.members import Application, PodRecord
 
 
 def note(state: State, uid: str) -> None:

@@ -16,7 +16,7 @@ from treadle.core.kernel.tree.partitions import part_of
 if TYPE_CHECKING:
     from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Application, Ask
+    from treadle.core.kernel.tree.members import Application, Ask
 
 
 def lenders(state: State) -> list[str]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from treadle.core.disciplines.capacity.live_tree import LiveCapacityTree
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.limits import Had
-    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.kernel.tree.members import Queue
     from treadle.core.kernel.tree.tree import Settled
 
 QUEUES = 250

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Application
-    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.kernel.tree.members import Application, Queue
     from treadle.core.model import QueueSpec
     from treadle.core.model.capacity import CapacityQueueSpec
     from treadle.core.rules.capacity.queue import CapacityQueue

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from treadle.core.kernel.nodes.preferred import Near
     from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Ask
+    from treadle.core.kernel.tree.members import Ask
 
 OFFERS = 1.0
 """How often a node offers itself, in a second (``yarn.resourcemanager.nodemanagers.heartbeat-interval-ms``)."""

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
     from treadle.core.effects import Effect
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Application, Ask
-    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.kernel.tree.members import Application, Ask, Queue
 
 INTERVAL = 3.0
 """Seconds between two looks."""

@@ -13,8 +13,7 @@ from treadle.core.rules.placement.rules import NOTHING_ASKED, qualified
 
 if TYPE_CHECKING:
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Application
-    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.kernel.tree.members import Application, Queue
     from treadle.core.rules.placement.rules import Request
 
 

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from treadle.core.disciplines.capacity.live_tree import LiveCapacityTree
     from treadle.core.effects import Effect, Evict
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Application, Ask
-    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.kernel.tree.members import Application, Ask, Queue
     from treadle.core.rules.capacity.preemption.snapshot import Round, TempQueue
     from treadle.core.rules.victims import MayLose
     from treadle.core.units.resources import Vector

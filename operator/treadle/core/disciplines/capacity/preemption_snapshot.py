@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from treadle.core.disciplines.capacity.live_tree import LiveCapacityTree
     from treadle.core.kernel.preemption.search import Search
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Application
-    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.kernel.tree.members import Application, Queue
     from treadle.core.units.resources import Demand, Vector
 
 

@@ -15,7 +15,7 @@ from treadle.core.rules.capacity.limits import headroom, tell_room
 from treadle.core.units.resources import Vector
 
 if TYPE_CHECKING:
-    from treadle.core.kernel.tree.application import Application
+    from treadle.core.kernel.tree.members import Application
     from treadle.core.rules.capacity.queue import CapacityQueue
     from treadle.core.rules.capacity.users import User
 

@@ -13,8 +13,7 @@ from treadle.core.rules.capacity.ordering import BY_PRIORITY, FAIR, natural
 from treadle.core.units.resources import MEMORY
 
 if TYPE_CHECKING:
-    from treadle.core.kernel.tree.application import Application
-    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.kernel.tree.members import Application, Queue
     from treadle.core.rules.capacity.queue import CapacityQueue
     from treadle.core.rules.policies import Key
 

@@ -14,7 +14,7 @@ from treadle.core.kernel.tree.limits import exceeded
 
 if TYPE_CHECKING:
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Ask
+    from treadle.core.kernel.tree.members import Ask
 
 
 def unreserve(state: State, ask: Ask) -> bool:

@@ -18,8 +18,7 @@ from treadle.core.model import Wait
 if TYPE_CHECKING:
     from treadle.core.disciplines.capacity.quota import UserQuota
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Application, Ask
-    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.kernel.tree.members import Application, Ask, Queue
 
 
 class LeafUsers:

@@ -11,8 +11,7 @@ from treadle.core.units.resources import format_amount
 if TYPE_CHECKING:
     from treadle.core.disciplines.capacity.live_tree import LiveCapacityTree
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Application, Ask
-    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.kernel.tree.members import Application, Ask, Queue
     from treadle.core.units.resources import Vector
 
 

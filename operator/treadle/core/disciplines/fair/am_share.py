@@ -16,8 +16,7 @@ from treadle.core.units.resources import UNBOUNDED, Vector
 
 if TYPE_CHECKING:
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Ask
-    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.kernel.tree.members import Ask, Queue
     from treadle.core.units.resources import Demand
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Container
 
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.kernel.tree.members import Queue
     from treadle.core.kernel.tree.tree import Settled
 
 

@@ -18,7 +18,7 @@ from treadle.core.rules.locality import Level, Locality
 if TYPE_CHECKING:
     from treadle.core.kernel.nodes.preferred import Near
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Ask
+    from treadle.core.kernel.tree.members import Ask
 
 
 def choose(state: State, ask: Ask, near: Near) -> Choice:

@@ -9,8 +9,7 @@ if TYPE_CHECKING:
 
     from treadle.core.disciplines.fair.starvation import StarvationState, Starving
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Application
-    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.kernel.tree.members import Application, Queue
     from treadle.core.model import PodSpec
 
 

@@ -21,7 +21,7 @@ from treadle.core.units.amounts import fits, plus
 if TYPE_CHECKING:
     from treadle.core.effects import Effect
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Application, Ask
+    from treadle.core.kernel.tree.members import Application, Ask
 
 
 def next_run(state: State) -> float | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.kernel.assign import by_rules, make
-from treadle.core.kernel.tree.queue import Queue
+from treadle.core.kernel.tree.members import Queue
 
 if TYPE_CHECKING:
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Application
+    from treadle.core.kernel.tree.members import Application
     from treadle.core.model import Wait
     from treadle.core.rules.placement.rules import Request
 

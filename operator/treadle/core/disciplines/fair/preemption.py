@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from treadle.core.disciplines.fair.membership import FairMembership
     from treadle.core.effects import Effect, Evict
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Application
-    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.kernel.tree.members import Application, Queue
     from treadle.core.units.resources import Vector
 
 

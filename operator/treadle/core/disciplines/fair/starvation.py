@@ -10,8 +10,7 @@ from treadle.core.units.resources import extend
 
 if TYPE_CHECKING:
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Application
-    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.kernel.tree.members import Application, Queue
     from treadle.core.model import FairSettings
     from treadle.core.rules.policies import Policy
     from treadle.core.units.resources import Vector

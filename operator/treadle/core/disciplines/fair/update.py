@@ -19,8 +19,7 @@ from treadle.core.units.resources import UNBOUNDED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.core.kernel.tree.application import Application
-    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.kernel.tree.members import Application, Queue
     from treadle.core.rules.policies import Cluster
 
     Child: TypeAlias = Queue | Application

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.effects import Verify
-from treadle.core.kernel.pods.table import PodState
+from treadle.core.kernel.pods.states import PodState
 
 if TYPE_CHECKING:
     from treadle.core.kernel.state import State

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.effects import Effect, RecordEvent, ReportWaiting
-from treadle.core.kernel.pods.table import PodRecord, PodState
+from treadle.core.kernel.pods.states import PodState
+from treadle.core.kernel.tree.members import PodRecord
 
 if TYPE_CHECKING:
     from treadle.core.kernel.state import State

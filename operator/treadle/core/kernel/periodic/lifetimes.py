@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from treadle.core.effects import Expire
 from treadle.core.kernel.admission_checks import requeue
-from treadle.core.kernel.pods.table import PodState
+from treadle.core.kernel.pods.states import PodState
 from treadle.core.model import Wait
 
 if TYPE_CHECKING:
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Application
+    from treadle.core.kernel.tree.members import Application
 
 LIFETIME_OVER = "LifetimeOver"
 INTERVAL = 3.0

@@ -13,13 +13,14 @@ from treadle.core.effects import Effect, ReportWaiting
 from treadle.core.kernel.periodic import failed_binds
 from treadle.core.kernel.periodic.failed_scheduling import misplaced, retell, tell
 from treadle.core.kernel.pods.lifecycle import enqueue
-from treadle.core.kernel.pods.table import PodRecord, PodState
+from treadle.core.kernel.pods.states import PodState
+from treadle.core.kernel.tree.members import PodRecord
 from treadle.core.kernel.tree.order import arm_report
 
 if TYPE_CHECKING:
     from treadle.core.kernel.periodic.failed_scheduling import Explainer
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Ask
+    from treadle.core.kernel.tree.members import Ask
 
 
 def due(state: State, explainer: Explainer) -> list[Effect]:

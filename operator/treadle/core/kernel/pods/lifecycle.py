@@ -13,12 +13,11 @@ from treadle.core.effects import Bind, new_bind
 from treadle.core.kernel.admission_checks import OVER_LARGEST, block, requeue
 from treadle.core.kernel.assign import asked_for, assign, in_force
 from treadle.core.kernel.pods.excess_types import countable
-from treadle.core.kernel.pods.table import ASSUMED, PodRecord, PodState
+from treadle.core.kernel.pods.states import ASSUMED, PodState
 from treadle.core.kernel.tree import admission
-from treadle.core.kernel.tree.application import Application, Ask
+from treadle.core.kernel.tree.members import Application, Ask, PodRecord, Queue
 from treadle.core.kernel.tree.order import activate, arm_report, deactivate, forget_blockers, park
 from treadle.core.kernel.tree.partitions import enter, leave, part_of, partition_of, payer, used_everywhere
-from treadle.core.kernel.tree.queue import Queue
 from treadle.core.model import PodSpec, Wait
 from treadle.core.rules.moves import MoveRefused, check_move
 

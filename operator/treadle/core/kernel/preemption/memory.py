@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from treadle.core.kernel.nodes.shapes import Shape
-    from treadle.core.kernel.tree.application import Application, Ask
+    from treadle.core.kernel.tree.members import Application, Ask
 
 
 @dataclass(eq=False, slots=True)

@@ -15,9 +15,10 @@ from treadle.core.effects import Evict
 from treadle.core.kernel.cycle import NO_NODE
 from treadle.core.kernel.nodes.candidates import pick
 from treadle.core.kernel.nodes.rules import host_ports
-from treadle.core.kernel.pods.table import PodRecord, PodState
+from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.preemption.holds import held_below, place
 from treadle.core.kernel.preemption.memory import Hold
+from treadle.core.kernel.tree.members import PodRecord
 from treadle.core.kernel.tree.partitions import payer
 from treadle.core.rules.victims import NO_BOUND, MayLose, Picked, pick_on_node
 from treadle.core.units.amounts import add_to, fits, minus, plus
@@ -26,8 +27,7 @@ from treadle.core.units.resources import CPU, MEMORY, Vector
 if TYPE_CHECKING:
     from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Application, Ask
-    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.kernel.tree.members import Application, Ask, Queue
 
 MOST_SPARING = 64
 """Further nodes that are looked at for one where fewer masters have to go."""

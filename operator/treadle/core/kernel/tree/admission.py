@@ -10,14 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.kernel.admission_checks import TOO_MANY, requeue
-from treadle.core.kernel.tree.queue import Queue
+from treadle.core.kernel.tree.members import Queue
 from treadle.core.rules.running import NO_LIMIT, by_start
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, MutableSequence
 
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Application
+    from treadle.core.kernel.tree.members import Application
     from treadle.core.model import FairSettings
     from treadle.core.rules.running import Limited
 

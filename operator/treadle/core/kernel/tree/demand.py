@@ -9,8 +9,7 @@ from treadle.core.units.resources import held
 
 if TYPE_CHECKING:
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Application
-    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.kernel.tree.members import Application, Queue
 
 
 def update_demand(queue: Queue, width: int) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from treadle.core.kernel.tree.queue import Queue
+from treadle.core.kernel.tree.members import Queue
 from treadle.core.model import Limit
 from treadle.core.rules.policies import Ranker
 from treadle.core.units.resources import UNBOUNDED, Demand, ResourceTypes, Vector

@@ -9,13 +9,12 @@ from __future__ import annotations
 from heapq import heapify, heappush
 from typing import TYPE_CHECKING
 
-from treadle.core.kernel.tree.application import Application
+from treadle.core.kernel.tree.members import Application
 from treadle.core.kernel.tree.parked import renew, renew_all
 
 if TYPE_CHECKING:
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.application import Ask
-    from treadle.core.kernel.tree.queue import Queue
+    from treadle.core.kernel.tree.members import Ask, Queue
     from treadle.core.model import Wait
     from treadle.core.rules.policies import Key
 

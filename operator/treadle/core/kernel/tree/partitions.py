@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.kernel.tree.application import Application
-from treadle.core.kernel.tree.queue import Queue
+from treadle.core.kernel.tree.members import Application, Queue
 
 if TYPE_CHECKING:
-    from treadle.core.kernel.pods.table import PodRecord
     from treadle.core.kernel.state import State
+    from treadle.core.kernel.tree.members import PodRecord
     from treadle.core.units.resources import Vector
 
 DEFAULT = ""

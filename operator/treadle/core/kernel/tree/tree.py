@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from treadle.core.errors import InvalidSpec
-from treadle.core.kernel.tree.queue import Queue
+from treadle.core.kernel.tree.members import Queue
 from treadle.core.model import DEFAULT_QUEUE, QueueSpec, SchedulerSpec, Wait
 from treadle.core.rules.placement.rules import Rules
 from treadle.core.rules.policies import policy_named
@@ -19,7 +19,7 @@ from treadle.core.rules.policies import policy_named
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from treadle.core.kernel.tree.application import Application
+    from treadle.core.kernel.tree.members import Application
     from treadle.core.units.resources import ResourceTypes
 
 ROOT = "root"
