@@ -110,9 +110,9 @@ def test_shapes_that_no_pod_has_any_more_are_forgotten_with_what_was_found_out_f
     life.pods(3_000, alike=False)
     state = life.core.state
     assert len(state.shapes) <= 400
-    assert len(state.nodes.ranked) <= 400
+    assert len(state.nodes.orders.kept) <= 400
     assert len(state.nodes._masks) <= 400
-    assert state.nodes.ranked_entries == sum(state.nodes.ranked.values())
+    assert state.nodes.orders.entries == sum(state.nodes.orders.kept.values())
 
 
 def test_shapes_in_use_stay() -> None:
@@ -142,9 +142,8 @@ def test_an_order_that_is_never_walked_does_not_collect_what_improved() -> None:
         life.tell(PodSeen(a_pod(f"next-{number}")))
         life.plan()
         life.tell(PodGone(f"next-{number}"))
-    shape = next(iter(life.core.state.nodes.ranked))
-    assert shape.candidates is not None
-    assert len(shape.candidates.side) <= candidates.MOST_ASIDE + 2 * 20
+    order = next(iter(life.core.state.nodes.orders.kept))
+    assert len(order.side) <= candidates.MOST_ASIDE + 2 * 20
 
 
 def test_a_namespace_that_is_gone_is_forgotten() -> None:

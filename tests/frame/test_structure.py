@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import grimp
 import pytest
 
-KNOWN = [10, 4]
+KNOWN: list[int] = []
 """How many modules each of the circles has that there are, the largest first: in rules.capacity and kernel.nodes. May only shrink."""
 
 

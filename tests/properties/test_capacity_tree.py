@@ -17,10 +17,10 @@ from treadle.core.model.capacity import (
     PartitionShare,
     Portion,
 )
-from treadle.core.rules.capacity.application import CapacityApplication
 from treadle.core.rules.capacity.auto.creation import CreationRefused, create
 from treadle.core.rules.capacity.auto.removal import Removal
 from treadle.core.rules.capacity.context import Context
+from treadle.core.rules.capacity.queue import CapacityApplication
 from treadle.core.rules.capacity.tree import CapacityTree
 from treadle.core.units.resources import ResourceTypes
 

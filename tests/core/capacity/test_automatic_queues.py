@@ -14,13 +14,12 @@ from treadle.core.model.capacity import (
     PartitionShare,
     Portion,
 )
-from treadle.core.rules.capacity.application import CapacityApplication
 from treadle.core.rules.capacity.auto.creation import CreationRefused, create
 from treadle.core.rules.capacity.auto.names import TreeNames
 from treadle.core.rules.capacity.auto.removal import Removal
 from treadle.core.rules.capacity.auto.templates import dynamic_spec
 from treadle.core.rules.capacity.context import Context
-from treadle.core.rules.capacity.queue import CapacityQueue
+from treadle.core.rules.capacity.queue import CapacityApplication, CapacityQueue
 from treadle.core.rules.capacity.tree import CapacityTree
 from treadle.core.rules.capacity.validation import Refused
 from treadle.core.units.resources import ResourceTypes

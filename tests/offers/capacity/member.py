@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from offers.applicant import Applicant
 from offers.requests import ANY, Key
-from treadle.core.rules.capacity.application import CapacityApplication
-from treadle.core.rules.capacity.queue import CapacityQueue
+from treadle.core.rules.capacity.queue import CapacityApplication, CapacityQueue
 from treadle.core.units.resources import Vector
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ from offers.effects import Effect
 from offers.nodes import Container, InOrder, NodeManager
 from treadle.core.model.capacity import CapacitySettings
 from treadle.core.rules.capacity.auto.managed import InOrder as InOrderOfSubmission
-from treadle.core.rules.capacity.auto.managed import by_submission
 from treadle.core.rules.capacity.context import Context
-from treadle.core.rules.capacity.queue import CapacityQueue
+from treadle.core.rules.capacity.queue import CapacityQueue, by_submission
 from treadle.core.rules.capacity.tree import CapacityTree
 from treadle.core.rules.running import RunningLimits
 from treadle.core.units.amounts import add_to

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
     from treadle.core.effects import Effect
-    from treadle.core.kernel.nodes.preferred import Near
+    from treadle.core.kernel.nodes.near import Near
     from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.tree.limits import Had
     from treadle.core.kernel.tree.members import Application, Ask, Queue

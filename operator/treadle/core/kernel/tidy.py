@@ -32,7 +32,7 @@ def prune(state: State) -> None:
     """Forget the shapes that no pod has, and what was found out for them."""
     used = {record.shape for record in state.pods.values()}
     state.shapes.prune(used)
-    state.nodes.keep(used)
+    state.nodes.keep({shape.constraints for shape in used}, {shape.candidates for shape in used if shape.candidates is not None})
 
 
 def close_up(state: State) -> None:

@@ -19,7 +19,7 @@ from treadle.core.kernel.nodes.rules.resources import fitting
 from treadle.core.kernel.seam import Choice
 
 if TYPE_CHECKING:
-    from treadle.core.kernel.nodes.preferred import Near
+    from treadle.core.kernel.nodes.near import Near
     from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Ask

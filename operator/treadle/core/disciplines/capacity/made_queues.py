@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.disciplines.capacity.definitions import Made, graft
-from treadle.core.rules.capacity.auto.managed import by_submission
+from treadle.core.rules.capacity.queue import by_submission
 from treadle.core.rules.capacity.validation import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.core.kernel.state import State
-    from treadle.core.rules.capacity.application import CapacityApplication
-    from treadle.core.rules.capacity.queue import CapacityQueue
+    from treadle.core.rules.capacity.queue import CapacityApplication, CapacityQueue
     from treadle.core.rules.capacity.tree import CapacityTree
 
 

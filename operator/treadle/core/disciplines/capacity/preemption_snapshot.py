@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.disciplines.capacity.quota import quota_of
-from treadle.core.rules.capacity.application import CapacityApplication
 from treadle.core.rules.capacity.preemption.snapshot import Round, TempQueue, begin
+from treadle.core.rules.capacity.queue import CapacityApplication
 from treadle.core.units.amounts import add_to, minus, most, take_from
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from treadle.core.disciplines.capacity import lending, locality, unreserve, user_limits
 
 if TYPE_CHECKING:
-    from treadle.core.kernel.nodes.preferred import Near
+    from treadle.core.kernel.nodes.near import Near
     from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.seam import Choice
     from treadle.core.kernel.state import State

@@ -16,7 +16,7 @@ from treadle.core.kernel.seam import Choice
 from treadle.core.rules.locality import Level, Locality
 
 if TYPE_CHECKING:
-    from treadle.core.kernel.nodes.preferred import Near
+    from treadle.core.kernel.nodes.near import Near
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Ask
 

@@ -13,58 +13,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treadle.core.kernel.nodes.orders import Candidates
 from treadle.core.kernel.nodes.rules import host_ports
 from treadle.core.kernel.nodes.rules.resources import fits, fitting
 from treadle.core.kernel.nodes.scores import pack
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from treadle.core.kernel.nodes.orders import Aside
     from treadle.core.kernel.nodes.scores import Score
     from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.nodes.table import Nodes
 
-Entry = tuple[float, int]
-"""``(score, row)``: smaller scores first, then the older row."""
-Aside = tuple[float, int, int]
-"""An entry of the heap: the same, and the clock of the nodes when it was made."""
-
-CHUNK = 64
-"""Entries of an order that are taken out of its arrays at a time: most orders are never walked to their end."""
 MOST_ASIDE = 1024
 """Entries at the side of an order, beyond as many as there are nodes: one whose best node always has room is never walked, and every pod that goes adds one."""
-MOST_RANKED = 4_000_000
-"""Entries of all orders together, a dozen bytes each; beyond that the oldest orders are forgotten, and made again if they are asked for."""
-
-
-class Candidates:
-    """One shape's order of nodes; ``seen`` is the position in the log of improved nodes up to which it is current.
-
-    ``scores`` and ``rows`` are the whole order, ``order`` a part of it, which ends before ``taken``; ``made`` is the clock of the nodes when it was made.
-    ``packed`` is the row that the last pick gave, while the score is one under which a node that was taken only gets better. Any news of a node ends it.
-    ``edits`` is how long the log of edited nodes was when the order was made: while it has not grown, no description need be read.
-    """
-
-    __slots__ = ("cursor", "edits", "made", "order", "packed", "rows", "score", "scores", "seen", "side", "taken")
-
-    def __init__(self, score: Score) -> None:
-        self.scores: NDArray[np.float64] = np.zeros(0)
-        self.rows: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
-        self.made = 0
-        self.order: list[Entry] = []
-        self.cursor = self.taken = 0
-        self.side: list[Aside] = []
-        self.seen = 0
-        self.edits = 0
-        self.packed = -1
-        self.score = score
-
-    def go_on(self) -> list[Entry]:
-        """Take the next part of the order, which is empty at the end."""
-        start, self.taken = self.taken, min(self.taken + CHUNK, len(self.rows))
-        self.order = list(zip(self.scores[start : self.taken].tolist(), self.rows[start : self.taken].tolist(), strict=True))
-        self.cursor = 0
-        return self.order
 
 
 def pick(nodes: Nodes, shape: Shape, score: Score) -> int:
@@ -164,18 +125,7 @@ def _rank(nodes: Nodes, shape: Shape, found: Candidates) -> None:
     found.packed = -1
     found.seen = nodes.improved.end
     found.edits = nodes.edited.end
-    _keep(nodes, shape, len(rows))
-
-
-def _keep(nodes: Nodes, shape: Shape, count: int) -> None:
-    """Note how long the shape's order is, and forget the oldest orders where there are too many entries."""
-    ranked = nodes.ranked
-    nodes.ranked_entries += count - ranked.pop(shape, 0)
-    ranked[shape] = count
-    while nodes.ranked_entries > MOST_RANKED and len(ranked) > 1:
-        oldest = next(iter(ranked))
-        nodes.ranked_entries -= ranked.pop(oldest)
-        oldest.candidates = None
+    nodes.orders.made(found)
 
 
 def _absorb(nodes: Nodes, shape: Shape, found: Candidates) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from treadle.core.kernel.nodes.preferred import Near
+from treadle.core.kernel.nodes.near import Near
 from treadle.core.kernel.tree.parked import Parked, Registry
 from treadle.core.model import Constraints
 from treadle.core.units.resources import CPU, MEMORY, Demand, ResourceTypes, Vector
@@ -13,7 +13,7 @@ from treadle.core.units.resources import CPU, MEMORY, Demand, ResourceTypes, Vec
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from treadle.core.kernel.nodes.candidates import Candidates
+    from treadle.core.kernel.nodes.orders import Candidates
 
 ENOUGH = 256
 """Shapes up to which nobody asks whether they are in use: people can make up as many as they like, by pods that are all different."""

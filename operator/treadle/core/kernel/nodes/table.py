@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.core.kernel.nodes.log import Log
+from treadle.core.kernel.nodes.orders import Orders
 from treadle.core.kernel.nodes.rules import static_refusal
 from treadle.core.model import HostPort, NodeSpec
 from treadle.core.units.resources import CPU, MEMORY, Demand, ResourceTypes, Vector, extend, held
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from treadle.core.kernel.nodes.shapes import Shape
+    from treadle.core.kernel.nodes.orders import Candidates
     from treadle.core.model import Constraints
 
 MOST_VACANT = 1024
@@ -55,9 +56,7 @@ class Nodes:
         self.version: list[int] = []
         self.freed: list[int] = []
         self.clock = 0
-        self.ranked: dict[Shape, int] = {}
-        """How many entries the orders of shapes have (see ``candidates``), the oldest order first."""
-        self.ranked_entries = 0
+        self.orders = Orders()
         self.ports: list[tuple[HostPort, ...]] = []
         self.improved = Log()
         self.edited = Log()
@@ -278,12 +277,9 @@ class Nodes:
             self._refusals[constraints] = (reasons, end)
         return reasons
 
-    def keep(self, shapes: Collection[Shape]) -> None:
-        """Forget what was found out for shapes that nobody has any more; these are the others."""
-        for shape in [shape for shape in self.ranked if shape not in shapes]:
-            self.ranked_entries -= self.ranked.pop(shape)
-            shape.candidates = None
-        constraints = {shape.constraints for shape in shapes}
+    def keep(self, constraints: Collection[Constraints], orders: Collection[Candidates]) -> None:
+        """Forget what was found out for other constraints, and other orders."""
+        self.orders.keep(orders)
         self._masks = {key: kept for key, kept in self._masks.items() if key in constraints}
         self._refusals = {key: kept for key, kept in self._refusals.items() if key in constraints}
 
@@ -317,10 +313,7 @@ class Nodes:
         self.stale.clear()
         self._columns = np.zeros((len(self._types), 0), dtype=np.int64)
         self._per = None
-        for shape in self.ranked:
-            shape.candidates = None
-        self.ranked.clear()
-        self.ranked_entries = 0
+        self.orders.keep(())
         self._masks.clear()
         self._refusals.clear()
         self.improved.forget()

@@ -6,10 +6,9 @@ start. If nothing is active, or no master is charged, the limits do not hold: on
 
 from __future__ import annotations
 
-from treadle.core.rules.capacity.application import CapacityApplication
 from treadle.core.rules.capacity.context import DEFAULT
 from treadle.core.rules.capacity.ordering import first_come
-from treadle.core.rules.capacity.queue import CapacityQueue
+from treadle.core.rules.capacity.queue import CapacityApplication, CapacityQueue
 from treadle.core.units.amounts import plus
 from treadle.core.units.resources import Vector
 

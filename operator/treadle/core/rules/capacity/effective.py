@@ -13,7 +13,8 @@ from treadle.core.rules.capacity import modern
 from treadle.core.rules.capacity.am_share import start_applications
 from treadle.core.rules.capacity.context import DEFAULT, Context
 from treadle.core.rules.capacity.limits import Limits, limit_applications, limits_of, of_child, take_limit
-from treadle.core.rules.capacity.queue import CapacityQueue, Share
+from treadle.core.rules.capacity.queue import CapacityQueue
+from treadle.core.rules.capacity.share import Share
 from treadle.core.units.amounts import add_to
 from treadle.core.units.resources import PODS, Vector
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 from functools import cmp_to_key
 from math import log, log1p
 
-from treadle.core.rules.capacity.application import CapacityApplication
 from treadle.core.rules.capacity.context import DEFAULT
-from treadle.core.rules.capacity.queue import CapacityQueue
+from treadle.core.rules.capacity.queue import CapacityApplication, CapacityQueue
 from treadle.core.units.amounts import sign
 from treadle.core.units.resources import MEMORY, PODS, Vector
 

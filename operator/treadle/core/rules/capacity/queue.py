@@ -1,46 +1,78 @@
-"""A queue of the capacity discipline: its shares of every partition, its usage, and, in a leaf, its users and applications (Hadoop's ``AbstractCSQueue``)."""
+"""A queue of the capacity discipline and its applications: its shares of every partition, its usage, and, in a leaf, its users (Hadoop's ``AbstractCSQueue``)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
 
-from treadle.core.model.capacity import CapacityQueueSpec, PartitionShare
+from treadle.core.model.capacity import CapacityQueueSpec, ManagedCreation, PartitionShare
 from treadle.core.rules.capacity.context import ANY_PARTITION, DEFAULT, Context
+from treadle.core.rules.capacity.share import Share
 from treadle.core.rules.capacity.usage import Usage
-from treadle.core.rules.capacity.users import Users
+from treadle.core.rules.capacity.users import User, Users
 from treadle.core.units.amounts import add_to, take_from
 from treadle.core.units.resources import Vector
-
-if TYPE_CHECKING:
-    from treadle.core.rules.capacity.application import CapacityApplication
-    from treadle.core.rules.capacity.auto.managed import Entitlements
 
 RUNNING, DRAINING, STOPPED = "RUNNING", "DRAINING", "STOPPED"
 
 
-class Share:
-    """What a queue has of one partition.
+class CapacityApplication:
+    """Who asks, in which leaf, how urgently; ``order`` counts submissions.
 
-    ``capacity`` and ``maximum_capacity`` are parts of the parent, ``absolute`` and ``absolute_maximum`` of the partition, all float32.
-    ``minimum`` and ``maximum`` are the amounts in force, the ``configured`` ones those that the definition names as absolute.
+    ``partition`` is the one that it was submitted for as a whole. ``ranked_usage`` and ``ranked_pending`` are the memory by which a fair leaf last
+    ranked it. ``headroom_from`` is where its headroom was last looked at.
     """
 
-    def __init__(self, width: int) -> None:
-        self.capacity = 0.0
-        self.maximum_capacity = 0.0
-        self.absolute = 0.0
-        self.absolute_maximum = 0.0
-        self.weight = -1.0
-        self.normalized_weight = 0.0
-        self.master_share = 0.0
-        self.used_capacity = 0.0
-        self.absolute_used = 0.0
-        self.configured_minimum: Vector = [0] * width
-        self.configured_maximum: Vector = [0] * width
-        self.minimum: Vector = [0] * width
-        self.maximum: Vector = [0] * width
-        self.ratios: dict[int, float] = {}
+    def __init__(self, name: str, user: str, leaf: CapacityQueue, order: int, priority: int) -> None:
+        self.name, self.user, self.leaf, self.order, self.priority = name, user, leaf, order, priority
+        self.start = float(order)
+        self.usage = Usage(leaf.context.width)
+        self.master_demand: Vector = list(leaf.context.least)
+        self.master_partition = ""
+        self.partition = ""
+        self.ranked_usage = 0
+        self.ranked_pending = 0
+        self.headroom_from: tuple[CapacityQueue, User] | None = None
+
+    def reserved(self, partition: str) -> Vector:
+        """Return what is held for it in a partition, to read."""
+        found = self.usage.partitions.get(partition)
+        return [0] * self.usage.width if found is None else found.reserved
+
+
+InOrder = Callable[[Sequence[CapacityApplication]], Sequence[CapacityApplication]]
+
+
+def by_submission(applications: Sequence[CapacityApplication]) -> list[CapacityApplication]:
+    """Return applications in the order of their submission."""
+    return sorted(applications, key=lambda one: one.start)
+
+
+class Entitling(Protocol):
+    """What a managed parent gives to the leaves that it made (``auto.managed.Entitlements``)."""
+
+    creation: ManagedCreation
+
+    def amount(self, partition: str) -> Vector:
+        """Return what a leaf with capacity has of a partition."""
+
+    def missing_room(self) -> bool:
+        """Whether one more leaf would have more than there is, all leaves counted."""
+
+    def empty(self, leaf: CapacityQueue) -> None:
+        """Let a leaf have nothing for now."""
+
+    def settle(self, leaf: CapacityQueue) -> None:
+        """Give a new leaf capacity, if there is some left."""
+
+    def take_over(self, creation: ManagedCreation) -> None:
+        """Put another template in force. Raises ``Refused``."""
+
+    def restart(self, in_order: InOrder = ...) -> None:
+        """Forget which leaves have capacity and give it anew. Raises ``Refused``."""
+
+    def round(self, in_order: InOrder = ...) -> None:
+        """Take capacity from leaves without applications and give it to others. Raises ``Refused``, and then nothing changed."""
 
 
 class CapacityQueue:
@@ -85,7 +117,7 @@ class CapacityQueue:
         self.dynamic = False
         self.entitled = False
         self.bare = False
-        self.entitlements: Entitlements | None = None
+        self.entitlements: Entitling | None = None
         self.imposed: dict[str, PartitionShare] = {}
         self.last_submitted = float("-inf")
         self.killable: dict[str, dict[object, Vector]] = {}

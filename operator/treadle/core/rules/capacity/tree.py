@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from treadle.core.model.capacity import Capacity, CapacityQueueSpec, Kind
 from treadle.core.rules.capacity import states
-from treadle.core.rules.capacity.auto.managed import Entitlements, InOrder, by_submission
+from treadle.core.rules.capacity.auto.managed import Entitlements
 from treadle.core.rules.capacity.auto.templates import dynamic_spec, entitled_spec, imposed_on, partitions_named
 from treadle.core.rules.capacity.context import ANY_PARTITION, DEFAULT, Context
 from treadle.core.rules.capacity.effective import absolute_capacities, update, update_below
 from treadle.core.rules.capacity.limits import limit_applications
-from treadle.core.rules.capacity.queue import RUNNING, STOPPED, CapacityQueue
+from treadle.core.rules.capacity.queue import RUNNING, STOPPED, CapacityQueue, Entitling, InOrder, by_submission
 from treadle.core.rules.capacity.validation import (
     Refused,
     check_children,
@@ -187,7 +187,7 @@ class CapacityTree:
         check_children(queue, children)
         queue.children = children
 
-    def _reinitialize_managed(self, queue: CapacityQueue, entitlements: Entitlements) -> None:
+    def _reinitialize_managed(self, queue: CapacityQueue, entitlements: Entitling) -> None:
         spec = self._spec(queue)
         assert spec.managed is not None
         entitlements.take_over(spec.managed)

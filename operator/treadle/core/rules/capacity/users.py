@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import fsum, isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
+from treadle.core.rules.capacity.context import Context
+from treadle.core.rules.capacity.share import Share
 from treadle.core.rules.capacity.usage import Usage
 from treadle.core.units.amounts import add_to, plus, take_from
 from treadle.core.units.resources import Vector, extend
-
-if TYPE_CHECKING:
-    from treadle.core.rules.capacity.queue import CapacityQueue
 
 
 class User:
@@ -48,10 +47,25 @@ class Followed:
         self.of_active: Vector = [0] * len(total)
 
 
+class Leaf(Protocol):
+    """The leaf, as far as its users' limits depend on it."""
+
+    context: Context
+    user_weights: dict[str, float]
+    user_limit: float
+    user_limit_factor: float
+
+    def share(self, partition: str) -> Share:
+        """Return what it has of a partition."""
+
+    def maximum_down(self, partition: str) -> Vector:
+        """Return its maximum in whole steps."""
+
+
 class Users:
     """The users of a leaf. ``active_with_asks`` are applications with something asked for, by their user."""
 
-    def __init__(self, leaf: CapacityQueue) -> None:
+    def __init__(self, leaf: Leaf) -> None:
         self.leaf = leaf
         width = leaf.context.width
         self.users: dict[str, User] = {}

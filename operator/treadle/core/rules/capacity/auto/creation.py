@@ -7,9 +7,8 @@ capacities are percentages or amounts, nothing is made, since the siblings would
 from __future__ import annotations
 
 from treadle.core.errors import InvalidSpec
-from treadle.core.rules.capacity.auto.managed import Entitlements
 from treadle.core.rules.capacity.effective import update_below
-from treadle.core.rules.capacity.queue import CapacityQueue
+from treadle.core.rules.capacity.queue import CapacityQueue, Entitling
 from treadle.core.rules.capacity.tree import CapacityTree
 from treadle.core.rules.capacity.validation import WEIGHT, Refused, kind_of
 
@@ -117,7 +116,7 @@ def _check_number(parent: CapacityQueue, name: str, limit: int) -> None:
 
 
 def _create_entitled(
-    tree: CapacityTree, parent: CapacityQueue, entitlements: Entitlements, name: str, *, settle: bool
+    tree: CapacityTree, parent: CapacityQueue, entitlements: Entitling, name: str, *, settle: bool
 ) -> CapacityQueue:
     creation = entitlements.creation
     _check_number(parent, name, creation.max_queues)

@@ -6,30 +6,21 @@ left, the first submitted first; what a round takes away it does not give to the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from treadle.core.model.capacity import Capacity, Kind, ManagedCreation, PartitionShare, Portion
 from treadle.core.rules.capacity.calculators import whole
 from treadle.core.rules.capacity.context import DEFAULT
 from treadle.core.rules.capacity.effective import absolute_parts
-from treadle.core.rules.capacity.queue import CapacityQueue, Share
+from treadle.core.rules.capacity.queue import CapacityQueue, InOrder, by_submission
+from treadle.core.rules.capacity.share import Share
 from treadle.core.rules.capacity.validation import Refused
 from treadle.core.units.amounts import quotient
 from treadle.core.units.resources import Vector
 
-if TYPE_CHECKING:
-    from treadle.core.rules.capacity.application import CapacityApplication
-
 EPSILON = 0.001
 """How much more than there is may be given, as a part of the partition."""
-InOrder = Callable[[Sequence["CapacityApplication"]], Sequence["CapacityApplication"]]
-
-
-def by_submission(applications: Sequence[CapacityApplication]) -> list[CapacityApplication]:
-    """Return applications in the order of their submission."""
-    return sorted(applications, key=lambda one: one.start)
 
 
 @dataclass(slots=True)
