@@ -21,8 +21,7 @@ from treadle.core.effects import Bind
 from treadle.core.events import ApplicationSeen, Event, NodeGone, NodeSeen, PodGone, PodSeen, QueueGone, QueueSeen, SchedulerSeen
 from treadle.core.kernel.preemption import holds
 from treadle.core.kernel.preemption.memory import Hold
-from treadle.core.kernel.state import Settings
-from treadle.core.model import ApplicationSpec, Constraints, NodeSpec, PodSpec, QueueSpec, SchedulerSpec
+from treadle.core.model import ApplicationSpec, Constraints, NodeSpec, PodSpec, QueueSpec, SchedulerSpec, Settings
 from treadle.core.model.constraints import RACK_LABEL, Requirement, Wish
 from treadle.core.units.resources import ResourceTypes
 

@@ -55,7 +55,7 @@ class Cluster:
 
     def status(self, kind: str, name: str, namespace: str = "", now: str = NOW) -> Json:
         self.core.refresh_shares()
-        return status_of(self.ledger.entries[kind, namespace, name], self.core.state, "treadle", now)
+        return status_of(self.ledger.entries[kind, namespace, name], self.core.view, "treadle", now)
 
     def ready(self, kind: str, name: str, namespace: str = "") -> tuple[str, str, str]:
         return condition(self.status(kind, name, namespace), "Ready")

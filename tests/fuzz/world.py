@@ -25,8 +25,8 @@ from treadle.core import Core
 from treadle.core.effects import Bind, Evict, Expire, ReportWaiting, Verify
 from treadle.core.events import BindDone, BindFailed, Event, EvictFailed, NamespaceSeen, NodeGone, NodeSeen, PodGone, PodSeen
 from treadle.core.kernel.pods.states import PodState
+from treadle.core.views.tree import tree_of
 from treadle.kube import translate, wire
-from treadle.runtime.snapshot import tree_of
 
 Json = dict[str, Any]
 Step = tuple[Any, ...]
@@ -224,9 +224,9 @@ class World:
             explanation = core.explain(uid)
             assert explanation is not None
             self._sensible(explanation.reason, explanation.message)
-        msgspec.json.encode(tree_of(core))
+        msgspec.json.encode(tree_of(core.state, 50))
         for key, entry in self.ledger.entries.items():
-            status = status_of(entry, core.state, "treadle", "2026-11-20T00:00:00Z", {})
+            status = status_of(entry, core.view, "treadle", "2026-11-20T00:00:00Z")
             body = self.objects[key]
             shown = {name: value for name, value in status.items() if value is not None}
             problem = fault(schema.schema_of(entry.kind)["properties"]["status"], shown, "status")

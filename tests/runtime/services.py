@@ -12,7 +12,7 @@ import aiohttp
 from kube.access import until
 from kube.manifests import Json, node, pod
 from treadle.api.objects import PLURALS
-from treadle.core.kernel.state import Settings
+from treadle.core.model import Settings
 from treadle.fakeapi import FakeApi
 from treadle.kube.auth import Access
 from treadle.runtime.service import Options, Service, running

@@ -17,8 +17,7 @@ from treadle.core import Core
 from treadle.core.effects import Evict, RecordEvent, ReportWaiting
 from treadle.core.events import BindDone, BindFailed, Event, NodeSeen, PodGone, PodSeen, QueueSeen
 from treadle.core.kernel.pods.states import PodState
-from treadle.core.kernel.state import Settings
-from treadle.core.model import QueueSpec
+from treadle.core.model import QueueSpec, Settings
 from treadle.kube.binder import Placement
 from treadle.kube.patcher import Write
 from treadle.runtime import care as care_module

@@ -36,7 +36,7 @@ from treadle.core.kernel.periodic.reports import due, forget_reports
 from treadle.core.kernel.pods import lifecycle
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.preemption import holds
-from treadle.core.kernel.state import Settings, State
+from treadle.core.kernel.state import State
 from treadle.core.kernel.tidy import tidy
 from treadle.core.kernel.tree.admission import decide
 from treadle.core.kernel.tree.demand import forget_demands, update_demand
@@ -46,10 +46,11 @@ from treadle.core.kernel.update import (
     apply_limits,
     sync_cluster,
 )
-from treadle.core.model import version_of
+from treadle.core.model import Settings, version_of
 from treadle.core.rules.fair.policies import YARN
 from treadle.core.rules.policies import BUILT_IN, register
 from treadle.core.views import explain
+from treadle.core.views.view import View
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
@@ -246,6 +247,11 @@ class Core:
             *(hold.until for hold in state.preemption.holds),
         ]
         return min((when for when in coming if when is not None), default=None)
+
+    @property
+    def view(self) -> View:
+        """What others may read, as it is now."""
+        return View(self.state)
 
     def explain(self, uid: str) -> explain.Explanation | None:
         """Say why a pod waits or where it is."""

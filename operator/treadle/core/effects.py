@@ -3,6 +3,13 @@
 from functools import partial
 from typing import NamedTuple
 
+FAILED_SCHEDULING = "FailedScheduling"
+"""The reason of an event about a pod that waits."""
+QUEUE_NOT_FOUND = "QueueNotFound"
+"""The reason of an event about a pod whose queue does not exist."""
+LIFETIME_OVER = "LifetimeOver"
+"""The reason of an event about an application whose pods are deleted since its lifetime is over."""
+
 
 class Bind(NamedTuple):
     """Bind a pod to a node. It is counted already; a failure must come back as ``BindFailed``."""

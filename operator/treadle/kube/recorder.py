@@ -11,9 +11,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from treadle.api.labels import API_VERSION
-from treadle.core.effects import Expire, RecordEvent
-from treadle.core.kernel.periodic.failed_scheduling import FAILED_SCHEDULING, QUEUE_NOT_FOUND
-from treadle.core.kernel.periodic.lifetimes import LIFETIME_OVER
+from treadle.core.effects import FAILED_SCHEDULING, LIFETIME_OVER, QUEUE_NOT_FOUND, Expire, RecordEvent
 from treadle.kube.patcher import Patcher, Write
 from treadle.kube.transport import JSON
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from treadle.core.events import ApplicationGone, Event, NodeGone, PodAssumed, PodGone, PodSeen, QueueGone
-from treadle.core.kernel.pods.states import PodState
 from treadle.runtime.healing import DEFINITIONS, IN_FORCE, Healer, Subject, blamed, is_definition, subject
 
 if TYPE_CHECKING:
@@ -69,16 +68,7 @@ class Care:
         self.errors[during] += 1
         self.hurt, self._culprit = True, event
         self._ill_since = self._clock() if self._ill_since is None else self._ill_since
-        state = self.core.state
-        self._lost = (
-            {
-                uid
-                for uid, record in state.pods.items()
-                if record.state is PodState.ASSUMED and record.since == state.now and record.cause == state.cause
-            }
-            if during == "pass"
-            else set()
-        )
+        self._lost = self.core.view.just_assumed() if during == "pass" else set()
 
     def went_well(self) -> None:
         """Take note of a pass that went well: what is in force now is good."""
@@ -129,14 +119,14 @@ class Care:
         """Make the core anew, without what it cannot stand. Returns the waiting pods that were set aside, and why. Raises what healing raises."""
         self.hurt = False
         core, culprit = self.core, self._culprit
-        decided = {uid for uid, record in core.state.pods.items() if record.state is PodState.ASSUMED} - self._lost
+        decided = core.view.assumed() - self._lost
         known = core.facts(decided)
         if culprit is not None:
             known.append(culprit)
         suspects = {subject(event) for event in self.since}
         if culprit is not None:
             suspects.add(subject(culprit))
-        healer = Healer(core.fresh, core.state.now, budget)
+        healer = Healer(core.fresh, core.view.now, budget)
         found = await asyncio.to_thread(healer.heal, known, suspects, dict(self._good))
         core.become(found.core)
         self.healed += 1

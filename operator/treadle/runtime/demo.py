@@ -26,7 +26,7 @@ from treadle.runtime.demo_examples import Json, Templates
 from treadle.runtime.demo_load import CLASSIC_NODES, NODE_CPU, NODE_MEMORY, ClassicLoad, Load, TraceLoad
 from treadle.runtime.demo_operators import FINISHED, Collector, JobController, SparkOperator, serve_jobs
 from treadle.runtime.service import Options, Service, running
-from treadle.runtime.snapshot import metrics_of, tree_of
+from treadle.runtime.snapshot import metrics_of
 from treadle.web.page import page_routes
 from treadle.web.server import Probes, serve
 
@@ -137,7 +137,7 @@ class Demo:
     def tree(self) -> dict[str, Any]:
         """What the page shows: the queue tree, why pods wait, and the demo's own numbers."""
         now = time.monotonic()
-        shown = tree_of(self.service.core)
+        shown = self._shown(waiting=50)
         shown["pods"] |= self.counts.all() | {"failed": self.counts.phases["Failed"]}
         return {
             "at": round(now - self._begun, 3),
@@ -148,10 +148,15 @@ class Demo:
 
     def summary(self) -> dict[str, Any]:
         """The line that a demo ends with."""
-        shown = tree_of(self.service.core, waiting=0)
+        shown = self._shown(waiting=0)
         kept = ("fair_share", "used", "pending")
         queues = {path: {name: queue[name] for name in kept} for path, queue in shown["queues"].items()}
         return {"pods": self.counts.all(), "nodes": shown["cluster"]["nodes"], "queues": queues}
+
+    def _shown(self, waiting: int) -> dict[str, Any]:
+        core = self.service.core
+        core.refresh_shares(time.monotonic())
+        return core.view.tree(waiting)
 
     def problem(self) -> str:
         """Why the demo cannot go on, or an empty text."""

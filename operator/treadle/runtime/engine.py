@@ -145,12 +145,9 @@ class Engine:
 
     def _record(self, uid: str) -> None:
         """Count a pod that was bound for the events that people read; one that is gone already needs none."""
-        record = self.core.state.pods.get(uid)
-        application = record.application if record is not None else None
-        if record is None or application is None or application.queue is None or record.node < 0:
-            return
-        node, spec = self.core.state.nodes.names[record.node], record.spec
-        self.recorder.scheduled(spec.namespace, application.id, application.queue.path, spec.name, uid, node)
+        pod = self.core.view.pod(uid)
+        if pod is not None and pod.queue and pod.node:
+            self.recorder.scheduled(pod.spec.namespace, pod.application, pod.queue, pod.spec.name, uid, pod.node)
 
     def _plan(self) -> None:
         self.passed_at = time.monotonic()
@@ -161,7 +158,7 @@ class Engine:
         try:
             effects = self.core.plan(self.passed_at, room)
         except Exception as error:
-            log.exception("a pass failed; the core is made anew. Story: %s", self.core.state.story.newest())
+            log.exception("a pass failed; the core is made anew. Story: %s", self.core.view.story())
             self.care.hurt_by(error, "pass")
             return
         self.care.went_well()
@@ -186,8 +183,8 @@ class Engine:
             elif isinstance(effect, Verify):
                 self.binder.verify(Placement(effect.uid, effect.namespace, effect.name, effect.node))
             else:
-                record = self.core.state.pods.get(effect.uid)
-                self.reports.submit(effect, again=record is not None and record.spec.reported[0] != "")
+                pod = self.core.view.pod(effect.uid)
+                self.reports.submit(effect, again=pod is not None and pod.spec.reported[0] != "")
         took = time.perf_counter() - start
         self.passes += 1
         self.busy_seconds += took

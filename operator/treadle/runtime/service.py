@@ -8,13 +8,13 @@ import socket
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from treadle.controllers.ledger import Ledger
 from treadle.controllers.operator import Operator
 from treadle.core import Core
-from treadle.core.kernel.state import Settings
+from treadle.core.model import Settings
 from treadle.kube.auth import Access
 from treadle.kube.binder import Binder
 from treadle.kube.doubts import Asked
@@ -83,8 +83,8 @@ class Service:
         self.options = options
         self.access = access
         self.client = Client(access, user_agent=f"treadle/{options.name}")
-        self.core = Core(options.settings, validate=options.validate)
-        self.core.state.settings.epoch = time.time() - time.monotonic()
+        settings = replace(options.settings or Settings(), epoch=time.time() - time.monotonic())
+        self.core = Core(settings, validate=options.validate)
         self.patcher = Patcher(self.client)
         identity = options.identity or f"{socket.gethostname()}-{os.getpid()}"
         self.lease: Lease | None = None
@@ -97,7 +97,7 @@ class Service:
         self.evictor = Evictor(
             self.client,
             self._put,
-            wanted=lambda uid: uid in self.core.state.preemption.marked,
+            wanted=self._is_victim,
             told=lambda victim: self.recorder.preempted(victim.namespace, victim.name, victim.uid, victim.why),
             over=self.recorder.expired,
         )
@@ -118,6 +118,9 @@ class Service:
         self._deciding = False
         self._quiet_since = 0.0
         self._failed: BaseException | None = None
+
+    def _is_victim(self, uid: str) -> bool:
+        return self.core.view.is_victim(uid)
 
     def _put(self, event: Any) -> None:
         self.engine.put(event)
@@ -140,7 +143,7 @@ class Service:
             return False
         now = time.monotonic()
         self._quiet_since = self._quiet_since or now
-        last = max(self._quiet_since, self.core.state.adopted_at)
+        last = max(self._quiet_since, self.core.view.adopted_at)
         self._deciding = now >= min(last + self.options.settle, self._quiet_since + MOST_SETTLING)
         return self._deciding
 
@@ -236,12 +239,8 @@ class Service:
         for reflector in self.sources.all.values():
             await reflector.synced.wait()
         self._note("")
-        log.info(
-            "synced: %d nodes, %d pods, %d objects of ours",
-            self.core.state.nodes.known(),
-            len(self.core.state.pods),
-            len(self.ledger.entries),
-        )
+        counts = self.core.view.counts()
+        log.info("synced: %d nodes, %d pods, %d objects of ours", counts.nodes, counts.pods, len(self.ledger.entries))
         self._spawn(self.garbage.run(), "garbage")
 
     def _note(self, what: str) -> None:

@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from treadle.controllers.ledger import Entry, Ledger
-from treadle.controllers.status import Orders, merge_patch, status_of
+from treadle.controllers.status import merge_patch, status_of
 from treadle.core import Core
+from treadle.core.views.view import View
 from treadle.kube.patcher import Patcher, Write
 
 log = logging.getLogger(__name__)
@@ -68,11 +69,11 @@ class Statuses:
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         clock = time.monotonic()
         apart = len(self._ledger.entries) / NUMBERS_PER_SECOND
-        orders: Orders = {}
+        view = self._core.view
         written = 0
         for entry in self._ledger.entries.values():
             try:
-                status = self._status_of(entry, now, orders)
+                status = self._status_of(entry, now, view)
             except Exception:
                 log.exception("the status of %s %s could not be computed", entry.kind, entry.name)
                 continue
@@ -85,11 +86,11 @@ class Statuses:
                 )
         return written
 
-    def _status_of(self, entry: Entry, now: str, orders: Orders) -> dict[str, Any]:
+    def _status_of(self, entry: Entry, now: str, view: View) -> dict[str, Any]:
         serving = self._ledger.scheduler
         known = f"{entry.namespace}/{entry.name}" if entry.kind == "Application" else entry.name
         name = "" if entry.kind == "Scheduler" and entry.name == serving else known
-        return status_of(entry, self._core.state, serving, now, orders, self._set_aside(entry.kind, name))
+        return status_of(entry, view, serving, now, self._set_aside(entry.kind, name))
 
 
 def _taken(entry: Entry, status: dict[str, object]) -> Callable[[int], None]:

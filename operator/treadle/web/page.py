@@ -15,7 +15,7 @@ import msgspec
 from aiohttp import web
 
 Tree = Callable[[], Mapping[str, Any]]
-"""Returns what the page shows, as ``runtime.snapshot.tree_of`` makes it; called in the loop's thread."""
+"""Returns what the page shows, as ``View.tree`` makes it; called in the loop's thread."""
 
 EVERY = 1.0
 """Seconds between two events of the stream."""

@@ -19,34 +19,13 @@ from treadle.core.kernel.seam import Discipline
 from treadle.core.kernel.tree.members import Application, Ask, PodRecord, Queue
 from treadle.core.kernel.tree.tree import QueueTree
 from treadle.core.kernel.tree.waiting_users import UsersAtLimit
-from treadle.core.model import ApplicationSpec, PodSpec, SchedulerSpec
+from treadle.core.model import ApplicationSpec, PodSpec, SchedulerSpec, Settings
 from treadle.core.rules.placement.rules import Request
 from treadle.core.rules.policies import Cluster
 from treadle.core.rules.running import RunningLimits
 from treadle.core.units.resources import UNBOUNDED, ResourceTypes, extend
 
 Timer = tuple[float, int, "PodRecord | Ask"]
-
-
-@dataclass(slots=True)
-class Settings:
-    """Times of the core, in seconds."""
-
-    report_after: float = 3.0
-    """How long a pod waits before its owner is told why: a burst that is placed at once writes nothing."""
-    report_again: float = 30.0
-    """How long a reported reason stands before another one may overwrite it."""
-    refresh_after: float = 300.0
-    """How long a message stands before a newer one with the same reason overwrites it."""
-    retry_first: float = 1.0
-    """The wait after a first transient bind failure; it doubles with each."""
-    retry_most: float = 60.0
-    expire_after: float = 60.0
-    """How long a placement is assumed before the API server is asked what became of it, again and again."""
-    epoch: float = 0.0
-    """What the clock by which pods and applications were made shows when ``now`` is 0. Without it nobody's lifetime ends where they differ."""
-    update_interval: float = 0.5
-    """How often totals, limits and shares follow the cluster (FairScheduler's update-interval)."""
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from treadle.core.model.nodes import NodeSpec, Taint
 from treadle.core.model.pods import PodSpec, version_of
 from treadle.core.model.queues import DEFAULT_QUEUE, Limit, QueueSpec
 from treadle.core.model.scheduler import CAPACITY, FAIR, SchedulerSpec
+from treadle.core.model.settings import Settings
 from treadle.core.model.waits import Wait
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "QueueSpec",
     "Requirement",
     "SchedulerSpec",
+    "Settings",
     "Taint",
     "Toleration",
     "Wait",

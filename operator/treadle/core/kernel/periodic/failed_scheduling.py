@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from treadle.core.effects import RecordEvent
+from treadle.core.effects import FAILED_SCHEDULING, QUEUE_NOT_FOUND, RecordEvent
 from treadle.core.kernel.cycle import NO_NODE
 from treadle.core.kernel.tree.order import waiting_order
 from treadle.core.units.resources import format_amount
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Application, Ask, Queue
 
-FAILED_SCHEDULING = "FailedScheduling"
-QUEUE_NOT_FOUND = "QueueNotFound"
 RETOLD_AFTER = 1800.0
 """Seconds after which an event is written again about what still waits: the API server forgets events after an hour."""
 MOST_RETOLD = 1024

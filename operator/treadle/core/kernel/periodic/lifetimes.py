@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.effects import Expire
+from treadle.core.effects import LIFETIME_OVER, Expire
 from treadle.core.kernel.admission_checks import requeue
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.model import Wait
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Application
 
-LIFETIME_OVER = "LifetimeOver"
 INTERVAL = 3.0
 """Seconds between two looks (``application-timeouts.monitor.interval-ms``)."""
 AGAIN = 30.0

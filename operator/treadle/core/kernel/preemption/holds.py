@@ -40,9 +40,15 @@ def held_below(state: State, queue: Queue) -> Vector:
     return _sum(state, [hold for hold in state.preemption.holds if queue in hold.application.chain and not hold.without_victims])
 
 
-def kept_below(state: State, queue: Queue) -> Vector:
-    """Return all that is held for the applications of a queue and below in all partitions, whether others go for it or not."""
-    return _sum(state, [hold for hold in state.preemption.holds if queue in {above.whole for above in hold.application.chain}])
+def kept_by_queue(state: State) -> dict[Queue, Vector]:
+    """Return all that is held for the applications of each queue and below in all partitions, whether others go for it or not; queues without any are left out."""
+    found: dict[Queue, Vector] = {}
+    for hold in state.preemption.holds:
+        for queue in {above.whole for above in hold.application.chain}:
+            total = found.setdefault(queue, [0] * len(state.types))
+            for position, value in hold.shape.demand:
+                total[position] += value
+    return found
 
 
 def _sum(state: State, holds: list[Hold]) -> Vector:

@@ -1,0 +1,24 @@
+"""The times by which the core goes."""
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class Settings:
+    """Times of the core, in seconds."""
+
+    report_after: float = 3.0
+    """How long a pod waits before its owner is told why: a burst that is placed at once writes nothing."""
+    report_again: float = 30.0
+    """How long a reported reason stands before another one may overwrite it."""
+    refresh_after: float = 300.0
+    """How long a message stands before a newer one with the same reason overwrites it."""
+    retry_first: float = 1.0
+    """The wait after a first transient bind failure; it doubles with each."""
+    retry_most: float = 60.0
+    expire_after: float = 60.0
+    """How long a placement is assumed before the API server is asked what became of it, again and again."""
+    epoch: float = 0.0
+    """What the clock by which pods and applications were made shows when ``now`` is 0. Without it no lifetime ends where the clocks differ."""
+    update_interval: float = 0.5
+    """How often totals, limits and shares follow the cluster (FairScheduler's update-interval)."""

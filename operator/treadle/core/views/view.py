@@ -1,0 +1,158 @@
+"""What others may read of the core between its steps: one object through which status, metrics, the page and the events look."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.core.kernel.pods.states import PodState
+from treadle.core.kernel.preemption.holds import kept_by_queue
+from treadle.core.views import explain, figures, tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from treadle.core.kernel.state import State
+    from treadle.core.kernel.tree.members import Queue
+    from treadle.core.kernel.tree.tree import Problem
+    from treadle.core.units.resources import Vector
+    from treadle.core.views.figures import ApplicationFigures, Counts, PodFigures, QueueFigures
+
+
+class View:
+    """The core at this moment. Nothing is computed that the core has not computed, and nothing is changed; it is stale after the next step."""
+
+    __slots__ = ("_kept", "_orders", "_state")
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._orders: dict[str, list[str]] = {}
+        self._kept: dict[Queue, Vector] | None = None
+
+    # ---- queues and applications
+
+    def queue(self, path: str) -> QueueFigures | None:
+        """Return the figures of a queue, None if none is in force at that path."""
+        queue = self._state.tree.queues.get(path)
+        return None if queue is None else self._figures_of(queue)
+
+    def queues(self) -> Iterator[QueueFigures]:
+        """Return the figures of all queues in force."""
+        return (self._figures_of(queue) for queue in self._state.tree.queues.values())
+
+    def _figures_of(self, queue: Queue) -> QueueFigures:
+        if self._kept is None:
+            self._kept = kept_by_queue(self._state)
+        return figures.queue_figures(self._state, queue, self._kept)
+
+    def application(self, identity: str) -> ApplicationFigures | None:
+        """Return the figures of an application (``namespace/name`` of one with an object), None if it is not known."""
+        application = self._state.applications.get(identity)
+        return None if application is None else figures.application_figures(self._state, application)
+
+    def order_of(self, path: str) -> list[str]:
+        """Return the ids of a leaf's applications that wait, in order; each leaf is sorted once for a view."""
+        order = self._orders.get(path)
+        if order is None:
+            order = self._orders[path] = figures.applications_in_order(self._state.tree.queues[path])
+        return order
+
+    # ---- what became of definitions
+
+    def problem(self, path: str) -> Problem | None:
+        """Return why a queue is not in force as written, None if it is."""
+        return self._state.tree.problems.get(path)
+
+    def draining_below(self, path: str) -> list[str]:
+        """Return what is said of deleted queues just below a queue that are still in use."""
+        problems = self._state.tree.problems.items()
+        return [found.message for at, found in problems if found.reason == "Draining" and at.rpartition(".")[0] == path]
+
+    def remark(self, path: str) -> str:
+        """Return what the owner of a queue in force should know of how it is understood; empty for nothing."""
+        queue = self._state.tree.queues.get(path)
+        return "" if queue is None else self._state.discipline.words.remark(queue)
+
+    def move_refused(self, identity: str) -> str:
+        """Return why a running application may not move to where it belongs now; empty if it may or need not."""
+        application = self._state.applications.get(identity)
+        return "" if application is None else self._state.refused.get(application, "")
+
+    # ---- the scheduler
+
+    @property
+    def names(self) -> list[str]:
+        """The names of schedulers whose pods are ours."""
+        return sorted(self._state.scheduler.names)
+
+    @property
+    def discipline(self) -> str:
+        """The discipline in force."""
+        return self._state.discipline.name
+
+    @property
+    def discipline_problem(self) -> str:
+        """Why another discipline than the one that is asked for is in force; empty if it is that one."""
+        return self._state.discipline_problem
+
+    @property
+    def placement_problem(self) -> str:
+        """What is wrong with placement rules; empty if nothing is."""
+        return self._state.discipline.placement.problem()
+
+    # ---- pods
+
+    def pod(self, uid: str) -> PodFigures | None:
+        """Return where a pod belongs and is, None if it is not known or has no application."""
+        record = self._state.pods.get(uid)
+        application = record.application if record is not None else None
+        if record is None or application is None:
+            return None
+        return figures.PodFigures(
+            record.spec,
+            application.id,
+            application.queue.path if application.queue is not None else "",
+            self._state.nodes.names[record.node] if record.node >= 0 else "",
+        )
+
+    def assumed(self) -> set[str]:
+        """Return the uids of the pods whose nodes were decided and are not confirmed."""
+        return {uid for uid, record in self._state.pods.items() if record.state is PodState.ASSUMED}
+
+    def just_assumed(self) -> set[str]:
+        """Return those of them that were decided after the last event."""
+        now, cause = self._state.now, self._state.cause
+        pods = self._state.pods
+        return {uid for uid in self.assumed() if pods[uid].since == now and pods[uid].cause == cause}
+
+    def is_victim(self, uid: str) -> bool:
+        """Whether a pod is to go for another one, and is still wanted to."""
+        return uid in self._state.preemption.marked
+
+    def explain(self, uid: str) -> explain.Explanation | None:
+        """Explain one pod; None if it is not known."""
+        return explain.explain(self._state, uid)
+
+    # ---- everything
+
+    def counts(self) -> Counts:
+        """Return how many there are of everything."""
+        return figures.counts(self._state)
+
+    def tree(self, waiting: int = 50) -> dict[str, Any]:
+        """Return the queue tree for people, with the reasons of at most ``waiting`` asks."""
+        return tree.tree_of(self._state, waiting)
+
+    @property
+    def now(self) -> float:
+        """The time of the last step, in seconds of the core's clock."""
+        return self._state.now
+
+    @property
+    def adopted_at(self) -> float:
+        """When a pod of ours that waited was last seen bound by another scheduler: a predecessor whose binds were still on their way."""
+        return self._state.adopted_at
+
+    def story(self) -> object:
+        """Return the newest steps, for an error's log."""
+        return self._state.story.newest()
