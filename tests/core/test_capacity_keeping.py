@@ -11,7 +11,7 @@ from core.test_capacity_sharing import settings
 from core.test_partitions import LABEL, Partitioned
 from treadle.core.effects import Evict
 from treadle.core.events import ApplicationSeen
-from treadle.core.kernel.preemption.holds import kept_below
+from treadle.core.kernel.preemption.holds import kept_by_queue
 from treadle.core.kernel.preemption.memory import Hold
 from treadle.core.model import ApplicationSpec, Wish
 
@@ -247,7 +247,7 @@ def test_a_node_of_the_partition_that_is_asked_for_is_kept_and_lent_pods_keep_no
     assert [state.nodes.names[hold.row] for hold in state.preemption.holds] == ["gpu-0"]
     part = state.tree.queues["root.a"].parts["gpu"]
     assert part.usage[1] == 3000
-    assert kept_below(state, state.tree.root)[1] == 3000
+    assert kept_by_queue(state)[state.tree.root][1] == 3000
     at.gone("large").plan()
     assert part.usage[1] == 0
     at.pod("default", "root.a", "default", cpu=3)

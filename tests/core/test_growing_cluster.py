@@ -43,8 +43,8 @@ def test_nodes_that_come_one_after_the_other_into_an_empty_cluster_are_shared_by
 def test_a_cluster_that_grows_little_is_looked_at_once_an_interval(discipline: str) -> None:
     cluster = waiting(discipline)
     cluster.wait(1.0).nodes(20, cpu=4, memory=64).plan()
-    before = cluster.core.state.updated
+    before = cluster.core.state.updates.at
     cluster.wait(0.05).node("one-more", cpu=4, memory=64).plan()
-    assert cluster.core.state.updated == before
+    assert cluster.core.state.updates.at == before
     cluster.wait(1.0).plan()
-    assert cluster.core.state.updated > before
+    assert cluster.core.state.updates.at > before

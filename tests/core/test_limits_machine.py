@@ -160,7 +160,7 @@ class LimitsMachine(RuleBasedStateMachine):
         for application in state.applications.values():
             for ask in application.asks.values():
                 if ask.wait is not None and ask.wait.reason == "WaitingForLocality":
-                    assert state.near_until[ask] > self.scenario.now
+                    assert state.locality.until[ask] > self.scenario.now
 
     @invariant()
     def everything_that_waits_says_why(self) -> None:

@@ -337,5 +337,5 @@ def test_applications_that_waited_and_were_told_of_leave_nothing() -> None:
     before = waited(400)
     for _ in range(10):
         waited(400)
-    assert len(life.core.state.retold) <= 2 * 400 + MOST_RETOLD + 1
+    assert len(life.core.state.reports.again) <= 2 * 400 + MOST_RETOLD + 1
     assert waited(400) < before + 4_000, "an application alone is some thirty objects"

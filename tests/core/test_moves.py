@@ -16,7 +16,7 @@ def running(**target: object) -> Scenario:
 
 def refusal(scenario: Scenario, name: str = "app") -> str:
     state = scenario.core.state
-    return state.refused.get(state.applications[f"ns/{name}"], "")
+    return state.assignment.refused.get(state.applications[f"ns/{name}"], "")
 
 
 def test_an_allowed_move_takes_usage_and_counts_along_and_lets_in_who_waited_behind() -> None:

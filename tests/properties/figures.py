@@ -33,7 +33,7 @@ def figures(core: Core) -> dict[str, Any]:
             for application in state.applications.values()
             for part in application.everywhere()
         },
-        "moves": ({one.id: why for one, why in state.refused.items()}, [one.id for one in state.unplaced]),
+        "moves": ({one.id: why for one, why in state.assignment.refused.items()}, [one.id for one in state.assignment.unplaced]),
     }
 
 

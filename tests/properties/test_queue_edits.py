@@ -82,8 +82,8 @@ class Two:
     def plan(self, budget: int) -> list[Effect]:
         """Plan with both and compare. How soon what is due follows the cluster is not compared: who computes everything anew may do so sooner."""
         for core in (self.whole, self.edited):
-            if core.state.cluster_changed:
-                self.now = max(self.now, core.state.updated + core.state.discipline.limits.interval())
+            if core.state.updates.cluster_changed:
+                self.now = max(self.now, core.state.updates.at + core.state.discipline.limits.interval())
         self.everything()
         expected, found = self.whole.plan(self.now, budget), self.edited.plan(self.now, budget)
         assert found == expected

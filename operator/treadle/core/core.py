@@ -134,11 +134,11 @@ class Core:
                     state.widen()
                     if state.excess_types and len(state.types) > types:
                         self._see_again(list(state.excess_types.values()))
-                    state.cluster_changed = True
+                    state.updates.cluster_changed = True
                     if state.discipline.membership.partitions_matter():
                         self._regroup_on(row)
             case NodeGone(name):
-                state.cluster_changed |= state.nodes.gone(name)
+                state.updates.cluster_changed |= state.nodes.gone(name)
             case QueueSeen(queue):
                 state.tree.define(queue)
             case QueueGone(path):
@@ -200,13 +200,13 @@ class Core:
         state = self.state
         state.now = now
         # 1. Definitions, and what follows the cluster.
-        if state.discipline.before_settling() and (state.tree.problems or state.unplaced):
+        if state.discipline.before_settling() and (state.tree.problems or state.assignment.unplaced):
             state.tree.unsettled = state.tree.everybody = True
         if state.tree.unsettled:
             self._settle()
         self._retry_moves()
         sync_cluster(state)
-        if state.discipline.upkeep() and (state.tree.problems or state.unplaced):
+        if state.discipline.upkeep() and (state.tree.problems or state.assignment.unplaced):
             self._settle_again()
         # 2. Who may run, and what everybody demands.
         decide(state)
@@ -236,12 +236,12 @@ class Core:
         state, discipline = self.state, self.state.discipline
         coming = [
             state.timers[0][0] if state.timers else None,
-            state.updated + discipline.limits.interval() if state.cluster_changed else None,
-            state.refused_at + state.settings.update_interval if state.refused else None,
+            state.updates.at + discipline.limits.interval() if state.updates.cluster_changed else None,
+            state.assignment.refused_at + state.settings.update_interval if state.assignment.refused else None,
             next_expiry(state),
             next_look(state),
-            state.near_timers[0][0] if state.near_timers else None,
-            state.retold[0][0] if state.retold else None,
+            state.locality.timers[0][0] if state.locality.timers else None,
+            state.reports.again[0][0] if state.reports.again else None,
             *discipline.timers(),
             *(each.next() for each in discipline.rounds),
             *(hold.until for hold in state.preemption.holds),
@@ -272,10 +272,10 @@ class Core:
         state = self.state
         if state.tree.unsettled:
             self._settle()
-        elif now is not None and now < state.shared + state.settings.update_interval:
+        elif now is not None and now < state.updates.shares_at + state.settings.update_interval:
             return
         if now is not None:
-            state.shared = now
+            state.updates.shares_at = now
         state.widen()
         for root in (state.tree.root, *state.tree.roots.values()):
             update_demand(root, len(state.types))
@@ -328,9 +328,9 @@ class Core:
     def _retry_moves(self) -> None:
         """Try refused moves again, once an update interval."""
         state = self.state
-        if state.refused and state.now >= state.refused_at + state.settings.update_interval:
-            state.refused_at = state.now
-            self._assign_queues(list(state.refused))
+        if state.assignment.refused and state.now >= state.assignment.refused_at + state.settings.update_interval:
+            state.assignment.refused_at = state.now
+            self._assign_queues(list(state.assignment.refused))
 
     def _assign_queues(self, applications: list[Application]) -> None:
         for application in applications:
@@ -379,7 +379,7 @@ class Core:
             return
         record.failures += 1
         record.failure_words = event.message[:MOST_WORDS]
-        state.failing[record.spec.uid] = None
+        state.reports.failing[record.spec.uid] = None
         state.pods.move(record, PodState.DELAYED)
         settings = state.settings
         state.wake_at(state.now + min(settings.retry_most, settings.retry_first * 2 ** min(record.failures - 1, 16)), record)

@@ -61,7 +61,7 @@ def test_pods_are_told_with_their_nodes_and_those_just_decided_apart() -> None:
     view = s.core.view
     assert view.assumed() == view.just_assumed()
     assert len(view.assumed()) == 4
-    s.gone(sorted(view.assumed())[0])
+    s.gone(min(view.assumed()))
     assert s.core.view.just_assumed() == set()
     placed = s.core.view.pod("b")
     assert placed is not None

@@ -97,7 +97,7 @@ def settled(state: State, found: Settled | None = None) -> bool:
         state.widen()
         make_capacities(state)
         whole = True
-    return whole or state.resolved_types != len(state.types)
+    return whole or state.updates.resolved_types != len(state.types)
 
 
 def put_in_force(state: State, event: QueuesInForce) -> None:

@@ -51,7 +51,7 @@ def assign(state: State, application: Application, namespace: str) -> Queue | Wa
     asked = application.requested or application.wanted or state.namespaces.get(namespace, "")
     if not placement.asks():
         runs = application.allocated > 0
-        state.placed.pop(application.id, None)
+        state.assignment.asked.pop(application.id, None)
         if runs and application.queue is not None and application.queue.dynamic:
             _note(state, application, runs=True)
             return application.queue
@@ -65,14 +65,14 @@ def assign(state: State, application: Application, namespace: str) -> Queue | Wa
     if runs:
         stays = _stays(state, application, request, held)
         if stays is not None:
-            state.placed[application.id] = request
+            state.assignment.asked[application.id] = request
             return stays
     place = placement.place(application, request, namespace, runs=runs)
     if runs and isinstance(place, Wait):
         current = application.queue if application.queue is not None else _restored(state, held)
         return current if current is not None else place
     if isinstance(place, Queue):
-        state.placed[application.id] = request
+        state.assignment.asked[application.id] = request
         if place is not application.queue:
             placement.used(place)
     return place
@@ -86,8 +86,8 @@ def concerned(state: State, settled: Settled) -> list[Application]:
     """
     if settled.everybody:
         return list(state.applications.values())
-    stopped = [application for application in state.placed_running if not application.allocated]
-    always = {*state.unplaced, *state.refused, *stopped}
+    stopped = [application for application in state.assignment.asked_running if not application.allocated]
+    always = {*state.assignment.unplaced, *state.assignment.refused, *stopped}
     if not settled.places:
         return [application for application in state.applications.values() if application in always] if always else []
     tree, paths, below = state.tree, settled.places, tuple(f"{path}." for path in settled.places)
@@ -114,9 +114,9 @@ def concerned(state: State, settled: Settled) -> list[Application]:
 def _note(state: State, application: Application, *, runs: bool) -> None:
     """Take note of whether an application ran when it was asked where it belongs: what runs may be where others are not let in."""
     if runs:
-        state.placed_running[application] = None
+        state.assignment.asked_running[application] = None
     else:
-        state.placed_running.pop(application, None)
+        state.assignment.asked_running.pop(application, None)
 
 
 def asked_for(state: State, application: Application, namespace: str) -> str:
@@ -137,7 +137,7 @@ def _held(application: Application) -> str:
 
 def _request(state: State, application: Application, asked: str, namespace: str) -> Request:
     name = application.id.partition("/")[2]
-    groups = tuple(tidy(group) for group in state.groups.get(application.id, ()))
+    groups = tuple(tidy(group) for group in state.assignment.groups.get(application.id, ()))
     user = tidy(application.user or namespace)
     return Request(asked, user, groups, tidy(namespace), tidy(name), groups_optional=True)
 
@@ -150,7 +150,7 @@ def _stays(state: State, application: Application, request: Request, held: str) 
     current = application.queue
     if current is not None and not in_force(state, current):
         current = None
-    before = state.placed.get(application.id)
+    before = state.assignment.asked.get(application.id)
     if before is not None and before.queue != request.queue and application.allocated:
         return None
     if current is not None and held in {"", current.path}:
@@ -204,7 +204,7 @@ def allowed(state: State, application: Application, queue: Queue, path: str) -> 
     root = state.tree.root.spec
     if root.submit is None or root.administer is None:
         return queue  # open to everybody, as most trees are: nobody further down need be asked
-    groups = state.groups.get(application.id, ())
+    groups = state.assignment.groups.get(application.id, ())
     if may_submit(queue, application.user, groups):
         return queue
     of = f" of {', '.join(groups)}" if groups else ""

@@ -47,7 +47,7 @@ def wake(state: State) -> None:
         state.discipline.turns.wake()
     if state.masters_relieved:
         am_share.wake(state)
-    if state.near_until or state.near_timers:
+    if state.locality.until or state.locality.timers:
         locality.wake(state)
     for queue in state.left:
         rekey(queue)

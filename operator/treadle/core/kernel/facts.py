@@ -140,5 +140,5 @@ def placed(state: State, event: ApplicationPlaced) -> None:
     if application.queue is not queue:
         put(state, application, queue)
     if event.runs:
-        state.newcomers.pop(application, None)
+        state.admission.newcomers.pop(application, None)
         admit(state, application)

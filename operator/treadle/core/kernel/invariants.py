@@ -150,12 +150,12 @@ def _admission(state: State) -> list[str]:
             users[application.user] += 1
             for queue in application.chain:
                 running[queue.path] += 1
-        elif application.queue is not None and application.busy and application not in state.newcomers:
+        elif application.queue is not None and application.busy and application not in state.admission.newcomers:
             problems.append(f"application {application.id} runs without being counted")
         if not application.busy:
             problems += _held_back(state, application)
-    if users != state.running.running:
-        problems.append(f"running applications of users: {state.running.running} counted, {dict(users)} found")
+    if users != state.admission.running.running:
+        problems.append(f"running applications of users: {state.admission.running.running} counted, {dict(users)} found")
     for queue in state.tree.queues.values():
         if queue.running_below != running.get(queue.path, 0):
             problems.append(
@@ -171,8 +171,8 @@ def _held_back(state: State, application: Application) -> list[str]:
     problems = []
     if application.active:
         problems.append(f"application {application.id} competes although it may not run")
-    undecided = state.relimited or state.tree.unsettled or application in state.newcomers
-    if not undecided and state.running.obstacle(queue, application.user) is None:
+    undecided = state.updates.limits_changed or state.tree.unsettled or application in state.admission.newcomers
+    if not undecided and state.admission.running.obstacle(queue, application.user) is None:
         problems.append(f"application {application.id} waits to run and no limit holds it")
     return problems
 
@@ -208,7 +208,7 @@ def _order(queue: Queue) -> list[str]:
 
 def _keys(state: State) -> list[str]:
     """The keys that nothing is under way for are those of now; the queues with a maximum below which asks wait for nodes are known."""
-    if state.tree.unsettled or state.relimited:
+    if state.tree.unsettled or state.updates.limits_changed:
         return []  # what queues may have may be other now; it is applied, and all keys are made anew, with the next pass
     limited = {queue for queue in state.tree.everywhere() if queue.limited and queue.resting}
     problems = [] if limited == set(state.shapes.waiting.limited) else ["the queues that may be found full are not those known"]
@@ -229,7 +229,7 @@ def _keys(state: State) -> list[str]:
 
 def _demands(state: State) -> list[str]:
     """Where the order depends on demands, they are what is held and asked for."""
-    if state.demands is None or state.demands or state.demands_stale:
+    if state.updates.demands is None or state.updates.demands or state.updates.demands_stale:
         return []
     problems = []
     for queue in state.tree.queues.values():

@@ -24,25 +24,26 @@ _A_MOMENT = 0.001
 def wait_until(state: State, ask: Ask, until: float, what: str, words: str) -> Wait:
     """See to it that an ask is looked at again when its delay is over, and return why it waits."""
     until += _A_MOMENT
-    state.near_until[ask] = until
-    heappush(state.near_timers, (until, state.number(), ask))
+    state.locality.until[ask] = until
+    heappush(state.locality.timers, (until, state.number(), ask))
     return Wait(WAITING, what, words)
 
 
 def wake(state: State) -> None:
     """Let those look again whose delay is over, or for whose wish a node has got room since."""
-    while state.near_timers and (
-        state.near_timers[0][0] <= state.now or state.near_until.get(state.near_timers[0][2]) != state.near_timers[0][0]
+    while state.locality.timers and (
+        state.locality.timers[0][0] <= state.now
+        or state.locality.until.get(state.locality.timers[0][2]) != state.locality.timers[0][0]
     ):
-        until, _, ask = heappop(state.near_timers)
-        if state.near_until.get(ask) == until:
+        until, _, ask = heappop(state.locality.timers)
+        if state.locality.until.get(ask) == until:
             _look_again(state, ask)
     log = state.nodes.improved
-    news = log.since(state.near_seen)
-    state.near_seen = log.end
+    news = log.since(state.locality.seen)
+    state.locality.seen = log.end
     if news is None or news:
         improved = None if news is None else set(news)
-        for ask in list(state.near_until):
+        for ask in list(state.locality.until):
             near = ask.shape.near
             if near is not None and not (
                 improved is not None
@@ -54,7 +55,7 @@ def wake(state: State) -> None:
 
 
 def _look_again(state: State, ask: Ask) -> None:
-    del state.near_until[ask]
+    del state.locality.until[ask]
     if ask.wait is not None and ask.wait.reason == WAITING:
         requeue(state, ask)
 

@@ -9,10 +9,11 @@ from typing import Any
 
 from treadle.core.effects import Bind
 from treadle.core.kernel.journal import Story
+from treadle.core.kernel.memory import Admission, Assignment, Locality, Updates
 from treadle.core.kernel.nodes.scores import SCORES, Score
 from treadle.core.kernel.nodes.shapes import Shapes
 from treadle.core.kernel.nodes.table import Nodes
-from treadle.core.kernel.periodic.memory import Lifetimes
+from treadle.core.kernel.periodic.memory import Lifetimes, Reports
 from treadle.core.kernel.pods.table import PodTable
 from treadle.core.kernel.preemption.memory import Preemption
 from treadle.core.kernel.seam import Discipline
@@ -20,9 +21,7 @@ from treadle.core.kernel.tree.members import Application, Ask, PodRecord, Queue
 from treadle.core.kernel.tree.tree import QueueTree
 from treadle.core.kernel.tree.waiting_users import UsersAtLimit
 from treadle.core.model import ApplicationSpec, PodSpec, SchedulerSpec, Settings
-from treadle.core.rules.placement.rules import Request
 from treadle.core.rules.policies import Cluster
-from treadle.core.rules.running import RunningLimits
 from treadle.core.units.resources import UNBOUNDED, ResourceTypes, extend
 
 Timer = tuple[float, int, "PodRecord | Ask"]
@@ -30,25 +29,32 @@ Timer = tuple[float, int, "PodRecord | Ask"]
 
 @dataclass(slots=True)
 class State:
-    """The state of the core. ``pods`` is by uid, ``applications`` by id, ``dirty`` are applications whose usage fell."""
+    """The state of the core: what there is, and what each step keeps for itself, under the name of its owner."""
 
     settings: Settings = field(default_factory=Settings)
     scheduler: SchedulerSpec = field(default_factory=SchedulerSpec)
+    cause: int = 0
+    """The number of the event that is being handled, or was last."""
+    now: float = 0.0
+
+    # what there is
     types: ResourceTypes = field(default_factory=ResourceTypes)
     nodes: Nodes = field(init=False)
     shapes: Shapes = field(init=False)
+    cluster: Cluster = field(init=False)
     tree: QueueTree = field(init=False)
     pods: PodTable = field(default_factory=PodTable)
+    """By uid."""
     excess_types: dict[str, PodSpec] = field(default_factory=dict)
     """Pods that ask for more resource types than are taken up, as the API has them, by uid."""
     applications: dict[str, Application] = field(default_factory=dict)
+    """By id."""
     explicit: dict[str, ApplicationSpec] = field(default_factory=dict)
+    """Application objects, by the same ids."""
     namespaces: dict[str, str] = field(default_factory=dict)
-    groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """The groups of an application's user, by the application's id; those without any are left out."""
-    placed: dict[str, Request] = field(default_factory=dict)
-    """What the placement rules were last asked for an application that they placed, by id."""
-    cluster: Cluster = field(init=False)
+    """The queue that a namespace names."""
+
+    # how it is shared
     discipline: Discipline = field(init=False)
     """The discipline in force, which is not the one that is asked for if the tree lacks what that needs: ``discipline_problem`` says so then."""
     discipline_problem: str = ""
@@ -56,67 +62,37 @@ class State:
     """The capacities of the tree, under the capacity discipline (``disciplines.capacity.live_tree.LiveCapacityTree``)."""
     automatic: Any = None
     """Its mapping rules, and the rounds for queues that applications made (``disciplines.capacity.auto_queues.Automatic``)."""
+
+    # what has changed since it was last looked at
     dirty: dict[Application, None] = field(default_factory=dict)
+    """Applications whose usage fell."""
     relieved: dict[Queue, None] = field(default_factory=dict)
+    """Queues whose usage fell while asks wait for that."""
     left: dict[Queue, None] = field(default_factory=dict)
     """Queues that an application left, or that go on with other definitions: their place in the order is out of date."""
-    running: RunningLimits[Application] = field(default_factory=RunningLimits)
-    newcomers: dict[Application, None] = field(default_factory=dict)
-    """Applications that came into a queue since the last pass, which decides whether they may run."""
-    enough_partitions: int = 16
-    """With how many partitions that pods have named it is time to see which are in use."""
-    resolved_types: int = 0
-    """How many resource types were known when all limits were last resolved."""
-    relimited: bool = True
-    """Whether limits may have changed since the last pass."""
-    passed_at: float = float("-inf")
-    """When demands and instantaneous shares were last computed, and after which event."""
-    passed_cause: int = -1
     masters_waiting: dict[Queue, None] = field(default_factory=dict)
     """Leaves in which masters wait for a share, or did lately."""
-    contended: dict[Queue, UsersAtLimit] = field(default_factory=dict)
-    """Leaves in which users have come to their limits."""
     masters_relieved: dict[Queue, None] = field(default_factory=dict)
     """Leaves whose masters hold less than before, or may hold more, while others wait for that."""
-    refused: dict[Application, str] = field(default_factory=dict)
-    """Running applications that were to move and may not, and why."""
-    refused_at: float = float("-inf")
-    """When those were last looked at."""
-    placed_running: dict[Application, None] = field(default_factory=dict)
-    """Applications that ran when it was last asked where they belong."""
-    unplaced: dict[Application, None] = field(default_factory=dict)
-    misnamed: dict[Application, str] = field(default_factory=dict)
-    """Applications that ask for a queue that did not exist when another one took them, and its path."""
-    standings: dict[str, tuple[float, dict[str, tuple[int, str]]]] = field(default_factory=dict)
-    """Who was ahead of which application in a leaf, by ids, and when that was computed (``failed_scheduling``)."""
-    retold: list[tuple[float, int, str, tuple[int, int, bool]]] = field(default_factory=list)
-    """When events about what waits are written again: an application's id and the key of its ask."""
-    timers: list[Timer] = field(default_factory=list)
-    near_until: dict[Ask, float] = field(default_factory=dict)
-    """Asks that wait for places that their pods would like, and until when."""
-    near_timers: list[tuple[float, int, Ask]] = field(default_factory=list)
-    near_seen: int = 0
-    """How far the log of improved nodes has been read for those."""
-    expiry: float = float("inf")
-    """When a bind may be overdue at the earliest; infinite while none has been made since the last look."""
+    contended: dict[Queue, UsersAtLimit] = field(default_factory=dict)
+    """Leaves in which users have come to their limits."""
+
+    # what the steps keep
+    updates: Updates = field(default_factory=Updates)
+    assignment: Assignment = field(default_factory=Assignment)
+    admission: Admission = field(default_factory=Admission)
+    locality: Locality = field(default_factory=Locality)
     preemption: Preemption = field(default_factory=Preemption)
     lifetimes: Lifetimes = field(default_factory=Lifetimes)
+    reports: Reports = field(default_factory=Reports)
     story: Story = field(default_factory=Story)
-    cause: int = 0
-    now: float = 0.0
-    updated: float = float("-inf")
-    shared: float = float("-inf")
-    """When the shares were last computed for those who show them."""
+    timers: list[Timer] = field(default_factory=list)
+    expiry: float = float("inf")
+    """When a bind may be overdue at the earliest; infinite while none has been made since the last look."""
     adopted_at: float = float("-inf")
-    """When a pod of ours that waited was last seen bound by somebody else: a predecessor whose binds were still on their way."""
-    cluster_changed: bool = True
-    rekey: bool = True
-    failing: dict[str, None] = field(default_factory=dict)
-    """Pods, by uid, whose binds have failed again since their owners were last told of such."""
-    demands: dict[Application, None] | None = None
-    """Applications whose demand changed since it was last followed; None while the order of no queue depends on demands."""
-    demands_stale: bool = False
-    """Whether all demands have to be computed anew before they are followed."""
+    """When a pod of ours that waited was last seen bound by another scheduler: a predecessor whose binds were still on their way."""
+    enough_partitions: int = 16
+    """With how many partitions that pods have named it is time to see which are in use."""
     decisions: int = 0
     _sequence: int = 0
 
@@ -199,5 +175,5 @@ class State:
             for vector in (application.usage, application.demand, application.fair_share, application.instant_share):
                 extend(vector, width)
         self.discipline.limits.widened()
-        self.cluster_changed = True
-        self.updated = float("-inf")
+        self.updates.cluster_changed = True
+        self.updates.at = float("-inf")

@@ -29,15 +29,15 @@ def sync_cluster(state: State) -> None:
     By a size of long ago queues that nodes have come for are at their limits, and where there was nothing all have equal shares whatever they hold:
     what others get meanwhile is not given back by itself. Hadoop follows every node; a cluster that grows a node at a time is followed in steps.
     """
-    if not state.cluster_changed:
+    if not state.updates.cluster_changed:
         return
     state.widen()
     total = held(have - taken for have, taken in zip(state.nodes.total, state.nodes.foreign, strict=True))
     grown = any((now - before) * STEPS > before for now, before in zip(total, state.cluster.total, strict=True))
-    if not grown and state.now < state.updated + state.discipline.limits.interval():
+    if not grown and state.now < state.updates.at + state.discipline.limits.interval():
         return
-    state.cluster_changed = False
-    state.updated = state.now
+    state.updates.cluster_changed = False
+    state.updates.at = state.now
     if total != state.cluster.total or state.discipline.limits.outdated():
         state.cluster = Cluster.of(total)
         apply_limits(state)
@@ -45,12 +45,12 @@ def sync_cluster(state: State) -> None:
 
 def apply_limits(state: State, *, followed: bool = False) -> None:
     """Give every queue its limits, look again at what they blocked, and order everything anew. ``followed``: what queues are due was computed just now."""
-    state.resolved_types = len(state.types)
+    state.updates.resolved_types = len(state.types)
     state.discipline.limits.apply(followed=followed)
     for queue in state.tree.everywhere():
         if queue.blocked:
             state.relieved[queue] = None
-    state.relimited = True
+    state.updates.limits_changed = True
     look_again(state)
     for application in (one for whole in state.applications.values() for one in whole.everywhere()):
         application.limiting = tuple(queue for queue in application.chain if queue.limited)
@@ -85,8 +85,8 @@ def apply_given(state: State, applied: dict[Queue, Had], edited: Container[Queue
         if were.largest != queue.largest:
             for application in queue.applications.values():
                 _find_oversized(state, application)
-        if were.max_running != queue.max_running or state.running.further is not None:
-            state.relimited |= any(below.unadmitted for below in (queue.walk() if queue.children else (queue,)))
+        if were.max_running != queue.max_running or state.admission.running.further is not None:
+            state.updates.limits_changed |= any(below.unadmitted for below in (queue.walk() if queue.children else (queue,)))
     look_again(state)
 
 
@@ -100,10 +100,10 @@ def look_again(state: State) -> None:
     state.masters_relieved.update(state.masters_waiting)
     for users in state.contended.values():
         users.looked = None  # what users may have may be more now
-    state.passed_at = float("-inf")
-    for ask in state.near_until:
-        state.near_until[ask] = state.now  # the delays may be others now
-        heappush(state.near_timers, (state.now, state.number(), ask))
+    state.updates.demands_at = float("-inf")
+    for ask in state.locality.until:
+        state.locality.until[ask] = state.now  # the delays may be others now
+        heappush(state.locality.timers, (state.now, state.number(), ask))
 
 
 def _find_oversized(state: State, application: Application) -> None:

@@ -140,7 +140,7 @@ def too_many(state: State, ask: Ask) -> str:
     application = ask.application
     if application.queue is None:
         return ""
-    why = state.running.obstacle(application.queue, application.user)
+    why = state.admission.running.obstacle(application.queue, application.user)
     return (
         f"application {application.id} may not run yet: {why}"
         if why

@@ -76,7 +76,7 @@ class View:
     def move_refused(self, identity: str) -> str:
         """Return why a running application may not move to where it belongs now; empty if it may or need not."""
         application = self._state.applications.get(identity)
-        return "" if application is None else self._state.refused.get(application, "")
+        return "" if application is None else self._state.assignment.refused.get(application, "")
 
     # ---- the scheduler
 

@@ -52,7 +52,7 @@ class CapacityDiscipline:
         """Let masters that wait for a share look again, once an update interval."""
         state = self._state
         if state.now >= self._next_look() and masters_wait(state):
-            state.passed_at = state.now
+            state.updates.demands_at = state.now
             state.masters_relieved.update(state.masters_waiting)
 
     def before_placing(self) -> None:
@@ -76,4 +76,4 @@ class CapacityDiscipline:
         return []
 
     def _next_look(self) -> float:
-        return self._state.passed_at + self._state.settings.update_interval
+        return self._state.updates.demands_at + self._state.settings.update_interval

@@ -27,7 +27,12 @@ def sync_edits(state: State, settled: Settled) -> bool:
     Leaves of managed parents have capacity by an order of submission that is decided anew for all of them, so there is no edit beside them.
     """
     capacities = state.capacities
-    if capacities is None or capacities.alike or capacities.undecided or (state.cluster_changed and capacities.outdated(state)):
+    if (
+        capacities is None
+        or capacities.alike
+        or capacities.undecided
+        or (state.updates.cluster_changed and capacities.outdated(state))
+    ):
         return False
     if any(queue.entitled for queue in capacities.of.values()):
         return False

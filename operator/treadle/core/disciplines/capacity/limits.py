@@ -41,7 +41,7 @@ class CapacityLimits:
         state, capacities = self._state, self._capacities
         if capacities is not None and not followed:
             capacities.follow(state)
-        state.demands, state.demands_stale = None, False
+        state.updates.demands, state.updates.demands_stale = None, False
 
     def edited(self, settled: Settled) -> dict[Queue, Had]:  # noqa: ARG002 - one protocol for both
         """Return the queues that were given limits when the capacities followed the edits."""
@@ -51,7 +51,7 @@ class CapacityLimits:
         """Make the capacities anew: they may be others in another tree. What comes of them is applied with the next pass."""
         state = self._state
         make_capacities(state)
-        state.relimited = state.automatic.grown = True
+        state.updates.limits_changed = state.automatic.grown = True
 
     def part_made(self, part: Queue) -> None:
         """Give a part its limits."""
@@ -72,7 +72,7 @@ class CapacityLimits:
         state = self._state
         if state.capacities is not None:
             make_capacities(state)
-            state.relimited = state.automatic.grown = True
+            state.updates.limits_changed = state.automatic.grown = True
 
     def running(self) -> Running:
         """Return the limits on parallel applications of a user, and on applications that a leaf takes."""

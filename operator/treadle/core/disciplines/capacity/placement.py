@@ -62,7 +62,7 @@ def _by_mapping(state: State, application: Application, asked: str, namespace: s
     """
     tree, mapper, names = state.tree, mapper_of(state), names_of(state)
     user, wish = application.user or namespace, asked or NOTHING_ASKED
-    groups = tuple(state.groups.get(application.id, ()))
+    groups = tuple(state.assignment.groups.get(application.id, ()))
     path = None
     if mapper is not None:
         try:

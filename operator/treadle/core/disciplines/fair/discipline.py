@@ -70,7 +70,7 @@ class FairDiscipline:
         """Return when idle queues are removed, and when the update pass is next made."""
         state = self._state
         found = [since + IDLE for since in state.tree.idle.values()]
-        return [*found, state.passed_at + state.settings.update_interval] if wanted(state) else found
+        return [*found, state.updates.demands_at + state.settings.update_interval] if wanted(state) else found
 
     def broken(self) -> list[str]:
         """Return queues that were made by a rule, are empty, and that nothing will remove."""

@@ -45,7 +45,7 @@ class FairLimits:
         if not state.scheduler.fair.size_based_weight:
             weigh(state, state.applications.values())
         by_demand = any(_by_demand(queue) for queue in state.tree.queues.values())
-        state.demands, state.demands_stale = ({} if by_demand else None), by_demand
+        state.updates.demands, state.updates.demands_stale = ({} if by_demand else None), by_demand
 
     def edited(self, settled: Settled) -> dict[Queue, Had]:
         """Resolve the limits of queues that were edited, of queues made below them, and what those below inherit."""
@@ -65,9 +65,9 @@ class FairLimits:
                     applied.setdefault(child, Had.of(child))
                     pending.append(child)
         by_demand = any(_by_demand(queue) or (queue.parent is not None and _by_demand(queue.parent)) for queue in applied)
-        if state.demands is None and by_demand:
-            state.demands, state.demands_stale = {}, True
-        if state.demands is not None and not state.demands_stale:
+        if state.updates.demands is None and by_demand:
+            state.updates.demands, state.updates.demands_stale = {}, True
+        if state.updates.demands is not None and not state.updates.demands_stale:
             for queue in applied:
                 hold_demand(queue)
         return applied

@@ -35,7 +35,7 @@ def keep_nodes(state: State, budget: int) -> list[Effect]:  # noqa: ARG001 - one
     """Keep a node for each application that is below its share, waits for a node and may have one more kept; nothing is to be done for it."""
     preemption = state.preemption
     preemption.reserved = state.now
-    if state.passed_at != state.now:
+    if state.updates.demands_at != state.now:
         update_pass(state)
     most = ceil(state.nodes.known() * state.scheduler.fair.reservable_nodes)
     kept = {hold.row for hold in preemption.holds}

@@ -36,7 +36,7 @@ def next_run(state: State) -> float | None:
 def round_of_preemption(state: State, memory: FairMembership, budget: int) -> list[Effect]:  # noqa: ARG001 - one signature for all rounds
     """Look for the starved and return whom to evict for them; the room is held."""
     state.preemption.looked = state.now
-    if state.passed_at != state.now:
+    if state.updates.demands_at != state.now:
         update_pass(state)
     forget_the_gone(state)
     starved = _starved(state, memory)

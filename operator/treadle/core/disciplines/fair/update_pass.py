@@ -23,23 +23,23 @@ MIB = 1 << 20
 
 def sync_demands(state: State) -> None:
     """Bring demands up to date where the order depends on them: those that changed, or all after limits have changed."""
-    if state.demands is None:
+    if state.updates.demands is None:
         return
-    if state.demands_stale:
-        state.demands_stale = False
+    if state.updates.demands_stale:
+        state.updates.demands_stale = False
         state.widen()
         update_demand(state.tree.root, len(state.types))
         rekey_all(state)
     else:
-        for application in state.demands:
+        for application in state.updates.demands:
             if demand_changed(application):
                 state.dirty[application] = None
-    state.demands.clear()
+    state.updates.demands.clear()
 
 
 def pass_due(state: State) -> bool:
     """Whether the shares that decisions go by are older than an update interval."""
-    return state.now >= state.passed_at + state.settings.update_interval
+    return state.now >= state.updates.demands_at + state.settings.update_interval
 
 
 def update_pass(state: State) -> None:
@@ -48,7 +48,7 @@ def update_pass(state: State) -> None:
     It is made at most once an update interval, and only while something needs it.
     """
     state.widen()
-    state.passed_at, state.passed_cause = state.now, state.cause
+    state.updates.demands_at, state.updates.demands_cause = state.now, state.cause
     update_demand(state.tree.root, len(state.types))
     forget_demands(state)
     weigh(state, state.applications.values())
@@ -59,7 +59,7 @@ def update_pass(state: State) -> None:
 def wanted(state: State) -> bool:
     """Whether masters wait for a share, or applications weigh by their size while pods wait and something happened."""
     sized = state.scheduler.fair.size_based_weight
-    return masters_wait(state) or bool(sized and state.waiting and state.passed_cause != state.cause)
+    return masters_wait(state) or bool(sized and state.waiting and state.updates.demands_cause != state.cause)
 
 
 def weigh(state: State, applications: Iterable[Application]) -> None:

@@ -27,7 +27,7 @@ def tell(state: State) -> list[Effect]:
     """Return the reports and events about binds that failed again: a report for a pod and an event for an application, held down as all others are."""
     effects: list[Effect] = []
     settings = state.settings
-    for uid in state.failing:
+    for uid in state.reports.failing:
         record = state.pods.get(uid)
         if record is None or record.state is not PodState.DELAYED or record.failures < AGAIN or record.application is None:
             continue
@@ -40,5 +40,5 @@ def tell(state: State) -> list[Effect]:
             application.told[BIND_FAILED] = state.now
             note = f"{BIND_FAILED}: {words}."
             effects.append(RecordEvent(uid, spec.namespace, spec.name, application.id, "FailedScheduling", note, record.cause))
-    state.failing.clear()
+    state.reports.failing.clear()
     return effects

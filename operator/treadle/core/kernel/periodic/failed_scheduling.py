@@ -61,8 +61,8 @@ def tell(state: State, ask: Ask, reason: str, message: str) -> tuple[RecordEvent
 def retell(state: State, explainer: Explainer) -> list[RecordEvent]:
     """Return the events that are written again, since what they told still holds."""
     events: list[RecordEvent] = []
-    while state.retold and state.retold[0][0] <= state.now:
-        _, _, identity, key = heappop(state.retold)
+    while state.reports.again and state.reports.again[0][0] <= state.now:
+        _, _, identity, key = heappop(state.reports.again)
         application = state.applications.get(identity)
         for part in application.everywhere() if application is not None else ():
             ask = part.asks.get(key)
@@ -76,16 +76,16 @@ def retell(state: State, explainer: Explainer) -> list[RecordEvent]:
 
 def _remember(state: State, application: Application, ask: Ask) -> None:
     """Look at an ask again before its event is forgotten; by name, so that nothing that is gone is kept for that."""
-    if len(state.retold) > 2 * len(state.applications) + MOST_RETOLD:
-        state.retold = [one for one in state.retold if one[2] in state.applications]
-        heapify(state.retold)
-    heappush(state.retold, (state.now + RETOLD_AFTER, state.number(), application.id, ask.key))
+    if len(state.reports.again) > 2 * len(state.applications) + MOST_RETOLD:
+        state.reports.again = [one for one in state.reports.again if one[2] in state.applications]
+        heapify(state.reports.again)
+    heappush(state.reports.again, (state.now + RETOLD_AFTER, state.number(), application.id, ask.key))
 
 
 def misplaced(state: State) -> list[RecordEvent]:
     """Return the events about applications that ask for a queue that does not exist, and that another one has taken."""
     events: list[RecordEvent] = []
-    for application, asked in state.misnamed.items():
+    for application, asked in state.reports.misnamed.items():
         queue = application.queue
         first = next(iter(application.pods.values()), None)
         if queue is None or first is None or state.tree.is_defined(asked) or queue.path == asked:
@@ -93,7 +93,7 @@ def misplaced(state: State) -> list[RecordEvent]:
         note = f"Queue {asked}, which {_named(application)} asks for, does not exist; its pods are in queue {queue.path}"
         spec = first.spec
         events.append(RecordEvent(spec.uid, spec.namespace, spec.name, application.id, QUEUE_NOT_FOUND, note, first.cause))
-    state.misnamed.clear()
+    state.reports.misnamed.clear()
     return events
 
 
@@ -135,11 +135,11 @@ def _ahead(state: State, queue: Queue, ask: Ask) -> str:
 
 def standings(state: State, queue: Queue) -> dict[str, Standing]:
     """Return how many pods are ahead of each application that waits in a leaf, as of at most ``STANDINGS_LAST`` ago."""
-    known = state.standings.get(queue.path)
+    known = state.reports.standings.get(queue.path)
     if known is not None and state.now < known[0] + STANDINGS_LAST:
         return known[1]
-    if len(state.standings) > len(state.tree.queues):
-        state.standings.clear()  # of queues that are gone
+    if len(state.reports.standings) > len(state.tree.queues):
+        state.reports.standings.clear()  # of queues that are gone
     found: dict[str, Standing] = {}
     count, first = 0, ""
     for application in waiting_order(queue):
@@ -148,7 +148,7 @@ def standings(state: State, queue: Queue) -> dict[str, Standing]:
         if not first:
             head = min(ask for ask in application.every_ask() if ask.pods).pods.first.spec
             first = f"{head.namespace}/{head.name}"
-    state.standings[queue.path] = (state.now, found)
+    state.reports.standings[queue.path] = (state.now, found)
     return found
 
 

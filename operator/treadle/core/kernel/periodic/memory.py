@@ -1,14 +1,32 @@
-"""What looks at lifetimes remember of each other."""
+"""What periodic steps keep between two looks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from treadle.core.kernel.tree.members import Application
 
 
 @dataclass(slots=True)
 class Lifetimes:
-    """When everybody was last looked at, whether anybody has a lifetime, and which pods were deleted, and when."""
+    """When all applications were last looked at, whether any has a lifetime, and which pods were deleted, and when."""
 
     looked: float = float("-inf")
     active: bool = False
     asked: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Reports:
+    """What telling owners keeps (``failed_scheduling``, ``failed_binds``)."""
+
+    misnamed: dict[Application, str] = field(default_factory=dict)
+    """Applications that ask for a queue that did not exist when another one took them, and its path."""
+    standings: dict[str, tuple[float, dict[str, tuple[int, str]]]] = field(default_factory=dict)
+    """How many were ahead of an application in a leaf, and the first of them, by ids, and when that was computed."""
+    again: list[tuple[float, int, str, tuple[int, int, bool]]] = field(default_factory=list)
+    """When events about what waits are written again: an application's id and the key of its ask."""
+    failing: dict[str, None] = field(default_factory=dict)
+    """Pods, by uid, whose binds have failed again since their owners were last told of such."""

@@ -35,11 +35,11 @@ def due(state: State, explainer: Explainer) -> list[Effect]:
         else:
             what.report_armed = False
             _report(state, explainer, what, effects, messages)
-    if state.failing:
+    if state.reports.failing:
         effects += failed_binds.tell(state)
-    if state.misnamed:
+    if state.reports.misnamed:
         effects += misplaced(state)
-    if state.retold:
+    if state.reports.again:
         effects += retell(state, explainer)
     return effects
 

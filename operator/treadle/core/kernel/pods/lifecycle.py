@@ -131,7 +131,7 @@ def _contribute(state: State, record: PodRecord) -> None:
             if spec.role == "master":
                 _count_master(record, 1)
             if not record.application.counted:
-                state.newcomers[record.application] = None
+                state.admission.newcomers[record.application] = None
         else:
             _count_foreign(state, row, record.shape.demand, 1)
         return
@@ -190,8 +190,8 @@ def enqueue(state: State, record: PodRecord) -> None:
     record.ask = ask
     state.pods.move(record, PodState.WAITING)
     ask.pods.append(record)
-    if state.demands is not None:
-        state.demands[application] = None
+    if state.updates.demands is not None:
+        state.updates.demands[application] = None
     wait = block(application, record)
     if wait is not None:
         if wait.reason == OVER_LARGEST:
@@ -207,8 +207,8 @@ def _leave_ask(state: State, record: PodRecord) -> None:
     ask = record.ask
     if ask is None:
         return  # a delayed pod is in no ask
-    if state.demands is not None:
-        state.demands[ask.application] = None
+    if state.updates.demands is not None:
+        state.updates.demands[ask.application] = None
     ask.pods.remove(record)
     if not ask.pods:
         _close(ask)
@@ -324,8 +324,8 @@ def _release_master(state: State, record: PodRecord) -> None:
 
 def charge(state: State, application: Application, demand: Demand) -> None:
     """Add a demand to the usage of an application and its queues."""
-    if state.demands is not None:
-        state.demands[application] = None
+    if state.updates.demands is not None:
+        state.updates.demands[application] = None
     for usage in application.ledgers:
         for position, value in demand:
             usage[position] += value
@@ -336,8 +336,8 @@ def charge(state: State, application: Application, demand: Demand) -> None:
 
 def discharge(state: State, application: Application, demand: Demand) -> None:
     """Return a demand; what waits for one of the queues' maxima is looked at again."""
-    if state.demands is not None:
-        state.demands[application] = None
+    if state.updates.demands is not None:
+        state.updates.demands[application] = None
     for usage in application.ledgers:
         for position, value in demand:
             usage[position] -= value
@@ -351,7 +351,7 @@ def discharge(state: State, application: Application, demand: Demand) -> None:
 
 def _count_foreign(state: State, row: int, demand: Demand, sign: int) -> None:
     state.nodes.count_foreign(row, demand, sign)
-    state.cluster_changed = True
+    state.updates.cluster_changed = True
 
 
 def _join(state: State, record: PodRecord) -> None:
@@ -403,9 +403,9 @@ def identify(state: State, application: Application) -> None:
             part.user = user
             membership.entered(part)
     if groups:
-        state.groups[application.id] = groups
+        state.assignment.groups[application.id] = groups
     else:
-        state.groups.pop(application.id, None)
+        state.assignment.groups.pop(application.id, None)
 
 
 def assign_queue(state: State, application: Application, namespace: str) -> None:
@@ -413,24 +413,24 @@ def assign_queue(state: State, application: Application, namespace: str) -> None
 
     One that runs moves only if the limits of the new queue allow it; otherwise it stays, and ``refused`` says why.
     """
-    before = state.placed.get(application.id)
+    before = state.assignment.asked.get(application.id)
     place = assign(state, application, namespace)
     if place is application.queue and place is not None:
-        state.refused.pop(application, None)
+        state.assignment.refused.pop(application, None)
         return
     why = _refuses_move(state, application, place, namespace)
     if why:
         if before is not None:
-            state.placed[application.id] = before
-        if state.refused.get(application) != why:
+            state.assignment.asked[application.id] = before
+        if state.assignment.refused.get(application) != why:
             state.record(application.id, "move refused", why[:200])
-        state.refused[application] = why
+        state.assignment.refused[application] = why
         return
-    state.refused.pop(application, None)
+    state.assignment.refused.pop(application, None)
     put(state, application, place)
     asked = asked_for(state, application, namespace)
     if asked and isinstance(place, Queue) and not application.allocated and asked != place.path:
-        state.misnamed[application] = asked
+        state.reports.misnamed[application] = asked
 
 
 def put(state: State, application: Application, place: Queue | Wait) -> None:
@@ -444,9 +444,9 @@ def put(state: State, application: Application, place: Queue | Wait) -> None:
     _move(state, application, queue)
     application.wait = wait
     if wait is None:
-        state.unplaced.pop(application, None)
+        state.assignment.unplaced.pop(application, None)
     else:
-        state.unplaced[application] = None
+        state.assignment.unplaced[application] = None
     for ask in application.every_ask():
         requeue(state, ask)
     regroup(state, application)
@@ -515,8 +515,8 @@ def _move(state: State, application: Application, queue: Queue | None) -> None:
     for record in masters:
         _count_master(record, 1)
     state.dirty[application] = None
-    if state.demands is not None:
-        state.demands[application] = None
+    if state.updates.demands is not None:
+        state.updates.demands[application] = None
     if ran and left is not None:
         admission.replace(state, left, application.user)
 
@@ -525,12 +525,12 @@ def _drop_if_empty(state: State, application: Application) -> None:
     if not application.pods:
         _move(state, application, None)
         state.applications.pop(application.id, None)
-        state.unplaced.pop(application, None)
-        state.refused.pop(application, None)
-        state.placed_running.pop(application, None)
-        state.groups.pop(application.id, None)
-        state.placed.pop(application.id, None)
-        state.misnamed.pop(application, None)
+        state.assignment.unplaced.pop(application, None)
+        state.assignment.refused.pop(application, None)
+        state.assignment.asked_running.pop(application, None)
+        state.assignment.groups.pop(application.id, None)
+        state.assignment.asked.pop(application.id, None)
+        state.reports.misnamed.pop(application, None)
         for part in application.everywhere():
             state.dirty.pop(part, None)
         application.bury()

@@ -28,18 +28,18 @@ def arrive(state: State, application: Application, *, runs: bool) -> None:
     if runs:
         _count(state, application)
     else:
-        state.newcomers[application] = None
+        state.admission.newcomers[application] = None
 
 
 def leave(state: State, application: Application) -> bool:
     """Take an application out of the counts of the queue that it is about to leave; returns whether it ran. ``replace`` comes next."""
     queue = application.queue
-    state.newcomers.pop(application, None)
+    state.admission.newcomers.pop(application, None)
     if queue is None:
         return False
     if application.counted:
         application.counted = False
-        state.running.stop(queue, application)
+        state.admission.running.stop(queue, application)
         return True
     if not application.busy:
         _wait_no_longer(state, application)
@@ -48,7 +48,7 @@ def leave(state: State, application: Application) -> bool:
 
 def replace(state: State, left: Queue, user: str) -> None:
     """Let those run that waited for a running application of ``user`` that left a queue, at most one for each list that they wait in."""
-    lists = state.running.candidates_after(left, user, _unadmitted)
+    lists = state.admission.running.candidates_after(left, user, _unadmitted)
     _promote(state, by_start(lists), len(lists))
 
 
@@ -59,14 +59,14 @@ def rename(state: State, application: Application, user: str) -> None:
         return
     queue = application.queue
     if application.counted and queue is not None:
-        state.running.stop(queue, application)
+        state.admission.running.stop(queue, application)
         application.user = user
-        state.running.run(queue, application)
+        state.admission.running.run(queue, application)
         replace(state, queue, before)
         return
     if not application.busy:
         _wait_no_longer(state, application)
-        state.newcomers[application] = None
+        state.admission.newcomers[application] = None
     application.user = user
 
 
@@ -80,26 +80,26 @@ def limit(queue: Queue, settings: FairSettings) -> None:
 
 def decide(state: State) -> None:
     """Let in, or hold back, everybody who came since the last pass, and look at those who wait if limits have changed."""
-    newcomers = state.newcomers
-    if state.relimited:
-        running = state.running
+    newcomers = state.admission.newcomers
+    if state.updates.limits_changed:
+        running = state.admission.running
         running.of_user, running.default, running.further = state.discipline.limits.running()
     for application in [one for one in newcomers if one.allocated]:
         admit(state, application)
-    if state.relimited:
-        state.relimited = False
-        if state.running.waiting_of_user:
-            _promote(state, by_start(state.running.candidates_on_reload(state.tree.root, _unadmitted)), None)
+    if state.updates.limits_changed:
+        state.updates.limits_changed = False
+        if state.admission.running.waiting_of_user:
+            _promote(state, by_start(state.admission.running.candidates_on_reload(state.tree.root, _unadmitted)), None)
     for application in sorted(newcomers, key=lambda one: (one.start, one.id)):
         queue = application.queue
         if application.counted or queue is None:
             continue
-        if state.running.obstacle(queue, application.user) is None:
+        if state.admission.running.obstacle(queue, application.user) is None:
             admit(state, application)
         elif application.busy:
             application.busy = False
             queue.unadmitted.append(application)
-            state.running.wait(application)
+            state.admission.running.wait(application)
             _note(application)
             for ask in application.every_ask():
                 requeue(state, ask)
@@ -128,16 +128,16 @@ def _note(application: Application) -> None:
 def _count(state: State, application: Application) -> None:
     assert application.queue is not None
     application.counted = True
-    state.running.run(application.queue, application)
+    state.admission.running.run(application.queue, application)
     state.record(application.id, "runs", application.queue.path)
 
 
 def _wait_no_longer(state: State, application: Application) -> None:
     assert application.queue is not None
     application.queue.unadmitted.remove(application)
-    state.running.forget(application)
-    if not state.running.waiting_of_user.get(application.user, True):
-        del state.running.waiting_of_user[application.user]
+    state.admission.running.forget(application)
+    if not state.admission.running.waiting_of_user.get(application.user, True):
+        del state.admission.running.waiting_of_user[application.user]
     application.busy = True
 
 
@@ -145,7 +145,7 @@ def _promote(state: State, candidates: Iterable[Application], most: int | None) 
     let_in = 0
     for application in candidates:
         queue = application.queue
-        if application.busy or queue is None or state.running.obstacle(queue, application.user) is not None:
+        if application.busy or queue is None or state.admission.running.obstacle(queue, application.user) is not None:
             continue
         admit(state, application)
         let_in += 1

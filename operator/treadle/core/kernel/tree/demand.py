@@ -91,6 +91,6 @@ def hold_demand(queue: Queue) -> None:
 
 def forget_demands(state: State) -> None:
     """Take note that all demands are up to date; the order follows with the next pass."""
-    if state.demands:
-        state.dirty.update(state.demands)
-        state.demands.clear()
+    if state.updates.demands:
+        state.dirty.update(state.updates.demands)
+        state.updates.demands.clear()
