@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from core.builders import capacities_in
 from offers.applicant import Applicant
 from offers.nodes import Container, NodeManager
 from offers.requests import ANY, Key
@@ -127,7 +128,7 @@ def _weightless(difference: Difference) -> bool:
 def _tie(difference: Difference) -> bool:
     """Whether two applications are below siblings whose usage differs by no more than single precision can tell."""
     state, involved = difference.core.state, difference.involved()
-    if state.capacities is None or len(involved) < 2:
+    if capacities_in(state) is None or len(involved) < 2:
         return False
     chains = [list(reversed(state.applications[f"ns/{one.name}"].chain)) for one in involved]
     siblings = next((pair for pair in zip(*chains, strict=False) if pair[0] is not pair[1]), None)

@@ -11,6 +11,7 @@ from conformance.java_orders import key_hash, node_hash, string_hash, table_orde
 from conformance.live import Live
 from conformance.loading import vector
 from conformance.playing import STEPS, Events, Player, playable
+from core.builders import capacities_in, capacity_state
 from offers.applicant import Applicant
 from offers.capacity.driver import CapacityDriver, MoveDenied
 from offers.capacity.member import Member
@@ -131,7 +132,7 @@ class CapacityReplay(Player):
         positions = [0] if live.memory_only else [at for at in range(len(self.types)) if at != PODS]
         for path, theirs in self.driver.world.tree.queues().items():
             queue = state.tree.queues.get(self.path(path))
-            ours = state.capacities.of.get(self.path(path)) if state.capacities is not None else None
+            ours = capacities_in(state).of.get(self.path(path)) if capacities_in(state) is not None else None
             if queue is None or ours is None:
                 continue
             for partition in self._all_partitions():
@@ -298,7 +299,7 @@ class CapacityReplay(Player):
         del step
         if self.live is not None:
             self.follow(self.live)
-            self.live.core.state.automatic.managed_at = float("-inf")
+            capacity_state(self.live.core.state).automatic.managed_at = float("-inf")
         self.record(self.driver.manage(self.now))
 
     def _expire_queues(self, step: dict[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from treadle.core import Core
 from treadle.core.effects import Bind, ReportWaiting
@@ -23,6 +23,11 @@ from treadle.core.events import (
     SchedulerSeen,
 )
 from treadle.core.model import ApplicationSpec, Constraints, Limit, NodeSpec, PodSpec, QueueSpec, SchedulerSpec
+
+if TYPE_CHECKING:
+    from treadle.core.disciplines.capacity.live_tree import LiveCapacityTree
+    from treadle.core.disciplines.capacity.state import CapacityState
+    from treadle.core.kernel.state import State
 
 GIB = 1 << 30
 
@@ -165,6 +170,17 @@ def replaced(spec: PodSpec, **fields: Any) -> PodSpec:
     return replace(spec, **fields)
 
 
+def capacity_state(state: State) -> CapacityState | None:
+    """What the capacity discipline keeps, None under the fair one."""
+    return getattr(state.discipline, "kept", None)
+
+
+def capacities_in(state: State) -> LiveCapacityTree | None:
+    """The capacities in force, None under the fair discipline."""
+    kept = capacity_state(state)
+    return None if kept is None else kept.capacities
+
+
 def by_queue(binds: list[Bind]) -> Counter[str]:
     return Counter(bind.queue for bind in binds)
 
@@ -173,4 +189,17 @@ def by_node(binds: list[Bind]) -> Counter[str]:
     return Counter(bind.node for bind in binds)
 
 
-__all__ = ["GIB", "Constraints", "Scenario", "a_node", "a_pod", "amounts", "by_node", "by_queue", "limits", "replaced"]
+__all__ = [
+    "GIB",
+    "Constraints",
+    "Scenario",
+    "a_node",
+    "a_pod",
+    "amounts",
+    "by_node",
+    "by_queue",
+    "capacities_in",
+    "capacity_state",
+    "limits",
+    "replaced",
+]

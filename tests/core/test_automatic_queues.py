@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.builders import by_queue, replaced
+from core.builders import by_queue, capacity_state, replaced
 from core.test_capacity_sharing import Cluster
 from treadle.controllers.capacity import capacity as read
 from treadle.core.events import PodSeen
@@ -131,7 +131,7 @@ def test_parents_that_were_made_go_after_their_children(cluster: Growing) -> Non
     for _ in range(10):
         cluster.wait(1.0).plan()
     assert cluster.queues == {"root", "root.users", "root.rest"}
-    assert cluster.core.state.automatic.removed_at is None, "nobody is woken for nothing"
+    assert capacity_state(cluster.core.state).automatic.removed_at is None, "nobody is woken for nothing"
 
 
 def test_a_queue_made_for_good_says_so_in_its_template(cluster: Growing) -> None:

@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from core.builders import Scenario, a_node, a_pod
+from core.builders import Scenario, a_node, a_pod, capacities_in
 from treadle.core import Core
 from treadle.core.disciplines.capacity.locality import Missed
 from treadle.core.effects import Bind, RecordEvent
@@ -295,10 +295,10 @@ def test_partitions_that_pods_make_up_are_given_up_when_nobody_is_in_them() -> N
         life.tell(PodGone(name))
         life.plan()
     state = life.core.state
-    assert state.capacities is not None
+    assert capacities_in(state) is not None
     assert len(state.tree.roots) <= 20
     assert {"part-0", "part-1"} <= state.tree.roots.keys()
-    assert len(state.capacities.bounds) <= 3 * 20
+    assert len(capacities_in(state).bounds) <= 3 * 20
     assert len(state.applications["ns/long"].parts) <= 20
     life.core.check()
     life.tell(*(NodeSeen(a_node(f"of-{number}", labels={"treadle.dev/partition": f"part-{number}"})) for number in (0, 50)))

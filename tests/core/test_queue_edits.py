@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.builders import Scenario, by_queue, limits
+from core.builders import Scenario, by_queue, capacities_in, limits
 from core.test_automatic_queues import Growing
 from treadle.core.model import FAIR
 from treadle.core.model.capacity import FlexibleCreation
@@ -19,36 +19,36 @@ def shared(*names: str) -> Growing:
 
 def test_the_capacities_follow_a_new_weight_in_place_and_the_siblings_get_less() -> None:
     cluster = shared("a", "b")
-    capacities = cluster.core.state.capacities
+    capacities = capacities_in(cluster.core.state)
     cluster.share("root.a", "3w").plan()
-    assert cluster.core.state.capacities is capacities
+    assert capacities_in(cluster.core.state) is capacities
     assert (cluster.due("root.a"), cluster.due("root.b")) == (30, 10)
 
 
 def test_the_capacities_follow_a_leaf_that_comes_or_goes_in_place() -> None:
     cluster = shared("a", "b")
-    capacities = cluster.core.state.capacities
+    capacities = capacities_in(cluster.core.state)
     cluster.share("root.c", "2w").plan()
     assert [cluster.due(f"root.{name}") for name in "abc"] == [10, 10, 20]
     cluster.without_queue("root.c").plan()
     assert [cluster.due(f"root.{name}") for name in "ab"] == [20, 20]
-    assert cluster.core.state.capacities is capacities
+    assert capacities_in(cluster.core.state) is capacities
 
 
 def test_a_leaf_that_becomes_a_parent_makes_the_capacities_anew() -> None:
     cluster = shared("a", "b")
-    capacities = cluster.core.state.capacities
+    capacities = capacities_in(cluster.core.state)
     cluster.share("root.a.x", "1w").plan()
-    assert cluster.core.state.capacities is not capacities
+    assert capacities_in(cluster.core.state) is not capacities
     assert cluster.due("root.a.x") == 20
 
 
 def test_a_queue_that_is_made_leaves_the_capacities_as_they_are_but_for_its_siblings() -> None:
     cluster = shared("a")
     cluster.share("root.users", "1w", flexible=FlexibleCreation(enabled=True)).plan()
-    capacities = cluster.core.state.capacities
+    capacities = capacities_in(cluster.core.state)
     cluster.pod("p", "root.users.ann", "p", user="ann").pod("q", "root.users.bob", "q", user="bob").plan()
-    assert cluster.core.state.capacities is capacities
+    assert capacities_in(cluster.core.state) is capacities
     assert (cluster.due("root.users.ann"), cluster.due("root.users.bob"), cluster.due("root.a")) == (10, 10, 20)
 
 
@@ -150,7 +150,7 @@ def test_a_parent_whose_made_queues_have_gone_is_a_leaf_with_limits_of_its_own_a
     for _ in range(4):
         cluster.wait(100.0).plan()
     assert "root.users.ann" not in cluster.queues
-    capacities = cluster.core.state.capacities
+    capacities = capacities_in(cluster.core.state)
     assert capacities is not None
     rest, users = capacities.of["root.rest"], capacities.of["root.users"]
     assert not users.parental

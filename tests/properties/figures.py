@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from core.builders import capacities_in
 from treadle.core.disciplines.capacity.am_share import limit_of_leaf
 from treadle.core.disciplines.capacity.quota import limit_of, quota_of
 from treadle.core.kernel.tree.members import Queue
@@ -27,7 +28,9 @@ def figures(core: Core) -> dict[str, Any]:
         "queues": {
             f"{queue.path}@{queue.partition}": _queue(state, queue) for queue in state.tree.everywhere() if _matters(queue)
         },
-        "capacities": {} if state.capacities is None else {path: _capacity(queue) for path, queue in state.capacities.of.items()},
+        "capacities": {}
+        if capacities_in(state) is None
+        else {path: _capacity(queue) for path, queue in capacities_in(state).of.items()},
         "applications": {
             f"{part.id}@{part.partition}": _application(part)
             for application in state.applications.values()
@@ -53,8 +56,8 @@ def _queue(state: State, queue: Queue) -> dict[str, Any]:
     found["order"] = [str(key[-1]) for key in sorted(queue.rank(child) for child in members)] if members else []
     found["serving"] = list(dict.fromkeys(str(key[-1]) for key in sorted(queue.heap) if key[-1].key is key))
     found["blocked"] = sorted(str(ask.key) + ask.application.id for ask in queue.blocked)
-    if state.capacities is not None:
-        known = state.capacities.of[queue.path]
+    if capacities_in(state) is not None:
+        known = capacities_in(state).of[queue.path]
         users: dict[str, Any] = {}
         if queue.leaf and not known.parental:
             tell_room(known)

@@ -10,7 +10,7 @@ import hypothesis.strategies as st
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from core.builders import replaced
+from core.builders import capacities_in, replaced
 from core.test_capacity_preemption import QUICK
 from core.test_capacity_sharing import settings as capacity_settings
 from core.test_partitions import LABEL, Partitioned
@@ -201,7 +201,7 @@ class CapacityMachine(RuleBasedStateMachine):
                     assert full or state.preemption.holds
                 else:
                     assert pick(state.nodes, ask.shape, state.score) < 0
-                    assert state.capacities is None or lend(state, ask) is None
+                    assert capacities_in(state) is None or lend(state, ask) is None
 
     @invariant()
     def everything_that_waits_says_why(self) -> None:

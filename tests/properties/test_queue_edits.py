@@ -13,7 +13,7 @@ import hypothesis.strategies as st
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from core.builders import a_node, a_pod, limits
+from core.builders import a_node, a_pod, capacities_in, capacity_state, limits
 from core.test_capacity_sharing import settings as capacity_settings
 from core.test_partitions import LABEL
 from examples import examples
@@ -67,11 +67,11 @@ class Two:
     def everything(self) -> None:
         state = self.whole.state
         state.tree.whole = True
-        if state.automatic is not None:
-            state.automatic.checked.forget()
-        capacities = state.capacities
+        if capacity_state(state) is not None:
+            capacity_state(state).automatic.checked.forget()
+        capacities = capacities_in(state)
         if capacities is not None and (capacities.defined or capacities.sharing):
-            state.automatic.grown = True
+            capacity_state(state).automatic.grown = True
 
     def tell(self, *events: Event) -> None:
         for event in events:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.disciplines.capacity.auto_queues import Automatic
 from treadle.core.disciplines.capacity.definitions import check, name_types
 from treadle.core.disciplines.capacity.discipline import CapacityDiscipline
 from treadle.core.disciplines.capacity.edits import sync_edits
-from treadle.core.disciplines.capacity.live_tree import make_capacities
 from treadle.core.disciplines.capacity.made_queues import made_of
+from treadle.core.disciplines.capacity.state import capacity_state, make_capacities
 from treadle.core.disciplines.fair.discipline import FairDiscipline
 from treadle.core.errors import InvalidSpec
 from treadle.core.kernel.pods.lifecycle import regroup
@@ -22,6 +21,7 @@ from treadle.core.kernel.update import apply_limits
 from treadle.core.model import CAPACITY, FAIR
 
 if TYPE_CHECKING:
+    from treadle.core.disciplines.capacity.definitions import Made
     from treadle.core.events import QueuesInForce
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Application
@@ -40,9 +40,9 @@ def settle(state: State) -> None:
     if state.scheduler.discipline == FAIR:
         if state.discipline.name == FAIR:
             return
-        capacities = state.capacities
+        capacities = capacity_state(state).capacities
         tree.whole = True
-        state.discipline, state.capacities, state.automatic = FairDiscipline(state), None, None
+        state.discipline = FairDiscipline(state)
         tree.check, tree.templates = None, False
         tree.idle.update((queue, state.now) for queue in tree.queues.values() if queue.dynamic and not queue.members())
         for application in state.applications.values():
@@ -71,11 +71,17 @@ def settle(state: State) -> None:
             return
         _begin_capacity(state)
         tree.whole = True
-    tree.check = lambda wanted: state.automatic.checked.check(wanted, settings, lambda: made_of(state))
+    mine = capacity_state(state)
+    tree.check = lambda wanted: mine.automatic.checked.check(wanted, settings, lambda: _made(state))
 
 
 def _begin_capacity(state: State) -> None:
-    state.discipline, state.automatic = CapacityDiscipline(state), Automatic()
+    state.discipline = CapacityDiscipline(state)
+
+
+def _made(state: State) -> list[Made]:
+    capacities = capacity_state(state).capacities
+    return [] if capacities is None else made_of(state, capacities.of)
 
 
 def leave(application: Application) -> None:

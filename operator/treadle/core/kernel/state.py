@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from heapq import heappush
-from typing import Any
 
 from treadle.core.effects import Bind
 from treadle.core.kernel.journal import Story
@@ -58,10 +57,6 @@ class State:
     discipline: Discipline = field(init=False)
     """The discipline in force, which is not the one that is asked for if the tree lacks what that needs: ``discipline_problem`` says so then."""
     discipline_problem: str = ""
-    capacities: Any = None
-    """The capacities of the tree, under the capacity discipline (``disciplines.capacity.live_tree.LiveCapacityTree``)."""
-    automatic: Any = None
-    """Its mapping rules, and the rounds for queues that applications made (``disciplines.capacity.auto_queues.Automatic``)."""
 
     # what has changed since it was last looked at
     dirty: dict[Application, None] = field(default_factory=dict)

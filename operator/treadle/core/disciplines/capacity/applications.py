@@ -12,7 +12,8 @@ from treadle.core.model.capacity import UNLIMITED
 from treadle.core.rules.running import NO_LIMIT
 
 if TYPE_CHECKING:
-    from treadle.core.kernel.state import State
+    from collections.abc import Mapping
+
     from treadle.core.rules.capacity.queue import CapacityQueue
     from treadle.core.rules.running import Limited
 
@@ -27,21 +28,19 @@ def most_of(queue: CapacityQueue, parallel: int | None) -> int:
 
 
 class ApplicationLimits:
-    """The limits beside those on running applications, with the names by which administrators know them."""
+    """The limits beside those on running applications, with the names by which administrators know them. ``known`` are the capacities by path."""
 
-    def __init__(self, state: State) -> None:
-        self._state = state
+    def __init__(self, known: Mapping[str, CapacityQueue]) -> None:
+        self._known = known
 
     def of_user(self, queue: Limited) -> int:
         """Return how many applications of one user a leaf takes."""
-        capacities = self._state.capacities
-        leaf = capacities.of.get(queue.path) if capacities is not None else None
+        leaf = self._known.get(queue.path)
         return NO_LIMIT if leaf is None or leaf.entitled else leaf.max_applications_of_user
 
     def named(self, queue: Limited) -> str:
         """Return what the limit of a queue comes from, for a message."""
-        capacities = self._state.capacities
-        found = capacities.of.get(queue.path) if capacities is not None else None
+        found = self._known.get(queue.path)
         if found is None:
             return ""
         most = found.context.settings.max_applications if found.parent is None else found.max_applications

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.disciplines.capacity.live_tree import make_capacities
 from treadle.core.disciplines.capacity.made_queues import forget_applications, manage, tell_applications
+from treadle.core.disciplines.capacity.state import capacity_state, make_capacities
 from treadle.core.kernel.update import apply_given, apply_limits, look_again
 
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 def do_rounds(state: State) -> bool:
     """Do the rounds that are due, and apply the limits that follow from queues that came or went; returns whether any was removed."""
-    capacities, automatic = state.capacities, state.automatic
+    kept = capacity_state(state)
+    capacities, automatic = kept.capacities, kept.automatic
     if capacities is None:
         return False
     settings, removed = state.scheduler.capacity, False
@@ -28,7 +29,7 @@ def do_rounds(state: State) -> bool:
     if automatic.removed_at is not None and state.now >= automatic.removed_at + settings.removal_interval:
         automatic.removed_at = state.now
         removed = _remove_idle(state, capacities)
-        capacities = state.capacities or capacities
+        capacities = kept.capacities or capacities
     automatic.managed_at = _since(automatic.managed_at, state.now, _any_managed(capacities))
     if automatic.managed_at is not None and state.now >= automatic.managed_at + settings.management_interval:
         automatic.managed_at = state.now
@@ -47,10 +48,11 @@ def do_rounds(state: State) -> bool:
 
 def next_run(state: State) -> float | None:
     """Return when something is due, None if nothing is."""
-    automatic, settings = state.automatic, state.scheduler.capacity
-    if state.capacities is None:
+    kept, settings = capacity_state(state), state.scheduler.capacity
+    capacities, automatic = kept.capacities, kept.automatic
+    if capacities is None:
         return None
-    pending = automatic.grown or state.capacities.defined or state.capacities.sharing
+    pending = automatic.grown or capacities.defined or capacities.sharing
     times = [state.now] if pending else []
     if automatic.removed_at is not None:
         times.append(automatic.removed_at + settings.removal_interval)
@@ -89,7 +91,7 @@ def _remove_idle(state: State, capacities: LiveCapacityTree) -> bool:
     tree = state.tree
     leaves = [queue for queue in capacities.of.values() if queue.dynamic and not queue.parental]
     tell_applications(state, leaves)
-    due = state.automatic.removal.mark(capacities.tree)
+    due = capacity_state(state).automatic.removal.mark(capacities.tree)
     forget_applications(leaves)
     idle = state.scheduler.capacity.idle_before_removal
     gone = [queue.path for queue in due if state.now - queue.last_submitted >= idle]
@@ -109,7 +111,7 @@ def _remove_idle(state: State, capacities: LiveCapacityTree) -> bool:
         state.record(path, "removed")
     if any(_became_leaf(state, capacities, path.rpartition(".")[0]) for path in gone):
         make_capacities(state)
-        state.automatic.grown = True
+        capacity_state(state).automatic.grown = True
     return bool(gone)
 
 
@@ -121,7 +123,7 @@ def _became_leaf(state: State, capacities: LiveCapacityTree, path: str) -> bool:
 def _remove(state: State, capacities: LiveCapacityTree, queue: CapacityQueue) -> None:
     """Take a queue out of the tree of capacities; what its siblings get then is computed once for all that go."""
     assert queue.parent is not None
-    state.automatic.grown |= queue.parent.entitlements is not None
+    capacity_state(state).automatic.grown |= queue.parent.entitlements is not None
     capacities.sharing[queue.parent] = None
     capacities.defined.pop(queue, None)
     capacities.sharing.pop(queue, None)

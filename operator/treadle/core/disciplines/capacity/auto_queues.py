@@ -6,15 +6,13 @@ restart queues are made again for what is bound in them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from treadle.core.disciplines.capacity.checked import Checked
+from treadle.core.disciplines.capacity.state import capacity_state
 from treadle.core.kernel.assign import REJECTED
 from treadle.core.model import Wait
 from treadle.core.model.mapping import Known
 from treadle.core.rules.capacity.auto.creation import CreationRefused, create, makes_queues
-from treadle.core.rules.capacity.auto.removal import Removal
 from treadle.core.rules.capacity.context import DEFAULT
 from treadle.core.rules.placement.mapping import Mapper, Names
 from treadle.core.rules.placement.names import path_problem, tidy
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
     from treadle.core.disciplines.capacity.live_tree import LiveCapacityTree
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Queue
-    from treadle.core.model.mapping import MappingRule
+    from treadle.core.rules.placement.mapping import Queues
 
 
 class LiveNames:
@@ -39,7 +37,7 @@ class LiveNames:
     def find(self, name: str) -> Known | None:
         """Return the queue of a full path, or the only one with this name of its own."""
         path = name if name in self._state.tree.queues else self._only(name)
-        queue, capacities = self._state.tree.queues.get(path), self._state.capacities
+        queue, capacities = self._state.tree.queues.get(path), capacity_state(self._state).capacities
         if queue is None or capacities is None or not queue.defined:
             return None
         known = capacities.of.get(path)
@@ -63,26 +61,9 @@ class LiveNames:
         return self._called
 
 
-@dataclass(slots=True)
-class Automatic:
-    """The mapping rules in force, and when what concerns automatic queues was last done."""
-
-    mapper: Mapper | None = None
-    names: LiveNames | None = None
-    source: tuple[tuple[MappingRule, ...], bool] = ((), False)
-    """What ``mapper`` was made from."""
-    grown: bool = False
-    """Whether queues came or went since limits were last applied."""
-    checked: Checked = field(default_factory=Checked)
-    """The definitions that were last found to make sense together."""
-    removal: Removal = field(default_factory=Removal)
-    removed_at: float | None = None
-    managed_at: float | None = None
-
-
-def names_of(state: State) -> LiveNames:
+def names_of(state: State) -> Queues:
     """Return the queues in force by their names."""
-    automatic: Automatic = state.automatic
+    automatic = capacity_state(state).automatic
     if automatic.names is None:
         automatic.names = LiveNames(state)
     return automatic.names
@@ -90,7 +71,7 @@ def names_of(state: State) -> LiveNames:
 
 def mapper_of(state: State) -> Mapper | None:
     """Return the mapping rules in force, None if there are none."""
-    automatic: Automatic = state.automatic
+    automatic = capacity_state(state).automatic
     spec = state.scheduler
     if automatic.source != (spec.mapping, spec.mapping_override):
         automatic.source = (spec.mapping, spec.mapping_override)
@@ -105,14 +86,14 @@ def mapper_of(state: State) -> Mapper | None:
 
 def mapping_problem(state: State) -> str:
     """Say which mapping rules can place nobody as the tree is now, and why; empty if all can. They go by their fallback meanwhile."""
-    mapper = mapper_of(state) if state.capacities is not None else None
+    mapper = mapper_of(state) if capacity_state(state).capacities is not None else None
     faults = mapper.faults() if mapper is not None else ()
     return "; ".join(f"mapping rule {number + 1}: {why}" for number, why in faults)
 
 
 def make(state: State, path: str) -> Queue | Wait:
     """Make the leaf of a path, and what is missing above it, as the templates say; or say why it cannot be."""
-    capacities, tree = state.capacities, state.tree
+    capacities, tree = capacity_state(state).capacities, state.tree
     assert capacities is not None
     problem = path_problem(path)
     if problem:
@@ -159,7 +140,7 @@ def _mirror(state: State, capacities: LiveCapacityTree, path: str) -> None:
         capacities.defined[queue] = None
         assert queue.parent is not None
         capacities.sharing[queue.parent] = None
-        state.automatic.grown |= queue.entitled
+        capacity_state(state).automatic.grown |= queue.entitled
         state.record(above, "made")
 
 
@@ -184,14 +165,15 @@ def restore(state: State, path: str) -> Queue | None:
 
 def used(state: State, queue: Queue) -> None:
     """Take note that an application was submitted to a queue; those that were made count the time from then on."""
-    known = state.capacities.of.get(queue.path) if state.capacities is not None and queue.dynamic else None
+    capacities = capacity_state(state).capacities
+    known = capacities.of.get(queue.path) if capacities is not None and queue.dynamic else None
     if known is not None:
         known.last_submitted = state.now
 
 
 def parent_makes(state: State, path: str) -> bool:
     """Whether queues are made below the nearest queue above a path that is not that of a queue in force."""
-    capacities, nearest = state.capacities, state.tree.nearest(path)
+    capacities, nearest = capacity_state(state).capacities, state.tree.nearest(path)
     if nearest.path == path and nearest.parent is not None:
         nearest = nearest.parent
     known = capacities.of.get(nearest.path) if capacities is not None else None

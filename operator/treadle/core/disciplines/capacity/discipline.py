@@ -10,6 +10,7 @@ from treadle.core.disciplines.capacity.am_share import CapacityMasters
 from treadle.core.disciplines.capacity.limits import CapacityLimits
 from treadle.core.disciplines.capacity.membership import CapacityMembership
 from treadle.core.disciplines.capacity.placement import CapacityPlacement
+from treadle.core.disciplines.capacity.state import CapacityState
 from treadle.core.disciplines.capacity.turns import CapacityTurns
 from treadle.core.disciplines.capacity.words import CapacityWords
 from treadle.core.kernel.am_share import masters_wait
@@ -29,6 +30,7 @@ class CapacityDiscipline:
 
     def __init__(self, state: State) -> None:
         self._state = state
+        self.kept = CapacityState()
         self.limits: Limits = CapacityLimits(state)
         self.masters: Masters = CapacityMasters()
         self.membership: Membership = CapacityMembership(state)

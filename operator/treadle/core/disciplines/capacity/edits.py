@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from treadle.core.disciplines.capacity.application_partition import enforces
 from treadle.core.disciplines.capacity.definitions import name_types
 from treadle.core.disciplines.capacity.live_tree import of_leaf
+from treadle.core.disciplines.capacity.state import capacity_state
 from treadle.core.errors import InvalidSpec
 from treadle.core.model import DEFAULT_QUEUE
 from treadle.core.model.capacity import CapacityQueueSpec
@@ -26,7 +27,7 @@ def sync_edits(state: State, settled: Settled) -> bool:
 
     Leaves of managed parents have capacity by an order of submission that is decided anew for all of them, so there is no edit beside them.
     """
-    capacities = state.capacities
+    capacities = capacity_state(state).capacities
     if (
         capacities is None
         or capacities.alike
@@ -85,7 +86,7 @@ def _alike(capacities: LiveCapacityTree, said: dict[str, CapacityQueueSpec], gon
 
 def redefined(state: State) -> list[Application]:
     """Return the applications in leaves that were defined anew since the last time that this was asked."""
-    capacities = state.capacities
+    capacities = capacity_state(state).capacities
     if capacities is None:
         return []
     paths = [queue.path for queue in capacities.redefined if not queue.parental]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from treadle.core.disciplines.capacity.application_partition import ApplicationPartition, partition_of
 from treadle.core.disciplines.capacity.quota import quota_of
+from treadle.core.disciplines.capacity.state import capacity_state
 from treadle.core.kernel.admission_checks import PARTITION_DENIED, requeue
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 def note(state: State, uid: str) -> None:
     """Take note of a pod that was seen, which may have joined an application."""
-    if state.capacities is None or not state.capacities.enforcing:
+    capacities = capacity_state(state).capacities
+    if capacities is None or not capacities.enforcing:
         return
     record = state.pods.get(uid)
     application = record.application if record is not None else None
@@ -47,7 +49,7 @@ def follow(state: State, application: Application) -> None:
 
 def follow_all(state: State, applications: Iterable[Application]) -> None:
     """Take note of applications after definitions have changed, and let those look again that are let in or shut out now."""
-    capacities = state.capacities
+    capacities = capacity_state(state).capacities
     if capacities is None:
         return
     for application in applications:

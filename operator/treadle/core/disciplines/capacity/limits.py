@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.disciplines.capacity.applications import ApplicationLimits
-from treadle.core.disciplines.capacity.live_tree import make_capacities
+from treadle.core.disciplines.capacity.state import capacities_of, capacity_state, make_capacities
 from treadle.core.kernel.seam import Running
 
 if TYPE_CHECKING:
@@ -45,13 +45,13 @@ class CapacityLimits:
 
     def edited(self, settled: Settled) -> dict[Queue, Had]:  # noqa: ARG002 - one protocol for both
         """Return the queues that were given limits when the capacities followed the edits."""
-        return self._state.capacities.take_given()  # type: ignore[no-any-return]
+        return capacities_of(self._state).take_given()
 
     def made(self, queue: Queue) -> None:  # noqa: ARG002 - one protocol for both
         """Make the capacities anew: they may be others in another tree. What comes of them is applied with the next pass."""
         state = self._state
         make_capacities(state)
-        state.updates.limits_changed = state.automatic.grown = True
+        state.updates.limits_changed = capacity_state(state).automatic.grown = True
 
     def part_made(self, part: Queue) -> None:
         """Give a part its limits."""
@@ -70,14 +70,18 @@ class CapacityLimits:
     def widened(self) -> None:
         """Make the capacities anew: all their vectors are too short."""
         state = self._state
-        if state.capacities is not None:
+        if self._capacities is not None:
             make_capacities(state)
-            state.updates.limits_changed = state.automatic.grown = True
+            state.updates.limits_changed = capacity_state(state).automatic.grown = True
 
     def running(self) -> Running:
         """Return the limits on parallel applications of a user, and on applications that a leaf takes."""
         capacity = self._state.scheduler.capacity
-        return Running(dict(capacity.user_max_parallel_of), capacity.user_max_parallel, ApplicationLimits(self._state))
+        return Running(
+            dict(capacity.user_max_parallel_of),
+            capacity.user_max_parallel,
+            ApplicationLimits({} if self._capacities is None else self._capacities.of),
+        )
 
     def lifetime(self, queue: Queue) -> tuple[float, float]:
         """Return the ``maximumApplicationLifetime`` and the ``defaultApplicationLifetime`` of a leaf."""
@@ -91,5 +95,4 @@ class CapacityLimits:
 
     @property
     def _capacities(self) -> LiveCapacityTree | None:
-        capacities: LiveCapacityTree | None = self._state.capacities
-        return capacities
+        return capacity_state(self._state).capacities

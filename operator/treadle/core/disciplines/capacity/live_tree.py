@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 class LiveCapacityTree:
     """The capacities of a tree in force. ``of`` is by the path of a queue, ``bounds`` by the path of a leaf and a partition."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, before: LiveCapacityTree | None = None) -> None:
         self.context = Context(state.types, state.scheduler.capacity)
         self.context.lenient = True
         self.alike = False
@@ -60,7 +60,7 @@ class LiveCapacityTree:
             state.discipline_problem = f"all queues share alike, since the capacities in force do not go together: {error}"
             self.tree = CapacityTree(specs_of({path: alike(path) for path in state.tree.queues}), self.context)
             self.alike = True
-        self.undecided = graft_all(self.tree, state)
+        self.undecided = graft_all(self.tree, state, {} if before is None else before.of)
         """Whether who has capacity below managed parents is still to be decided."""
         self.of: dict[str, CapacityQueue] = self.tree.queues()
         for capacity in self.of.values():
@@ -200,14 +200,6 @@ class LiveCapacityTree:
         quota.touched[quota.user] = None
         quota.close()
         application.quota = None
-
-
-def make_capacities(state: State) -> None:
-    """Make the capacities of the tree in force anew, instead of those that there are."""
-    before, state.capacities = state.capacities, LiveCapacityTree(state)
-    state.capacities.follow(state)
-    if before is not None:
-        before.close()
 
 
 def of_leaf(spec: QueueSpec) -> QueueSpec:

@@ -9,22 +9,19 @@ from treadle.core.rules.capacity.queue import by_submission
 from treadle.core.rules.capacity.validation import Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from treadle.core.kernel.state import State
     from treadle.core.rules.capacity.queue import CapacityApplication, CapacityQueue
     from treadle.core.rules.capacity.tree import CapacityTree
 
 
-def made_of(state: State) -> list[Made]:
-    """Return the queues made for applications that still are in them, parents first."""
-    capacities = state.capacities
-    if capacities is None:
-        return []
+def made_of(state: State, known: Mapping[str, CapacityQueue]) -> list[Made]:
+    """Return the queues made for applications that still are in them, parents first. ``known`` are the capacities by path."""
     return [
         Made(queue.path, not queue.leaf, templated=True)
         for queue in state.tree.root.walk()
-        if queue.dynamic and _templated(capacities.of.get(queue.path)) and queue.occupied()
+        if queue.dynamic and _templated(known.get(queue.path)) and queue.occupied()
     ]
 
 
@@ -32,9 +29,12 @@ def _templated(queue: CapacityQueue | None) -> bool:
     return queue is not None and (queue.dynamic or queue.entitled)
 
 
-def graft_all(tree: CapacityTree, state: State) -> bool:
-    """Put the live queues that nobody defines into a tree of capacities; returns whether leaves of managed parents are among them."""
-    known, before = tree.queues(), state.capacities.of if state.capacities is not None else {}
+def graft_all(tree: CapacityTree, state: State, before: Mapping[str, CapacityQueue]) -> bool:
+    """Put the live queues without definitions into a tree of capacities; returns whether leaves of managed parents are among them.
+
+    ``before`` are the capacities that there were, by path.
+    """
+    known = tree.queues()
     made = [
         Made(queue.path, not queue.leaf, templated=queue.dynamic) for queue in state.tree.root.walk() if queue.path not in known
     ]

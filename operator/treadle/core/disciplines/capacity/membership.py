@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from treadle.core.disciplines.capacity import enforced_partitions
 from treadle.core.disciplines.capacity.edits import redefined
+from treadle.core.disciplines.capacity.state import capacity_state
 from treadle.core.rules.capacity.context import DEFAULT
 
 if TYPE_CHECKING:
@@ -24,32 +25,34 @@ class CapacityMembership:
 
     def entered(self, part: Application) -> None:
         """Open the quota of its user."""
-        if self._state.capacities is not None:
-            self._state.capacities.arrive(part)
+        capacities = capacity_state(self._state).capacities
+        if capacities is not None:
+            capacities.arrive(part)
 
     def leaving(self, part: Application) -> None:
         """Close the quota of its user."""
-        if self._state.capacities is not None:
-            self._state.capacities.leave(part)
+        capacities = capacity_state(self._state).capacities
+        if capacities is not None:
+            capacities.leave(part)
 
     def partition_wanted(self, application: Application, pod: PodSpec) -> str | None:
         """Return the pod's own word, its application's, or its queue's default."""
-        state = self._state
-        if state.capacities is None:
+        state, capacities = self._state, capacity_state(self._state).capacities
+        if capacities is None:
             return None
         explicit = state.explicit.get(application.id)
         said = pod.partition or (explicit.partition if explicit is not None else "")
         if said or application.queue is None:
             return said
-        return state.capacities.of[application.queue.path].default_partition or DEFAULT
+        return capacities.of[application.queue.path].default_partition or DEFAULT
 
     def partition_of(self, labels: Mapping[str, str]) -> str:
         """Return what the partition label says."""
-        return labels.get(self._state.scheduler.partition_label, DEFAULT) if self._state.capacities is not None else DEFAULT
+        return labels.get(self._state.scheduler.partition_label, DEFAULT) if self.partitions_matter() else DEFAULT
 
     def partitions_matter(self) -> bool:
         """Whether there are capacities."""
-        return self._state.capacities is not None
+        return capacity_state(self._state).capacities is not None
 
     def pod_seen(self, uid: str) -> None:
         """Take note of what a pod says of its application's partition, where leaves keep partitions apart."""

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from treadle.core.disciplines.capacity.preemption_snapshot import take_snapshot
+from treadle.core.disciplines.capacity.state import capacity_state
 from treadle.core.kernel.cycle import AT_MAXIMUM, cycle
 from treadle.core.kernel.preemption.holds import charges_lifted, forget_the_gone, place, release
 from treadle.core.kernel.preemption.search import Search, Terms, Victim, waits_for_a_node
@@ -54,7 +55,7 @@ def next_run(state: State) -> float | None:
 
 def round_of_preemption(state: State, budget: int) -> list[Effect]:
     """Do one round: return whom to evict, for which the room is held, and what is placed on nodes that are not kept any more."""
-    capacities = state.capacities
+    capacities = capacity_state(state).capacities
     assert capacities is not None
     state.preemption.looked = state.now
     forget_the_gone(state)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from treadle.core.disciplines.capacity.am_share import short_of
 from treadle.core.disciplines.capacity.quota import limit_of, quota_of, room_of
+from treadle.core.disciplines.capacity.state import capacity_state
 from treadle.core.units.resources import format_amount
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class CapacityWords:
 
     def used_capacity(self, queue: Queue) -> float | None:
         """Return how much of what it is guaranteed a queue uses in its partition."""
-        capacities: LiveCapacityTree | None = self._state.capacities
+        capacities: LiveCapacityTree | None = capacity_state(self._state).capacities
         if capacities is None:
             return None
         known = capacities.of[queue.path]
