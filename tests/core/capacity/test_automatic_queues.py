@@ -202,7 +202,7 @@ def test_an_empty_queue_goes_in_the_round_after_the_one_that_marked_it() -> None
 def test_a_queue_that_was_used_lately_has_to_be_marked_again() -> None:
     tree, removal = flexible(), Removal()
     create(tree, "root.flex.x", NOW).last_submitted = NOW
-    removal.mark(tree)
+    removal.mark(tree.root.walk())
     assert removal.round(tree, NOW + 1) == []
     assert removal.marked == frozenset()
 
@@ -210,11 +210,11 @@ def test_a_queue_that_was_used_lately_has_to_be_marked_again() -> None:
 def test_queues_with_applications_or_removal_switched_off_stay() -> None:
     tree, removal = flexible(leaf=CapacityQueueSpec("t", flexible=FlexibleCreation(removal=False))), Removal()
     create(tree, "root.flex.x", NOW)
-    removal.mark(tree)
+    removal.mark(tree.root.walk())
     assert removal.marked == frozenset()
     tree = flexible()
     busy(create(tree, "root.flex.x", NOW))
-    removal.mark(tree)
+    removal.mark(tree.root.walk())
     assert removal.marked == frozenset()
 
 

@@ -225,7 +225,7 @@ class CapacityDriver:
         """Do one round of removing queues that were made and are not used; ``start``: only mark them."""
         world = self._at(now)
         if start:
-            self.removal.mark(world.tree)
+            self.removal.mark(world.tree.root.walk())
         else:
             self.removal.round(world.tree, now)
         return self._effects()

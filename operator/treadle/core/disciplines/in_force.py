@@ -44,7 +44,7 @@ def settle(state: State) -> None:
         tree.whole = True
         state.discipline = FairDiscipline(state)
         tree.check, tree.templates = None, False
-        tree.idle.update((queue, state.now) for queue in tree.queues.values() if queue.dynamic and not queue.members())
+        tree.idle.update((queue, state.now) for queue in tree.dynamic if not queue.members())
         for application in state.applications.values():
             application.home = None
             for part in application.everywhere():

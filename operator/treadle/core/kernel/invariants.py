@@ -106,6 +106,10 @@ def _applications(state: State) -> list[str]:
 
 def _tree(state: State) -> list[str]:
     problems = []
+    made = {queue.path for queue in state.tree.queues.values() if queue.dynamic}
+    known = {queue.path for queue in state.tree.dynamic}
+    if known != made:
+        problems.append(f"queues that were made: {sorted(known)} known, {sorted(made)} found")
     for queue in state.tree.everywhere():
         children = queue.members()
         total = [sum(values) for values in zip(*(child.usage for child in children), strict=True)] or [0] * len(state.types)

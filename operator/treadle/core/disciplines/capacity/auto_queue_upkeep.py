@@ -25,7 +25,7 @@ def do_rounds(state: State) -> bool:
     if capacities is None:
         return False
     settings, removed = state.scheduler.capacity, False
-    automatic.removed_at = _since(automatic.removed_at, state.now, any_dynamic(state))
+    automatic.removed_at = _since(automatic.removed_at, state.now, bool(state.tree.dynamic))
     if automatic.removed_at is not None and state.now >= automatic.removed_at + settings.removal_interval:
         automatic.removed_at = state.now
         removed = _remove_idle(state, capacities)
@@ -65,22 +65,18 @@ def _since(before: float | None, now: float, wanted: bool) -> float | None:
     return None if not wanted else now if before is None else before
 
 
-def any_dynamic(state: State) -> bool:
-    """Whether there is a queue that was made."""
-    return any(queue.dynamic for queue in state.tree.queues.values())
-
-
 def _any_managed(capacities: LiveCapacityTree) -> bool:
     return any(
-        queue.entitlements is not None and queue.children and not queue.entitlements.creation.fail_on_excess
-        for queue in capacities.of.values()
+        queue.children and queue.entitlements is not None and not queue.entitlements.creation.fail_on_excess
+        for queue in capacities.managed
     )
 
 
 def _capacities(capacities: LiveCapacityTree) -> list[tuple[str, str, float]]:
     return [
         (queue.path, partition, share.absolute)
-        for queue in capacities.of.values()
+        for parent in capacities.managed
+        for queue in parent.children
         if queue.entitled
         for partition, share in queue.shares.items()
     ]
@@ -89,17 +85,18 @@ def _capacities(capacities: LiveCapacityTree) -> list[tuple[str, str, float]]:
 def _remove_idle(state: State, capacities: LiveCapacityTree) -> bool:
     """Do one round of removal; queues that were made where none may be made any more go as soon as they are empty."""
     tree = state.tree
-    leaves = [queue for queue in capacities.of.values() if queue.dynamic and not queue.parental]
+    made = [capacities.of[queue.path] for queue in tree.dynamic]
+    leaves = [queue for queue in made if queue.dynamic and not queue.parental]
     tell_applications(state, leaves)
-    due = capacity_state(state).automatic.removal.mark(capacities.tree)
+    due = capacity_state(state).automatic.removal.mark(made)
     forget_applications(leaves)
     idle = state.scheduler.capacity.idle_before_removal
     gone = [queue.path for queue in due if state.now - queue.last_submitted >= idle]
     for path in gone:
         _remove(state, capacities, capacities.of[path])
-    for queue in reversed(tree.root.walk()):
+    for queue in sorted(tree.dynamic, key=lambda one: -one.path.count(".")):
         known = capacities.of[queue.path]
-        alone = queue.dynamic and not known.dynamic and not known.entitled
+        alone = not known.dynamic and not known.entitled
         if alone and not queue.applications and not queue.children:
             _remove(state, capacities, known)
             gone.append(queue.path)

@@ -74,8 +74,13 @@ class CapacityDiscipline:
         return [*found, self._next_look()] if masters_wait(self._state) else found
 
     def broken(self) -> list[str]:
-        """Return nothing: the kernel compares what users hold."""
-        return []
+        """Return where the managed parents that are known are not those of the tree; what users hold is compared by the kernel."""
+        capacities = self.kept.capacities
+        if capacities is None:
+            return []
+        managed = {queue.path for queue in capacities.of.values() if queue.entitlements is not None}
+        known = {queue.path for queue in capacities.managed}
+        return [] if known == managed else [f"managed parents {sorted(known)} are known, {sorted(managed)} found"]
 
     def _next_look(self) -> float:
         return self._state.updates.demands_at + self._state.settings.update_interval

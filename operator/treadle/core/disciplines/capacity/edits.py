@@ -35,7 +35,7 @@ def sync_edits(state: State, settled: Settled) -> bool:
         or (state.updates.cluster_changed and capacities.outdated(state))
     ):
         return False
-    if any(queue.entitled for queue in capacities.of.values()):
+    if any(queue.entitled for parent in capacities.managed for queue in parent.children):
         return False
     if DEFAULT_QUEUE in capacities.of and DEFAULT_QUEUE not in state.tree.queues:
         return False  # a tree without queues has one of this name that nobody defines

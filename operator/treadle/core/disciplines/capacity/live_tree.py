@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class LiveCapacityTree:
-    """The capacities of a tree in force. ``of`` is by the path of a queue, ``bounds`` by the path of a leaf and a partition."""
+    """The capacities of a tree in force. ``of`` is by the path of a queue, ``bounds`` by the path of a leaf and then by partition."""
 
     def __init__(self, state: State, before: LiveCapacityTree | None = None) -> None:
         self.context = Context(state.types, state.scheduler.capacity)
@@ -53,6 +53,8 @@ class LiveCapacityTree:
         self.numbers: dict[str, tuple[bool, int]] = {}
         """The places of queues among their siblings: those that nobody declares come last."""
         self._numbered = 0
+        self.managed: dict[CapacityQueue, None] = {}
+        """The managed parents."""
         try:
             self.tree = CapacityTree(self._specs(state), self.context)
         except InvalidSpec as error:
@@ -67,7 +69,7 @@ class LiveCapacityTree:
             self.number(capacity)
         self.enforcing = any(enforces(queue.spec) for queue in self.of.values())
         """Whether any leaf keeps partitions apart."""
-        self.bounds: dict[tuple[str, str], Bounds] = {}
+        self.bounds: dict[str, dict[str, Bounds]] = {}
         for queue in state.tree.everywhere():
             self.of[queue.path].usage.of(queue.partition).used = queue.usage
         everybody = [part for application in state.applications.values() for part in application.everywhere()]
@@ -111,20 +113,23 @@ class LiveCapacityTree:
 
     def forget(self, path: str, partition: str) -> None:
         """Forget what a queue's part in a partition, which is no more, may have there."""
-        self.bounds.pop((path, partition), None)
+        self.bounds.get(path, {}).pop(partition, None)
         self.of[path].usage.partitions.pop(partition, None)
 
     def number(self, queue: CapacityQueue) -> None:
-        """Let a queue come after the siblings that are there already and are declared, or made, like itself."""
+        """Take a queue in, after the siblings that are there already and are declared, or made, like itself."""
+        if queue.entitlements is not None:
+            self.managed[queue] = None
         self._numbered += 1
         self.numbers[queue.path] = (not queue.declared, self._numbered)
 
     def drop(self, path: str) -> None:
         """Forget a queue that is no more."""
-        self.of.pop(path, None)
+        gone = self.of.pop(path, None)
+        if gone is not None:
+            self.managed.pop(gone, None)
         self.numbers.pop(path, None)
-        for key in [key for key in self.bounds if key[0] == path]:
-            del self.bounds[key]
+        self.bounds.pop(path, None)
 
     def share_anew(self, state: State) -> None:
         """Compute what is due to queues that came or were defined anew, to their siblings and to all below them, and give the live queues their limits."""
@@ -166,7 +171,7 @@ class LiveCapacityTree:
         if ranks:
             queue.rank = applications_of(capacity) if leaf else queues_by_use(capacity)  # type: ignore[assignment]
         if leaf:
-            bounds = self.bounds[queue.path, partition] = Bounds(capacity, partition)
+            bounds = self.bounds.setdefault(queue.path, {})[partition] = Bounds(capacity, partition)
             for application in queue.applications.values():
                 quota = quota_of(application)
                 if quota is not None:
@@ -179,9 +184,10 @@ class LiveCapacityTree:
             return
         leaf = self.of[queue.path]
         partition = application.partition
-        bounds = self.bounds.get((queue.path, partition))
+        known = self.bounds.setdefault(queue.path, {})
+        bounds = known.get(partition)
         if bounds is None:
-            bounds = self.bounds[queue.path, partition] = Bounds(leaf, partition)
+            bounds = known[partition] = Bounds(leaf, partition)
         quota = application.quota = UserQuota(application, leaf, partition, bounds)
         for vector, amounts in ((quota.used, application.usage), (quota.masters, application.master_usage())):
             for at, value in enumerate(amounts):

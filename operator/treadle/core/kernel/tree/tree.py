@@ -99,6 +99,8 @@ class QueueTree:
         self.problems: dict[str, Problem] = {}
         self.root = Queue(UNSAID, None, policy_named("drf"), len(types))
         self.queues: dict[str, Queue] = {ROOT: self.root}
+        self.dynamic: dict[Queue, None] = {}
+        """The queues in force that were made, as nobody defines them."""
         self.roots: dict[str, Queue] = {}
         """What the root is in partitions other than the default one, by partition."""
         self.rules: Rules | None = None
@@ -325,6 +327,7 @@ class QueueTree:
                     self._note(queue)
                 queue.redefine(spec, policy)
         queue.defined, queue.dynamic = True, False
+        self.dynamic.pop(queue, None)
         self.idle.pop(queue, None)
 
     @staticmethod
@@ -392,6 +395,7 @@ class QueueTree:
             assert policy is not None
             found = self._add(QueueSpec(below, policy=policy), found)
             found.dynamic = True
+            self.dynamic[found] = None
         if found.dynamic and not found.applications:
             self.idle[found] = now
         return found
@@ -399,6 +403,7 @@ class QueueTree:
     def adopt(self, queue: Queue) -> None:
         """Let a queue that drains go on as one that was made, without what its definition said."""
         queue.defined = queue.dynamic = True
+        self.dynamic[queue] = None
         if not self.templates:  # what those say of it is looked up by its path
             queue.redefine(QueueSpec(queue.path, policy=queue.policy.name), queue.policy)
         self.problems.pop(queue.path, None)
@@ -410,6 +415,7 @@ class QueueTree:
         parent = self.queues[path.rpartition(".")[0]]
         queue = self._add(QueueSpec(path, policy=self._policy_below(parent) or "drf", holds_queues=holds_queues), parent)
         queue.dynamic = True
+        self.dynamic[queue] = None
         return queue
 
     def prune(self, queue: Queue) -> None:
@@ -449,6 +455,7 @@ class QueueTree:
                 del one.parent.children[queue.path]
             one.whole = self.root  # not itself any more: it would be free only by a collection of garbage
         del self.queues[queue.path]
+        self.dynamic.pop(queue, None)
         self.edition += 1
 
     def _retire(self, queue: Queue, settled: Settled) -> None:

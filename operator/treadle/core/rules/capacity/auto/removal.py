@@ -6,6 +6,8 @@ for long enough. If it was not, it has to be marked again. So every level takes 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from treadle.core.rules.capacity.queue import CapacityQueue
 from treadle.core.rules.capacity.tree import CapacityTree
 
@@ -22,9 +24,9 @@ class Removal:
     def __init__(self) -> None:
         self.marked: frozenset[str] = frozenset()
 
-    def mark(self, tree: CapacityTree) -> list[CapacityQueue]:
-        """Mark the queues that may go, and return those that were marked before, whose mark ends."""
-        found = [queue for queue in tree.root.walk() if removable(queue)]
+    def mark(self, queues: Iterable[CapacityQueue]) -> list[CapacityQueue]:
+        """Mark those of all queues, or of those that were made, that may go, and return those that were marked before, whose mark ends."""
+        found = [queue for queue in queues if removable(queue)]
         due = [queue for queue in found if queue.path in self.marked]
         self.marked = frozenset(queue.path for queue in found) - self.marked
         return due
@@ -32,7 +34,7 @@ class Removal:
     def round(self, tree: CapacityTree, now: float) -> list[CapacityQueue]:
         """Mark queues, remove those that were marked before and idle for long enough, and return these."""
         idle = tree.context.settings.idle_before_removal
-        gone = [queue for queue in self.mark(tree) if now - queue.last_submitted >= idle]
+        gone = [queue for queue in self.mark(tree.root.walk()) if now - queue.last_submitted >= idle]
         for queue in gone:
             tree.remove(queue)
         return gone
