@@ -61,9 +61,7 @@ def sync_edits(state: State, settled: Settled) -> bool:
         capacity = capacities.of[queue.path]
         capacities.number(capacity)
         capacity.usage.of(DEFAULT).used = queue.usage
-    capacities.defined.update(edited.defined)
-    capacities.sharing.update(edited.sharing)
-    capacities.redefined.update(edited.defined)
+    capacities.defined_anew(edited)
     capacities.share_anew(state)
     return True
 

@@ -91,7 +91,7 @@ class CapacityLimits:
     def lifetimes(self) -> bool:
         """Whether any queue has such a lifetime."""
         capacities = self._capacities
-        return capacities is not None and any(one.max_lifetime > 0 or one.default_lifetime > 0 for one in capacities.of.values())
+        return capacities is not None and capacities.lifetimes
 
     @property
     def _capacities(self) -> LiveCapacityTree | None:

@@ -55,6 +55,7 @@ class LiveCapacityTree:
         self._numbered = 0
         self.managed: dict[CapacityQueue, None] = {}
         """The managed parents."""
+        self._lifetimes: bool | None = None
         try:
             self.tree = CapacityTree(self._specs(state), self.context)
         except InvalidSpec as error:
@@ -120,6 +121,7 @@ class LiveCapacityTree:
         """Take a queue in, after the siblings that are there already and are declared, or made, like itself."""
         if queue.entitlements is not None:
             self.managed[queue] = None
+        self._lifetimes = True if _ends(queue) else self._lifetimes
         self._numbered += 1
         self.numbers[queue.path] = (not queue.declared, self._numbered)
 
@@ -128,8 +130,23 @@ class LiveCapacityTree:
         gone = self.of.pop(path, None)
         if gone is not None:
             self.managed.pop(gone, None)
+            self._lifetimes = None if _ends(gone) else self._lifetimes
         self.numbers.pop(path, None)
         self.bounds.pop(path, None)
+
+    @property
+    def lifetimes(self) -> bool:
+        """Whether applications of any queue have a lifetime."""
+        if self._lifetimes is None:
+            self._lifetimes = any(_ends(queue) for queue in self.of.values())
+        return self._lifetimes
+
+    def defined_anew(self, edited: Edited) -> None:
+        """Take note of queues that came or have other definitions: what is due is to be computed for them, and for those who share with them."""
+        self.defined.update(edited.defined)
+        self.sharing.update(edited.sharing)
+        self.redefined.update(edited.defined)
+        self._lifetimes = None
 
     def share_anew(self, state: State) -> None:
         """Compute what is due to queues that came or were defined anew, to their siblings and to all below them, and give the live queues their limits."""
@@ -206,6 +223,10 @@ class LiveCapacityTree:
         quota.touched[quota.user] = None
         quota.close()
         application.quota = None
+
+
+def _ends(queue: CapacityQueue) -> bool:
+    return queue.max_lifetime > 0 or queue.default_lifetime > 0
 
 
 def of_leaf(spec: QueueSpec) -> QueueSpec:
