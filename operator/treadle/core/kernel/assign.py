@@ -81,8 +81,8 @@ def assign(state: State, application: Application, namespace: str) -> Queue | Wa
 def concerned(state: State, settled: Settled) -> list[Application]:
     """Return the applications that may belong elsewhere after a settling.
 
-    Those without a queue, those that may not move, and those that ran when they were last asked for and do so no longer, always are. Rules and mapping rules may look at any queue, so all that wait are asked for
-    again; what runs stays under them unless its own queue changed.
+    Those without a queue, those that may not move, and those that ran when they were last asked for and do so no longer, always are. Rules and
+    mapping rules may look at any queue, so all that wait are asked for again; what runs stays under them unless its own queue changed.
     """
     if settled.everybody:
         return list(state.applications.values())
@@ -96,18 +96,19 @@ def concerned(state: State, settled: Settled) -> list[Application]:
     for path in paths:
         for below_it in tree.queues[path].walk() if path in tree.queues else ():
             always.update(below_it.applications.values())
-    found = []
+    found, queues = [], tree.queues
     for application in state.applications.values():
         queue, asked = application.queue, application.requested or application.wanted
         if queue is None or application in always or (by_rules and not application.allocated):
             found.append(application)
-        elif not asked or asked != queue.path:
+        elif asked == (path := queue.path):
+            if path in paths or queues.get(path) is not queue:
+                found.append(application)
+        else:
             asked = asked or state.namespaces.get(application.id.partition("/")[0], "")
             wish = qualified(asked)
-            if queue.path in paths or asked in names or wish in paths or wish.startswith(below):
+            if path in paths or asked in names or wish in paths or wish.startswith(below):
                 found.append(application)
-        elif queue.path in paths or tree.queues.get(queue.path) is not queue:
-            found.append(application)
     return found
 
 

@@ -20,8 +20,8 @@ def made_of(state: State, known: Mapping[str, CapacityQueue]) -> list[Made]:
     """Return the queues made for applications that still are in them, parents first. ``known`` are the capacities by path."""
     return [
         Made(queue.path, not queue.leaf, templated=True)
-        for queue in state.tree.root.walk()
-        if queue.dynamic and _templated(known.get(queue.path)) and queue.occupied()
+        for queue in sorted(state.tree.dynamic, key=lambda one: one.path.count("."))
+        if _templated(known.get(queue.path)) and queue.occupied()
     ]
 
 
