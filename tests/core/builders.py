@@ -22,7 +22,19 @@ from treadle.core.events import (
     QueueSeen,
     SchedulerSeen,
 )
-from treadle.core.model import ApplicationSpec, Constraints, Limit, NodeSpec, PodSpec, QueueSpec, SchedulerSpec
+from treadle.core.model import (
+    RACK_LABEL,
+    ApplicationSpec,
+    Constraints,
+    FairSettings,
+    Limit,
+    NodeSpec,
+    PodSpec,
+    QueueSpec,
+    Requirement,
+    SchedulerSpec,
+    Wish,
+)
 
 if TYPE_CHECKING:
     from treadle.core.disciplines.capacity.live_tree import LiveCapacityTree
@@ -187,6 +199,23 @@ def by_queue(binds: list[Bind]) -> Counter[str]:
 
 def by_node(binds: list[Bind]) -> Counter[str]:
     return Counter(bind.node for bind in binds)
+
+
+def racks(cpu: int = 2, **settings: Any) -> Scenario:
+    """Nodes a1, a2 in rack a and b1, b2 in rack b."""
+    scenario = Scenario().scheduler(fair=FairSettings(**settings))
+    for name in ("b1", "b2", "a1", "a2"):
+        scenario.node(name, cpu=cpu, labels={RACK_LABEL: name[0], "disk": "ssd" if name == "b2" else "hdd"})
+    return scenario
+
+
+def wish(*nodes: str, racks: tuple[str, ...] = (), relax: bool = True, **terms: int) -> dict[str, Any]:
+    found = tuple((weight, (Requirement("disk", "In", (value,)),)) for value, weight in terms.items())
+    return {"constraints": Constraints(wish=Wish(nodes, racks, found, relax))}
+
+
+def places(binds: list) -> list[str]:
+    return [bind.node for bind in binds]
 
 
 __all__ = [

@@ -2,52 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from core.builders import by_queue, capacity_state, replaced
-from core.test_capacity_sharing import Cluster
-from treadle.controllers.capacity import capacity as read
+from core.clusters import Growing, template
 from treadle.core.events import PodSeen
-from treadle.core.model.capacity import CapacityQueueSpec, FlexibleCreation, ManagedCreation, PartitionShare
-
-
-def template(guaranteed: str | None = None, maximum: str | None = None, **fields: Any) -> CapacityQueueSpec:
-    shares = {"": PartitionShare(read("guaranteed", guaranteed), read("maximum", maximum))} if guaranteed or maximum else {}
-    return CapacityQueueSpec("template", partitions=shares, **fields)
-
-
-class Growing(Cluster):
-    """A cluster in which queues are made below ``root.users`` and ``root.managed``."""
-
-    def capacity(self, **fields: Any) -> Growing:
-        super().capacity(**{"idle_before_removal": 301.0, "removal_interval": 300.0, **fields})
-        return self
-
-    def flexible(self, nodes: int = 1, **fields: Any) -> Growing:
-        settings = {name: fields.pop(name) for name in ("idle_before_removal", "removal_interval", "max_depth") if name in fields}
-        self.capacity(**settings)
-        self.share("root.users", "1w", flexible=FlexibleCreation(enabled=True, **fields)).share("root.rest", "1w")
-        self.nodes(nodes, cpu=20, memory=40)
-        return self
-
-    def managed(self, **fields: Any) -> Growing:
-        self.capacity(management_interval=1.5)
-        creation = ManagedCreation(template("50%", "100%", user_limit_factor=-1.0), **fields)
-        self.share("root.managed", "100%", managed=creation).nodes(1, cpu=20, memory=40)
-        return self
-
-    @property
-    def queues(self) -> set[str]:
-        return set(self.core.state.tree.queues)
-
-    def due(self, path: str) -> float:
-        """What a queue is guaranteed, in cores."""
-        state = self.core.state
-        least = state.tree.queues[path].minimum
-        assert least is not None
-        return least[state.types.index["cpu"]] / 1000
+from treadle.core.model.capacity import FlexibleCreation
 
 
 @pytest.fixture

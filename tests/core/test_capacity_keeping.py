@@ -3,73 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from core.builders import Constraints
-from core.test_capacity_preemption import QUICK
-from core.test_capacity_sharing import settings
-from core.test_partitions import LABEL, Partitioned
+from core.clusters import LABEL, QUICK, Churn, Partitioned
 from treadle.core.effects import Evict
 from treadle.core.events import ApplicationSeen
 from treadle.core.kernel.preemption.holds import kept_by_queue
-from treadle.core.kernel.preemption.memory import Hold
 from treadle.core.model import ApplicationSpec, Wish
-
-
-class Churn(Partitioned):
-    """Nodes of four cores full of small pods that end one after the other, and are made again at once."""
-
-    def __init__(self, nodes: int = 1, small: str = "50%", large: str = "50%", hold: float = 600.0, **fields: Any) -> None:
-        super().__init__()
-        self.made = 0
-        self.running: list[str] = []
-        self.rules(**{"preemption": replace(QUICK, enabled=False, hold_timeout=hold), **fields}).shares(
-            "root.small", small
-        ).shares("root.large", large).nodes(nodes)
-        for _ in range(4 * nodes + 2):
-            self.small()
-        self.pass_()
-
-    def rules(self, **fields: Any) -> Churn:
-        found = {"reservable_nodes": 0.5, "preemption": replace(QUICK, enabled=False, hold_timeout=600.0), **fields}
-        self.scheduler(discipline="Capacity", capacity=settings(**found))
-        return self
-
-    def small(self) -> None:
-        self.made += 1
-        self.pod(f"small-{self.made}", "root.small", "small", created=float(self.made))
-
-    def pass_(self) -> None:
-        binds = self.plan()
-        self.confirm(binds)
-        self.running += [bind.uid for bind in binds if bind.uid.startswith("small")]
-
-    def churn(self, seconds: int) -> Churn:
-        """Every second the oldest small pod ends and another comes."""
-        for _ in range(seconds):
-            self.wait(1.0)
-            self.gone(self.running.pop(0))
-            self.small()
-            self.pass_()
-        return self
-
-    def passes(self, seconds: int) -> Churn:
-        """Nobody comes or goes."""
-        for _ in range(seconds):
-            self.wait(1.0).pass_()
-        return self
-
-    def bound(self, prefix: str) -> int:
-        return sum(record.spec.name.startswith(prefix) and bool(record.spec.node) for record in self.core.state.pods.values())
-
-    @property
-    def holds(self) -> list[Hold]:
-        return list(self.core.state.preemption.holds)
-
-    @property
-    def kept(self) -> list[str]:
-        """The nodes that are kept."""
-        return [self.core.state.nodes.names[hold.row] for hold in self.holds]
 
 
 def test_without_kept_nodes_small_pods_take_every_gap() -> None:

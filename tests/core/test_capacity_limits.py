@@ -7,9 +7,7 @@ from dataclasses import replace
 import pytest
 
 from core.builders import GIB, a_pod, by_node, by_queue, replaced
-from core.test_capacity_preemption import QUICK, Preempting
-from core.test_capacity_sharing import Cluster, settings
-from core.test_partitions import Partitioned
+from core.clusters import QUICK, Cluster, Partitioned, Preempting, settings
 from treadle.core.effects import Evict
 from treadle.core.events import ApplicationSeen, PodSeen
 from treadle.core.model import ApplicationSpec

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from core.test_capacity_sharing import Cluster
-from core.test_locality import places, wish
+from core.builders import places, wish
+from core.clusters import Cluster
 from treadle.core.model import RACK_LABEL
 
 
@@ -103,7 +103,7 @@ def test_without_a_delay_the_rack_is_taken_at_once(cluster: Racks, delay: int) -
 
 
 def test_the_times_of_the_fair_discipline_do_not_matter(cluster: Racks) -> None:
-    from core.test_capacity_sharing import settings
+    from core.clusters import settings
     from treadle.core.model import FairSettings
 
     cluster.tree()

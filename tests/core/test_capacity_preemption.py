@@ -2,54 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import replace
-from typing import Any
-
 import pytest
 
-from core.test_capacity_sharing import Cluster, settings
-from core.test_partitions import Partitioned
+from core.clusters import QUICK, Partitioned, Preempting, settings
 from treadle.core.effects import Evict
 from treadle.core.events import EvictFailed
-from treadle.core.model.capacity import CapacityPreemption, CapacityQueueSpec
-
-QUICK = CapacityPreemption(
-    enabled=True,
-    interval=1.0,
-    wait_before_kill=15.0,
-    natural_termination=1.0,
-    per_round=1.0,
-    by_priority_delay=0.0,
-    balance_wait=0.0,
-)
-
-
-class Preempting(Cluster):
-    """A cluster in which those who are asked to go go at once."""
-
-    def preempting(self, **fields: Any) -> Preempting:
-        preemption = replace(QUICK, **fields)
-        self.scheduler(discipline="Capacity", capacity=settings(preemption=preemption))
-        return self
-
-    def share(self, path: str, guaranteed: str | None = None, maximum: str | None = None, **fields: Any) -> Preempting:
-        super().share(path, guaranteed, maximum, **{"user_limit_factor": -1, **fields})
-        return self
-
-    def run(self, seconds: int) -> list[Evict]:
-        asked: list[Evict] = []
-        for _ in range(seconds):
-            self.wait(1.0)
-            binds = self.plan()
-            evicted = [effect for effect in self.effects if isinstance(effect, Evict)]
-            self.confirm(binds)
-            self.gone(*(one.uid for one in evicted))
-            asked += evicted
-        return asked
-
-    def running(self) -> Counter[str]:
-        return Counter(record.spec.name.partition("-")[0] for record in self.core.state.pods.values() if record.spec.node)
+from treadle.core.model.capacity import CapacityQueueSpec
 
 
 @pytest.fixture

@@ -2,50 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from core.builders import Scenario, by_queue
+from core.builders import by_queue
+from core.clusters import Cluster
 from treadle.controllers.capacity import capacity as read
-from treadle.core.model.capacity import CapacityQueueSpec, CapacitySettings, PartitionShare
-
-LEAST = {"memory": 1, "cpu": 1}
-
-
-def settings(**fields: Any) -> CapacitySettings:
-    return CapacitySettings(**{"precise": True, "all_types": True, "least": LEAST, "max_priority": 1 << 31, **fields})
-
-
-class Cluster(Scenario):
-    """A scenario under the capacity discipline."""
-
-    def capacity(self, **fields: Any) -> Cluster:
-        self.scheduler(discipline="Capacity", capacity=settings(**fields))
-        return self
-
-    def share(self, path: str, guaranteed: str | None = None, maximum: str | None = None, **fields: Any) -> Cluster:
-        """Define a queue: its capacity, and whatever else its block says."""
-        partition = PartitionShare(read("guaranteed", guaranteed), read("maximum", maximum))
-        running = fields.pop("running", True)
-        spec = CapacityQueueSpec(path, partitions={"": partition}, state=None if running else "STOPPED", **fields)
-        self.queue(path, capacity=spec, running=running)
-        return self
-
-    def classic(self, **fields: Any) -> Cluster:
-        """The organisation of YARN's documentation."""
-        self.capacity(**fields)
-        self.share("root.prod", "40%")
-        self.share("root.dev", "60%", "75%")
-        self.share("root.dev.eng", "50%", user_limit_factor=-1)
-        self.share("root.dev.science", "50%", user_limit_factor=-1)
-        return self
-
-    def settle(self, rounds: int = 3) -> Cluster:
-        for _ in range(rounds):
-            self.confirm(self.plan())
-            self.wait(1.0)
-        return self
+from treadle.core.model.capacity import CapacityQueueSpec, PartitionShare
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.builders import replaced
-from core.test_partitions import Partitioned
+from core.clusters import Partitioned
 from treadle.core.events import ApplicationSeen, PodSeen, SchedulerSeen
 from treadle.core.model import ApplicationSpec
 from treadle.core.rules.capacity.ordering import EXCLUSIVE
@@ -89,7 +89,7 @@ def test_the_default_partition_of_the_queue_is_that_of_applications_that_say_not
 
 
 def test_partitions_that_are_not_enforced_share_one_list(cluster: Apart) -> None:
-    from core.test_partitions import LABEL
+    from core.clusters import LABEL
     from treadle.controllers.capacity import capacity as read
     from treadle.core.model.capacity import CapacityQueueSpec, PartitionShare
 

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from core.builders import Scenario, by_queue
-from core.test_capacity_sharing import Cluster
+from core.clusters import Cluster
 from treadle.core.model import CAPACITY, FAIR
 
 WEIGHTS = {"root.a": 1, "root.b": 2, "root.c": 5}

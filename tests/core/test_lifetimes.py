@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.builders import replaced
-from core.test_capacity_sharing import Cluster
+from core.clusters import Cluster
 from treadle.core.effects import Expire
 from treadle.core.events import ApplicationSeen, PodSeen
 from treadle.core.model import ApplicationSpec

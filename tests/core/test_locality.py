@@ -2,27 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from core.builders import Scenario
-from treadle.core.model import RACK_LABEL, Constraints, FairSettings, Requirement, Wish
-
-
-def racks(cpu: int = 2, **settings: Any) -> Scenario:
-    """Nodes a1, a2 in rack a and b1, b2 in rack b."""
-    scenario = Scenario().scheduler(fair=FairSettings(**settings))
-    for name in ("b1", "b2", "a1", "a2"):
-        scenario.node(name, cpu=cpu, labels={RACK_LABEL: name[0], "disk": "ssd" if name == "b2" else "hdd"})
-    return scenario
-
-
-def wish(*nodes: str, racks: tuple[str, ...] = (), relax: bool = True, **terms: int) -> dict[str, Any]:
-    found = tuple((weight, (Requirement("disk", "In", (value,)),)) for value, weight in terms.items())
-    return {"constraints": Constraints(wish=Wish(nodes, racks, found, relax))}
-
-
-def places(binds: list) -> list[str]:
-    return [bind.node for bind in binds]
+from core.builders import places, racks, wish
+from treadle.core.model import RACK_LABEL
 
 
 def test_without_delays_what_is_liked_is_taken_first_then_its_rack_then_anything() -> None:

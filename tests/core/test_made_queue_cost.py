@@ -9,7 +9,7 @@ from types import FrameType
 import pytest
 
 from core.builders import Scenario, limits
-from core.test_automatic_queues import Growing
+from core.clusters import Growing
 from treadle.core.model import PlacementRule
 from treadle.core.model.capacity import FlexibleCreation
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from core.builders import by_queue
-from core.test_automatic_queues import Growing, template
-from core.test_capacity_sharing import settings
+from core.clusters import Growing, settings, template
 from treadle.core.disciplines.capacity.auto_queues import mapping_problem
 from treadle.core.events import ApplicationSeen
 from treadle.core.model import ApplicationSpec

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.test_capacity_sharing import Cluster
+from core.clusters import Cluster
 
 
 def test_a_type_that_only_a_bound_pod_has_does_not_disturb_the_limits_of_its_user() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.builders import GIB, Scenario, limits
-from core.test_automatic_queues import Growing
-from core.test_capacity_sharing import Cluster
+from core.clusters import Cluster, Growing
 from treadle.core.events import NodeSeen
 from treadle.core.model import FairSettings, NodeSpec
 from treadle.core.model.capacity import Capacity, CapacityQueueSpec, FlexibleCreation, Kind, PartitionShare, Portion

@@ -7,32 +7,8 @@ from typing import Any
 import pytest
 
 from core.builders import by_node, by_queue, replaced
-from core.test_capacity_sharing import Cluster, settings
-from treadle.controllers.capacity import capacity as read
+from core.clusters import LABEL, Partitioned
 from treadle.core.events import NodeSeen
-from treadle.core.model.capacity import CapacityQueueSpec, PartitionShare
-
-LABEL = "treadle.dev/partition"
-
-
-class Partitioned(Cluster):
-    def partitions(self, **exclusive: bool) -> Partitioned:
-        self.scheduler(discipline="Capacity", capacity=settings(partitions=exclusive))
-        return self
-
-    def shares(self, path: str, default: str, gpu: str | None = None, most: str | None = None, **fields: Any) -> Partitioned:
-        """Define a queue by its share of the default partition and of the one named gpu."""
-        partitions = {"": PartitionShare(read("guaranteed", default))}
-        if gpu is not None:
-            partitions["gpu"] = PartitionShare(read("guaranteed", gpu), read("maximum", most))
-        fields = {"user_limit_factor": -1, **fields}
-        self.queue(path, capacity=CapacityQueueSpec(path, partitions=partitions, **fields))
-        return self
-
-    def machines(self, plain: int, gpu: int, cpu: int = 10) -> Partitioned:
-        self.nodes(plain, "plain", cpu=cpu, memory=cpu * 2)
-        self.nodes(gpu, "gpu", cpu=cpu, memory=cpu * 2, labels={LABEL: "gpu"})
-        return self
 
 
 @pytest.fixture

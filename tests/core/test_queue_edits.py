@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.builders import Scenario, by_queue, capacities_in, limits
-from core.test_automatic_queues import Growing
+from core.clusters import Growing
 from treadle.core.model import FAIR
 from treadle.core.model.capacity import FlexibleCreation
 

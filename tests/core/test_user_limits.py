@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from core.builders import by_queue
-from core.test_capacity_sharing import Cluster
+from core.clusters import Cluster
 from treadle.controllers.capacity import capacity as read
 from treadle.core.model import CAPACITY
 from treadle.core.model.capacity import CapacityQueueSpec, PartitionShare

@@ -8,7 +8,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.test_capacity_keeping import Churn
+from core.clusters import Churn
 from examples import examples
 
 

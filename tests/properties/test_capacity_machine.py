@@ -11,9 +11,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from core.builders import capacities_in, replaced
-from core.test_capacity_preemption import QUICK
-from core.test_capacity_sharing import settings as capacity_settings
-from core.test_partitions import LABEL, Partitioned
+from core.clusters import LABEL, QUICK, Partitioned
+from core.clusters import settings as capacity_settings
 from examples import examples
 from treadle.controllers.capacity import capacity as read
 from treadle.core.disciplines.capacity.lending import lend

@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.builders import a_pod, replaced
-from core.test_capacity_preemption import QUICK
-from core.test_capacity_sharing import settings as capacity_settings
-from core.test_partitions import LABEL, Partitioned
+from core.clusters import LABEL, QUICK, Partitioned
+from core.clusters import settings as capacity_settings
 from examples import examples
 from treadle.core.effects import Evict
 from treadle.core.events import PodSeen

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from core.builders import Scenario, limits
-from core.test_capacity_sharing import settings as capacity_settings
+from core.clusters import settings as capacity_settings
 from examples import examples
 from treadle.controllers.capacity import capacity as read
 from treadle.core.kernel import cycle

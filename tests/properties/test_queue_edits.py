@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from core.builders import a_node, a_pod, capacities_in, capacity_state, limits
-from core.test_capacity_sharing import settings as capacity_settings
-from core.test_partitions import LABEL
+from core.clusters import LABEL
+from core.clusters import settings as capacity_settings
 from examples import examples
 from properties.figures import figures
 from treadle.controllers.capacity import capacity as read

@@ -8,8 +8,8 @@ import hypothesis.strategies as st
 from hypothesis import given, settings
 
 from core.builders import a_node, amounts
-from core.test_capacity_sharing import Cluster
-from core.test_capacity_sharing import settings as capacity_settings
+from core.clusters import Cluster
+from core.clusters import settings as capacity_settings
 from examples import examples
 from offers.capacity.driver import CapacityDriver
 from offers.effects import Placed
