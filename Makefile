@@ -46,7 +46,7 @@ test: setup lint ## every test; the cluster tier where there is a Go toolchain
 	@if $(BIN)/python tests/cluster/control_plane.py ready; then $(BIN)/python -m pytest -q -m "cluster and not soak" -n 2 --dist loadfile; fi
 
 search: setup ## the properties with 20 times as many examples, new ones (TREADLE_SEARCH)
-	TREADLE_SEARCH=$${TREADLE_SEARCH:-20} $(BIN)/python -m pytest -q -n 2 tests/properties tests/core/test_limits_machine.py tests/core/test_placement_machine.py tests/kube/test_accounting.py
+	TREADLE_SEARCH=$${TREADLE_SEARCH:-20} $(BIN)/python -m pytest -q -n 2 tests/core tests/kube/test_accounting.py
 
 soak: control-plane ## half an hour of churn and a fault every second on a real control plane (TREADLE_SOAK_SECONDS, TREADLE_SOAK_SEED)
 	$(BIN)/python -m pytest -q -m soak tests/cluster/test_soak.py -s

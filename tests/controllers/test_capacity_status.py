@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from controllers.test_status import Cluster
+from controllers.clusters import Cluster
 from core.builders import a_pod
 from treadle.core.events import PodSeen
 

@@ -8,7 +8,7 @@ import pytest
 
 from kube.access import until
 from kube.loops import on_either_loop
-from kube.test_connections import OK, scripted
+from kube.scripted import OK, scripted
 from treadle.kube.auth import Access
 from treadle.kube.errors import Unreachable, Withheld
 from treadle.kube.transport import POOLS, Client

@@ -1,19 +1,13 @@
-"""Whatever happens in whatever order under the capacity discipline: the sums agree in every partition, users are counted right, nobody is forgotten.
-
-The core checks its own invariants after every step; here the order of steps is random, switches of the discipline and edits that make no
-sense together included.
-"""
+"""Anything that may happen to a core under the capacity discipline, in any order, with what must hold after each step."""
 
 from __future__ import annotations
 
 import hypothesis.strategies as st
-from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from core.builders import capacities_in, replaced
 from core.clusters import LABEL, QUICK, Partitioned
 from core.clusters import settings as capacity_settings
-from examples import examples
 from treadle.controllers.capacity import capacity as read
 from treadle.core.disciplines.capacity.lending import lend
 from treadle.core.effects import Bind, Evict
@@ -25,7 +19,11 @@ from treadle.core.model import ApplicationSpec
 from treadle.core.model.capacity import CapacityQueueSpec, PartitionShare
 
 LEAVES = ["root.a", "root.b.x", "root.b.y"]
+
+
 QUEUES = ["root.a", "root.b", "root.b.x", "root.b.y"]
+
+
 USERS = ["ann", "bob"]
 
 
@@ -205,12 +203,3 @@ class CapacityMachine(RuleBasedStateMachine):
     @invariant()
     def everything_that_waits_says_why(self) -> None:
         self.scenario.everybody_says_why()
-
-
-TestCapacity = CapacityMachine.TestCase
-TestCapacity.settings = settings(
-    max_examples=examples(60),
-    stateful_step_count=30,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-)

@@ -1,19 +1,13 @@
-"""Whatever happens in whatever order: the sums agree, no node and no queue is over what it may hold, nobody is forgotten.
-
-The core checks its own invariants after every step. Here a second, naive reading of the rules checks its decisions: by brute force
-over all nodes and queues, without any of the core's orders, caches or parked lists.
-"""
+"""Anything that may happen to a core under the fair discipline, in any order, held against a naive reading of the rules."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import hypothesis.strategies as st
-from hypothesis import HealthCheck, settings
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
 
 from core.builders import Scenario, a_pod, limits, replaced
-from examples import examples
 from treadle.core.effects import Bind
 from treadle.core.events import PodSeen
 from treadle.core.kernel.nodes.rules import host_ports, static_refusal
@@ -24,7 +18,11 @@ from treadle.core.kernel.tree.members import Application, Ask, Queue
 from treadle.core.model import NO_CONSTRAINTS, Constraints, HostPort, Taint, Toleration
 
 QUEUES = ["root.a", "root.b", "root.b.x", "root.b.y", "root.c", "root.c.z", "root.default"]
+
+
 NODES = ["n0", "n1", "n2", "n3"]
+
+
 CONSTRAINTS = [
     NO_CONSTRAINTS,
     Constraints(selector=(("zone", "a"),)),
@@ -32,8 +30,14 @@ CONSTRAINTS = [
     Constraints(host_ports=(HostPort("0.0.0.0", "TCP", 80),)),
     Constraints(unsupported=("spec.resourceClaims",)),
 ]
+
+
 policies = st.sampled_from(["drf", "drf", "fair", "fifo"])
+
+
 maxima = st.sampled_from([{}, {}, limits(cpu="3"), limits(cpu="50%", memory="50%"), limits(memory="4Gi"), limits(pods="2")])
+
+
 minima = st.sampled_from([{}, {}, limits(cpu="1", memory="1Gi")])
 
 
@@ -280,12 +284,3 @@ class CoreMachine(RuleBasedStateMachine):
     @invariant()
     def every_waiting_pod_can_say_why(self) -> None:
         self.scenario.everybody_says_why()
-
-
-TestCore = CoreMachine.TestCase
-TestCore.settings = settings(
-    max_examples=examples(60),
-    stateful_step_count=40,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)

@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import rule
 
+from core.capacity_machine import CapacityMachine
+from core.core_machine import CoreMachine
 from examples import examples
-from properties.test_capacity_machine import CapacityMachine
-from properties.test_core_machine import CoreMachine
 from treadle.core import Core
 from treadle.core.effects import Bind
 

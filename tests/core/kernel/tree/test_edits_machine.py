@@ -16,8 +16,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from core.builders import a_node, a_pod, capacities_in, capacity_state, limits
 from core.clusters import LABEL
 from core.clusters import settings as capacity_settings
+from core.figures import figures
 from examples import examples
-from properties.figures import figures
 from treadle.controllers.capacity import capacity as read
 from treadle.core import Core
 from treadle.core.effects import Bind, Effect

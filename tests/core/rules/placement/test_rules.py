@@ -14,7 +14,7 @@ from treadle.core.errors import InvalidSpec
 from treadle.core.model import PlacementRule
 from treadle.core.rules.placement.rules import InvalidRules, Refused, Request, Rules, broken_name, clean, implied
 
-TRACE = Path(__file__).parents[1] / "conformance" / "cases" / "fair_trace.json"
+TRACE = Path(__file__).parents[3] / "conformance" / "cases" / "fair_trace.json"
 SUITE = ("specified then", "user without", "Nested user", "The default parent", "Dots", "Names with", "The classic", "No policy")
 
 
