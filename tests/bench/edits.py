@@ -1,8 +1,8 @@
 """What the edit of one queue costs among many, under both disciplines: the event handled and the next pass, in milliseconds of the processor.
 
-Queues are in groups of twenty below the root, with weights for both disciplines; every fifth of some 5,000 applications has pods on nodes. Edits of
-all kinds come in turn: a weight, a maximum, a limit on users, a leaf that is added or removed, and a queue that an application makes and leaves. A series
-of edits ends early where it takes very long.
+Queues are in groups of twenty below the root, with weights for both disciplines; every fifth of some 5,000 applications has pods
+on nodes. Edits of all kinds come in turn: a weight, a maximum, a limit on users, a leaf that is added or removed, and a queue
+that an application makes and leaves. A series of edits ends early where it takes very long.
 """
 
 import gc

@@ -1,6 +1,7 @@
 """How many ends of pods a second the core answers in a full cluster, without any I/O: each is followed by a pass that places what waits.
 
-Besides, passes after many ends at once. Memory and processor of the pods come in a dozen shapes, so that what an end leaves suits some of them.
+Besides, passes after many ends at once. Memory and processor of the pods come in a dozen shapes, so that what an end leaves suits
+some of them.
 """
 
 import gc

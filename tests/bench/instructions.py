@@ -1,6 +1,7 @@
 """Instructions that a decision takes, counted by valgrind: the same every time, on a busy machine too, so small changes can be told.
 
-The difference of two runs that differ in how much they decide, under either discipline. Null where there is no valgrind, or no setarch.
+The difference of two runs that differ in how much they decide, under either discipline. Null where there is no valgrind, or no
+setarch.
 """
 
 import gc

@@ -1,7 +1,8 @@
 """What a scheduler keeps of what came and went: nodes, pods with their applications, edits of queues; and how long collections of garbage stop it.
 
-Everything goes through ``Core.handle`` and ``plan``, and pods also through the reading of API objects. Sizes are of the process (RSS, which an allocator
-gives back late) and of what Python counts itself (``objects`` known to the collector after a full collection).
+Everything goes through ``Core.handle`` and ``plan``, and pods also through the reading of API objects. Sizes are of the process
+(RSS, which an allocator gives back late) and of what Python counts itself (``objects`` known to the collector after a full
+collection).
 """
 
 import gc

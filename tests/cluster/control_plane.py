@@ -1,10 +1,11 @@
 """A real Kubernetes control plane on loopback: etcd, kube-apiserver and, on request, its friends.
 
-The versions are pinned by the Go module beside this file. The binaries are built once into a cache outside the checkout and keyed by
-those versions, so a second checkout finds them ready. Every process dies with the process that started it, however that ends.
+The versions are pinned by the Go module beside this file. The binaries are built once into a cache outside the checkout and keyed
+by those versions, so a second checkout finds them ready. Every process dies with the process that started it, however that ends.
 
-As a program: ``control_plane.py build`` builds what is missing, ``control_plane.py build-if-possible`` says so and goes on where there
-is no Go toolchain (unless TREADLE_CLUSTER_TESTS=required), ``control_plane.py ready`` tells by its exit status whether all is there.
+As a program: ``control_plane.py build`` builds what is missing, ``control_plane.py build-if-possible`` says so and goes on where
+there is no Go toolchain (unless TREADLE_CLUSTER_TESTS=required), ``control_plane.py ready`` tells by its exit status whether all
+is there.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ DEFAULT_CONTROLLERS = (
     "deployment-controller,replicaset-controller,statefulset-controller,daemonset-controller,disruption-controller,"
     "resourcequota-controller,serviceaccount-controller,ttl-after-finished-controller"
 )
-# prctl(PR_SET_PDEATHSIG, SIGKILL), then become the program. A wrapper and not preexec_fn, which is unsafe where there are threads.
+# prctl(PR_SET_PDEATHSIG, SIGKILL), then become the program. A wrapper and not preexec_fn, which is unsafe where there are
+# threads.
 BECOME = "import ctypes,os,sys;ctypes.CDLL(None).prctl(1,9);os.getppid()==int(sys.argv[1]) or sys.exit(1);os.execv(sys.argv[2],sys.argv[2:])"
 
 
@@ -77,7 +79,8 @@ class ControlPlaneError(Exception):
     """A process did not start or an answer was not what the helper can work with; carries the end of the logs."""
 
 
-# ---- binaries -----------------------------------------------------------------------------------------------------------------------
+# ---- binaries
+# -----------------------------------------------------------------------------------------------------------------------
 
 
 def cluster_tests_required() -> bool:
@@ -137,7 +140,8 @@ def _link_flags() -> str:
     return " ".join(["-s -w", *flags, f"-X k8s.io/client-go/pkg/version.gitVersion={version}"])
 
 
-# ---- processes ----------------------------------------------------------------------------------------------------------------------
+# ---- processes
+# ----------------------------------------------------------------------------------------------------------------------
 
 
 class Process:
@@ -220,8 +224,8 @@ def signing_key() -> str:
 class ControlPlane:
     """etcd and kube-apiserver on free loopback ports, in a temporary folder of their own.
 
-    `users` maps further user names to their groups; `admin` is always there, in system:masters. Authorization is RBAC. `arguments`
-    are added to the API server's. Use it as a context manager, or call `start` and `stop`.
+    `users` maps further user names to their groups; `admin` is always there, in system:masters. Authorization is RBAC.
+    `arguments` are added to the API server's. Use it as a context manager, or call `start` and `stop`.
     """
 
     def __init__(self, users: Mapping[str, Sequence[str]] | None = None, arguments: Sequence[str] = ()) -> None:

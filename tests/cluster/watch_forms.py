@@ -1,6 +1,7 @@
 """The same objects as a real API server tells them in both of its forms, with every field that Treadle reads.
 
-As a program it records them for the tests that have no control plane: ``python tests/cluster/watch_forms.py`` writes ``tests/kube/recorded``.
+As a program it records them for the tests that have no control plane: ``python tests/cluster/watch_forms.py`` writes
+``tests/kube/recorded``.
 """
 
 from __future__ import annotations

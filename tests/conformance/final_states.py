@@ -1,7 +1,8 @@
 """Random full clusters: who has how much in the end, by YARN's heartbeats and by one pass of the core over all nodes.
 
-On several nodes both give room away in the same order but not on the same nodes, so with unlike pods other gaps are left. Where the end differs, the same case is played
-by nodes that offer themselves: if the core agrees then, the reason is which nodes were chosen; otherwise it is one of the kinds of ``conformance.kinds``.
+On several nodes both give room away in the same order but not on the same nodes, so with unlike pods other gaps are left. Where
+the end differs, the same case is played by nodes that offer themselves: if the core agrees then, the reason is which nodes were
+chosen; otherwise it is one of the kinds of ``conformance.kinds``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The core that serves, beside a reference driver: told the same, it decides who gets the next container of the node that offers itself.
 
-Before each decision of the driver the core is told what has changed and asked for one bind on that node (``Core.plan`` with ``only``). Where both choose
-the same the bind is confirmed; otherwise it is taken back, the driver's container is told as a pod that was bound by another, and the difference is
-noted with its kind.
+Before each decision of the driver the core is told what has changed and asked for one bind on that node (``Core.plan`` with
+``only``). Where both choose the same the bind is confirmed; otherwise it is taken back, the driver's container is told as a pod
+that was bound by another, and the difference is noted with its kind.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Follower:
 class Live:
     """A core that follows a driver. ``now`` is the driver's, in milliseconds.
 
-    ``placed`` counts the driver's containers by what the core did: ``ALIKE``, or the kind of the difference; ``unplaced`` the decisions in which the driver
-    placed none. ``unexplained`` are differences of no kind.
+    ``placed`` counts the driver's containers by what the core did: ``ALIKE``, or the kind of the difference; ``unplaced`` the
+    decisions in which the driver placed none. ``unexplained`` are differences of no kind.
     """
 
     def __init__(self, types: ResourceTypes) -> None:
@@ -259,7 +259,8 @@ class Live:
     def submit(self, spec: ApplicationSpec) -> str:
         """Let the core place an application that asks for nothing yet; returns the path of its queue, empty if there is none.
 
-        The application is there by a pod that fits nowhere. With ``stays`` it is bound then, to a node that nobody knows, and holds nothing.
+        The application is there by a pod that fits nowhere. With ``stays`` it is bound then, to a node that nobody knows, and
+        holds nothing.
         """
         nowhere = Constraints(selector=(("treadle.dev/nowhere", "yes"),))
         pod = PodSpec(

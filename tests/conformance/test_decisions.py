@@ -1,7 +1,7 @@
 """Every case, decision by decision: we answer what Hadoop answered.
 
-``not_yet.json`` names the cases that we do not answer yet, by suite, ``deviations.json`` those that we answer otherwise on purpose (docs/deviations.md).
-One that is answered as Hadoop did must be taken off its list.
+``not_yet.json`` names the cases that we do not answer yet, by suite, ``deviations.json`` those that we answer otherwise on
+purpose (docs/deviations.md). One that is answered as Hadoop did must be taken off its list.
 """
 
 from __future__ import annotations

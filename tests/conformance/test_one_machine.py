@@ -1,7 +1,7 @@
 """What Hadoop's answers prove is what serves: the cases are decided by ``Core`` itself, one offering node at a time.
 
-The reference driver, whose whole answers are compared with Hadoop's (``test_decisions``), goes along; where both decide otherwise the difference has a
-kind that docs/deviations.md explains, and its numbers are those of the tables there.
+The reference driver, whose whole answers are compared with Hadoop's (``test_decisions``), goes along; where both decide otherwise
+the difference has a kind that docs/deviations.md explains, and its numbers are those of the tables there.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Whatever happens in whatever order under the capacity discipline: the sums agree in every partition, users are counted right, nobody is forgotten.
 
-The core checks its own invariants after every step; here the order of steps is random, switches of the discipline and edits that make no
-sense together included.
+The core checks its own invariants after every step; here the order of steps is random, switches of the discipline and edits that
+make no sense together included.
 """
 
 from __future__ import annotations

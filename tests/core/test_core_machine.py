@@ -1,7 +1,7 @@
 """Whatever happens in whatever order: the sums agree, no node and no queue is over what it may hold, nobody is forgotten.
 
-The core checks its own invariants after every step. Here a second, naive reading of the rules checks its decisions: by brute force
-over all nodes and queues, without any of the core's orders, caches or parked lists.
+The core checks its own invariants after every step. Here a second, naive reading of the rules checks its decisions: by brute
+force over all nodes and queues, without any of the core's orders, caches or parked lists.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Objects of our kinds made from the schemas of their definitions, as the API server would accept them.
 
-Names come from small pools, so that objects meet; amounts, numbers and texts are often ordinary and sometimes as odd as the schema allows.
-What the rules between fields forbid is left out again: the model says which field is wrong.
+Names come from small pools, so that objects meet; amounts, numbers and texts are often ordinary and sometimes as odd as the
+schema allows. What the rules between fields forbid is left out again: the model says which field is wrong.
 """
 
 from __future__ import annotations

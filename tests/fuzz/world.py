@@ -1,6 +1,7 @@
 """What happens, step by step: steps are plain data, so that a run can be recorded, played again and made smaller.
 
-A step that speaks of pods or binds takes what is there when it is played, so a list of steps stays playable when some are left out.
+A step that speaks of pods or binds takes what is there when it is played, so a list of steps stays playable when some are left
+out.
 """
 
 from __future__ import annotations

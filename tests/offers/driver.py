@@ -1,7 +1,7 @@
 """The door of the offer driver: what happens is told by methods, what was decided comes back as effects.
 
-There is no clock: ``now`` is an argument in any unit, the same as that of the times in the settings. Demands and shares change only in
-``update``; between two updates decisions follow the live usage and the last shares, as in Hadoop.
+There is no clock: ``now`` is an argument in any unit, the same as that of the times in the settings. Demands and shares change
+only in ``update``; between two updates decisions follow the live usage and the last shares, as in Hadoop.
 """
 
 from __future__ import annotations

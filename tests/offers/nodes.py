@@ -1,6 +1,7 @@
 """A node manager: what it has, what runs on it, the hold on it, and what was promised to those that others are ended for.
 
-Hadoop's ``SchedulerNode`` and ``FSSchedulerNode``. A container that the node has reported as launched keeps its room until the node reports its end.
+Hadoop's ``SchedulerNode`` and ``FSSchedulerNode``. A container that the node has reported as launched keeps its room until the
+node reports its end.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 class Container:
     """A container that an application was given, or, while it waits for room, the one that is held for it.
 
-    ``owner`` is the application as the discipline knows it. ``ordinal`` counts within the application. ``partition`` is the one that was asked for,
-    ``since`` when it was given or held.
+    ``owner`` is the application as the discipline knows it. ``ordinal`` counts within the application. ``partition`` is the one
+    that was asked for, ``since`` when it was given or held.
     """
 
     __slots__ = ("demand", "ended", "key", "master", "moved", "node", "ordinal", "owner", "partition", "sequence", "since")

@@ -1,7 +1,7 @@
 """The queue tree of the offer driver: queues as an allocation file has them, and those that applications bring into being.
 
-Hadoop's ``QueueManager``. A queue that cannot be made (its parent is a leaf, or does not allow its policy) is left out without stopping
-the others; its ancestors that could be made stay. A queue is static while it is defined and dynamic otherwise.
+Hadoop's ``QueueManager``. A queue that cannot be made (its parent is a leaf, or does not allow its policy) is left out without
+stopping the others; its ancestors that could be made stay. A queue is static while it is defined and dynamic otherwise.
 """
 
 from __future__ import annotations

@@ -21,7 +21,8 @@ from treadle.core.units.resources import ResourceTypes, Vector
 class Orders:
     """Orders that the rules leave open; Hadoop has those of its hash tables, and whoever replays it passes them in.
 
-    By default: containers of a node newest first, nodes in the order in which they came, requests by urgency and then as they were asked.
+    By default: containers of a node newest first, nodes in the order in which they came, requests by urgency and then as they
+    were asked.
     """
 
     containers: InOrder = newest_first

@@ -56,9 +56,9 @@ def convert(
 ) -> None:
     """Print Scheduler and Queue objects for YARN's configuration, and, as comments, what has no counterpart.
 
-    What kind of file it is shows in its content: a FairScheduler's allocation file gives objects of the discipline Fair, properties of
-    the CapacityScheduler those of the discipline Capacity. A file that Hadoop would refuse is refused with the line or the property, and
-    nothing is printed.
+    What kind of file it is shows in its content: a FairScheduler's allocation file gives objects of the discipline Fair,
+    properties of the CapacityScheduler those of the discipline Capacity. A file that Hadoop would refuse is refused with the line
+    or the property, and nothing is printed.
 
     Parameters
     ----------

@@ -174,7 +174,10 @@ def settings(block: SchedulerCapacity | None, nodes: SchedulerNodes) -> Capacity
 
 
 def _creation(block: SchedulerAutoCreation) -> dict[str, Any]:
-    """Translate what is about automatic queues. Rounds of removal are as far apart as queues must have been idle for, and that is strict."""
+    """Translate what is about automatic queues.
+
+    Rounds of removal are as far apart as queues must have been idle for, and that is strict.
+    """
     idle = _seconds(block.expiration_time)
     return {
         "max_depth": block.maximum_depth,

@@ -1,13 +1,14 @@
 """kopf, in a thread and a loop of its own, watching our four kinds and handing on what it sees.
 
-In a thread, since kopf takes over signals and, at its end, cancels every task of the loop it runs in. Only ``on.event`` handlers and
-storages that store nothing: no finalizer, no annotation, no patch of kopf's own. After a reconnect kopf reports no deletions,
+In a thread, since kopf takes over signals and, at its end, cancels every task of the loop it runs in. Only ``on.event`` handlers
+and storages that store nothing: no finalizer, no annotation, no patch of kopf's own. After a reconnect kopf reports no deletions,
 so the runtime lists the kinds itself from time to time.
 
-kopf gives up where it is told what it did not expect: a 404 when the definition of a kind is deleted, a 5xx or a 403 that outlasts its patience, an
-error in a watch that is none of 410. Its other watches go on then, and it comes to its end some seconds later. So each run of kopf is looked after: when
-the watch of a kind has ended, or kopf as a whole, the run is ended at once and after a pause there is another one, which lists everything. Kinds that
-the server does not know are waited for without kopf's help, since it looks for new ones only where it may watch the definitions of all.
+kopf gives up where it is told what it did not expect: a 404 when the definition of a kind is deleted, a 5xx or a 403 that
+outlasts its patience, an error in a watch that is none of 410. Its other watches go on then, and it comes to its end some seconds
+later. So each run of kopf is looked after: when the watch of a kind has ended, or kopf as a whole, the run is ended at once and
+after a pause there is another one, which lists everything. Kinds that the server does not know are waited for without kopf's
+help, since it looks for new ones only where it may watch the definitions of all.
 """
 
 import asyncio
@@ -116,7 +117,10 @@ class Operator:
             self._thread.join(timeout)
 
     def _operate(self) -> None:
-        """Let kopf run, again and again. A run that went well for a while is followed by the next at once, others after a pause that doubles."""
+        """Let kopf run, again and again.
+
+        A run that went well for a while is followed by the next at once, others after a pause that doubles.
+        """
         pause = FIRST_PAUSE
         while not self._stop.is_set():
             served = self._served()

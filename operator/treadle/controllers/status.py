@@ -20,7 +20,8 @@ from treadle.core.views.view import View
 def status_of(entry: Entry, core: View, serving: str, now: str, set_aside: str = "") -> dict[str, Any]:
     """Return the whole status of an object at ``now`` (RFC 3339); conditions keep their times from the one before.
 
-    ``set_aside`` says why the scheduler cannot act on it, for an error in its code or in a policy installed with it; empty if it can.
+    ``set_aside`` says why the scheduler cannot act on it, for an error in its code or in a policy installed with it; empty if it
+    can.
 
     Shares and demands are read as the core last computed them.
     """

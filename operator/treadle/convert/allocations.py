@@ -46,7 +46,10 @@ class QueueElement:
 
 @dataclass(slots=True)
 class AllocationFile:
-    """A whole file. ``queues`` are the children of root, ``root`` what is said of root itself; ``warnings`` what Hadoop would log."""
+    """A whole file.
+
+    ``queues`` are the children of root, ``root`` what is said of root itself; ``warnings`` what Hadoop would log.
+    """
 
     queues: list[QueueElement] = field(default_factory=list)
     root: QueueElement | None = None

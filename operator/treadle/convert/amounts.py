@@ -1,7 +1,7 @@
 """Amounts in an allocation file, in the three forms that Hadoop's ``FairSchedulerConfiguration.parseResourceConfigValue`` knows.
 
-``1024 mb, 2 vcores``; ``50%`` or ``50% memory, 25% cpu``; ``memory-mb=1024, vcores=2`` or the same with percentages. A percentage is of the
-cluster at the moment, never of the parent.
+``1024 mb, 2 vcores``; ``50%`` or ``50% memory, 25% cpu``; ``memory-mb=1024, vcores=2`` or the same with percentages. A percentage
+is of the cluster at the moment, never of the parent.
 """
 
 import re
@@ -36,10 +36,12 @@ def unbounded(types: Sequence[str]) -> Amounts:
 
 
 def parse(text: str, types: Sequence[str], line: int, missing: int = UNBOUNDED, missing_cores: int = 0) -> Amounts:
-    """Read an amount. ``types`` are all resource names; ``missing`` stands for a type that the newest form leaves out, ``missing_cores`` for vcores.
+    """Read an amount.
 
-    In Hadoop what stands for no limit does not fit into the 32 bits of vcores: ``memory-mb=5120`` as a maximum leaves no vcores at all. Raises
-    ``AllocationError`` with what Hadoop would throw.
+    ``types`` are all resource names; ``missing`` stands for a type that the newest form leaves out, ``missing_cores`` for vcores.
+
+    In Hadoop what stands for no limit does not fit into the 32 bits of vcores: ``memory-mb=5120`` as a maximum leaves no vcores
+    at all. Raises ``AllocationError`` with what Hadoop would throw.
     """
     value = text.strip()
     if not value:

@@ -112,7 +112,10 @@ class Properties:
 
 
 def read(values: Mapping[str, str], types: Sequence[str] = (), partitions: Mapping[str, bool] | None = None) -> CapacityFile:
-    """Read properties. ``types`` are resource types beside memory and vcores, ``partitions`` says which are exclusive. Raises ``CapacityFileError``."""
+    """Read properties.
+
+    ``types`` are resource types beside memory and vcores, ``partitions`` says which are exclusive. Raises ``CapacityFileError``.
+    """
     properties = Properties(values)
     settings = _settings(properties, types, partitions or {})
     queues: dict[str, CapacityQueueSpec] = {}

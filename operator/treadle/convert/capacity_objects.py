@@ -1,7 +1,8 @@
 """From the properties of capacity-scheduler.xml and yarn-site.xml to our objects, with a line for each setting that does not carry over.
 
-The file is held against Hadoop's own rules first: capacities that do not add up, kinds that are mixed or a mapping rule to a queue that cannot be
-are refused as the CapacityScheduler refuses to start (``CapacitySchedulerQueueManager``, ``CSMappingPlacementRule``).
+The file is held against Hadoop's own rules first: capacities that do not add up, kinds that are mixed or a mapping rule to a
+queue that cannot be are refused as the CapacityScheduler refuses to start (``CapacitySchedulerQueueManager``,
+``CSMappingPlacementRule``).
 """
 
 from collections.abc import Iterator, Mapping
@@ -48,8 +49,8 @@ class Sources:
 def convert(sources: Sources) -> Converted:
     """Return the Scheduler and the Queues.
 
-    Raises ``CapacityFileError``, ``MappingError``, ``NameRefused`` or ``LabelsUnreadable``, and ``InvalidObject`` for what is more than
-    our objects hold.
+    Raises ``CapacityFileError``, ``MappingError``, ``NameRefused`` or ``LabelsUnreadable``, and ``InvalidObject`` for what is
+    more than our objects hold.
     """
     values = {**(sources.site or {}), **sources.file}
     if sources.rules is not None:

@@ -60,7 +60,10 @@ _PROPORTIONAL: Final = "ProportionalCapacityPreemptionPolicy"
 
 
 def settings(properties: Properties, blocks: Blocks, *, with_site: bool) -> dict[str, Any]:
-    """Return the block. ``with_site``: yarn-site.xml is known, so that what it does not say has Hadoop's default. Raises ``CapacityFileError``."""
+    """Return the block.
+
+    ``with_site``: yarn-site.xml is known, so that what it does not say has Hadoop's default. Raises ``CapacityFileError``.
+    """
     found: dict[str, Any] = {"resourceCalculator": _calculator(properties, blocks.notes)}
     _take(found, SETTINGS, properties, blocks)
     if with_site:

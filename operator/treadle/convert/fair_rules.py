@@ -1,8 +1,8 @@
 """Placement rules of the FairScheduler as mapping rules, as Hadoop's fs2cs makes them (``QueuePlacementConverter``).
 
-Every rule is for all users and, where it cannot place, passes on to the next. Rules name the root as the parent, which fs2cs leaves out with
-percentages: then a short name would find a queue anywhere. A nested rule creates if it or its parent does, since a mapping rule has one
-switch for both. With percentages nothing is made, and no rule says so.
+Every rule is for all users and, where it cannot place, passes on to the next. Rules name the root as the parent, which fs2cs
+leaves out with percentages: then a short name would find a queue anywhere. A nested rule creates if it or its parent does, since
+a mapping rule has one switch for both. With percentages nothing is made, and no rule says so.
 """
 
 from collections.abc import Mapping, Sequence

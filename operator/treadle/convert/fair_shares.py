@@ -1,8 +1,8 @@
 """Fair weights as capacities of siblings, as Hadoop's fs2cs makes them (``WeightToWeightConverter``, ``WeightToPercentConverter``).
 
-A weight stays a weight, or becomes a percentage with three digits after the point. Percentages of siblings are exactly 100.000 together: what
-rounding left over goes to the largest. Unlike in Hadoop the sum of the weights is not cut to a whole number before, which makes 50% and
-100% of the weights 0.5 and 1.
+A weight stays a weight, or becomes a percentage with three digits after the point. Percentages of siblings are exactly 100.000
+together: what rounding left over goes to the largest. Unlike in Hadoop the sum of the weights is not cut to a whole number
+before, which makes 50% and 100% of the weights 0.5 and 1.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """Mapping rules of capacity-scheduler.xml: the legacy lists and the JSON form, read and refused as Hadoop does.
 
-``CapacitySchedulerConfiguration.getMappingRules``, ``CapacityScheduler.updatePlacementRules`` and ``MappingRuleCreator``. A field of a rule
-that has no effect is no error, but nothing is guessed: values are case-sensitive.
+``CapacitySchedulerConfiguration.getMappingRules``, ``CapacityScheduler.updatePlacementRules`` and ``MappingRuleCreator``. A field
+of a rule that has no effect is no error, but nothing is guessed: values are case-sensitive.
 """
 
 from collections.abc import Mapping

@@ -34,7 +34,10 @@ class _Fields(list[tuple[str, Any]]):
 
 
 def rules_of(text: str) -> list[dict[str, Any]]:
-    """Return the rules of a document ``{"rules": [...]}``, with texts, truths and None for values. Raises ``MappingError``, which names the field."""
+    """Return the rules of a document ``{"rules": [...]}``, with texts, truths and None for values.
+
+    Raises ``MappingError``, which names the field.
+    """
     rules: Any = []
     for name, value in _object(JSON_TEXT, _document(text)):
         if name == "rules":

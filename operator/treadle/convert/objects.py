@@ -67,7 +67,8 @@ class Converted:
 def properties(text: str | bytes) -> dict[str, str]:
     """Read a Hadoop configuration file. Raises ``AllocationError`` if it is none.
 
-    Of values only those of access lists keep their blanks, since a list of groups begins with one. ``${name}`` is another property of the file.
+    Of values only those of access lists keep their blanks, since a list of groups begins with one. ``${name}`` is another
+    property of the file.
     """
     document = xml.parse(text)
     if document.tag != "configuration":

@@ -1,7 +1,7 @@
 """From the fair blocks of Queues and a Scheduler to their capacity blocks, as Hadoop's fs2cs does (``FSConfigToCSConfigConverter``).
 
-The fair blocks stay, so that ``discipline: Fair`` brings back what was. What has no counterpart has a line. Beyond fs2cs, which drops every
-``maxResources``, a maximum is carried over where it is one percentage of the cluster or quantities.
+The fair blocks stay, so that ``discipline: Fair`` brings back what was. What has no counterpart has a line. Beyond fs2cs, which
+drops every ``maxResources``, a maximum is carried over where it is one percentage of the cluster or quantities.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -86,7 +86,10 @@ class Tree:
 
 
 def to_capacity(given: Sequence[Mapping[str, Any]], *, by_percentage: bool = False) -> Converted:
-    """Return the objects with capacity blocks, and what does not carry over. Raises ``InvalidObject`` for one that is not ours."""
+    """Return the objects with capacity blocks, and what does not carry over.
+
+    Raises ``InvalidObject`` for one that is not ours.
+    """
     result = Converted()
     for one in _listed(given):
         if one.get("kind") in KINDS:

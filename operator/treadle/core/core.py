@@ -183,7 +183,8 @@ class Core:
     def plan(self, now: float, budget: int = 1_000_000, only: str = "") -> list[Effect]:
         """Return what to do now: at most ``budget`` binds, and what waiting pods' owners are to be told.
 
-        ``only`` names the one node that offers itself, as YARN's nodes do with each heartbeat: pods are placed there or nowhere. ``KeyError`` if it is not known.
+        ``only`` names the one node that offers itself, as YARN's nodes do with each heartbeat: pods are placed there or nowhere.
+        ``KeyError`` if it is not known.
         """
         if not only:
             return self._pass(now, budget)
@@ -201,14 +202,14 @@ class Core:
         state.now = now
         # 1. Definitions, and what follows the cluster.
         if state.discipline.before_settling() and (state.tree.problems or state.assignment.unplaced):
-            state.tree.unsettled = state.tree.everybody = True
+            state.tree.unsettled = state.tree.all_applications = True
         if state.tree.unsettled:
             self._settle()
         self._retry_moves()
         sync_cluster(state)
         if state.discipline.upkeep() and (state.tree.problems or state.assignment.unplaced):
             self._settle_again()
-        # 2. Who may run, and what everybody demands.
+        # 2. Which applications may run, and what all demand.
         decide(state)
         state.discipline.sync_demand()
         # 3. What owners are to be told, what has to be asked for, what has come to its end.
@@ -225,7 +226,7 @@ class Core:
             when = each.next()
             if when is not None and now >= when:
                 effects += each.run(budget - len(binds))
-        # 6. What nobody refers to any more.
+        # 6. What nothing refers to any more.
         tidy(state)
         if self.validate:
             self.check()
@@ -260,7 +261,8 @@ class Core:
     def facts(self, under_way: Container[str] | None = None) -> list[Event]:
         """Return what is known as events: a new core of the same settings that handles them, at the same time, goes on as this one would.
 
-        ``under_way`` are the uids of the binds that are on their way, if that is known; the other pods that were decided wait again then.
+        ``under_way`` are the uids of the binds that are on their way, if that is known; the other pods that were decided wait
+        again then.
         """
         return facts.facts(self.state, under_way)
 
@@ -294,7 +296,7 @@ class Core:
 
     def _settle_again(self) -> None:
         """Look at definitions and at applications without a queue once more: queues that are gone may have stood in their way."""
-        self.state.tree.unsettled = self.state.tree.everybody = True
+        self.state.tree.unsettled = self.state.tree.all_applications = True
         self._settle()
 
     def _settle(self) -> None:

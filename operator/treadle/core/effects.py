@@ -41,7 +41,10 @@ class ReportWaiting(NamedTuple):
 
 
 class Evict(NamedTuple):
-    """Ask a pod of ``queue`` to go, for ``why``. Where it cannot be had within ``patience`` seconds it is deleted if ``delete``, else ``EvictFailed`` must come back."""
+    """Ask a pod of ``queue`` to go, for ``why``.
+
+    Where it cannot be had within ``patience`` seconds it is deleted if ``delete``, else ``EvictFailed`` must come back.
+    """
 
     uid: str
     namespace: str
@@ -54,7 +57,9 @@ class Evict(NamedTuple):
 
 
 class Expire(NamedTuple):
-    """Delete a pod of ``queue`` whose ``application`` has come to the end of its lifetime, which ``why`` tells. Nothing need be told: it is asked again while the pod is there.
+    """Delete a pod of ``queue`` whose ``application`` has come to the end of its lifetime, which ``why`` tells.
+
+    Nothing need be told: it is asked again while the pod is there.
 
     ``object_uid`` is that of the Application object, empty where there is none.
     """
@@ -72,7 +77,8 @@ class Expire(NamedTuple):
 class Verify(NamedTuple):
     """Ask for a pod whose bind to ``node`` has long been neither confirmed nor failed.
 
-    What the API server has must come back: ``PodSeen`` (an ``answer``), ``PodGone`` or ``BindFailed``; nothing while the bind is still under way.
+    What the API server has must come back: ``PodSeen`` (an ``answer``), ``PodGone`` or ``BindFailed``; nothing while the bind is
+    still under way.
     """
 
     uid: str

@@ -28,8 +28,8 @@ class PodSeen:
     """A pod exists and looks like this.
 
     ``answer``: that is what a question about an assumed pod got for an answer. The watch may have told more meanwhile, so it only
-    counts while the pod is known and still assumed. ``known``: it was read apart from the watch, for another reason, and only counts while
-    the pod is known and nothing newer has been told of it.
+    counts while the pod is known and still assumed. ``known``: it was read apart from the watch, for another reason, and only
+    counts while the pod is known and nothing newer has been told of it.
     """
 
     pod: PodSpec
@@ -126,7 +126,8 @@ class QueuesInForce:
 class ApplicationPlaced:
     """Told to a new core: an application, whose pods have been told, is in this queue, or in none for the reason ``wait``.
 
-    ``wanted`` is what its pods asked for, those that are gone included. ``runs``: it is one of those that may run, by the limits on running applications.
+    ``wanted`` is what its pods asked for, those that are gone included. ``runs``: it is one of those that may run, by the limits
+    on running applications.
     """
 
     id: str

@@ -1,7 +1,7 @@
 """The objects of the embedded API server and what may be done to them, without HTTP.
 
-Everything the server answers is decided here, so a test or the demo may call it in the process. What goes in is kept and what comes
-out is shared: neither may be changed afterwards. All refusals are ApiError.
+Everything the server answers is decided here, so a test or the demo may call it in the process. What goes in is kept and what
+comes out is shared: neither may be changed afterwards. All refusals are ApiError.
 """
 
 import random
@@ -38,8 +38,8 @@ _EVENT_NAMES = (("note", "message"), ("regarding", "involvedObject"), ("reportin
 class Objects:
     """Create, read, change and delete. A kind is named by its plural (``pods``) or in full (``queues.treadle.dev``).
 
-    `validate` gets the kind and the object of each write of a custom kind and returns what is wrong with it; `default` may complete it
-    first. `clock` is the wall clock in seconds, `ring` the number of events that a kind remembers.
+    `validate` gets the kind and the object of each write of a custom kind and returns what is wrong with it; `default` may
+    complete it first. `clock` is the wall clock in seconds, `ring` the number of events that a kind remembers.
     """
 
     def __init__(

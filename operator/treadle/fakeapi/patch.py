@@ -1,7 +1,7 @@
 """The four ways to patch: JSON Patch (RFC 6902), JSON Merge Patch (RFC 7386), strategic merge, and apply as a merge.
 
-Strategic merge knows the merge keys of the built-in kinds by the name of the list (``patchMergeKey`` in k8s.io/api). Apply keeps no
-field managers: what a later apply leaves out stays.
+Strategic merge knows the merge keys of the built-in kinds by the name of the list (``patchMergeKey`` in k8s.io/api). Apply keeps
+no field managers: what a later apply leaves out stays.
 """
 
 from typing import Any

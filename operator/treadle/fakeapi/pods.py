@@ -1,6 +1,7 @@
 """What the API server itself does to pods: admission, the limits of an update, binding, and the question of a disruption budget.
 
-Pure functions on manifests. The answers are those of pkg/registry/core/pod of Kubernetes 1.36 (strategy.go, storage, eviction.go).
+Pure functions on manifests. The answers are those of pkg/registry/core/pod of Kubernetes 1.36 (strategy.go, storage,
+eviction.go).
 """
 
 from collections.abc import Iterable, Mapping
@@ -34,7 +35,10 @@ def with_condition(status: Json, kind: str, value: str, now: str, reason: str = 
 
 
 def admitted(pod: Json, classes: Mapping[str, Json], now: str) -> Json:
-    """A new pod with its defaults, priority and first status. Raises 422 without containers and 403 for an unknown priority class."""
+    """A new pod with its defaults, priority and first status.
+
+    Raises 422 without containers and 403 for an unknown priority class.
+    """
     name, spec = pod["metadata"]["name"], _DEFAULTS | (pod.get("spec") or {})
     if not spec.get("containers"):
         raise invalid("Pod", name, "spec.containers: Required value")

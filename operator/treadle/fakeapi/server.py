@@ -32,8 +32,8 @@ Target = tuple[Resource, str | None, str, str]
 class FakeApi(Objects):
     """An API server in this process that serves our kinds and what they need. Options are those of ``Objects``.
 
-    `before` is awaited with the method and the path of each request: a test may wait in it or raise ApiError. `bookmark_seconds` is the
-    time after which a silent watch gets a bookmark.
+    `before` is awaited with the method and the path of each request: a test may wait in it or raise ApiError. `bookmark_seconds`
+    is the time after which a silent watch gets a bookmark.
     """
 
     def __init__(self, *, bookmark_seconds: float = 30.0, **options: Any) -> None:

@@ -1,7 +1,7 @@
 """One ordered log of everything that happened; a resourceVersion is a position in it.
 
-Objects are dictionaries that are replaced and never changed, so a list, a watch and a caller may share one. A kind keeps its last `ring`
-events: a watch that wants older ones is told that they are gone (410), as the watch cache of the API server does.
+Objects are dictionaries that are replaced and never changed, so a list, a watch and a caller may share one. A kind keeps its last
+`ring` events: a watch that wants older ones is told that they are gone (410), as the watch cache of the API server does.
 """
 
 import asyncio

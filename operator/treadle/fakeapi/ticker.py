@@ -1,7 +1,7 @@
 """A kubelet for all nodes of the demo: bound pods start, run for as long as they say, end; what is deleted vanishes.
 
-Like a kubelet it checks a pod again when it arrives and refuses what does not fit its node (phase Failed, reason OutOfcpu and the like),
-so that a scheduler that overcommits is seen.
+Like a kubelet it checks a pod again when it arrives and refuses what does not fit its node (phase Failed, reason OutOfcpu and the
+like), so that a scheduler that overcommits is seen.
 """
 
 import asyncio

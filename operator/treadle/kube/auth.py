@@ -153,8 +153,8 @@ def _tls(configuration: Any) -> ssl.SSLContext | None:
 def _context(ca: str | None) -> ssl.SSLContext:
     """Return a context that trusts ``ca``.
 
-    Python 3.13 checks certificates by RFC 5280 to the letter. The self-signed authorities of API servers may lack extensions that it
-    wants, and Go, which every other client of theirs is written in, does not insist.
+    Python 3.13 checks certificates by RFC 5280 to the letter. The self-signed authorities of API servers may lack extensions that
+    it wants, and Go, which every other client of theirs is written in, does not insist.
     """
     tls = ssl.create_default_context(cafile=ca)
     tls.verify_flags &= ~ssl.VERIFY_X509_STRICT

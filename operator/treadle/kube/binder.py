@@ -1,9 +1,9 @@
 """Binds: many at once, never more than the server likes, and none whose outcome is left unknown.
 
-A bounded number is in flight. It grows while all goes well and is halved by a 429, a 5xx, a time-out or slow answers, as TCP does;
-a scheduler that opens thousands of binds at once makes the server time out, and pods are lost. Only a 201 says that a bind holds, and only
-a refusal by the API server's own rules says that it does not. Whatever else comes back, or nothing, leaves a doubt, which is settled
-by the pod itself (``kube.doubts``); until then the placement stands.
+A bounded number is in flight. It grows while all goes well and is halved by a 429, a 5xx, a time-out or slow answers, as TCP
+does; a scheduler that opens thousands of binds at once makes the server time out, and pods are lost. Only a 201 says that a bind
+holds, and only a refusal by the API server's own rules says that it does not. Whatever else comes back, or nothing, leaves a
+doubt, which is settled by the pod itself (``kube.doubts``); until then the placement stands.
 
 A leader announces what it binds before it sends it, so that its successor knows what may still be under way.
 """
@@ -73,8 +73,9 @@ class _Binding(msgspec.Struct, gc=False, rename="camel"):
 class Binder:
     """Binds placements; ``report`` gets every outcome as events of the core.
 
-    ``limit`` is how many may be in flight at present, between ``least`` and ``most``; ``patience`` is the latency in seconds above
-    which the server is taken to be overloaded; ``clock`` is monotonic, in seconds. ``announce`` is asked before anything is sent.
+    ``limit`` is how many may be in flight at present, between ``least`` and ``most``; ``patience`` is the latency in seconds
+    above which the server is taken to be overloaded; ``clock`` is monotonic, in seconds. ``announce`` is asked before anything is
+    sent.
     """
 
     def __init__(
@@ -233,7 +234,10 @@ class Binder:
                 group.create_task(self._settle(placement, doubt), name=f"settle-{placement.name}")
 
     async def _bind(self, placement: Placement) -> "_Doubt | None":
-        """Send one bind. Returns what is in doubt about it, None where the answer says what became of it, which is reported then."""
+        """Send one bind.
+
+        Returns what is in doubt about it, None where the answer says what became of it, which is reported then.
+        """
         while (pause := self._not_before - self._clock()) > 0:  # noqa: ASYNC110 - the server names the time, no event does
             await asyncio.sleep(pause)
         body = _Binding(
@@ -353,7 +357,10 @@ class Binder:
 
 
 class _Doubt(NamedTuple):
-    """Why the outcome of a bind is not known. ``refused``: the server would not take it as the pod is; ``fence``: it may still be carried out."""
+    """Why the outcome of a bind is not known.
+
+    ``refused``: the server would not take it as the pod is; ``fence``: it may still be carried out.
+    """
 
     words: str
     refused: bool = False

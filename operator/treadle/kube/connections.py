@@ -1,8 +1,9 @@
 """Requests over HTTP/1.1 to one server: connections that are kept open, one request at a time on each.
 
-A bind is small and there are tens of thousands of them, so what a request costs us is what the API server cannot use where both share
-a machine. aiohttp can do everything that there is in HTTP and takes four times as long for it. Here httptools (llhttp) parses and the
-event loop does TLS. An answer is read whole, whatever its status; nothing is decompressed (none is asked for), redirected or stored.
+A bind is small and there are tens of thousands of them, so what a request costs us is what the API server cannot use where both
+share a machine. aiohttp can do everything that there is in HTTP and takes four times as long for it. Here httptools (llhttp)
+parses and the event loop does TLS. An answer is read whole, whatever its status; nothing is decompressed (none is asked for),
+redirected or stored.
 """
 
 import asyncio
@@ -83,7 +84,10 @@ class Connection(asyncio.Protocol):
         self._measured = self._headed = self._heard = False
 
     async def exchange(self, request: bytes, seconds: float) -> Answer:
-        """Send a request and return its answer. Raises ``ConnectionEnded`` or ``TimeoutError``; the connection is of no use then."""
+        """Send a request and return its answer.
+
+        Raises ``ConnectionEnded`` or ``TimeoutError``; the connection is of no use then.
+        """
         assert self._transport is not None
         self._heard = False
         waiter: asyncio.Future[Answer] = self._loop.create_future()
@@ -188,9 +192,12 @@ class Connections:
         self._queue: deque[asyncio.Future[None]] = deque()
 
     async def request(self, method: str, request: bytes, seconds: float, right: Right | None = None) -> Answer:
-        """Send a request, which is complete as it is, and return its answer within ``seconds``. Raises ``OSError`` (``TimeoutError`` is one).
+        """Send a request, which is complete as it is, and return its answer within ``seconds``.
 
-        ``right`` is asked at the moment of sending, when a connection has been waited for: raises ``NoRight`` where there is none left.
+        Raises ``OSError`` (``TimeoutError`` is one).
+
+        ``right`` is asked at the moment of sending, when a connection has been waited for: raises ``NoRight`` where there is none
+        left.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds

@@ -1,8 +1,8 @@
 """Binds in doubt: those of which no answer says what became of them. The pod is asked, and where it is not bound it is fenced.
 
-A request without a useful answer may still be under way, in a proxy or in a server that is slow, and be carried out later. Every Binding
-carries the resourceVersion of the pod as it was read, so one write to the pod keeps such a request out for good: the server
-refuses a Binding whose version is not the pod's. Only then may the room on the node be given to somebody else.
+A request without a useful answer may still be under way, in a proxy or in a server that is slow, and be carried out later. Every
+Binding carries the resourceVersion of the pod as it was read, so one write to the pod keeps such a request out for good: the
+server refuses a Binding whose version is not the pod's. Only then may the room on the node be given to somebody else.
 """
 
 import asyncio
@@ -54,7 +54,9 @@ class Doubts:
         self._decode = msgspec.json.Decoder(Pod).decode
 
     async def settle(self, asked: Asked, *, fence: bool = True) -> Pod | None:
-        """Return the pod as it is when no earlier bind can change it any more; None if there is no such pod. Asks again and again.
+        """Return the pod as it is when no earlier bind can change it any more; None if there is no such pod.
+
+        Asks again and again.
 
         With ``fence`` a pod that is not bound, and that still has the version that the Binding carried, is written to first.
         """

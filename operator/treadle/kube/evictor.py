@@ -31,8 +31,8 @@ OVERTAKEN = "this instance does not lead any more"
 class Evictor:
     """Evicts pods; ``report`` gets what the core has to know.
 
-    ``wanted`` says of a uid whether it still has to go, ``told`` is called for each pod that went, ``over`` for each that was deleted because
-    its application's lifetime is over. ``clock`` is monotonic, in seconds.
+    ``wanted`` says of a uid whether it still has to go, ``told`` is called for each pod that went, ``over`` for each that was
+    deleted because its application's lifetime is over. ``clock`` is monotonic, in seconds.
     """
 
     def __init__(

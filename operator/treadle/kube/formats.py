@@ -1,7 +1,8 @@
 """What a watch says, in the two forms in which an API server says it: JSON lines, and frames of protobuf.
 
-Kinds that are built in are asked for in protobuf, with JSON as the second choice: the server needs about a third of the time to write it, once for
-everybody who watches in it as other controllers do, and sends half as many bytes. Our own kinds exist in JSON only.
+Kinds that are built in are asked for in protobuf, with JSON as the second choice: the server needs about a third of the time to
+write it, once for everybody who watches in it as other controllers do, and sends half as many bytes. Our own kinds exist in JSON
+only.
 """
 
 from typing import Final, Generic, Protocol, TypeVar
@@ -63,7 +64,10 @@ class Format(Protocol[T]):
         """Return the whole messages that data begins with, and what follows them."""
 
     def event(self, message: bytes) -> Event[T] | Unreadable:
-        """Read a message. Raises ``Expired``, ``ApiError`` for any other error that the server tells, and ``ValueError`` for what is no event."""
+        """Read a message.
+
+        Raises ``Expired``, ``ApiError`` for any other error that the server tells, and ``ValueError`` for what is no event.
+        """
 
 
 class Lines(Generic[T]):

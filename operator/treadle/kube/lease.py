@@ -3,9 +3,9 @@
 client-go's rule: the lease's times are never compared with our clock. A lease counts as expired when its record has not changed
 for its duration as we observe it. Every write carries the resourceVersion that was read, so two candidates cannot both win.
 
-Leading is a right that runs out by itself, by a clock that goes on while the process is stopped: ``right`` is asked whenever a write leaves. What
-was sent while it held may still arrive late. So a leader writes into the lease what it is about to bind, and who comes after it finds that
-in ``inherited``: it sees to those pods before it decides anything.
+Leading is a right that runs out by itself, by a clock that goes on while the process is stopped: ``right`` is asked whenever a
+write leaves. What was sent while it held may still arrive late. So a leader writes into the lease what it is about to bind, and
+who comes after it finds that in ``inherited``: it sees to those pods before it decides anything.
 """
 
 import asyncio
@@ -93,7 +93,10 @@ class Lease:
                 await asyncio.sleep(self._retry)
 
     async def record(self, binding: list[str]) -> bool:
-        """Write down which binds may be under way from now on; returns whether that is written and we lead. It renews the lease as well."""
+        """Write down which binds may be under way from now on; returns whether that is written and we lead.
+
+        It renews the lease as well.
+        """
         async with self._lock:
             if not self.held or self._given_up or self._written is None:
                 return False

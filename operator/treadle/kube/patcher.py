@@ -1,8 +1,8 @@
 """Status writes: coalesced, few at a time, on connections of their own, so that they never hold up a bind.
 
 A later write about the same object replaces an earlier one that has not been sent. Without an answer, or with a 401, a 429 or a
-5xx, it is sent again later unless a newer one has come, after a 403 for some minutes; any other refusal is logged and dropped, since the next state is written
-anyway.
+5xx, it is sent again later unless a newer one has come, after a 403 for some minutes; any other refusal is logged and dropped,
+since the next state is written anyway.
 """
 
 import asyncio

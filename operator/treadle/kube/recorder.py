@@ -1,7 +1,8 @@
 """Events about what was scheduled, what waits, and what was deleted at the end of a lifetime: one for an application and a while rather than one for a pod.
 
 kube-scheduler writes a Scheduled event for each pod, which costs it about half of its rate. Ours say how many pods of an
-application went to how many nodes since the last one. What ends is told of the Application where there is one, else of the first of its pods.
+application went to how many nodes since the last one. What ends is told of the Application where there is one, else of the first
+of its pods.
 """
 
 import time

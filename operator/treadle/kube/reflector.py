@@ -46,10 +46,10 @@ class _Page(Wire):
 class Reflector(Generic[T]):
     """Keeps a sink told of every object of one resource.
 
-    ``sink(changes)`` gets lists of ``(change, object)`` in order; a deletion found by a relist carries the object's identity only, and
-    comes after the additions, so a namesake with another uid has been told of before it. ``synced`` is set after the first
-    complete list and never cleared; ``alive_at`` is the monotonic time of the last byte or bookmark. ``silence`` is how long, in
-    seconds, a watch may say nothing at all.
+    ``sink(changes)`` gets lists of ``(change, object)`` in order; a deletion found by a relist carries the object's identity
+    only, and comes after the additions, so a namesake with another uid has been told of before it. ``synced`` is set after the
+    first complete list and never cleared; ``alive_at`` is the monotonic time of the last byte or bookmark. ``silence`` is how
+    long, in seconds, a watch may say nothing at all.
     """
 
     def __init__(
@@ -195,7 +195,10 @@ class Reflector(Generic[T]):
         await self._follow(params, None)
 
     async def _follow(self, params: Mapping[str, str], listed: set[str] | None) -> bool:
-        """Read a watch to its end. ``listed`` collects the uids of a list that it begins with; returns whether that is complete."""
+        """Read a watch to its end.
+
+        ``listed`` collects the uids of a list that it begins with; returns whether that is complete.
+        """
         async with self._stream(params) as answer:
             self.reopened += 1
             form = self._frames if answer.content_type.startswith(PROTOBUF) else self._lines
@@ -252,7 +255,10 @@ class Reflector(Generic[T]):
         changes.append((event.type, found))  # type: ignore[arg-type]
 
     def _pass_over(self, event: Unreadable, listed: set[str] | None) -> None:
-        """Skip an object that cannot be read. It exists, so a list does not imply that it is gone; a deletion needs no reading."""
+        """Skip an object that cannot be read.
+
+        It exists, so a list does not imply that it is gone; a deletion needs no reading.
+        """
         meta = event.metadata
         log.warning("%s %s/%s cannot be read and is skipped: %s", self.path, meta.namespace, meta.name, event.why)
         if listed is None:

@@ -1,7 +1,7 @@
 """Watches: answers over HTTP/1.1 that do not end, read as they come.
 
-The server sends every event by itself. To be woken for each of them costs several times what it takes to read it, which in a burst the API server
-cannot use where both share a machine; so who reads may ``rest``, and finds what came meanwhile in one piece.
+The server sends every event by itself. To be woken for each of them costs several times what it takes to read it, which in a
+burst the API server cannot use where both share a machine; so who reads may ``rest``, and finds what came meanwhile in one piece.
 """
 
 import asyncio
@@ -20,7 +20,8 @@ class Silent(TimeoutError):
 class Stream(asyncio.Protocol):
     """The answer to one request, on a connection of its own. ``silence`` is how long nothing may come, in seconds.
 
-    ``status`` is 0 until the headers have come, and with them ``content_type``, in lower case, empty where it is not told. Reading raises ``ConnectionEnded`` where the connection ends within the answer, and ``Silent``.
+    ``status`` is 0 until the headers have come, and with them ``content_type``, in lower case, empty where it is not told.
+    Reading raises ``ConnectionEnded`` where the connection ends within the answer, and ``Silent``.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, silence: float) -> None:
@@ -146,7 +147,10 @@ class Stream(asyncio.Protocol):
 
 @asynccontextmanager
 async def opened(address: Address, request: bytes, silence: float) -> AsyncIterator[Stream]:
-    """Send a request, which is complete as it is, and yield its answer when its status is known. Raises ``OSError`` (``Silent`` is one)."""
+    """Send a request, which is complete as it is, and yield its answer when its status is known.
+
+    Raises ``OSError`` (``Silent`` is one).
+    """
     loop = asyncio.get_running_loop()
     stream = Stream(loop, silence)
     try:

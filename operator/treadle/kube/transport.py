@@ -109,7 +109,8 @@ class Client:
     ) -> Response:
         """Send one request and read the whole answer, whatever its status. Raises ``Unreachable`` where there is none.
 
-        What only the leader may write is sent while ``right`` says so, and lives no longer: raises ``Withheld`` where it was not sent.
+        What only the leader may write is sent while ``right`` says so, and lives no longer: raises ``Withheld`` where it was not
+        sent.
 
         After a 401 fresh credentials are fetched and the request is sent once more; without fresh ones the 401 is the answer.
         """
@@ -168,7 +169,10 @@ class Client:
 
     @asynccontextmanager
     async def stream(self, path: str, params: Mapping[str, str], silence: float, accept: str = JSON) -> AsyncIterator[Stream]:
-        """Open a watch, which may say nothing for ``silence`` seconds, in a form that ``accept`` names. Raises ``Unreachable`` where there is no answer, ``Silent``, and what reading raises."""
+        """Open a watch, which may say nothing for ``silence`` seconds, in a form that ``accept`` names.
+
+        Raises ``Unreachable`` where there is no answer, ``Silent``, and what reading raises.
+        """
         where = f"{path}?{urlencode(params, quote_via=quote)}"
         async with AsyncExitStack() as stack:
             try:

@@ -116,7 +116,10 @@ class Care:
         return events
 
     async def heal(self, budget: int, handled: int) -> list[tuple[PodSpec, str]]:
-        """Make the core anew, without what it cannot stand. Returns the waiting pods that were set aside, and why. Raises what healing raises."""
+        """Make the core anew, without what it cannot stand.
+
+        Returns the waiting pods that were set aside, and why. Raises what healing raises.
+        """
         self.hurt = False
         core, culprit = self.core, self._culprit
         decided = core.view.assumed() - self._lost

@@ -26,7 +26,10 @@ class ExamplesMissing(Exception):
 
 
 def folder() -> Path:
-    """Where the examples are: inside the package where a wheel puts them, else at the top of the checkout. Raises ``ExamplesMissing``."""
+    """Where the examples are: inside the package where a wheel puts them, else at the top of the checkout.
+
+    Raises ``ExamplesMissing``.
+    """
     for candidate in (_PACKAGE / "examples", _PACKAGE.parents[1] / "examples"):
         if (candidate / "classic.yaml").is_file():
             return candidate

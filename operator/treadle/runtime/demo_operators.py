@@ -1,7 +1,7 @@
 """The operators of the demo's pretended cluster: Spark's, the Job controller, and the garbage collector.
 
-Each is level-triggered: ``step(pods)`` compares what there is with what there should be and changes the objects of the embedded API
-server in this process. They know nothing of Treadle; that the pods are scheduled by it is written in the pods.
+Each is level-triggered: ``step(pods)`` compares what there is with what there should be and changes the objects of the embedded
+API server in this process. They know nothing of Treadle; that the pods are scheduled by it is written in the pods.
 """
 
 from collections.abc import Mapping
@@ -71,8 +71,8 @@ def owner(obj: Json, kind: str, api_version: str) -> list[Json]:
 class SparkOperator:
     """Creates the executors of a driver once it runs, and ends the driver when they have ended.
 
-    A driver is a pod with the role of a master and the annotation ``demo.treadle.dev/executors``; further annotations say how big the
-    executors are and how long they run. What a deleted driver leaves behind the garbage collector takes.
+    A driver is a pod with the role of a master and the annotation ``demo.treadle.dev/executors``; further annotations say how big
+    the executors are and how long they run. What a deleted driver leaves behind the garbage collector takes.
     """
 
     def __init__(self, api: Objects, templates: Templates) -> None:
@@ -195,7 +195,8 @@ def _job_pod(job: Json) -> Json:
 class Collector:
     """Ends what should end and clears away: pods of gone owners, and what the demo submitted and has long finished.
 
-    A pod that is not to be restarted and does not say how long it runs gets an answer here. ``keep`` leaves finished objects there.
+    A pod that is not to be restarted and does not say how long it runs gets an answer here. ``keep`` leaves finished objects
+    there.
     """
 
     def __init__(self, api: Objects, after: float, *, keep: bool) -> None:

@@ -25,7 +25,10 @@ log = logging.getLogger(__name__)
 SLICE = 256
 """Events handled before other tasks get their turn."""
 BREATH = 0.01
-"""Seconds between two passes in a burst: a pass for each event would cost more than the events do. After a quiet while nothing waits."""
+"""Seconds between two passes in a burst: a pass for each event would cost more than the events do.
+
+After a quiet while nothing waits.
+"""
 BACKLOG_SAMPLED, BACKLOG_GROWING, BACKLOG_HARMLESS = 10.0, 6, 10_000
 """The backlog is compared every so many seconds; so many times in a row it must have grown, beyond what is harmless, to be a defect."""
 IDLE = 1.0

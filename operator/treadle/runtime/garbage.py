@@ -1,10 +1,11 @@
 """Collections of garbage that stop nobody for long.
 
-A collection costs about a microsecond for each object that it looks at, so a full one takes some hundred milliseconds where 100,000 pods are known. And the
-interpreter decides by how many more objects there are than before: where as many pods go as come it does nothing for long, and then all at once.
-So what is young is collected here many times a second, and in full whenever some thousand objects have outlived that. What survives a full collection
-is put aside where it is much (``gc.freeze``), so that no collection looks at it again. It is freed all the same when nobody refers to it any more,
-as nearly everything is here; only what refers to itself in a circle, and does so for long enough to be put aside, is never found.
+A collection costs about a microsecond for each object that it looks at, so a full one takes some hundred milliseconds where
+100,000 pods are known. And the interpreter decides by how many more objects there are than before: where as many pods go as come
+it does nothing for long, and then all at once. So what is young is collected here many times a second, and in full whenever some
+thousand objects have outlived that. What survives a full collection is put aside where it is much (``gc.freeze``), so that no
+collection looks at it again. It is freed all the same when nobody refers to it any more, as nearly everything is here; only what
+refers to itself in a circle, and does so for long enough to be put aside, is never found.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ def give_back() -> bool:
 
 
 class Garbage:
-    """Sees to the collections of this process. ``longest`` is how many seconds one took at the most since it began, ``full`` how many full ones there were."""
+    """Sees to the collections of this process.
+
+    ``longest`` is how many seconds one took at the most since it began, ``full`` how many full ones there were.
+    """
 
     def __init__(self) -> None:
         self.longest = 0.0

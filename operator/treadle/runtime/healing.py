@@ -1,8 +1,9 @@
 """What is done when the core raises: it is made anew from what is known, without the objects that it cannot stand.
 
-A defect of ours must harm only what it is about. Handling an event may stop in the middle, so the state that raised is not gone on with: its facts
-are told to a new core. If that raises as well, the objects are found whose facts make it raise, the ones that changed last first, by
-trying ever smaller parts. Those are set aside: their last good version is told instead, where there is one, else nothing.
+A defect of ours must harm only what it is about. Handling an event may stop in the middle, so the state that raised is not gone
+on with: its facts are told to a new core. If that raises as well, the objects are found whose facts make it raise, the ones that
+changed last first, by trying ever smaller parts. Those are set aside: their last good version is told instead, where there is
+one, else nothing.
 """
 
 from __future__ import annotations

@@ -45,7 +45,9 @@ STUCK_AFTER = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to run. ``name`` is the Scheduler that is served and the schedulerName of pods; ``listen`` is ``host:port``, empty for none.
+    """How to run.
+
+    ``name`` is the Scheduler that is served and the schedulerName of pods; ``listen`` is ``host:port``, empty for none.
 
     ``settle`` is how long, in seconds, nothing may be heard of a predecessor's binds before the first decision.
     """
@@ -134,7 +136,8 @@ class Service:
         """Whether all that was listed is handled, and what a predecessor had in flight has landed: a while of quiet after either.
 
         Deciding between two slices of the first list would fill nodes whose pods have not been counted. And a scheduler that was
-        killed may have sent binds that the API server takes after our list. The wait is made once each time that we begin to decide.
+        killed may have sent binds that the API server takes after our list. The wait is made once each time that we begin to
+        decide.
         """
         if self._deciding:
             return True

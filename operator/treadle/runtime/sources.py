@@ -130,7 +130,8 @@ async def list_kinds(client: Client, ledger: Ledger) -> None:
 async def _no_such_kind(client: Client, plural: str) -> bool:
     """Whether the server has no such kind: it says so again after a while, and does not name the kind among those of the group.
 
-    Much would go with the queues, so one answer is not enough: of several API servers one may not know yet of a definition that was just made.
+    Much would go with the queues, so one answer is not enough: of several API servers one may not know yet of a definition that
+    was just made.
     """
     await asyncio.sleep(ASK_AGAIN)
     answer = await client.request("GET", f"/apis/{GROUP}/{VERSION}")

@@ -1,8 +1,8 @@
 """The live page: the queue tree, what each queue has and should have, and why pods wait.
 
-One HTML, one script and one stylesheet, served from the package; nothing is loaded from elsewhere and nothing is built. The page gets
-its data as server-sent events (``/api/stream``), or as JSON once (``/api/tree``). It only reads, and is meant for loopback or behind
-something that knows who may look.
+One HTML, one script and one stylesheet, served from the package; nothing is loaded from elsewhere and nothing is built. The page
+gets its data as server-sent events (``/api/stream``), or as JSON once (``/api/tree``). It only reads, and is meant for loopback
+or behind something that knows who may look.
 """
 
 import asyncio

@@ -51,7 +51,10 @@ def _application(probes: Probes | None, routes: Iterable[web.RouteDef]) -> web.A
 
 @asynccontextmanager
 async def serve(host: str, port: int, probes: Probes | None, routes: Iterable[web.RouteDef] = ()) -> AsyncIterator[str]:
-    """Serve for the time of a ``with`` block and yield the URL; port 0 takes a free one. Raises ``OSError`` where it cannot listen."""
+    """Serve for the time of a ``with`` block and yield the URL; port 0 takes a free one.
+
+    Raises ``OSError`` where it cannot listen.
+    """
     runner = web.AppRunner(_application(probes, routes), access_log=None, shutdown_timeout=1.0)
     await runner.setup()
     assert runner.server is not None

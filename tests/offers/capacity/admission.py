@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 def leaf_for(world: CapacityWorld, name: str, user: str, queue: str, *, placed: bool) -> CapacityQueue | None:
     """Return the leaf for an application; ``None`` where it is rejected, which is among the effects then.
 
-    A queue that exists is found by a path that starts with the own name of one above it; Hadoop makes it once more. Leaves of managed parents are only for applications that a mapping rule ``placed``. Hadoop makes such a leaf before it says so, and says
+    A queue that exists is found by a path that starts with the own name of one above it; Hadoop makes it once more. Leaves of
+    managed parents are only for applications that a mapping rule ``placed``. Hadoop makes such a leaf before it says so, and says
     twice that it could not make one for an application that was placed.
     """
     root = world.tree.root

@@ -1,7 +1,8 @@
 """What one application does with one node (Hadoop's ``RegularContainerAllocator``).
 
-Its keys are tried in order. A key wants its host, then the rack, then anywhere, each when the delay for the better place is over. What does not fit may
-be held instead, if the application still lacks more than it holds; and what it holds elsewhere may be swapped for room here.
+Its keys are tried in order. A key wants its host, then the rack, then anywhere, each when the delay for the better place is over.
+What does not fit may be held instead, if the application still lacks more than it holds; and what it holds elsewhere may be
+swapped for room here.
 """
 
 from __future__ import annotations

@@ -136,8 +136,9 @@ class CapacityDriver:
     ) -> list[Effect]:
         """Let an application into its queue, which is made if it may be.
 
-        ``master`` is what its master will ask for; without one it is charged the smallest container. ``partition`` is the one that the whole
-        application is for, which a leaf that keeps partitions apart goes by. ``placed``: a mapping rule gave the queue.
+        ``master`` is what its master will ask for; without one it is charged the smallest container. ``partition`` is the one
+        that the whole application is for, which a leaf that keeps partitions apart goes by. ``placed``: a mapping rule gave the
+        queue.
         """
         world = self._at(now)
         world.submitted += 1

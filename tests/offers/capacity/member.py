@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class Member(Applicant, CapacityApplication):
     """An application. ``chances`` and ``missed`` count the nodes that a key was offered, altogether and while it asks for the default partition.
 
-    ``holds`` are the nodes held for each key, ``held_again`` how often the holds of a key were kept. ``numbers`` counts its containers and holds,
-    ``peak`` is the largest number of containers that it ever had at once.
+    ``holds`` are the nodes held for each key, ``held_again`` how often the holds of a key were kept. ``numbers`` counts its
+    containers and holds, ``peak`` is the largest number of containers that it ever had at once.
     """
 
     def __init__(self, name: str, user: str, leaf: CapacityQueue, order: int, priority: int, *, managed: bool) -> None:

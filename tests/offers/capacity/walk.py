@@ -1,7 +1,8 @@
 """The walk of one node through the tree (Hadoop's ``AbstractParentQueue.assignContainers`` and ``AbstractLeafQueue.assignContainers``).
 
-Every walk ends with one proposal. Parents try their children in order, each with what is left to it. A leaf tries its applications in order: one that can
-do nothing with the node is passed over, but one that could, were there room, ends the leaf's turn, so that nobody overtakes it.
+Every walk ends with one proposal. Parents try their children in order, each with what is left to it. A leaf tries its
+applications in order: one that can do nothing with the node is passed over, but one that could, were there room, ends the leaf's
+turn, so that nobody overtakes it.
 """
 
 from __future__ import annotations

@@ -37,9 +37,10 @@ def containers_of(member: Member) -> list[Container]:
 class CapacityOrders:
     """Orders that the rules leave open; Hadoop has those of its hash tables, and whoever replays it passes them in.
 
-    ``nodes``: which of the nodes held for an application is given up first, and which are looked at first for victims. ``queues``: siblings after
-    a refresh. ``leaves``: in which order victims are sought in leaves. ``containers``: those on a node when victims are sought there.
-    ``ends``: those of an application when all of them end. ``holds``: its holds when victims are sought among them. ``submissions``: which applications came first.
+    ``nodes``: which of the nodes held for an application is given up first, and which are looked at first for victims.
+    ``queues``: siblings after a refresh. ``leaves``: in which order victims are sought in leaves. ``containers``: those on a node
+    when victims are sought there. ``ends``: those of an application when all of them end. ``holds``: its holds when victims are
+    sought among them. ``submissions``: which applications came first.
     """
 
     nodes: Callable[[Sequence[NodeManager]], Sequence[NodeManager]] = list
@@ -84,7 +85,8 @@ class CapacityWorld:
     def cluster_changed(self) -> None:
         """Add the nodes up, by partition and for the largest container, and let the queues follow.
 
-        They follow twice, as Hadoop's do, whose label manager tells of every node once more: what a pass finds out comes into the shares of the next.
+        They follow twice, as Hadoop's do, whose label manager tells of every node once more: what a pass finds out comes into the
+        shares of the next.
         """
         context = self.context
         context.total = context.none()

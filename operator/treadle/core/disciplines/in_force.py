@@ -1,7 +1,8 @@
 """Which discipline is in force: whose rules share the tree.
 
-Switching re-reads the other block of the same queues. The capacity discipline needs a whole tree that makes sense together; one that does
-not is refused, the reason is shown, and what was in force stays: the other discipline, or the last good set of definitions.
+Switching re-reads the other block of the same queues. The capacity discipline needs a whole tree that makes sense together; one
+that does not is refused, the reason is shown, and what was in force stays: the other discipline, or the last good set of
+definitions.
 """
 
 from __future__ import annotations

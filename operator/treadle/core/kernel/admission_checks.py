@@ -1,6 +1,7 @@
 """What keeps an ask from competing at all, whatever room there is: its pods, its application, and the limits that no waiting mends.
 
-``requeue`` is the one way by which an ask that was kept back, or whose surroundings changed, comes to compete or to wait for a reason.
+``requeue`` is the one way by which an ask that was kept back, or whose surroundings changed, comes to compete or to wait for a
+reason.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which queue an application is in: the placement rules at work on the tree, or the plain order where there are no rules.
 
 Placement is decided as in YARN when an application comes; what waits is decided again when queues, rules or access lists change.
-What runs stays where it is, until somebody asks for another queue. After a restart, what runs is put back where its pods were bound,
+What runs stays where it is, until another queue is asked for. After a restart, what runs is put back where its pods were bound,
 also into a queue that only a rule had made.
 """
 
@@ -31,7 +31,7 @@ class InForce:
         self._queues = tree.queues
 
     def defined(self, path: str) -> bool:
-        """Whether somebody defined the queue and did not delete it."""
+        """Whether the queue is defined and was not deleted."""
         queue = self._queues.get(path)
         return queue is not None and queue.defined and not queue.dynamic
 
@@ -81,10 +81,11 @@ def assign(state: State, application: Application, namespace: str) -> Queue | Wa
 def concerned(state: State, settled: Settled) -> list[Application]:
     """Return the applications that may belong elsewhere after a settling.
 
-    Those without a queue, those that may not move, and those that ran when they were last asked for and do so no longer, always are. Rules and
-    mapping rules may look at any queue, so all that wait are asked for again; what runs stays under them unless its own queue changed.
+    Those without a queue, those that may not move, and those that ran when they were last asked for and do so no longer, always
+    are. Rules and mapping rules may look at any queue, so all that wait are asked for again; what runs stays under them unless
+    its own queue changed.
     """
-    if settled.everybody:
+    if settled.all_applications:
         return list(state.applications.values())
     stopped = [application for application in state.assignment.asked_running if not application.allocated]
     always = {*state.assignment.unplaced, *state.assignment.refused, *stopped}
@@ -204,7 +205,7 @@ def allowed(state: State, application: Application, queue: Queue, path: str) -> 
     """Return the queue if the application's user may submit to it: ``queue`` is the one of ``path``, or the nearest above it."""
     root = state.tree.root.spec
     if root.submit is None or root.administer is None:
-        return queue  # open to everybody, as most trees are: nobody further down need be asked
+        return queue  # open to every user, as most trees are: no queue further down need be asked
     groups = state.assignment.groups.get(application.id, ())
     if may_submit(queue, application.user, groups):
         return queue

@@ -1,8 +1,9 @@
 """One cycle: serve the cluster at once. Order, limits and shares choose the next ask, constraints and scores its node.
 
 An ask that cannot be placed is parked under what blocks it (a queue's maximum, or its shape for want of a node) and woken only
-when that changes, so that what waits costs nothing. The reason it was parked with is what users read. Of the asks of a shape for which a node has
-room again only the first in the order is woken, and the next one when that was placed or waits for something else (``kernel.tree.parked``).
+when that changes, so that what waits costs nothing. The reason it was parked with is what users read. Of the asks of a shape for
+which a node has room again only the first in the order is woken, and the next one when that was placed or waits for something
+else (``kernel.tree.parked``).
 """
 
 from __future__ import annotations
@@ -78,7 +79,10 @@ def _wake_shapes(state: State) -> None:
 
 
 def call_first(shape: Shape, crowded: list[Queue]) -> None:
-    """Open a shape that a node has room for. All asks that are not in the order compete, and all that wait below a queue that may be found full."""
+    """Open a shape that a node has room for.
+
+    All asks that are not in the order compete, and all that wait below a queue that may be found full.
+    """
     parked = shape.parked
     if parked.loose:
         for ask in [ask for ask, ordered in parked.asks.items() if not ordered]:
@@ -128,7 +132,8 @@ def _close(state: State, shape: Shape) -> None:
 def _crowded(state: State) -> list[Queue]:
     """Return the queues below which an ask might be found that ends the queue's turn in this pass, or has ended it (``Turns.block_queue``).
 
-    What is placed meanwhile counts: no more than has got room, or than is free if anything competes that was not parked for want of it.
+    What is placed meanwhile counts: no more than has got room, or than is free if anything competes that was not parked for want
+    of it.
     """
     waiting, nodes = state.shapes.waiting, state.nodes
     if not state.discipline.turns.full_queues_block or not waiting.limited:

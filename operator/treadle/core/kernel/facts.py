@@ -1,10 +1,12 @@
 """What a core knows, as events: fed to a new core of the same settings they make the same state for scheduling.
 
-Memory is a cache of the API, so nearly all of it is what objects say. Beside that a core knows what it has decided and not yet heard of, which
-binds have failed, and which definitions are in force though others have been written since; there are events for these too. What is computed
-(shares, orders, limits) is computed again. Not told: room that is held, since when queues have been idle or starved, and in which partition nodes were that are gone.
+Memory is a cache of the API, so nearly all of it is what objects say. Beside that a core knows what it has decided and not yet
+heard of, which binds have failed, and which definitions are in force though others have been written since; there are events for
+these too. What is computed (shares, orders, limits) is computed again. Not told: room that is held, since when queues have been
+idle or starved, and in which partition nodes were that are gone.
 
-Only what was last heard is read, and nothing that is derived from it is relied on, so it can be asked of a core in which something has gone wrong.
+Only what was last heard is read, and nothing that is derived from it is relied on, so it can be asked of a core in which
+something has gone wrong.
 """
 
 from __future__ import annotations
@@ -40,8 +42,8 @@ if TYPE_CHECKING:
 def facts(state: State, under_way: Container[str] | None = None) -> list[Event]:
     """Return the events that make a state like this one.
 
-    ``under_way`` are the uids of the binds that are on their way; pods whose bind was decided and is not one of them wait again. Without it
-    all that were decided are taken to be.
+    ``under_way`` are the uids of the binds that are on their way; pods whose bind was decided and is not one of them wait again.
+    Without it all that were decided are taken to be.
     """
     tree, scheduler = state.tree, state.scheduler
     in_force = list(dict.fromkeys(above for queue in tree.root.walk() if not queue.dynamic for above in reversed(queue.chain)))

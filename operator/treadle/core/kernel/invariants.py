@@ -1,4 +1,4 @@
-"""What must hold after every step: sums agree up the tree, no node is over its allocatable, the order misses nobody."""
+"""What must hold after every step: sums agree up the tree, no node is over its allocatable, the order misses no ask."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def _admission(state: State) -> list[str]:
 def _held_back(state: State, application: Application) -> list[str]:
     queue = application.queue
     if queue is None or application not in queue.unadmitted:
-        return [f"application {application.id} waits to run and nobody knows"]
+        return [f"application {application.id} waits to run and is in no list"]
     problems = []
     if application.active:
         problems.append(f"application {application.id} competes although it may not run")

@@ -1,4 +1,7 @@
-"""Asks that wait for places that their pods would like: until when, and when they look again. How long that may be is the discipline's."""
+"""Asks that wait for places that their pods would like: until when, and when they look again.
+
+How long that may be is the discipline's.
+"""
 
 from __future__ import annotations
 

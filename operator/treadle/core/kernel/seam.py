@@ -50,7 +50,10 @@ class Limits(Protocol):
         """Whether limits depend on something of the cluster that changed though its total did not."""
 
     def apply(self, *, followed: bool) -> None:
-        """Give all queues their limits and orders. ``followed``: what they are due in the cluster of now was computed just now."""
+        """Give all queues their limits and orders.
+
+        ``followed``: what they are due in the cluster of now was computed just now.
+        """
 
     def edited(self, settled: Settled) -> dict[Queue, Had]:
         """Give the queues that a settling changed their limits and orders; returns all that were given any, and what they had before."""
@@ -125,7 +128,10 @@ class Choice(NamedTuple):
 
 
 class Turns(Protocol):
-    """What keeps an ask from its turn beside room and maxima, and what is tried before it waits. Called at the slow exits of a cycle only."""
+    """What keeps an ask from its turn beside room and maxima, and what is tried before it waits.
+
+    Called at the slow exits of a cycle only.
+    """
 
     full_queues_block: bool
     """Whether an ask that finds a queue full keeps those behind it from overtaking."""

@@ -1,7 +1,7 @@
-"""What is given up between two passes: shapes that no pod has any more, the rows of nodes that are gone, and partitions that nobody is in.
+"""What is given up between two passes: shapes that no pod has any more, the rows of nodes that are gone, and partitions that no application is in.
 
-All are made by whoever uses the cluster, as many as they like in the course of time, and each costs something at every look over all of them.
-A look costs a step for each pod, so it is made when what there is may have doubled since the last one.
+All are made by the cluster's users, as many as they like in the course of time, and each costs something at every look over all
+of them. A look costs a step for each pod, so it is made when what there is may have doubled since the last one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from treadle.core.kernel.state import State
 
 ENOUGH = 16
-"""Partitions up to which nobody asks whether they are in use: pods may name any."""
+"""Partitions up to which it is not asked whether they are in use: pods may name any."""
 
 
 def tidy(state: State) -> None:

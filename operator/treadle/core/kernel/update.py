@@ -24,10 +24,13 @@ STEPS = 10
 
 
 def sync_cluster(state: State) -> None:
-    """Recompute what can be shared: allocatable less what foreign pods use. It is looked at once an interval, or at once if it has grown much.
+    """Recompute what can be shared: allocatable less what foreign pods use.
 
-    By a size of long ago queues that nodes have come for are at their limits, and where there was nothing all have equal shares whatever they hold:
-    what others get meanwhile is not given back by itself. Hadoop follows every node; a cluster that grows a node at a time is followed in steps.
+    It is looked at once an interval, or at once if it has grown much.
+
+    By a size of long ago queues that nodes have come for are at their limits, and where there was nothing all have equal shares
+    whatever they hold: what others get meanwhile is not given back by itself. Hadoop follows every node; a cluster that grows a
+    node at a time is followed in steps.
     """
     if not state.updates.cluster_changed:
         return
@@ -44,7 +47,10 @@ def sync_cluster(state: State) -> None:
 
 
 def apply_limits(state: State, *, followed: bool = False) -> None:
-    """Give every queue its limits, look again at what they blocked, and order everything anew. ``followed``: what queues are due was computed just now."""
+    """Give every queue its limits, look again at what they blocked, and order everything anew.
+
+    ``followed``: what queues are due was computed just now.
+    """
     state.updates.resolved_types = len(state.types)
     state.discipline.limits.apply(followed=followed)
     for queue in state.tree.everywhere():

@@ -40,7 +40,10 @@ class Capacity:
     written_by_type: bool = False
 
     def part(self, single: Callable[[float], float], default: float) -> float:
-        """Return the part of the parent, ``default`` percent if nothing was said; ``single`` rounds. Weights and amounts are no parts."""
+        """Return the part of the parent, ``default`` percent if nothing was said; ``single`` rounds.
+
+        Weights and amounts are no parts.
+        """
         if self.uniform is None:
             return single((100.0 if self.written_by_type and default else default) / 100.0)
         return 0.0 if self.uniform.kind is Kind.WEIGHT else single(single(self.uniform.value) / 100.0)
@@ -67,9 +70,10 @@ class PartitionShare:
 class FlexibleCreation:
     """Child queues of any depth that are made when an application asks for them (``auto-queue-creation-v2``), and their removal.
 
-    ``max_queues`` (1000 if not said) are the child queues at most, ``max_depth`` is how far from the first declared queue a leaf may be.
-    ``common``, ``leaf`` and ``parent`` are the templates, each with no more than what was said; ``partitions`` names those that the children
-    have shares of (``None``: they name them themselves). ``removal`` (true if not said) is about the queue itself, should it have been made.
+    ``max_queues`` (1000 if not said) are the child queues at most, ``max_depth`` is how far from the first declared queue a leaf
+    may be. ``common``, ``leaf`` and ``parent`` are the templates, each with no more than what was said; ``partitions`` names
+    those that the children have shares of (``None``: they name them themselves). ``removal`` (true if not said) is about the
+    queue itself, should it have been made.
     """
 
     enabled: bool = False
@@ -98,8 +102,8 @@ class ManagedCreation:
 class CapacityQueueSpec:
     """A queue by its path. ``None`` is what was not said: it comes from above or has a default.
 
-    ``partitions`` is by name, the default partition is the empty one. ``accessible`` holds ``*`` for all partitions.
-    ``children`` in the order in which they were listed. With ``managed`` or enabled ``flexible`` creation a queue is a parent without any.
+    ``partitions`` is by name, the default partition is the empty one. ``accessible`` holds ``*`` for all partitions. ``children``
+    in the order in which they were listed. With ``managed`` or enabled ``flexible`` creation a queue is a parent without any.
     """
 
     path: str
@@ -163,10 +167,12 @@ class CapacityPreemption:
 
 @dataclass(frozen=True, slots=True)
 class CapacitySettings:
-    """The cluster-wide settings. ``partitions`` says of each partition whether it is exclusive. ``least`` is also the step of all rounding.
+    """The cluster-wide settings.
 
-    ``precise``: fractions are in double precision and a hair below a whole number counts as it. Without, they are in Java's single
-    precision, in which 70% of 100 cores is a little less than 70 cores: Hadoop's answer, but not what people mean.
+    ``partitions`` says of each partition whether it is exclusive. ``least`` is also the step of all rounding.
+
+    ``precise``: fractions are in double precision and a hair below a whole number counts as it. Without, they are in Java's
+    single precision, in which 70% of 100 cores is a little less than 70 cores: Hadoop's answer, but not what people mean.
     """
 
     legacy: bool = True

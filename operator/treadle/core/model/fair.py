@@ -10,7 +10,7 @@ class PlacementRule:
     """A rule that names the queue of an application (Hadoop's ``PlacementRule`` of the FairScheduler).
 
     ``name`` is user, primaryGroup, secondaryGroup, nestedUserQueue, specified, namespace, applicationName, default or reject.
-    ``create``: whether a queue that nobody defined may be made. ``queue`` belongs to default, ``parent`` places above.
+    ``create``: whether a queue without a definition may be made. ``queue`` belongs to default, ``parent`` places above.
     """
 
     name: str
@@ -23,7 +23,8 @@ class PlacementRule:
 class FairSettings:
     """The cluster-wide settings of the FairScheduler and its allocation file, with YARN's defaults; times in seconds.
 
-    ``increment``, ``least`` and ``most`` round and bound what one container asks, by resource type; empty: asks are taken as they are.
+    ``increment``, ``least`` and ``most`` round and bound what one container asks, by resource type; empty: asks are taken as they
+    are.
     """
 
     preemption: bool = False

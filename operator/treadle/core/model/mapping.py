@@ -13,7 +13,7 @@ class Fallback(Enum):
 
 
 class Match(Enum):
-    """What a rule looks at. ``ANY`` matches everybody."""
+    """What a rule looks at. ``ANY`` matches every application."""
 
     ANY = "any"
     USER = "user"
@@ -23,7 +23,10 @@ class Match(Enum):
 
 @dataclass(frozen=True, slots=True)
 class MappingRule:
-    """One rule. ``place`` is the path it gives, variables included; else ``default`` is what it sets ``%default`` to; else it rejects."""
+    """One rule.
+
+    ``place`` is the path it gives, variables included; else ``default`` is what it sets ``%default`` to; else it rejects.
+    """
 
     match: Match
     value: str = ""

@@ -7,7 +7,9 @@ from treadle.core.model.constraints import NO_CONSTRAINTS, Constraints
 
 @dataclass(slots=True)
 class PodSpec:
-    """A pod, ours or foreign; not to be changed, though a frozen class would not cost a third of what it takes to read one. ``demand`` is the named amounts by Kubernetes' accounting, the pod slot included.
+    """A pod, ours or foreign; not to be changed, though a frozen class would not cost a third of what it takes to read one.
+
+    ``demand`` is the named amounts by Kubernetes' accounting, the pod slot included.
 
     ``queue`` is what the pod asked for, empty if it did not say. ``application`` is ``namespace/name`` and unique.
     ``problem`` says why the pod cannot be understood at all (an absurd quantity, say): it waits with that reason.
@@ -38,7 +40,10 @@ class PodSpec:
     reported: tuple[str, str] = ("", "")
     """The (reason, message) of a PodScheduled=False condition that the API already holds."""
     version: str = field(default="", compare=False)
-    """The resourceVersion at which the pod was read: a bind holds only while the pod has it. It says nothing about what the pod is."""
+    """The resourceVersion at which the pod was read: a bind holds only while the pod has it.
+
+    It says nothing about what the pod is.
+    """
 
 
 def version_of(pod: PodSpec) -> int:

@@ -52,7 +52,7 @@ class QueueSpec:
     capacity: CapacityQueueSpec | None = None
     """How the capacity discipline sees the queue; None: nothing is said, and that discipline cannot be in force."""
     submit: tuple[frozenset[str], frozenset[str]] | None = None
-    """The (users, groups) that may submit; ``*`` among the users is everybody. None: only an ancestor may allow it."""
+    """The (users, groups) that may submit; ``*`` among the users is every user. None: only an ancestor may allow it."""
     administer: tuple[frozenset[str], frozenset[str]] | None = None
 
     @property

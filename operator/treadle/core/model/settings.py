@@ -19,6 +19,9 @@ class Settings:
     expire_after: float = 60.0
     """How long a placement is assumed before the API server is asked what became of it, again and again."""
     epoch: float = 0.0
-    """What the clock by which pods and applications were made shows when ``now`` is 0. Without it no lifetime ends where the clocks differ."""
+    """What the clock by which pods and applications were made shows when ``now`` is 0.
+
+    Without it no lifetime ends where the clocks differ.
+    """
     update_interval: float = 0.5
     """How often totals, limits and shares follow the cluster (FairScheduler's update-interval)."""

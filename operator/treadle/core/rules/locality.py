@@ -1,7 +1,8 @@
 """Delay scheduling: how long an application is kept from looser places for the sake of better ones (Hadoop's ``FSAppAttempt``).
 
-Per key there is an allowed level. It starts at the host and is loosened one step when the key was passed over often enough: more often than
-a part of the number of nodes, or longer than a delay. A container that is placed closer than allowed tightens it again.
+Per key there is an allowed level. It starts at the host and is loosened one step when the key was passed over often enough: more
+often than a part of the number of nodes, or longer than a delay. A container that is placed closer than allowed tightens it
+again.
 """
 
 from __future__ import annotations

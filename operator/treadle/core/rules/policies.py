@@ -1,7 +1,8 @@
 """What a scheduling policy is: who among siblings is served first, what each one's share is, and what is left to ask for.
 
-A policy is three things: ``compare`` orders siblings, ``shares`` divides what their queue has, ``headroom`` says what is left.
-A policy of one's own is a class with a ``name`` and a ``compare``: whatever else it leaves out is as described here. ``register`` makes it known.
+A policy is three things: ``compare`` orders siblings, ``shares`` divides what their queue has, ``headroom`` says what is left. A
+policy of one's own is a class with a ``name`` and a ``compare``: whatever else it leaves out is as described here. ``register``
+makes it known.
 """
 
 from __future__ import annotations
@@ -60,7 +61,10 @@ class Cluster:
 
     @staticmethod
     def of(total: Sequence[int], *, every: bool = False) -> Cluster:
-        """Describe a cluster by its totals, one for each resource type. With ``every`` it is done as in Hadoop: types of which there is nothing count, and differences are ``loose``."""
+        """Describe a cluster by its totals, one for each resource type.
+
+        With ``every`` it is done as in Hadoop: types of which there is nothing count, and differences are ``loose``.
+        """
         counted = tuple(position for position, value in enumerate(total) if (every or value > 0) and position != PODS)
         per = [1.0 / value if value > 0 else 0.0 for value in total]
         return Cluster(list(total), counted, per, every)
@@ -105,7 +109,10 @@ class Policy(Protocol):
     def shares(
         self, cluster: Cluster, total: Sequence[int], siblings: Sequence[Sharer], busy: Sequence[bool], before: Sequence[Vector]
     ) -> list[Vector]:
-        """Return each sibling's share of ``total``. Those not ``busy`` get nothing; types that do not count stay as in ``before``."""
+        """Return each sibling's share of ``total``.
+
+        Those not ``busy`` get nothing; types that do not count stay as in ``before``.
+        """
         result = [list(vector) for vector in before]
         for position in self.counts(cluster):
             minima = [0 if of.minimum is None else of.minimum[position] for of in siblings]

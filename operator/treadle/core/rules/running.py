@@ -1,8 +1,8 @@
 """How many applications may run, and who of those that wait becomes runnable (Hadoop's ``MaxRunningAppsEnforcer``).
 
-Queues at every level and users have limits on runnable applications. When a runnable application leaves, the highest queue that was
-at its limit is found, and the applications that wait anywhere below it are taken by the time of their start; those that wait for their
-user's limit join them. Nobody is ever sent back to waiting because a limit was lowered.
+Queues at every level and users have limits on runnable applications. When a runnable application leaves, the highest queue that
+was at its limit is found, and the applications that wait anywhere below it are taken by the time of their start; those that wait
+for their user's limit join them. No application is ever sent back to waiting because a limit was lowered.
 """
 
 from __future__ import annotations
@@ -62,7 +62,10 @@ class Further(Protocol):
 
 
 class RunningLimits(Generic[A]):
-    """The counts of runnable applications by user, and of a leaf and user, and who waits. The counts of queues are in the queues."""
+    """The counts of runnable applications by user, and of a leaf and user, and who waits.
+
+    The counts of queues are in the queues.
+    """
 
     def __init__(self, of_user: dict[str, int] | None = None, default: int | None = None) -> None:
         self.of_user = of_user or {}
@@ -173,7 +176,10 @@ def gather(queue: Limited, waiting: Waiting[A], lists: list[Sequence[A]]) -> Non
 
 
 def by_start(lists: Sequence[Sequence[A]]) -> Iterator[A]:
-    """Merge lists by the start times of their heads. Where heads tie, the heap's own order decides, as in Hadoop; one that comes twice in a row counts once."""
+    """Merge lists by the start times of their heads.
+
+    Where heads tie, the heap's own order decides, as in Hadoop; one that comes twice in a row counts once.
+    """
     heap: Heap[tuple[float, int, int]] = Heap(lambda one, other: (one[0] > other[0]) - (one[0] < other[0]))
     for number, each in enumerate(lists):
         heap.push((each[0].start if each else float("inf"), number, 0))

@@ -76,7 +76,10 @@ def grouped_shares(
 
 
 class _Search:
-    """The search for the ratio of each group; ``low`` is not enough, ``high`` is. ``where`` is each sibling's group, ascending."""
+    """The search for the ratio of each group; ``low`` is not enough, ``high`` is.
+
+    ``where`` is each sibling's group, ascending.
+    """
 
     def __init__(
         self,

@@ -57,7 +57,8 @@ def pick_on_node(
 ) -> Picked[C] | None:
     """Return who has to go from a node so that ``request`` fits, or None if that cannot be had with fewer than ``most_masters`` masters.
 
-    ``room`` is what is free and promised to nobody. Each candidate is taken if it may be, and only then it is asked whether that is enough.
+    ``room`` is what is free and not promised. Each candidate is taken if it may be, and only then it is asked whether that is
+    enough.
     """
     picked: Picked[C] = Picked()
     considered: dict[Hashable, Vector] = {}
@@ -84,11 +85,11 @@ class Place(Protocol[S_co]):
     """A node with containers."""
 
     def room(self) -> Vector:
-        """Return what is free and promised to nobody."""
+        """Return what is free and not promised."""
         ...
 
     def candidates(self) -> Iterable[S_co]:
-        """Return its containers that nobody has marked yet, masters last."""
+        """Return its containers that are not marked yet, masters last."""
         ...
 
 

@@ -27,7 +27,8 @@ def dominant(
 ) -> int:
     """Compare two amounts by their largest fractions of ``total``; where those tie by the next ones, unless ``single``.
 
-    A type of which there is nothing in the cluster is passed over; if there is nothing at all, the amounts themselves are compared.
+    A type of which there is nothing in the cluster is passed over; if there is nothing at all, the amounts themselves are
+    compared.
     """
     mine, theirs = [one[position] for position in counted], [other[position] for position in counted]
     if mine == theirs:

@@ -17,9 +17,9 @@ T = TypeVar("T")
 class Line(Generic[T]):
     """Records in the order in which they came; each is in it once.
 
-    One that leaves from the middle stays in ``records`` until it comes to the front, or until half of the line are such: ``gone`` says how often.
-    Who comes back stands at the end, so of several entries of one record the first ones are those that left. The front is never one that left:
-    ``records[0]`` is the first in line, and the line is empty when ``records`` is.
+    One that leaves from the middle stays in ``records`` until it comes to the front, or until half of the line are such: ``gone``
+    says how often. Who comes back stands at the end, so of several entries of one record the first ones are those that left. The
+    front is never one that left: ``records[0]`` is the first in line, and the line is empty when ``records`` is.
     """
 
     __slots__ = ("_absent", "gone", "records")

@@ -1,8 +1,8 @@
 """Amounts of resources: integers inside, Kubernetes quantities at the edges.
 
-cpu is counted in milli-units and everything else in base units (bytes, devices, pods), always rounded up, as the
-apimachinery ``Quantity`` does for requests. A vector is a list with one integer per resource type; the position of a type
-is given by ``ResourceTypes``. Memory comes first and cpu second, as in YARN's ``ResourceUtils``, since YARN breaks ties in that order.
+cpu is counted in milli-units and everything else in base units (bytes, devices, pods), always rounded up, as the apimachinery
+``Quantity`` does for requests. A vector is a list with one integer per resource type; the position of a type is given by
+``ResourceTypes``. Memory comes first and cpu second, as in YARN's ``ResourceUtils``, since YARN breaks ties in that order.
 """
 
 import re

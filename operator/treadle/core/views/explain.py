@@ -1,4 +1,4 @@
-"""Why a pod waits, in words: the reason it was parked with, completed with numbers when somebody asks.
+"""Why a pod waits, in words: the reason it was parked with, completed with numbers when it is read.
 
 There is no second opinion here. A parked ask was parked by the cycle; this page only spells out what blocked it.
 """
@@ -99,8 +99,8 @@ def _waiting(state: State, ask: Ask) -> tuple[str, str]:
 def limit_of_now(state: State, ask: Ask) -> str:
     """Return the limit that would hold an ask back by now if a node had room for it, empty if none would.
 
-    While no node has room only the first of a shape's asks is looked at, so a limit that was reached since it was parked is found here: by the checks
-    of the cycle, in their order.
+    While no node has room only the first of a shape's asks is looked at, so a limit that was reached since it was parked is found
+    here: by the checks of the cycle, in their order.
     """
     application, demand = ask.application, ask.shape.demand
     if not ask.shape.parked.asks.get(ask):

@@ -1,7 +1,7 @@
 """What there is of queues, applications and pods at one moment, as plain data for those who show it.
 
-Amounts are by the names of resource types, cpu in milli-units and others in base units, without those that are zero. Shares and demands are as
-the core last computed them (``Core.refresh_shares``).
+Amounts are by the names of resource types, cpu in milli-units and others in base units, without those that are zero. Shares and
+demands are as the core last computed them (``Core.refresh_shares``).
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ Amounts = dict[str, int]
 
 @dataclass(frozen=True, slots=True)
 class PartitionFigures:
-    """What a queue has in one partition of nodes. ``maximum`` names the resource types that have one, also those of which it is zero."""
+    """What a queue has in one partition of nodes.
+
+    ``maximum`` names the resource types that have one, also those of which it is zero.
+    """
 
     used: Amounts
     pending: Amounts
@@ -38,11 +41,14 @@ class PartitionFigures:
 
 @dataclass(frozen=True, slots=True)
 class QueueFigures:
-    """A queue in force. ``here`` is what it has in the default partition, ``partitions`` in each of the others, ``used`` and ``pending`` in all together.
+    """A queue in force.
 
-    ``held`` is the room that is kept for its applications on nodes, None while nothing is kept for any queue. ``used_capacity`` is used over
-    guaranteed, None where the discipline has no such number; ``shows_shares``: fair shares mean something under it. ``dynamic_below`` are the
-    queues that placement rules made below it, without those that are below another one's object.
+    ``here`` is what it has in the default partition, ``partitions`` in each of the others, ``used`` and ``pending`` in all
+    together.
+
+    ``held`` is the room that is kept for its applications on nodes, None while nothing is kept for any queue. ``used_capacity``
+    is used over guaranteed, None where the discipline has no such number; ``shows_shares``: fair shares mean something under it.
+    ``dynamic_below`` are the queues that placement rules made below it, without those that are below another one's object.
     """
 
     path: str
@@ -70,7 +76,8 @@ class QueueFigures:
 class ApplicationFigures:
     """An application. ``phase`` is YARN's word; ``headroom`` is None where the discipline has no such number.
 
-    ``waiting`` is (reason, message) of its first ask that waits, None if none does; ``ended`` and ``obstacle`` say why nothing of it starts.
+    ``waiting`` is (reason, message) of its first ask that waits, None if none does; ``ended`` and ``obstacle`` say why nothing of
+    it starts.
     """
 
     id: str

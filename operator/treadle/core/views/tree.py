@@ -89,8 +89,9 @@ def _fraction(vector: list[int], total: list[int]) -> float:
 def _waiting(state: State, most: int) -> list[dict[str, Any]]:
     """Explain why pods wait: one entry for each queue, reason and message, with how many pods and applications it is true of.
 
-    At most ``most`` asks are explained, one for each shape that has no node and for each limit. Queues take turns, so that a queue
-    with a thousand asks does not hide the one ask of another. ``pod``, ``application`` and ``ahead`` are those of the first.
+    At most ``most`` asks are explained, one for each shape that has no node and for each limit. Queues take turns, so that a
+    queue with a thousand asks does not hide the one ask of another. ``pod``, ``application`` and ``ahead`` are those of the
+    first.
     """
     by_queue: defaultdict[str, defaultdict[object, list[Ask]]] = defaultdict(lambda: defaultdict(list))
     for application in state.applications.values():

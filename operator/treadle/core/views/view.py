@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 class View:
-    """The core at this moment. Nothing is computed that the core has not computed, and nothing is changed; it is stale after the next step."""
+    """The core at this moment.
+
+    Nothing is computed that the core has not computed, and nothing is changed; it is stale after the next step.
+    """
 
     __slots__ = ("_kept", "_orders", "_state")
 

@@ -34,7 +34,10 @@ class NotUnderstood(ValueError):
 
 
 class _Remembered(dict[bytes, V], Generic[V]):
-    """What parts of objects mean, by their bytes: the pods of an application have most of them alike. Nobody may change what is found here."""
+    """What parts of objects mean, by their bytes: the pods of an application have most of them alike.
+
+    Nobody may change what is found here.
+    """
 
     def __init__(self, read: Callable[[bytes], V], most: int = MOST, longest: int = LONGEST) -> None:
         super().__init__()
@@ -61,7 +64,10 @@ def event(frame: bytes) -> tuple[str, bytes]:
 
 
 def read(kind: type[V], blob: bytes) -> V:
-    """Read an object, in its envelope, of one of the kinds ``Pod``, ``Node``, ``Namespace`` and ``Status``. Raises ``NotUnderstood``."""
+    """Read an object, in its envelope, of one of the kinds ``Pod``, ``Node``, ``Namespace`` and ``Status``.
+
+    Raises ``NotUnderstood``.
+    """
     parse, build = _KINDS[kind]
     if not blob.startswith(MAGIC):
         raise NotUnderstood(f"{kind.__name__}: it begins with {blob[:4]!r} and not with {MAGIC!r}")
@@ -264,7 +270,10 @@ _pod_status_in = _Remembered(_pod_status, MOST_WHOLE, LONGEST_WHOLE).__getitem__
 
 
 def _pod(seen: Any) -> wire.Pod:
-    """Read a pod. With what we do not read left out, and the node, specs and statuses are alike too, as those of an application's pods."""
+    """Read a pod.
+
+    With what we do not read left out, and the node, specs and statuses are alike too, as those of an application's pods.
+    """
     seen.DiscardUnknownFields()
     part = seen.spec
     node = part.nodeName

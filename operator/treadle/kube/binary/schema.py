@@ -1,11 +1,12 @@
 """The messages of Kubernetes' protobuf, with only the fields that we read; everything else is passed over by length.
 
 Names and numbers are those of ``generated.proto`` in ``k8s.io/api/core/v1``, ``k8s.io/apimachinery/pkg/apis/meta/v1`` and
-``k8s.io/apimachinery/pkg/runtime``; they never change, that is what the form promises. A field is ``name: (number, type)``, ``*`` before the
-type where it is repeated. Maps are repeated entries of a key and a value.
+``k8s.io/apimachinery/pkg/runtime``; they never change, that is what the form promises. A field is ``name: (number, type)``, ``*``
+before the type where it is repeated. Maps are repeated entries of a key and a value.
 
-Two kinds of messages are declared as ``bytes`` and read by themselves: those that many objects have alike, so that each is read once,
-and texts that need not be UTF-8, because nobody checks what is written in this form. Of a ``Present`` only matters that it is there.
+Two kinds of messages are declared as ``bytes`` and read by themselves: those that many objects have alike, so that each is read
+once, and texts that need not be UTF-8, because nobody checks what is written in this form. Of a ``Present`` only matters that it
+is there.
 """
 
 from typing import Any, Final

@@ -1,7 +1,8 @@
 """A core that follows edits of queues where they make a difference has every figure of one that computes all of them anew at each edit.
 
-Two cores are told the same in random order, under both disciplines: queues that are defined, changed and removed, queues that applications make and
-leave, templates, partitions, users, masters, nodes that come and go. One of them is made to look at everything whenever it looks at definitions.
+Two cores are told the same in random order, under both disciplines: queues that are defined, changed and removed, queues that
+applications make and leave, templates, partitions, users, masters, nodes that come and go. One of them is made to look at
+everything whenever it looks at definitions.
 """
 
 from __future__ import annotations

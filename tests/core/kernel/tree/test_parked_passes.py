@@ -1,7 +1,7 @@
 """Waking the first ask of each shape that has room places what waking all of them would, pass by pass.
 
-Two cores are told the same: in the one all asks of a shape compete when a node has room for it, in the other the first one. Whatever happened, both
-bind the same pods to the same nodes in the same order.
+Two cores are told the same: in the one all asks of a shape compete when a node has room for it, in the other the first one.
+Whatever happened, both bind the same pods to the same nodes in the same order.
 """
 
 from __future__ import annotations

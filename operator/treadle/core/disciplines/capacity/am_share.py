@@ -1,7 +1,7 @@
 """The limits on masters under the capacity discipline, live: of a leaf and of one user in it (``AbstractLeafQueue.activateApplications``).
 
-The pods with role master count while they are on nodes, as in the fair discipline; YARN charges a master when its application starts. As there,
-one master may always start where no other one is.
+The pods with role master count while they are on nodes, as in the fair discipline; YARN charges a master when its application
+starts. As there, one master may always start where no other one is.
 """
 
 from __future__ import annotations

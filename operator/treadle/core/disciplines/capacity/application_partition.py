@@ -1,8 +1,9 @@
 """Partitions that a leaf keeps apart, live: nodes of theirs go to their own applications, and those get no others (``FifoOrderingPolicyWithExclusivePartitions``).
 
-With the order ``fifo-with-partitions`` a leaf has one list of applications for each of its ``enforcedPartitions`` and one for all others
-together. A node is offered to the list of its partition only. An application is in the list of its own partition: in YARN that of its AM container;
-here what its first master asks for, else its Application object, else the first of its pods, else the default of its queue.
+With the order ``fifo-with-partitions`` a leaf has one list of applications for each of its ``enforcedPartitions`` and one for all
+others together. A node is offered to the list of its partition only. An application is in the list of its own partition: in YARN
+that of its AM container; here what its first master asks for, else its Application object, else the first of its pods, else the
+default of its queue.
 """
 
 from __future__ import annotations

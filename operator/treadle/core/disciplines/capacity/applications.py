@@ -1,7 +1,7 @@
 """How many applications a leaf takes, altogether and of one user, live (``AbstractLeafQueue.submitApplication``).
 
-YARN refuses the application that is one too many. Here it waits, and is let in when another one leaves; so it is one more limit on who may run,
-and those that wait for any of them count for none. Leaves of managed parents take everybody, as in YARN.
+YARN refuses the application that is one too many. Here it waits, and is let in when another one leaves; so it is one more limit
+on who may run, and those that wait for any of them count for none. Leaves of managed parents take every application, as in YARN.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ def most_of(queue: CapacityQueue, parallel: int | None) -> int:
 
 
 class ApplicationLimits:
-    """The limits beside those on running applications, with the names by which administrators know them. ``known`` are the capacities by path."""
+    """The limits beside those on running applications, with the names by which administrators know them.
+
+    ``known`` are the capacities by path.
+    """
 
     def __init__(self, known: Mapping[str, CapacityQueue]) -> None:
         self._known = known

@@ -1,7 +1,7 @@
-"""What is done from time to time for queues that applications made: those that nobody uses go, and managed leaves get their capacity or lose it.
+"""What is done from time to time for queues that applications made: those that no application uses go, and managed leaves get their capacity or lose it.
 
-Hadoop's ``AutoCreatedQueueDeletionPolicy`` and ``QueueManagementDynamicEditPolicy``, which are monitors there. Nothing is done, and nobody is
-woken, while there are no such queues.
+Hadoop's ``AutoCreatedQueueDeletionPolicy`` and ``QueueManagementDynamicEditPolicy``, which are monitors there. Nothing is done,
+and no pass is caused, while there are no such queues.
 """
 
 from __future__ import annotations

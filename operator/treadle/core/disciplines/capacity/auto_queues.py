@@ -1,7 +1,7 @@
 """Queues that applications make, live: the tree of capacities decides whether a queue can be made and what it gets, the live tree follows.
 
-What is remembered here is small: which rules map applications, which names queues have, and when rounds are due. All of it can be lost; after a
-restart queues are made again for what is bound in them.
+What is remembered here is small: which rules map applications, which names queues have, and when rounds are due. All of it can be
+lost; after a restart queues are made again for what is bound in them.
 """
 
 from __future__ import annotations
@@ -85,7 +85,10 @@ def mapper_of(state: State) -> Mapper | None:
 
 
 def mapping_problem(state: State) -> str:
-    """Say which mapping rules can place nobody as the tree is now, and why; empty if all can. They go by their fallback meanwhile."""
+    """Say which mapping rules can place no application as the tree is now, and why; empty if all can.
+
+    They go by their fallback meanwhile.
+    """
     mapper = mapper_of(state) if capacity_state(state).capacities is not None else None
     faults = mapper.faults() if mapper is not None else ()
     return "; ".join(f"mapping rule {number + 1}: {why}" for number, why in faults)
@@ -119,7 +122,7 @@ def make(state: State, path: str) -> Queue | Wait:
 def _mirror(state: State, capacities: LiveCapacityTree, path: str) -> None:
     """Let the live tree have the queues of a path that the tree of capacities has.
 
-    What everybody is due is computed once for all queues of a burst, before the next decision; until then they have no limit.
+    What every queue is due is computed once for all queues of a burst, before the next decision; until then they have no limit.
     """
     tree, parts = state.tree, path.split(".")
     for level in range(2, len(parts) + 1):

@@ -1,7 +1,8 @@
 """The check of definitions, which must make sense together, when few of them change: only what these can break is looked at.
 
-The definitions that were accepted last are kept as a tree. Edits are put into it, and what rules say about the queues that they touch, their
-siblings and those below is asked again. Whatever is refused, or cannot be done in place, is decided, and worded, by a check of the whole.
+The definitions that were accepted last are kept as a tree. Edits are put into it, and what rules say about the queues that they
+touch, their siblings and those below is asked again. Whatever is refused, or cannot be done in place, is decided, and worded, by
+a check of the whole.
 """
 
 from __future__ import annotations
@@ -65,7 +66,10 @@ class Checked:
         self._tree, self._queues, self._wanted = None, {}, {}
 
     def _follows(self, wanted: Mapping[str, QueueSpec], settings: CapacitySettings, made: Sequence[Made]) -> bool:
-        """Put what changed into the tree; returns whether that could be done and is accepted. If not, the tree is of no use any more."""
+        """Put what changed into the tree; returns whether that could be done and is accepted.
+
+        If not, the tree is of no use any more.
+        """
         tree, before = self._tree, self._wanted
         default = wanted.get(DEFAULT_QUEUE)
         if tree is None or tree.context.settings is not settings or len(wanted) < FEWEST or len(before) < FEWEST:

@@ -1,8 +1,9 @@
 """From the definitions of Queues to the tree of capacities, and what of them is refused as a whole.
 
-Capacities make sense together only: the percentages of siblings, kinds that must not be mixed. So a set of definitions is in force as a
-whole or not at all, like Hadoop's file. Queues that nobody defines are put into the tree afterwards: those that were made for applications get
-what the templates above them say, and one that drains, or that no template is for any more, is guaranteed nothing.
+Capacities make sense together only: the percentages of siblings, kinds that must not be mixed. So a set of definitions is in
+force as a whole or not at all, like Hadoop's file. Queues without a definition are put into the tree afterwards: those that were
+made for applications get what the templates above them say, and one that drains, or that no template is for any more, is
+guaranteed nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ ROOT = "root"
 
 
 class Made(NamedTuple):
-    """A queue that nobody defines. ``templated``: it was made for an application, and gets what a template says if there is one."""
+    """A queue without a definition.
+
+    ``templated``: it was made for an application, and gets what a template says if there is one.
+    """
 
     path: str
     parental: bool
@@ -100,7 +104,10 @@ def check(wanted: Mapping[str, QueueSpec], settings: CapacitySettings, kept: Ite
 
 
 def tree_of(wanted: Mapping[str, QueueSpec], settings: CapacitySettings) -> CapacityTree:
-    """Return the definitions as a tree in which nothing is computed. Raises ``InvalidSpec`` if they cannot be in force together."""
+    """Return the definitions as a tree in which nothing is computed.
+
+    Raises ``InvalidSpec`` if they cannot be in force together.
+    """
     known = {path: spec for path, spec in wanted.items() if path == ROOT or _has_parents(path, wanted)}
     specs, types = specs_of(known), ResourceTypes()
     name_types(types, specs.values())
@@ -108,7 +115,10 @@ def tree_of(wanted: Mapping[str, QueueSpec], settings: CapacitySettings) -> Capa
 
 
 def check_made(tree: CapacityTree, queues: dict[str, CapacityQueue], kept: Iterable[Made]) -> None:
-    """Raise ``InvalidSpec`` if the queues that were made, and are in use, have no place in a tree. ``queues`` is by path; the tree stays as it is."""
+    """Raise ``InvalidSpec`` if the queues that were made, and are in use, have no place in a tree.
+
+    ``queues`` is by path; the tree stays as it is.
+    """
     added, parents = dict[str, CapacityQueue](), dict[str, CapacityQueue]()
     try:
         for made in kept:
@@ -138,7 +148,7 @@ def _has_parents(path: str, wanted: Mapping[str, QueueSpec]) -> bool:
 
 
 def graft(tree: CapacityTree, made: Iterable[Made]) -> list[CapacityQueue]:
-    """Put queues that nobody defines, parents first, into a tree, and return them; what they get is still to be computed."""
+    """Put queues without a definition, parents first, into a tree, and return them; what they get is still to be computed."""
     without: dict[str, CapacityQueueSpec] = {}
     tree.undeclared = lambda path: without.get(path) or _inheriting(tree, path)
     known, open_ = tree.queues(), dict[str, bool]()

@@ -23,9 +23,12 @@ if TYPE_CHECKING:
 
 
 def sync_edits(state: State, settled: Settled) -> bool:
-    """Let the live tree of capacities follow a settling in place; returns whether that could be done. If not, it is to be made anew.
+    """Let the live tree of capacities follow a settling in place; returns whether that could be done.
 
-    Leaves of managed parents have capacity by an order of submission that is decided anew for all of them, so there is no edit beside them.
+    If not, it is to be made anew.
+
+    Leaves of managed parents have capacity by an order of submission that is decided anew for all of them, so there is no edit
+    beside them.
     """
     capacities = capacity_state(state).capacities
     if (
@@ -38,7 +41,7 @@ def sync_edits(state: State, settled: Settled) -> bool:
     if any(queue.entitled for parent in capacities.managed for queue in parent.children):
         return False
     if DEFAULT_QUEUE in capacities.of and DEFAULT_QUEUE not in state.tree.queues:
-        return False  # a tree without queues has one of this name that nobody defines
+        return False  # a tree without queues has one of this name without a definition
     said: dict[str, CapacityQueueSpec] = {}
     for queue in (*settled.made, *settled.edited):
         given = (of_leaf(queue.spec) if queue.leaf else queue.spec).capacity

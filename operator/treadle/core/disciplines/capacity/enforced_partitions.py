@@ -1,7 +1,7 @@
 """Which partition applications belong to, kept up to date, and who is let into a partition or shut out of it by that.
 
-Only in leaves that keep partitions apart does it matter, so nothing is noted while there is none. The first master decides, else the
-first pod, by the time at which they were made; that they have ended since changes nothing.
+Only in leaves that keep partitions apart does it matter, so nothing is noted while there is none. The first master decides, else
+the first pod, by the time at which they were made; that they have ended since changes nothing.
 """
 
 from __future__ import annotations

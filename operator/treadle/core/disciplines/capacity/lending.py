@@ -1,7 +1,8 @@
 """Idle nodes of shareable partitions are lent to who asks for the default one (non-exclusive node labels).
 
-A partition lends what its own do not ask for. Whoever gets it has no guarantee there and no maximum but the partition itself, and gives it
-back when the partition's own want it (preemption). Masters are not placed on what is lent, unless that is allowed.
+A partition lends what its own do not ask for. An application that gets it has no guarantee there and no maximum but the partition
+itself, and gives it back when the partition's own want it (preemption). Masters are not placed on what is lent, unless that is
+allowed.
 """
 
 from __future__ import annotations

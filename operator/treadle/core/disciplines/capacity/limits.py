@@ -22,7 +22,10 @@ QUEUES = 250
 
 
 class CapacityLimits:
-    """See ``kernel.seam.Limits``. Between a choice of the discipline and the end of the settling that follows there are no capacities."""
+    """See ``kernel.seam.Limits``.
+
+    Between a choice of the discipline and the end of the settling that follows there are no capacities.
+    """
 
     def __init__(self, state: State) -> None:
         self._state = state

@@ -1,7 +1,7 @@
 """The tree of capacities beside the live tree: made anew when definitions change, brought up to date when the cluster does.
 
-The live queues keep usage, order and limits; the tree of capacities says what they are due, may have at most, and how much of that a user may
-have. Both share the vectors of what is used, so there is nothing to copy while pods are placed.
+The live queues keep usage, order and limits; the tree of capacities says what they are due, may have at most, and how much of
+that a user may have. Both share the vectors of what is used, so there is nothing to copy while pods are placed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 
 
 class LiveCapacityTree:
-    """The capacities of a tree in force. ``of`` is by the path of a queue, ``bounds`` by the path of a leaf and then by partition."""
+    """The capacities of a tree in force.
+
+    ``of`` is by the path of a queue, ``bounds`` by the path of a leaf and then by partition.
+    """
 
     def __init__(self, state: State, before: LiveCapacityTree | None = None) -> None:
         self.context = Context(state.types, state.scheduler.capacity)
@@ -51,7 +54,7 @@ class LiveCapacityTree:
         self.given: dict[Queue, Had] = {}
         """Live queues that were given limits since that was last asked, and what they had before."""
         self.numbers: dict[str, tuple[bool, int]] = {}
-        """The places of queues among their siblings: those that nobody declares come last."""
+        """The places of queues among their siblings: those without a definition come last."""
         self._numbered = 0
         self.managed: dict[CapacityQueue, None] = {}
         """The managed parents."""
@@ -73,10 +76,10 @@ class LiveCapacityTree:
         self.bounds: dict[str, dict[str, Bounds]] = {}
         for queue in state.tree.everywhere():
             self.of[queue.path].usage.of(queue.partition).used = queue.usage
-        everybody = [part for application in state.applications.values() for part in application.everywhere()]
-        for part in everybody:
+        parts = [part for application in state.applications.values() for part in application.everywhere()]
+        for part in parts:
             part.quota = None
-        for part in everybody:
+        for part in parts:
             self.arrive(part)
 
     @staticmethod
@@ -89,7 +92,7 @@ class LiveCapacityTree:
         self.tree.give_up()
 
     def follow(self, state: State) -> None:
-        """Compute what everybody is due in the cluster of now, and give the live queues their limits and orders."""
+        """Compute what every queue is due in the cluster of now, and give the live queues their limits and orders."""
         context = self.context
         context.total = list(state.cluster.total)
         context.partitions = sizes(state)

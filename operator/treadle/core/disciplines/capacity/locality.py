@@ -1,10 +1,11 @@
 """Delay scheduling by missed offers, live (``RegularContainerAllocator``): how long an ask waits for what it prefers before it takes less.
 
-YARN counts the nodes that offered themselves to a key in vain since it was last given what it prefers. A rack is near enough when more than
-``nodeLocalityDelay`` went by, but no more than there are nodes; any node is after ``rackLocalityAdditionalDelay`` further ones or, if
-that is -1, after as many as pods are waiting, times the part of the cluster that they name. There are no heartbeats here. What keeps the
-number's meaning is their rate: a node offers itself once a second, so while n nodes could take a pod that waits, n offers a second are missed. The
-first is the look itself. The nodes are counted when a wait begins, and the time it ends then is not put off any more.
+YARN counts the nodes that offered themselves to a key in vain since it was last given what it prefers. A rack is near enough when
+more than ``nodeLocalityDelay`` went by, but no more than there are nodes; any node is after ``rackLocalityAdditionalDelay``
+further ones or, if that is -1, after as many as pods are waiting, times the part of the cluster that they name. There are no
+heartbeats here. What keeps the number's meaning is their rate: a node offers itself once a second, so while n nodes could take a
+pod that waits, n offers a second are missed. The first is the look itself. The nodes are counted when a wait begins, and the time
+it ends then is not put off any more.
 """
 
 from __future__ import annotations

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 class CapacityMembership:
-    """See ``kernel.seam.Membership``. Without capacities, which there are not until a settling has ended, partitions do not matter."""
+    """See ``kernel.seam.Membership``.
+
+    Without capacities, which there are not until a settling has ended, partitions do not matter.
+    """
 
     def __init__(self, state: State) -> None:
         self._state = state

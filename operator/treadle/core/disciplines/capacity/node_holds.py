@@ -1,14 +1,16 @@
 """Nodes kept for large pods under the capacity discipline: what YARN calls reservations, with bounds that a cluster of pods needs.
 
-Where pods come and go small ones take every gap, and a large one might wait for ever. An application whose pod has found no node for a while has the
-one kept that lacks least for it; what becomes free there adds up. As in YARN (``RegularContainerAllocator``, ``LeafQueue.assignContainers``) the
-queue and the user must be within their limits with the pod counted, what is kept counts as used, those who are first in order come first, and the pod may
-still be placed elsewhere. Nobody is asked to go; ``preemption`` may help as if nothing was kept.
+Where pods come and go small ones take every gap, and a large one might wait for ever. An application whose pod has found no node
+for a while has the one kept that lacks least for it; what becomes free there adds up. As in YARN (``RegularContainerAllocator``,
+``LeafQueue.assignContainers``) the queue and the user must be within their limits with the pod counted, what is kept counts as
+used, those who are first in order come first, and the pod may still be placed elsewhere. No pod is asked to go; ``preemption``
+may help as if nothing was kept.
 
-YARN lets any application reserve any node. A kept node is idle in part, so here only two may have one: a leaf that has less of the partition than
-it is guaranteed there, since room is owed to it; and one beside which nobody waits for a node in the partition, since nobody else is kept
-waiting by it. When somebody comes to wait who is owed room, those that have no such right give back what is kept for them. At most
-``reservableNodes`` of a partition's nodes are kept (the fair discipline's setting), each for ``holdTimeout`` at the most, and as long as it was kept in vain a node is left alone after that.
+YARN lets any application reserve any node. A kept node is idle in part, so here only two may have one: a leaf that has less of
+the partition than it is guaranteed there, since room is owed to it; and one beside which no other waits for a node in the
+partition, since no other is kept waiting by it. When an application comes to wait that is owed room, those that have no such
+right give back what is kept for them. At most ``reservableNodes`` of a partition's nodes are kept (the fair discipline's
+setting), each for ``holdTimeout`` at the most, and as long as it was kept in vain a node is left alone after that.
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ def due(state: State) -> bool:
 
 
 def next_run(state: State) -> float | None:
-    """Return when it is time to look next, None while nobody waits or no node may be kept."""
+    """Return when it is time to look next, None while no ask waits or no node may be kept."""
     if not state.waiting or state.scheduler.capacity.reservable_nodes <= 0:
         return None
     return state.preemption.reserved + INTERVAL

@@ -1,9 +1,9 @@
-"""A round of live preemption under the capacity discipline (``ProportionalCapacityPreemptionPolicy`` for a cluster of pods).
+"""A preemption round under the capacity discipline (YARN's ``ProportionalCapacityPreemptionPolicy``).
 
-What every queue should ideally have, who has too much, and how much of that one round may take is Hadoop's computation. Which pods go is
-decided where room is needed: for an ask of a queue that lacks something, on a node that would admit it, as Hadoop does for held nodes only. So
-nobody goes in vain, and the room is held for whom it was made. No queue is brought below what it is owed, nor is one above it, unless by one of
-higher priority where that is asked for.
+Ideal allocations, over-use and the limit of a round are Hadoop's. Victims differ: Hadoop takes the newest containers of
+over-served queues on any node; here they are pods on one node where the waiting ask then fits, and that room is held for it, as
+Hadoop does for held nodes only. A queue at or below its guarantee loses nothing, except to a queue of higher priority where
+priority preemption is on.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def _inside(state: State, round_: Round) -> list[Need]:
 
 
 def _note_who_waits(state: State, round_: Round) -> None:
-    """Let all leaves be looked into in which somebody waits for room: also those whose users ask for no more than they may have."""
+    """Let all leaves be looked into in which an ask waits for room: also those whose users ask for no more than they may have."""
     for (path, partition), queue in round_.queues.items():
         leaf = _leaf(state, path, partition)
         if leaf is not None and any(_may_be_helped(ask) for one in leaf.applications.values() for ask in one.asks.values()):
@@ -174,7 +174,10 @@ Sum = Callable[[object], "Vector"]
 
 
 class _CapacitySearch(Search):
-    """Victims by the capacity discipline. ``quotas`` say how much a leaf may lose in a partition, by right; those of applications are for needs inside."""
+    """Victims by the capacity discipline.
+
+    ``quotas`` say how much a leaf may lose in a partition, by right; those of applications are for needs inside.
+    """
 
     round: Round
     edges: set[tuple[str, str]]
@@ -219,8 +222,9 @@ class _CapacitySearch(Search):
     def help(self, need: Need, ask: Ask, *, last: bool = False) -> list[Evict]:
         """Make room for as many pods of an ask as fit into what is lacking; ``last``: for one that makes up for the rest.
 
-        A leaf that lacks less than a pod is helped as well, when all others have been: pods may be large, and guarantees are not multiples of them. YARN
-        takes containers until what is to be obtained is reached or passed. The queues of victims keep what they are owed, so that nothing is taken back and forth.
+        A leaf that lacks less than a pod is helped as well, when all others have been: pods may be large, and guarantees are not
+        multiples of them. YARN takes containers until what is to be obtained is reached or passed. The queues of victims keep
+        what they are owed, so that nothing is taken back and forth.
         """
         state, demand = self.state, self.dense_of(ask.shape)
         effects: list[Evict] = []
@@ -357,7 +361,7 @@ class _CapacitySearch(Search):
             case "priority":
                 return f"queue {theirs} has a higher priority than queue {mine} and less than it is guaranteed"
             case "balance":
-                return f"queues {theirs} and {mine} share evenly what nobody is guaranteed"
+                return f"queues {theirs} and {mine} share evenly what no queue is guaranteed"
             case _:
                 return f"queue {theirs} is owed what queue {mine} holds beyond what it is guaranteed"
 

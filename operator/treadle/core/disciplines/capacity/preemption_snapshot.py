@@ -1,7 +1,7 @@
 """What a round of live preemption starts from: the tree of capacities with what is held and asked at this moment, partition by partition.
 
-The computation of ideal shares is that of ``rules.capacity.preemption``. What is on its way out is counted as gone, and what is held for
-somebody as had, so that a round never asks twice for the same.
+The computation of ideal shares is that of ``rules.capacity.preemption``. What is on its way out is counted as gone, and what is
+held for an application as had, so that a round never asks twice for the same.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ def pending(part: Application) -> Vector:
 def take_snapshot(state: State, capacities: LiveCapacityTree, search: Search) -> Round:
     """Take the snapshots of a round."""
     context = capacities.context
-    everybody = sorted(state.applications.values(), key=lambda one: (one.start, one.id))
+    applications = sorted(state.applications.values(), key=lambda one: (one.start, one.id))
     for leaf in capacities.of.values():
         leaf.active = []
-    for order, application in enumerate(everybody):
+    for order, application in enumerate(applications):
         if application.queue is not None and application.busy:
             member = Member(application, capacities, order)
             member.leaf.active.append(member)

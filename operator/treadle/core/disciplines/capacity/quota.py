@@ -1,8 +1,8 @@
 """What the users of a leaf hold, live, and whether one has come to the limit.
 
-A user's vectors are written by the same hand that writes those of queues (they are among an application's ledgers), so nothing is computed
-when a pod is placed. Most checks end at a bound that holds whatever others do; only between the bounds is the limit itself computed,
-from what everybody holds at that moment.
+A user's vectors are written by the same hand that writes those of queues (they are among an application's ledgers), so nothing is
+computed when a pod is placed. Most checks end at a bound that holds whatever others do; only between the bounds is the limit
+itself computed, from what all users hold at that moment.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ Pairs = tuple[tuple[int, int], ...]
 class UserQuota:
     """An application's user in its leaf, in one partition.
 
-    ``used`` and ``masters`` are what all the user's applications hold there. Whoever writes ``used`` puts the user into ``touched``.
+    ``used`` and ``masters`` are what all the user's applications hold there. The code that writes ``used`` puts the user into
+    ``touched``.
 
     Who holds no more than ``lower_bound``, (type, amount) pairs, is below the limit, whatever others do.
     """
@@ -95,7 +96,7 @@ def quota_of(application: Application) -> UserQuota | None:
 
 
 class Bounds:
-    """What a user of a leaf may hold in a partition at least, whoever else is there, and at most, by type that counts."""
+    """What a user of a leaf may hold in a partition at least, whatever other users hold, and at most, by type that counts."""
 
     __slots__ = ("_by_weight", "_leaf", "_least", "_most")
 
@@ -126,7 +127,7 @@ class Bounds:
 
 
 def limit_of(leaf: CapacityQueue, user: str, partition: str = DEFAULT) -> Vector:
-    """Return what a user may hold in a leaf, from what everybody holds now."""
+    """Return what a user may hold in a leaf, from what all users hold now."""
     leaf.users.follow(partition)
     return leaf.users.limit(user, partition)
 

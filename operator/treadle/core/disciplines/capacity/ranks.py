@@ -23,8 +23,8 @@ FEW_MIB = 1 << 20
 class QueueRank:
     """What ranks a queue among its siblings in one partition, apart from its usage.
 
-    ``totals`` is the size of the partition by type, ``due`` the part of it that the queue is guaranteed, 1 if it is guaranteed nothing; ``after`` breaks
-    ties. The arithmetic is that of ``Calculator.divide``, so that what is equal there is equal here.
+    ``totals`` is the size of the partition by type, ``due`` the part of it that the queue is guaranteed, 1 if it is guaranteed
+    nothing; ``after`` breaks ties. The arithmetic is that of ``Calculator.divide``, so that what is equal there is equal here.
     """
 
     __slots__ = ("after", "due", "group", "priority", "totals")

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Automatic:
-    """The mapping rules in force, and when what concerns automatic queues was last done. All of it can be lost: queues are made again for what is bound in them."""
+    """The mapping rules in force, and when what concerns automatic queues was last done.
+
+    All of it can be lost: queues are made again for what is bound in them.
+    """
 
     mapper: Mapper | None = None
     names: Queues | None = None

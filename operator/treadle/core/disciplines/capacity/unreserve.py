@@ -1,7 +1,8 @@
 """Who has a node kept may be placed elsewhere, and gives it back then (``reservations-continue-look-all-nodes``).
 
-What is kept counts against the limits of the queue and the user as if the pod ran. So an ask may find itself at a limit by what is kept for itself
-alone: it gives back as much as it takes to be placed, as in ``RegularContainerAllocator`` an application gives up a reservation of the same key.
+What is kept counts against the limits of the queue and the user as if the pod ran. So an ask may find itself at a limit by what
+is kept for itself alone: it gives back as much as it takes to be placed, as in ``RegularContainerAllocator`` an application gives
+up a reservation of the same key.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""What keeps an ask back under the capacity discipline beside room and maxima: its user's limit, and one who is first in a full queue.
+"""What keeps an ask back under the capacity discipline beside room and maxima: its user's limit, and an ask that is first in a full queue.
 
-Whoever comes to the limit is passed over. But who finds a queue at its maximum ends the queue's turn, so that a large ask is not
-overtaken for ever by smaller ones (``AbstractLeafQueue.assignContainers``, where it says ``QUEUE_LIMIT``). An ask for more than the maximum as a whole blocks nobody.
+An application of a user at the limit is passed over. But an ask that finds a queue at its maximum ends the queue's turn, so that
+a large ask is not overtaken for ever by smaller ones (``AbstractLeafQueue.assignContainers``, where it says ``QUEUE_LIMIT``). An
+ask for more than the maximum as a whole blocks no other.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ if TYPE_CHECKING:
 class LeafUsers:
     """The users of a leaf whose asks wait at their limit.
 
-    A limit is the same for all users of a leaf but for their weights, so the user who holds least for the weight is the first to be below it again.
-    Of one user's asks the first in the order of the leaf is woken; the next one when that was placed or waits for something else. So a
-    placement wakes a few asks at most, and between two placements the order sees whom YARN would look at.
+    A limit is the same for all users of a leaf but for their weights, so the user who holds least for the weight is the first to
+    be below it again. Of one user's asks the first in the order of the leaf is woken; the next one when that was placed or waits
+    for something else. So a placement wakes a few asks at most, and between two placements the order sees whom YARN would look
+    at.
     """
 
     __slots__ = ("asks", "awake", "looked", "names", "waiting")
@@ -146,7 +148,7 @@ def limit_grew(state: State, application: Application) -> None:
 
 
 def block_queue(queue: Queue, ask: Ask) -> None:
-    """Let nobody in a full queue overtake the ask that found it full."""
+    """Let no application of a full queue overtake the ask that found it full."""
     if queue.blocked_by is None and all(value <= queue.maximum[at] for at, value in ask.shape.demand):
         suspend(queue, ask)
 

@@ -1,7 +1,8 @@
 """The limit on masters: what the pods with role master of a leaf may hold together (``maxAMShare``, ``FSLeafQueue.canRunAppAM``).
 
 What they hold is what their pods on nodes hold now; YARN counts an application's master until the application ends. The limit is
-part of Hadoop's instantaneous fair share of the leaf as of the last update pass. Only resource types that are shared count: not pods.
+part of Hadoop's instantaneous fair share of the leaf as of the last update pass. Only resource types that are shared count: not
+pods.
 """
 
 from __future__ import annotations

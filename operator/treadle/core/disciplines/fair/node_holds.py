@@ -1,8 +1,9 @@
 """Holds without victims: a node is kept for a large pod that is owed room but never finds enough of it at once.
 
-What YARN calls a reservation (``FSAppAttempt.reserve``). Where pods come and go, room is taken by small ones as soon as it is there, and a
-large one would wait for ever. An application below its fair share may have a few nodes kept, each for one pod; on those nodes
-what becomes free adds up until the pod fits. Nobody is asked to go. Under the capacity discipline ``disciplines.capacity.node_holds`` has the rule.
+What YARN calls a reservation (``FSAppAttempt.reserve``). Where pods come and go, room is taken by small ones as soon as it is
+there, and a large one would wait for ever. An application below its fair share may have a few nodes kept, each for one pod; on
+those nodes what becomes free adds up until the pod fits. No pod is asked to go. Under the capacity discipline
+``disciplines.capacity.node_holds`` has the rule.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def next_run(state: State) -> float | None:
-    """Return when to look for nodes to keep, None where none are kept or nobody waits."""
+    """Return when to look for nodes to keep, None where none are kept or no ask waits."""
     if not state.scheduler.fair.keep_nodes or not state.waiting:
         return None
     return state.preemption.reserved + state.settings.update_interval

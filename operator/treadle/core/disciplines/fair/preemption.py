@@ -1,8 +1,9 @@
 """A round of preemption: find who is starved, choose which pods have to go for them, hold the room (``FSPreemptionThread``, live).
 
-The rules are those of Hadoop: who is starved (``rules.fair.starvation``) and who may lose what (``rules.fair.victims``). What differs is what a
-cluster needs: only asks that want for a node are helped, only nodes that would admit the pod are looked at, what is on its way
-out counts before anybody else is asked to go, nobody goes whose leaving would not help, and room is held for whom it was made.
+The rules are those of Hadoop: who is starved (``rules.fair.starvation``) and who may lose what (``rules.fair.victims``). What
+differs is what a cluster needs: only asks that want for a node are helped, only nodes that would admit the pod are looked at,
+what is on its way out counts before another pod is asked to go, a pod is a victim only if evicting it frees a node for the ask,
+and the room is held for that ask.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def _starved(state: State, memory: FairMembership) -> list[StarvationState]:
 
 
 class _FairSearch(Search):
-    """Victims by the fair discipline: nobody falls below the fair share."""
+    """Victims by the fair discipline: no application falls below its fair share."""
 
     def donates(self, part: Application) -> bool:
         """Whether a queue and those above it allow that others preempt from them."""

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 class Rankers:
     """The rankers of policies for one cluster, each made when it is first asked for.
 
-    The interpreter fits code to the types that it meets. What ranks queues and applications in turn fits neither, so leaves, which rank applications,
-    have functions with code of their own. Either kind ranks both, if it must.
+    The interpreter fits code to the types that it meets. What ranks queues and applications in turn fits neither, so leaves,
+    which rank applications, have functions with code of their own. Either kind ranks both, if it must.
     """
 
     def __init__(self, cluster: Cluster) -> None:

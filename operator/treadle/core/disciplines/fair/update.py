@@ -1,8 +1,8 @@
 """The shares of the update pass, from the top down, a level of the tree at a time.
 
-The pass of Hadoop's ``FairScheduler.update``. Three shares are kept: the steady fair share of every queue as if all were busy; the
-instantaneous one of those that are, which preemption goes by; and the fair share that is shown, which is also held at what its owner
-demands, so that it says what can be had at present: what one does not want is shared by the others.
+The pass of Hadoop's ``FairScheduler.update``. Three shares are kept: the steady fair share of every queue as if all were busy;
+the instantaneous one of those that are, which preemption goes by; and the fair share that is shown, which is also held at what
+its owner demands, so that it says what can be had at present: what one does not want is shared by the others.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def update_shares(root: Queue, cluster: Cluster) -> None:
 def update_instant_shares(root: Queue, cluster: Cluster) -> None:
     """Recompute Hadoop's instantaneous fair shares, which preemption and the limit on masters go by; counts are current.
 
-    They are not held at the demand: the share of somebody who is busy says what is owed, however little is asked for.
+    They are not held at the demand: the share of a busy queue says what is owed, however little is asked for.
     """
     root.instant_share = list(cluster.total)
     _descend(root, cluster, INSTANT)

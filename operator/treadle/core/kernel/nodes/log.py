@@ -1,4 +1,4 @@
-"""A log of rows, of which the newest entries are kept: whoever has not read for so long had better look at all nodes."""
+"""A log of rows, of which the newest entries are kept: a reader that is further behind looks at all nodes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ LEAST = 4096
 
 
 class Log:
-    """Rows in the order in which something happened to them. ``end`` is how many there ever were: the position after the newest."""
+    """Rows in the order in which something happened to them.
+
+    ``end`` is how many there ever were: the position after the newest.
+    """
 
     __slots__ = ("_rows", "end")
 

@@ -27,9 +27,10 @@ MOST_RANKED = 4_000_000
 class Candidates:
     """One shape's order of nodes; ``seen`` is the position in the log of improved nodes up to which it is current.
 
-    ``scores`` and ``rows`` are the whole order, ``order`` a part of it, which ends before ``taken``; ``made`` is the clock of the nodes when it was made.
-    ``packed`` is the row that the last pick gave, while the score is one under which a node that was taken only gets better. Any news of a node ends it.
-    ``edits`` is how long the log of edited nodes was when the order was made: while it has not grown, no description need be read.
+    ``scores`` and ``rows`` are the whole order, ``order`` a part of it, which ends before ``taken``; ``made`` is the clock of the
+    nodes when it was made. ``packed`` is the row that the last pick gave, while the score is one under which a node that was
+    taken only gets better. Any news of a node ends it. ``edits`` is how long the log of edited nodes was when the order was made:
+    while it has not grown, no description need be read.
     """
 
     __slots__ = ("cursor", "edits", "made", "order", "packed", "rows", "score", "scores", "seen", "side", "taken")

@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from treadle.core.kernel.nodes.orders import Candidates
 
 ENOUGH = 256
-"""Shapes up to which nobody asks whether they are in use: people can make up as many as they like, by pods that are all different."""
+"""Shapes up to which it is not asked whether they are in use: users can make up as many as they like, by pods that are all different."""
 
 
 class Shape:
     """An interned pair of demand and constraints. ``parked`` are the asks that no node can take at present.
 
-    ``asked`` are the constraints as they came. ``near`` are the nodes that such pods would like, None for those that do not care; the constraints are then only what is hard.
+    ``asked`` are the constraints as they came. ``near`` are the nodes that such pods would like, None for those that do not care;
+    the constraints are then only what is hard.
     """
 
     __slots__ = ("asked", "candidates", "constraints", "cpu", "demand", "id", "memory", "named", "near", "parked", "ports")

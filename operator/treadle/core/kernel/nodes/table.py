@@ -1,9 +1,10 @@
 """The nodes: plain rows for one decision at a time, numpy columns for all nodes at once.
 
 A row is read and written by single decisions, where Python's lists are several times faster than numpy's scalars; the columns
-``free[type, node]`` serve the evaluation of a shape over every node and are brought up to date from the rows that changed.
-A row outlives its node while anything is counted on it: the API server binds to nodes that we do not know (yet, or any more). After that it
-is vacant and the next new node has it. To whoever kept the number of the row that is an edit like any other: another description, with another name.
+``free[type, node]`` serve the evaluation of a shape over every node and are brought up to date from the rows that changed. A row
+outlives its node while anything is counted on it: the API server binds to nodes that we do not know (yet, or any more). After
+that it is vacant and the next new node has it. To code that kept the number of the row that is an edit like any other: another
+description, with another name.
 """
 
 from __future__ import annotations
@@ -33,13 +34,17 @@ MOST_VACANT = 1024
 
 
 class Nodes:
-    """All known nodes. A node is a row number; ``clock`` counts changes, and ``version[row]`` is when anything about the row changed last, ``freed[row]`` when it last improved.
+    """All known nodes.
 
-    ``stale`` are rows that changed since the columns were made. ``overdrawn`` are rows that hold more than they have, by what others bound or by a node that shrank: never by our decision.
-    ``foreign`` is what others' pods take of what the nodes have: of each no more than it has, whatever they ask for and however many they are.
-    ``improved`` is a log of rows that may admit more than before (freed, added, edited); ``edited`` of rows whose description
-    changed. Readers keep a position in them and look at what came since.
-    ``bare`` are rows without a description on which something is counted, ``vacant`` a heap of those that the next nodes get.
+    A node is a row number; ``clock`` counts changes, and ``version[row]`` is when anything about the row changed last,
+    ``freed[row]`` when it last improved.
+
+    ``stale`` are rows that changed since the columns were made. ``overdrawn`` are rows that hold more than they have, by what
+    others bound or by a node that shrank: never by our decision. ``foreign`` is what others' pods take of what the nodes have: of
+    each no more than it has, whatever they ask for and however many they are. ``improved`` is a log of rows that may admit more
+    than before (freed, added, edited); ``edited`` of rows whose description changed. Readers keep a position in them and look at
+    what came since. ``bare`` are rows without a description on which something is counted, ``vacant`` a heap of those that the
+    next nodes get.
     """
 
     def __init__(self, types: ResourceTypes) -> None:
@@ -175,12 +180,12 @@ class Nodes:
             self.overdrawn.discard(row)
 
     def count(self, row: int, demand: Demand, ports: tuple[HostPort, ...] = ()) -> None:
-        """Count a pod that is on the row by somebody's decision, whether it fits or not."""
+        """Count a pod that is on the row by another's decision, whether it fits or not."""
         self.take(row, demand, ports)
         self._note_overdraft(row)
 
     def count_foreign(self, row: int, demand: Demand, sign: int) -> None:
-        """Count a pod of somebody else's on a row (1), or take it out (-1), in what there is to share."""
+        """Count a foreign pod on a row (1), or take it out (-1), in what there is to share."""
         on = self._foreign_on.setdefault(row, [0] * len(self.total))
         have = self.allocatable[row]
         for position, value in demand:
@@ -289,7 +294,10 @@ class Nodes:
         return len(self.vacant) > MOST_VACANT and 2 * len(self.vacant) > len(self.names)
 
     def close_up(self) -> list[int]:
-        """Give up the vacant rows; returns the new numbers of all rows, by the old ones. All that was kept by row, or of the logs, is void after this."""
+        """Give up the vacant rows; returns the new numbers of all rows, by the old ones.
+
+        All that was kept by row, or of the logs, is void after this.
+        """
         vacant = set(self.vacant)
         left = [row for row in range(len(self.names)) if row not in vacant]
         moved = [-1] * len(self.names)

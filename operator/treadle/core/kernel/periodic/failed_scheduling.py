@@ -1,7 +1,8 @@
 """What the event FailedScheduling of a waiting application says, and when there is one.
 
-In kube-scheduler's manner, with our words: the queue, the limit that holds its pods, how much is missing, how many pods are ahead and which is the
-first. There is one for an application, a reason and a while, told of the first of its pods; pods that wait for the same reason are counted in it.
+In kube-scheduler's manner, with our words: the queue, the limit that holds its pods, how much is missing, how many pods are ahead
+and which is the first. There is one for an application, a reason and a while, told of the first of its pods; pods that wait for
+the same reason are counted in it.
 """
 
 from __future__ import annotations

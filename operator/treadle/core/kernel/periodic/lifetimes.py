@@ -1,8 +1,9 @@
 """Applications whose time is over: their pods are deleted and none is started any more (YARN's ``RMAppLifetimeMonitor``).
 
-An application's lifetime is its own, held down to its queue's maximum, or else its queue's default; it counts from the submission, time spent
-waiting included. Own lifetimes hold under both disciplines, those of queues under capacity. Everybody is looked at every few seconds, as in YARN, so
-that an edit of a lifetime, or a move, needs no care of its own. Unlike in YARN an application comes to life again if its lifetime is raised.
+An application's lifetime is its own, held down to its queue's maximum, or else its queue's default; it counts from the
+submission, time spent waiting included. Own lifetimes hold under both disciplines, those of queues under capacity. All
+applications are looked at every few seconds, as in YARN, so that an edit of a lifetime, or a move, needs no care of its own.
+Unlike in YARN an application comes to life again if its lifetime is raised.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def expire(state: State) -> list[Expire]:
 
 
 def next_look(state: State) -> float | None:
-    """Return when lifetimes are looked at next, None if nobody has one."""
+    """Return when lifetimes are looked at next, None if no application has one."""
     return state.lifetimes.looked + INTERVAL if state.lifetimes.active else None
 
 

@@ -1,7 +1,8 @@
 """Resource types that no node has: pods may bring up a few dozen of them by asking, for the sake of nodes that are yet to come.
 
-Every type is a column of the nodes and a number in every vector, and a pod may name thousands. A pod that asks for one more than is taken
-up waits with that reason, or is counted without it where somebody bound it; it is looked at again when a node brings a new type.
+Every type is a column of the nodes and a number in every vector, and a pod may name thousands. A pod that asks for one more than
+is taken up waits with that reason, or is counted without it where it was bound; it is looked at again when a node brings a new
+type.
 """
 
 from __future__ import annotations

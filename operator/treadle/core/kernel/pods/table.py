@@ -11,7 +11,8 @@ from treadle.core.kernel.tree.members import PodRecord
 class PodTable(dict[str, PodRecord]):
     """The known pods by uid. ``waiting`` counts those that wait or are delayed, ``assumed`` and ``bound`` those in these states.
 
-    States change by ``move`` and by nothing else, but that ``assume``, which is run for every placement, sets ASSUMED itself: ``decided`` is told how often.
+    States change by ``move`` and by nothing else, but that ``assume``, which is run for every placement, sets ASSUMED itself:
+    ``decided`` is told how often.
     """
 
     _COUNTED: ClassVar[dict[PodState, str]] = {WAITING: "waiting", DELAYED: "waiting", ASSUMED: "assumed", BOUND: "bound"}

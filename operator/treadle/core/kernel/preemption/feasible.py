@@ -1,6 +1,7 @@
 """The node that is kept for a pod that fits nowhere: the one that lacks least for it, among those that may ever take it.
 
-Of those that lack the same it is the one with the most pods: they are small, and some of them will have left sooner than a few large ones.
+Of those that lack the same it is the one with the most pods: they are small, and some of them will have left sooner than a few
+large ones.
 """
 
 from __future__ import annotations

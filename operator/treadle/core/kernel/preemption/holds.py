@@ -1,8 +1,8 @@
 """Holds: room on a node that is kept for an application until its victims have left.
 
-A hold is counted on its node like a pod, before the victims are gone, so what is free there falls below zero and nobody else is
+A hold is counted on its node like a pod, before the victims are gone, so what is free there falls below zero and no other pod is
 placed into the room. It is fulfilled when what is free is not negative any more, and ends without that when its time is up, when
-nobody waits for it, or when a victim cannot be had. What is held counts as had when starvation is looked at, so that
+no ask waits for it, or when a victim cannot be had. What is held counts as had when starvation is looked at, so that
 one need never takes victims twice.
 """
 
@@ -71,7 +71,7 @@ def place(state: State, hold: Hold) -> None:
 
 
 def release(state: State, hold: Hold, why: str) -> None:
-    """End a hold: its room is anybody's again."""
+    """End a hold: any pod may have its room again."""
     preemption = state.preemption
     del preemption.holds[hold]
     for uid in hold.victims:
@@ -122,7 +122,7 @@ def victim_stays(state: State, uid: str, spare: float) -> None:
 
 
 def serve(state: State, budget: int) -> list[Bind]:
-    """Return the binds of the holds whose room has come, and end those that nobody needs any more or that have waited for too long."""
+    """Return the binds of the holds whose room has come, and end those that no ask needs any more or that have waited for too long."""
     effects: list[Bind] = []
     kept: Counter[Ask] = Counter()
     only = state.nodes.only
@@ -131,7 +131,7 @@ def serve(state: State, budget: int) -> list[Bind]:
             continue
         ask = hold.application.asks.get(hold.key)
         if ask is None or not ask.pods or hold.application.queue is None or _too_many(hold, ask, kept):
-            release(state, hold, "nobody waits for it")
+            release(state, hold, "no ask waits for it")
         elif hold.counted and not state.discipline.charges_holds:
             release(state, hold, "nothing is kept by this discipline's rules any more")
         elif hold.counted and block(hold.application, ask.pods.first) is not None:

@@ -25,7 +25,7 @@ class Hold:
     placed_at: float
     until: float
     without_victims: bool = False
-    """Nobody was asked to go for it, and what is owed is still owed: room is only kept as it comes."""
+    """No pod was asked to go for it, and what is owed is still owed: room is only kept as it comes."""
     counted: bool = False
     """It is charged to the application and its queues as if the pod ran there."""
 
@@ -34,9 +34,9 @@ class Hold:
 class Preemption:
     """What the preemption of a cluster remembers.
 
-    ``marked`` says for which hold a victim goes. ``spared`` are pods that could not be had, and until when they are not asked again.
-    ``waits`` are the asks that wait for a node, which of their pods is first and since when, as of the last look, ``left_alone`` the nodes that were kept in vain
-    and until when they are left alone.
+    ``marked`` says for which hold a victim goes. ``spared`` are pods that could not be had, and until when they are not asked
+    again. ``waits`` are the asks that wait for a node, which of their pods is first and since when, as of the last look,
+    ``left_alone`` the nodes that were kept in vain and until when they are left alone.
     """
 
     holds: dict[Hold, None] = field(default_factory=dict)

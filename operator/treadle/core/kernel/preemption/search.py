@@ -1,7 +1,8 @@
 """The search for pods that have to go so that others fit: on which node, who, and the hold on the room.
 
-Both disciplines preempt by it; what differs is who may lose what. Only nodes that would admit the pod are looked at, what is on its way out
-counts before anybody else is asked to go, nobody goes whose leaving would not help, and room is held for whom it was made.
+Both disciplines preempt by it; what differs is who may lose what. Only nodes that would admit the pod are looked at, what is on
+its way out counts before another pod is asked to go, a pod is a victim only if evicting it frees a node for the ask, and the room
+is held for that ask.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Which applications may run: the limits of queues and users on running applications, live (Hadoop's ``MaxRunningAppsEnforcer``).
 
 An application runs from its admission until its last pod is gone. Those that came since the last pass are decided at the
-beginning of the next one, in the order of their start: after a restart, when everything has been seen, whoever has bound pods
-is counted first, over a limit too. Who waits is let in when somebody leaves, by the rules of ``rules.running``, or when limits were raised.
+beginning of the next one, in the order of their start: after a restart, when everything has been seen, an application with bound
+pods is counted first, over a limit too. One that waits is let in when another leaves, by the rules of ``rules.running``, or when
+limits were raised.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ def arrive(state: State, application: Application, *, runs: bool) -> None:
 
 
 def leave(state: State, application: Application) -> bool:
-    """Take an application out of the counts of the queue that it is about to leave; returns whether it ran. ``replace`` comes next."""
+    """Take an application out of the counts of the queue that it is about to leave; returns whether it ran.
+
+    ``replace`` comes next.
+    """
     queue = application.queue
     state.admission.newcomers.pop(application, None)
     if queue is None:
@@ -79,7 +83,7 @@ def limit(queue: Queue, settings: FairSettings) -> None:
 
 
 def decide(state: State) -> None:
-    """Let in, or hold back, everybody who came since the last pass, and look at those who wait if limits have changed."""
+    """Let in, or hold back, all applications that came since the last pass, and look at those that wait if limits have changed."""
     newcomers = state.admission.newcomers
     if state.updates.limits_changed:
         running = state.admission.running

@@ -30,7 +30,8 @@ class Had(NamedTuple):
 def resolve(queue: Queue, total: Vector, types: ResourceTypes, default: dict[str, Limit] | None = None) -> None:
     """Turn the limits of a definition into vectors for a cluster of ``total``; ``default`` is the maximum of one that names none.
 
-    A queue that a placement rule made has the maximum that its parent gives such children (``maxChildResources``) before the default.
+    A queue that a placement rule made has the maximum that its parent gives such children (``maxChildResources``) before the
+    default.
     """
     queue.minimum = _vector(queue.spec.minimum, total, types, 0) if queue.spec.minimum else None
     own: dict[str, Limit] | None = queue.spec.maximum or None

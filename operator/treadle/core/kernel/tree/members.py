@@ -1,7 +1,7 @@
 """The members of the tree, from the root down to a pod: queues, applications, their asks and the records of pods.
 
-Each refers to those above and below it, so they are described in one module. They hold what is known; what is done with them is in the
-modules around: limits, orders, admission and demand beside this one, the steps of a pod's life in ``kernel.pods``.
+Each refers to those above and below it, so they are described in one module. They hold what is known; what is done with them is
+in the modules around: limits, orders, admission and demand beside this one, the steps of a pod's life in ``kernel.pods``.
 """
 
 from __future__ import annotations
@@ -118,8 +118,9 @@ class Ask:
 class Application:
     """A set of pods that share as one: explicit (an Application object), or implied by the pods' labels or owner.
 
-    In each partition of nodes other than the default one an application is a part, an object of this class (``kernel.tree.partitions``). The
-    ``whole`` has the pods, the number of those that are placed, and the decision whether the application may run.
+    In each partition of nodes other than the default one an application is a part, an object of this class
+    (``kernel.tree.partitions``). The ``whole`` has the pods, the number of those that are placed, and the decision whether the
+    application may run.
     """
 
     __slots__ = (

@@ -1,12 +1,13 @@
 """The asks of a shape that wait for a node, in the order in which the tree would serve them.
 
-When a node has room for a shape again, all asks of the shape may compete, but only the first in the order is needed: the tree chooses among the
-first ones of the shapes that have room as it would among all. By induction: of the children of a queue the best is the best of those below which
-its shape waits, and so on down to the ask. So one ask stands for its shape, and when it was placed or is kept back by something else the next one does.
+When a node has room for a shape again, all asks of the shape may compete, but only the first in the order is needed: the tree
+chooses among the first ones of the shapes that have room as it would among all. By induction: of the children of a queue the best
+is the best of those below which its shape waits, and so on down to the ask. So one ask stands for its shape, and when it was
+placed or is kept back by something else the next one does.
 
-For each queue below which asks of a shape wait there is a heap of the children concerned (``Level``). Keys are the queue's own. A child whose usage
-changed has a new key, ``rest_key``, and its queue notes when (``rekeyed``); a heap takes the notes over when it is asked for its first. An entry
-is valid while it is the child's own ``rest_key``.
+For each queue below which asks of a shape wait there is a heap of the children concerned (``Level``). Keys are the queue's own. A
+child whose usage changed has a new key, ``rest_key``, and its queue notes when (``rekeyed``); a heap takes the notes over when it
+is asked for its first. An entry is valid while it is the child's own ``rest_key``.
 """
 
 from __future__ import annotations
@@ -100,8 +101,10 @@ class Level:
 class Parked:
     """The asks of one shape that no node can take at present.
 
-    ``asks`` says of each whether it stands in the order of the tree; ``loose`` counts those that do not, since what they wait for is not the same for all of the
-    shape: they are all woken. While the shape is ``open`` a node may have room for it, and the first ask competes for all. ``quiet`` are asks whose owners need not be told anything before the shape has been looked at again, nor before the time.
+    ``asks`` says of each whether it stands in the order of the tree; ``loose`` counts those that do not, since what they wait for
+    is not the same for all of the shape: they are all woken. While the shape is ``open`` a node may have room for it, and the
+    first ask competes for all. ``quiet`` are asks whose owners need not be told anything before the shape has been looked at
+    again, nor before the time.
     """
 
     __slots__ = ("_registry", "_shape", "asks", "levels", "loose", "open", "quiet")
@@ -192,8 +195,8 @@ class Parked:
 class Registry:
     """The shapes that asks wait for, and which of them may suit what has got room.
 
-    ``open`` are those that have room by now, ``seen`` is how far the log of improved nodes has been read, and ``limited`` are the queues with a maximum
-    below which asks wait in the order.
+    ``open`` are those that have room by now, ``seen`` is how far the log of improved nodes has been read, and ``limited`` are the
+    queues with a maximum below which asks wait in the order.
     """
 
     def __init__(self) -> None:

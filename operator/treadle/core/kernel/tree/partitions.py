@@ -1,8 +1,8 @@
 """Partitions of nodes in the live tree: each is shared on its own, with an order, usage and limits of its own.
 
-A queue, and an application, is itself in the default partition. In any other it has a part: an object of the same class, below the part of its
-parent, that is made when it is first needed. What is placed and how is the same code for all of them; who runs, and which queue an
-application is in, is asked of the whole.
+A queue, and an application, is itself in the default partition. In any other it has a part: an object of the same class, below
+the part of its parent, that is made when it is first needed. What is placed and how is the same code for all of them; who runs,
+and which queue an application is in, is asked of the whole.
 """
 
 from __future__ import annotations

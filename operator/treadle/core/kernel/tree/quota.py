@@ -20,7 +20,7 @@ class Member(Protocol):
 class Quota(Protocol):
     """What the user of an application may have in its leaf, in one partition (``Application.quota``); without one no user is limited.
 
-    ``used`` and ``masters`` are written by whoever counts a placement, who puts ``user`` into ``touched``.
+    ``used`` and ``masters`` are written by the code that counts a placement, which puts ``user`` into ``touched``.
     Who holds no more than ``lower_bound``, (type, amount) pairs, is below the limit whatever others do.
     """
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ROOT = "root"
 UNSAID = QueueSpec(ROOT)
-"""The definition of the root while nobody defines it."""
+"""The definition of the root while no Queue object defines it."""
 UNSAID_DEFAULT = {policy: QueueSpec(DEFAULT_QUEUE, policy=policy) for policy in ("drf", "fair")}
 """Those of the default queue, by policy."""
 IDLE = 10.0
@@ -52,10 +52,13 @@ class _Refused(InvalidSpec):
 
 @dataclass(slots=True)
 class Settled:
-    """What a settling changed in the tree in force. ``whole``: everything was looked at, so anything may be different, and the rest is empty."""
+    """What a settling changed in the tree in force.
+
+    ``whole``: everything was looked at, so anything may be different, and the rest is empty.
+    """
 
     whole: bool
-    everybody: bool = False
+    all_applications: bool = False
     """Whether every application is to be asked for again where it belongs."""
     made: list[Queue] = field(default_factory=list)
     gone: list[Queue] = field(default_factory=list)
@@ -87,9 +90,9 @@ def _counted(count: int, what: str) -> str:
 class QueueTree:
     """The queues in force, by path, below ``root``.
 
-    Without any definition but the root's, and without placement rules, there is one leaf, ``root.default``; else there is a default
-    queue only if one of that name is defined, or made by a rule. ``idle`` holds the queues that rules made and that are empty,
-    and since when.
+    Without any definition but the root's, and without placement rules, there is one leaf, ``root.default``; else there is a
+    default queue only if one of that name is defined, or made by a rule. ``idle`` holds the queues that rules made and that are
+    empty, and since when.
     """
 
     def __init__(self, types: ResourceTypes) -> None:
@@ -100,7 +103,7 @@ class QueueTree:
         self.root = Queue(UNSAID, None, policy_named("drf"), len(types))
         self.queues: dict[str, Queue] = {ROOT: self.root}
         self.dynamic: dict[Queue, None] = {}
-        """The queues in force that were made, as nobody defines them."""
+        """The queues in force that were made: no Queue object defines them."""
         self.roots: dict[str, Queue] = {}
         """What the root is in partitions other than the default one, by partition."""
         self.rules: Rules | None = None
@@ -109,7 +112,7 @@ class QueueTree:
         self.unsettled = True
         self.whole = True
         """Whether the next settling looks at everything, not only at what differs: what is said of all queues has changed."""
-        self.everybody = False
+        self.all_applications = False
         """Whether after the next settling every application is asked for again where it belongs."""
         self._places: set[str] = set()
         """Paths at or below which applications may belong elsewhere since the last settling."""
@@ -165,7 +168,10 @@ class QueueTree:
             self.unsettled = True
 
     def restore(self, specs: Iterable[QueueSpec], *, templates: bool) -> None:
-        """Put definitions in force, parents first, that were so before, whether or not they would be accepted now; others drain. ``settle`` looks again."""
+        """Put definitions in force, parents first, that were so before, whether or not they would be accepted now; others drain.
+
+        ``settle`` looks again.
+        """
         self.defined, self.templates, self.check = {spec.path: spec for spec in specs}, templates, None
         self._accepted = dict(self.defined)
         self._makers.clear()
@@ -213,11 +219,11 @@ class QueueTree:
             for part in queue.parts.values():
                 part.redefine(queue.spec, queue.policy)
         settled.places, self._places = self._places, set()
-        settled.everybody, self.everybody = self.everybody, False
+        settled.all_applications, self.all_applications = self.all_applications, False
         adopted, self._adopted = self._adopted, []
         if settled.whole:
             self._follow_policy(self.root)
-            return Settled(whole=True, everybody=True)
+            return Settled(whole=True, all_applications=True)
         for queue, spec in list(settled.edited.items()):
             if spec.policy != queue.spec.policy:
                 self._follow_policy(queue, settled)
@@ -357,7 +363,7 @@ class QueueTree:
         if len(self._places) < MANY_PLACES:
             self._places.add(queue.path)
         else:
-            self.everybody = True
+            self.all_applications = True
 
     def _policy_below(self, parent: Queue | None) -> str | None:
         """Return the policy of a queue that a rule makes: the default if the parent allows it, else the parent's own, or None."""
@@ -518,7 +524,7 @@ class QueueTree:
         return self.open(fallback, application)
 
     def is_defined(self, path: str) -> bool:
-        """Whether the queue of a path is in force and somebody defined it."""
+        """Whether the queue of a path is in force and defined."""
         queue = self.queues.get(path)
         return queue is not None and queue.defined and not queue.dynamic
 

@@ -1,1 +1,4 @@
-"""The rules of YARN's CapacityScheduler: capacities, user limits, limits of masters, orders, states, partitions, preemption. Nothing here places anything."""
+"""The rules of YARN's CapacityScheduler: capacities, user limits, limits of masters, orders, states, partitions, preemption.
+
+Nothing here places anything.
+"""

@@ -1,7 +1,8 @@
 """How much masters may hold in a leaf and of one user, and which applications start (Hadoop's ``AbstractLeafQueue.activateApplications``).
 
-Masters are charged when their application starts, before their container is there. Whoever does not fit is passed over; later and smaller ones may
-start. If nothing is active, or no master is charged, the limits do not hold: one application may always start.
+Masters are charged when their application starts, before their container is there. An application whose master does not fit is
+passed over; later and smaller ones may start. If nothing is active, or no master is charged, the limits do not hold: one
+application may always start.
 """
 
 from __future__ import annotations

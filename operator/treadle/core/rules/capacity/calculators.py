@@ -1,7 +1,7 @@
 """How the CapacityScheduler counts: by memory alone, or by all types (Hadoop's ``DefaultResourceCalculator`` and ``DominantResourceCalculator``).
 
-Vectors are dense lists of integers of one length; ``counted`` are the positions that take part. Ratios are in single precision, as Java's
-are. The calculator by memory forgets the other types in what it computes: one core wherever there is memory.
+Vectors are dense lists of integers of one length; ``counted`` are the positions that take part. Ratios are in single precision,
+as Java's are. The calculator by memory forgets the other types in what it computes: one core wherever there is memory.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Edits of a few queues in a tree that stays: what is defined anew, and whose shares are others then.
 
-The result is that of a tree made anew from all definitions, but for what no edit of a single queue can change in place (``NotInPlace``): then the tree is
-to be made anew. A queue hands down some of what its definition says, so those below are defined anew where that changes; its siblings' shares are
-computed anew where what it asks for changes.
+The result is that of a tree made anew from all definitions, but for what no edit of a single queue can change in place
+(``NotInPlace``): then the tree is to be made anew. A queue hands down some of what its definition says, so those below are
+defined anew where that changes; its siblings' shares are computed anew where what it asks for changes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def edit(
 ) -> Edited:
     """Put edited definitions in force, parents first, and take out the queues that are ``gone``, children first; ``queues`` is by path.
 
-    What the queues get is still to be computed. Raises ``NotInPlace``, or ``Refused`` for definitions that cannot be; the tree is of no use then.
+    What the queues get is still to be computed. Raises ``NotInPlace``, or ``Refused`` for definitions that cannot be; the tree is
+    of no use then.
     """
     edited, weighing = Edited(), dict[CapacityQueue, bool]()
     above = {path.rpartition(".")[0] for path in said}
@@ -111,7 +112,7 @@ def _put_in(
     queue = CapacityQueue(name, parent, tree.context, parental=parental)
     at = len(parent.children)
     while at and not parent.children[at - 1].declared:
-        at -= 1  # those that nobody declares come last
+        at -= 1  # those without a definition come last
     tree.specs[spec.path] = replace(spec, children=())
     parent.children.insert(at, queue)
     edited.sharing[parent] = edited.restructured[parent] = edited.restructured[queue] = None

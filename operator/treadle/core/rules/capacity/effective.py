@@ -1,7 +1,7 @@
 """What a queue is due and may have at most in the cluster of this moment (Hadoop's ``updateClusterResource`` in legacy mode).
 
-Percentages and weights are products of float32 parts down the tree, truncated; absolute amounts are scaled down when the parent has less than
-its children are promised.
+Percentages and weights are products of float32 parts down the tree, truncated; absolute amounts are scaled down when the parent
+has less than its children are promised.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def update_edited(
 ) -> list[CapacityQueue]:
     """Recompute what the children of some queues get, the highest first, and return the queues of which anything changed.
 
-    Those that were ``defined`` anew are computed with all that is below them; of their siblings only those that get more or less, and only where
-    the parent is one whose children are ``sharing`` anew.
+    Those that were ``defined`` anew are computed with all that is below them; of their siblings only those that get more or less,
+    and only where the parent is one whose children are ``sharing`` anew.
     """
     updated: dict[CapacityQueue, None] = {}
     for parent in parents:

@@ -18,8 +18,9 @@ from treadle.core.units.resources import Vector
 class Limits:
     """What may be had in one subtree during one walk.
 
-    ``headroom`` is what was left when that was last looked at, ``blocked`` what is kept from later siblings for one whose next request is too
-    large for its headroom, ``to_release`` how much of what it holds an application must give up, ``may_end`` whether others may be ended for it.
+    ``headroom`` is what was left when that was last looked at, ``blocked`` what is kept from later siblings for one whose next
+    request is too large for its headroom, ``to_release`` how much of what it holds an application must give up, ``may_end``
+    whether others may be ended for it.
     """
 
     __slots__ = ("blocked", "headroom", "limit", "may_end", "to_release")
@@ -55,7 +56,10 @@ def of_child(parent: CapacityQueue, child: CapacityQueue, limits: Limits, partit
 
 
 def may_get_more(queue: CapacityQueue, partition: str, limits: Limits, releasable: Sequence[int], *, within: bool) -> bool:
-    """Whether a queue is below its limit, or would be without what could be given up. ``within``: its own maximum holds, not only the partition's size."""
+    """Whether a queue is below its limit, or would be without what could be given up.
+
+    ``within``: its own maximum holds, not only the partition's size.
+    """
     context, calculator = queue.context, queue.context.calculator
     limit = context.of(partition)
     if within:

@@ -1,7 +1,8 @@
 """Capacities of every kind beside each other, type by type (Hadoop's ``CapacitySchedulerQueueCapacityHandler``, legacy mode off).
 
-In each type, absolute amounts are served first, then percentages of what these left, then weights of what both left. A child never gets more than what
-is left (a leaf of a managed parent that does not get all gets nothing), and without memory it gets nothing of other types. What is over-promised is cut, with a warning instead of a refusal.
+In each type, absolute amounts are served first, then percentages of what these left, then weights of what both left. A child
+never gets more than what is left (a leaf of a managed parent that does not get all gets nothing), and without memory it gets
+nothing of other types. What is over-promised is cut, with a warning instead of a refusal.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Who comes first: among siblings by their used part of what they are due, among applications by the order of their leaf.
 
-Hadoop's ``PriorityUtilizationQueueOrderingPolicy`` and ``policy.*OrderingPolicy``. A fair leaf ranks an application by the usage that it had when it
-was last given something or gave something back; others keep their rank.
+Hadoop's ``PriorityUtilizationQueueOrderingPolicy`` and ``policy.*OrderingPolicy``. A fair leaf ranks an application by the usage
+that it had when it was last given something or gave something back; others keep their rank.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ RUNNING, DRAINING, STOPPED = "RUNNING", "DRAINING", "STOPPED"
 class CapacityApplication:
     """Who asks, in which leaf, how urgently; ``order`` counts submissions.
 
-    ``partition`` is the one that it was submitted for as a whole. ``ranked_usage`` and ``ranked_pending`` are the memory by which a fair leaf last
-    ranked it. ``headroom_from`` is where its headroom was last looked at.
+    ``partition`` is the one that it was submitted for as a whole. ``ranked_usage`` and ``ranked_pending`` are the memory by which
+    a fair leaf last ranked it. ``headroom_from`` is where its headroom was last looked at.
     """
 
     def __init__(self, name: str, user: str, leaf: CapacityQueue, order: int, priority: int) -> None:
@@ -78,13 +78,16 @@ class Entitling(Protocol):
 class CapacityQueue:
     """A queue. ``parental``: it is for child queues; otherwise it is a leaf with applications.
 
-    Of a leaf, ``active`` applications may have containers, ``pending`` ones wait for room for their masters, and ``waiting`` ones for a limit on
-    parallel applications. ``limit`` is what the parents last left to it; ``told_limit`` is the one that headrooms are made from.
+    Of a leaf, ``active`` applications may have containers, ``pending`` ones wait for room for their masters, and ``waiting`` ones
+    for a limit on parallel applications. ``limit`` is what the parents last left to it; ``told_limit`` is the one that headrooms
+    are made from.
 
     ``held`` is what is held in the default partition for the applications that are in the queue now or below it.
 
-    ``dynamic``: it was made because an application asked for it, and goes when nobody uses it. ``entitled``: it is a leaf that a managed
-    parent made, which has ``entitlements``; ``bare``: nothing that is said of others is for it; what is ``imposed`` on it stands for its definition where legacy mode is off. ``last_submitted`` is when it was last used; for a parent, when a child was made.
+    ``dynamic``: it was made because an application asked for it, and goes when no application uses it. ``entitled``: it is a leaf
+    that a managed parent made, which has ``entitlements``; ``bare``: nothing that is said of others is for it; what is
+    ``imposed`` on it stands for its definition where legacy mode is off. ``last_submitted`` is when it was last used; for a
+    parent, when a child was made.
     """
 
     def __init__(self, name: str, parent: CapacityQueue | None, context: Context, *, parental: bool) -> None:
@@ -180,7 +183,7 @@ class CapacityQueue:
         return found
 
     def may_use(self, partition: str) -> bool:
-        """Whether the queue can have anything of a partition by its own right; the default partition is everybody's."""
+        """Whether the queue can have anything of a partition by its own right; the default partition is every queue's."""
         return partition == DEFAULT or ANY_PARTITION in self.accessible or partition in self.accessible
 
     @property

@@ -8,8 +8,9 @@ from treadle.core.units.resources import Vector
 class Share:
     """What a queue has of one partition.
 
-    ``capacity`` and ``maximum_capacity`` are parts of the parent, ``absolute`` and ``absolute_maximum`` of the partition, all float32.
-    ``minimum`` and ``maximum`` are the amounts in force, the ``configured`` ones those that the definition names as absolute.
+    ``capacity`` and ``maximum_capacity`` are parts of the parent, ``absolute`` and ``absolute_maximum`` of the partition, all
+    float32. ``minimum`` and ``maximum`` are the amounts in force, the ``configured`` ones those that the definition names as
+    absolute.
     """
 
     def __init__(self, width: int) -> None:

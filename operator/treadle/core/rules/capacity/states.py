@@ -1,4 +1,4 @@
-"""Running, draining, stopped (Hadoop's ``QueueStateHelper``): a stopped queue takes nobody in, a draining one is stopped when its last application leaves."""
+"""Running, draining, stopped (Hadoop's ``QueueStateHelper``): a stopped queue takes no application in, a draining one is stopped when its last application leaves."""
 
 from __future__ import annotations
 

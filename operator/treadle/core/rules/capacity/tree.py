@@ -1,7 +1,7 @@
 """Queues from their definitions, at first and on a refresh (Hadoop's ``CapacitySchedulerQueueManager``, ``setupQueueConfigs``).
 
-A refresh builds the new tree aside, checks it, and then lets the old queues take over its definitions: usage and applications stay. Whatever is
-refused leaves the old definitions in force.
+A refresh builds the new tree aside, checks it, and then lets the old queues take over its definitions: usage and applications
+stay. Whatever is refused leaves the old definitions in force.
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ Undeclared = Callable[[str], CapacityQueueSpec]
 class CapacityTree:
     """The queues. ``arrange`` is the order of siblings after a refresh, which Hadoop leaves to a hash table.
 
-    ``undeclared`` gives what is said about a queue that no list of children names: it may be made when an application asks for it.
-    ``submissions`` is the order in which applications were submitted. ``drops_queues``: a refresh that leaves no place for queues that were
-    made drops them with their applications, as Hadoop's does; otherwise it is refused. Without ``computed`` the definitions are only checked.
+    ``undeclared`` gives what is said about a queue that no list of children names: it may be made when an application asks for
+    it. ``submissions`` is the order in which applications were submitted. ``drops_queues``: a refresh that leaves no place for
+    queues that were made drops them with their applications, as Hadoop's does; otherwise it is refused. Without ``computed`` the
+    definitions are only checked.
     """
 
     def __init__(
@@ -91,7 +92,7 @@ class CapacityTree:
         return [found[name]] if name in found else list(found.values())
 
     def give_up(self) -> None:
-        """Let the queues go of each other, so that the memory of a tree that nobody needs any more is free without a collection of garbage."""
+        """Let the queues go of each other, so that the memory of a tree that is not needed any more is free without a collection of garbage."""
         self.undeclared = CapacityQueueSpec
         for queue in self.root.walk():
             queue.parent = queue.entitlements = None

@@ -1,8 +1,8 @@
 """How much of a leaf a user may have, and who counts as active (Hadoop's ``UsersManager``).
 
-A limit follows what active users have (or all users, for preemption inside a queue), never falls below the minimum percentage, and is capped by
-the factor of the leaf's capacity. Limits are kept until users, their usage or the cluster changes, as Hadoop keeps them: some numbers are of the
-last time that a limit was computed.
+A limit follows what active users have (or all users, for preemption inside a queue), never falls below the minimum percentage,
+and is capped by the factor of the leaf's capacity. Limits are kept until users, their usage or the cluster changes, as Hadoop
+keeps them: some numbers are of the last time that a limit was computed.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class Users:
             touched[user] = None
 
     def out_of_date(self) -> list[str]:
-        """Return the users whose usage changed although nobody said so, for a check."""
+        """Return the users whose usage changed and was not noted, for a check."""
         return [
             f"{user.name} in partition {partition or 'default'}"
             for partition, known in self.followed.items()
@@ -222,12 +222,15 @@ class Users:
         return len(self.active_with_asks) + self.only_pending
 
     def limit(self, name: str, partition: str, *, within: bool = True, of_active: bool = True) -> Vector:
-        """Return the limit of a user. ``within``: the leaf's share of the partition counts, otherwise all of the partition does."""
+        """Return the limit of a user.
+
+        ``within``: the leaf's share of the partition counts, otherwise all of the partition does.
+        """
         key = (partition, within, of_active)
         kept = self.computed.get(key)
         if kept is None or kept[0] != self.version:
             kept = self.computed[key] = (self.version, self._compute(partition, within=within, of_active=of_active))
-            if not self.followed:  # where usage is followed nobody is charged for a master that has not started
+            if not self.followed:  # where usage is followed no user is charged for a master that has not started
                 self.only_pending = sum(user.pending > 0 and user.active <= 0 for user in self.users.values())
         user = self.users.get(name)
         weight = 1.0 if user is None else user.weight

@@ -1,8 +1,8 @@
 """Hadoop's own update pass: demands from the bottom up, then instantaneous and steady fair shares from the top down.
 
-The shares that FairScheduler decides by (``FSQueue.update``, ``ComputeFairShares``). Unlike the shares that are shown to users they are not
-held at what somebody demands; a queue without a runnable application has none; under fifo the first application is given the
-queue's whole share; and what a policy does not distribute stays what it was.
+The shares that FairScheduler decides by (``FSQueue.update``, ``ComputeFairShares``). Unlike the shares that are shown to users
+they are not held at what is demanded; a queue without a runnable application has none; under fifo the first application is given
+the queue's whole share; and what a policy does not distribute stays what it was.
 """
 
 from __future__ import annotations

@@ -33,7 +33,8 @@ def _over(value: float, weight: float) -> float:
 class Fifo(Policy):
     """First come, first served: higher priority, then the earlier start. For the applications of a leaf only.
 
-    The order is that of ``FifoPolicy``, but Hadoop's ``FSAppAttempt`` has the priority 1 whatever was asked for: there only the start counts.
+    The order is that of ``FifoPolicy``, but Hadoop's ``FSAppAttempt`` has the priority 1 whatever was asked for: there only the
+    start counts.
     """
 
     name = "fifo"
@@ -69,7 +70,7 @@ class Fair(Policy):
 
     @property
     def children(self) -> frozenset[str] | None:
-        """Every policy but drf, whose shares of the other types nobody would give it."""
+        """Every policy but drf, which would get no shares of the other types."""
         return frozenset(POLICIES) - {"drf"}
 
     def compare(self, cluster: Cluster) -> Compare:  # noqa: ARG002 - one protocol for all policies
@@ -140,7 +141,8 @@ class Drf(Policy):
     def compare(self, cluster: Cluster) -> Compare:
         """Return the comparison of ``DominantResourceFairnessPolicy``.
 
-        Hadoop computes in double precision for two types and in single for any other number; where we decide as Hadoop does (``loose``), so do we.
+        Hadoop computes in double precision for two types and in single for any other number; where we decide as Hadoop does
+        (``loose``), so do we.
         """
         counted, total = cluster.counted, cluster.total
         if not counted:

@@ -1,7 +1,8 @@
 """Who is starved: applications below their fair share, and leaves below their minimum share, for longer than a timeout.
 
-Hadoop's ``FSLeafQueue.updateStarvedApps`` and ``FSAppAttempt.fairShareStarvation``. A starved application carries two amounts: what it
-lacks to the part of its fair share that the leaf's threshold names, and what it is to get of what its leaf lacks to the minimum.
+Hadoop's ``FSLeafQueue.updateStarvedApps`` and ``FSAppAttempt.fairShareStarvation``. A starved application carries two amounts:
+what it lacks to the part of its fair share that the leaf's threshold names, and what it is to get of what its leaf lacks to the
+minimum.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from treadle.core.units.resources import CPU, MEMORY, Vector
 class Hungry(Schedulable, Protocol):
     """An application that may be starved. Times are in seconds of the caller's clock.
 
-    ``share_met_at`` is when it was last seen at its share, ``next_check`` before when nobody looks again since it was just helped.
+    ``share_met_at`` is when it was last seen at its share, ``next_check`` before when it is not looked at again since it was just
+    helped.
     """
 
     fair_share: Vector
@@ -93,9 +95,9 @@ def find_starved(
 ) -> Iterator[Hungry]:
     """Yield who of a leaf is starved, each at the moment when Hadoop notes it, before the amounts of the next are known; one may come twice.
 
-    ``candidates`` want more and are due for a check, in the leaf's order. The first that is not short of its share ends the search.
-    One that needs more than is left of the leaf's lack of minimum is noted with that rest; with ``remainder``, as in Hadoop, with what
-    its need has over that rest, which may be more than the leaf is owed.
+    ``candidates`` want more and are due for a check, in the leaf's order. The first that is not short of its share ends the
+    search. One that needs more than is left of the leaf's lack of minimum is noted with that rest; with ``remainder``, as in
+    Hadoop, with what its need has over that rest, which may be more than the leaf is owed.
     """
     lacking = [0] * len(leaf.usage)
     candidates = list(candidates)

@@ -1,7 +1,7 @@
 """Who may submit to a queue: YARN's access control lists (``AllocationConfiguration.hasAccess``).
 
-Access is granted by the queue or by any ancestor, to whoever may submit or administer. A list that is absent grants nothing, but at
-the root it grants everybody: so to restrict anything, both lists of the root have to be given.
+Access is granted by the queue or by any ancestor, to all who may submit or administer. A list that is absent grants nothing, but
+at the root it grants every user: so to restrict anything, both lists of the root have to be given.
 """
 
 from __future__ import annotations

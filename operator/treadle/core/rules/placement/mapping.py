@@ -1,8 +1,8 @@
 """Mapping rules of the CapacityScheduler: where an application lands by its user, groups, name and wish.
 
-Hadoop's ``CSMappingPlacementRule`` and what it is made of. Rules are tried in order. A rule that matches may place, reject, or set the
-variable ``%default`` and pass on; where it cannot place its fallback decides. Variables stand for whole parts of a path. A path is
-checked against the queues that exist, and those that may be made below a parent that allows it.
+Hadoop's ``CSMappingPlacementRule`` and what it is made of. Rules are tried in order. A rule that matches may place, reject, or
+set the variable ``%default`` and pass on; where it cannot place its fallback decides. Variables stand for whole parts of a path.
+A path is checked against the queues that exist, and those that may be made below a parent that allows it.
 """
 
 from __future__ import annotations
@@ -57,7 +57,10 @@ class _Unplaceable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What is known of an application. ``groups`` in their order, None where they cannot be looked up; ``queue`` as it was asked for."""
+    """What is known of an application.
+
+    ``groups`` in their order, None where they cannot be looked up; ``queue`` as it was asked for.
+    """
 
     user: str
     groups: tuple[str, ...] | None = None
@@ -108,8 +111,8 @@ class QueueNames:
 class Names:
     """How names become parts of paths: of users and groups, and of applications, whose dots Hadoop takes for levels.
 
-    ``problem`` says why there can be no queue of a path whatever the tree is like. ``literal``: a variable without a value stands for
-    itself, as in Hadoop; otherwise a rule that has one does not match.
+    ``problem`` says why there can be no queue of a path whatever the tree is like. ``literal``: a variable without a value stands
+    for itself, as in Hadoop; otherwise a rule that has one does not match.
     """
 
     of_user: Callable[[str], str] = clean
@@ -174,8 +177,8 @@ class _Variables:
 class Mapper:
     """A list of mapping rules. ``override``: also applications that ask for a queue are mapped.
 
-    Raises ``InvalidMapping`` if a rule can never work as the tree is now, unless it is made without ``check``: then such a rule goes by its
-    fallback, and ``faults`` tells.
+    Raises ``InvalidMapping`` if a rule can never work as the tree is now, unless it is made without ``check``: then such a rule
+    goes by its fallback, and ``faults`` tells.
     """
 
     def __init__(
@@ -287,7 +290,8 @@ class Mapper:
     def _check(self, path: str, variables: set[str]) -> None:
         """Check the part of a target that holds no variable (``MappingRuleValidationContextImpl``). Raises ``_Unplaceable``.
 
-        Below a fixed part that may be made nothing more is checked: an application that cannot be placed there goes by the rule's fallback.
+        Below a fixed part that may be made nothing more is checked: an application that cannot be placed there goes by the rule's
+        fallback.
         """
         written = _split(path)
         fixed = written[: next((number for number, part in enumerate(written) if part in variables), len(written))]

@@ -1,6 +1,7 @@
 """Names that a queue may have on Kubernetes: an object's name, short enough for a label, in which pods name their queue.
 
-Hadoop takes nearly any name. What users, groups and namespaces are called is therefore made to fit, and what cannot be is refused.
+Hadoop takes nearly any name. What users, groups and namespaces are called is therefore made to fit, and what cannot be is
+refused.
 """
 
 import re
@@ -20,8 +21,9 @@ _OTHERS: Final = re.compile(r"[^a-z0-9]+")
 def tidy(name: str) -> str:
     """Return a user's, group's, namespace's or application's name as a part of a path, empty if nothing of it is left.
 
-    After Hadoop's own cleaning it is put into lower case, and whatever is not a letter or digit becomes one hyphen: ``First.Last``
-    is ``first-dot-last``, ``system:serviceaccount:etl:runner`` is ``system-serviceaccount-etl-runner``. Two names may become one.
+    After Hadoop's own cleaning it is put into lower case, and whatever is not a letter or digit becomes one hyphen:
+    ``First.Last`` is ``first-dot-last``, ``system:serviceaccount:etl:runner`` is ``system-serviceaccount-etl-runner``. Two names
+    may become one.
     """
     return _OTHERS.sub("-", clean(name).lower()).strip("-")
 

@@ -33,7 +33,9 @@ _NEVER_LAST: Final = frozenset({"specified", "secondaryGroup"})
 
 
 class InvalidRules(InvalidSpec):
-    """A list of rules that cannot be in force. ``index`` and ``depth`` (0: the rule, 1: its parent, ...) say which rule it is about.
+    """A list of rules that cannot be in force.
+
+    ``index`` and ``depth`` (0: the rule, 1: its parent, ...) say which rule it is about.
 
     ``kind`` is unknown, parent, has-parent, same-type, no-parent, queue, unreachable, open-end or empty.
     """
@@ -55,7 +57,7 @@ class Look(Protocol):
     """What the rules ask about the tree. Paths are full: ``root.a.b``."""
 
     def defined(self, path: str) -> bool:
-        """Whether a queue of this path is in force because somebody defined it; one that a rule made does not count."""
+        """Whether a queue of this path is in force and defined; one that a rule made does not count."""
         ...
 
     def exists(self, path: str) -> bool:
@@ -71,8 +73,9 @@ class Look(Protocol):
 class Request:
     """What is known of an application. ``queue`` is empty or ``default`` where none is asked for.
 
-    ``groups`` are in the order of whoever keeps them, the primary one first; None: the look-up of the groups fails. A user without
-    groups is an error in Hadoop. With ``groups_optional`` it is not, and rules by group yield nothing: Kubernetes has no look-up.
+    ``groups`` are in the order of the directory that keeps them, the primary one first; None: the look-up of the groups fails. A
+    user without groups is an error in Hadoop. With ``groups_optional`` it is not, and rules by group yield nothing: Kubernetes
+    has no look-up.
     """
 
     queue: str
@@ -190,7 +193,10 @@ class Rules:
 
     @staticmethod
     def of(rules: Sequence[PlacementRule], field: str = "placementRules") -> "Rules":
-        """Return the rules if they can be in force. Raises ``InvalidRules``, whose message names the field and what is allowed."""
+        """Return the rules if they can be in force.
+
+        Raises ``InvalidRules``, whose message names the field and what is allowed.
+        """
         analyse(rules, field)
         return Rules(tuple(rules))
 
@@ -223,7 +229,7 @@ def _apply(rule: PlacementRule, request: Request, look: Look) -> _Outcome:
 
 
 def _allowed(rule: PlacementRule, path: str, look: Look) -> _Outcome:
-    """Yield a path that may be made, or that somebody defined."""
+    """Yield a path that may be made, or that is defined."""
     if rule.create or look.defined(path):
         return _Outcome(path)
     made = "was made by a rule and" if look.exists(path) else "does not exist and"

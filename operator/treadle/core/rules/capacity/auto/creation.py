@@ -1,7 +1,7 @@
 """Making the leaf that an application asks for, with the parents that are missing (Hadoop's ``CapacitySchedulerQueueManager.createQueue``).
 
-Below a managed parent one level is made, elsewhere as many as the depth allows, counted from the first queue that is declared. Where
-capacities are percentages or amounts, nothing is made, since the siblings would not add up any more.
+Below a managed parent one level is made, elsewhere as many as the depth allows, counted from the first queue that is declared.
+Where capacities are percentages or amounts, nothing is made, since the siblings would not add up any more.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ MOST_QUEUES = 1000
 
 
 class CreationRefused(InvalidSpec):
-    """A queue can not be made; the message says why. ``hadoop`` is the exception of a wrong template, which nothing catches there."""
+    """A queue can not be made; the message says why.
+
+    ``hadoop`` is the exception of a wrong template, which nothing catches there.
+    """
 
     def __init__(self, message: str, hadoop: str = "") -> None:
         self.hadoop = hadoop
@@ -24,9 +27,12 @@ class CreationRefused(InvalidSpec):
 
 
 def create(tree: CapacityTree, path: str, now: float, *, settle: bool = True) -> CapacityQueue:
-    """Make a leaf that does not exist and return it; the first part of its path may be the own name of a queue. Raises ``CreationRefused``.
+    """Make a leaf that does not exist and return it; the first part of its path may be the own name of a queue.
 
-    A parent that was made before a limit was met stays, as in Hadoop. Without ``settle`` it is left to the caller to compute what everybody gets.
+    Raises ``CreationRefused``.
+
+    A parent that was made before a limit was met stays, as in Hadoop. Without ``settle`` it is left to the caller to compute what
+    every queue gets.
     """
     parts = path.split(".")
     if not all(parts) or len(parts) < 2:
@@ -41,7 +47,10 @@ def create(tree: CapacityTree, path: str, now: float, *, settle: bool = True) ->
 
 
 def missing_parents(tree: CapacityTree, path: str) -> tuple[CapacityQueue, list[str]]:
-    """Return the queue that exists above a path, and the names of those to be made in between, the highest first. Raises ``CreationRefused``."""
+    """Return the queue that exists above a path, and the names of those to be made in between, the highest first.
+
+    Raises ``CreationRefused``.
+    """
     above = path.rpartition(".")[0]
     if tree.ambiguous(above):
         raise CreationRefused(f"queue {path}: several queues are called {above}")

@@ -1,7 +1,7 @@
 """Leaves of a managed parent have all the capacity of their template or none, as long as there is some (Hadoop's ``GuaranteedOrZeroCapacityOverTimePolicy``).
 
-A new leaf gets capacity if there is some left. In every round, leaves without applications lose theirs, and those with applications get what is
-left, the first submitted first; what a round takes away it does not give to the same leaf again.
+A new leaf gets capacity if there is some left. In every round, leaves without applications lose theirs, and those with
+applications get what is left, the first submitted first; what a round takes away it does not give to the same leaf again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Queues that were made go when nobody uses them (Hadoop's ``AutoCreatedQueueDeletionPolicy``).
+"""Queues that were made go when no application uses them (Hadoop's ``AutoCreatedQueueDeletionPolicy``).
 
-A queue without applications, or without child queues, is marked in one round and removed in the next one if it could still go then and was idle
-for long enough. If it was not, it has to be marked again. So every level takes two rounds.
+A queue without applications, or without child queues, is marked in one round and removed in the next one if it could still go
+then and was idle for long enough. If it was not, it has to be marked again. So every level takes two rounds.
 """
 
 from __future__ import annotations

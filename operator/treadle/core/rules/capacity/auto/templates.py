@@ -1,7 +1,8 @@
 """What a queue that was made is like: what is said about itself, then the templates of its parent, then defaults.
 
-Hadoop's ``AutoCreatedQueueTemplate`` and ``AbstractLeafQueue.parseAndSetDynamicTemplates`` for flexible creation, the leaf queue template of
-``ManagedParentQueue`` for managed leaves. A template holds no more than what was said in it, so the first that says something wins.
+Hadoop's ``AutoCreatedQueueTemplate`` and ``AbstractLeafQueue.parseAndSetDynamicTemplates`` for flexible creation, the leaf queue
+template of ``ManagedParentQueue`` for managed leaves. A template holds no more than what was said in it, so the first that says
+something wins.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ NO_LIMIT = -1.0
 def dynamic_spec(said: CapacityQueueSpec, creation: FlexibleCreation, *, leaf: bool) -> CapacityQueueSpec:
     """Return the definition of a queue that flexible creation made.
 
-    Without a capacity it has the weight 1. A leaf's users may have all of it, and so may its masters, unless a template says otherwise; what is
-    said about the leaf itself does not change this, as in Hadoop.
+    Without a capacity it has the weight 1. A leaf's users may have all of it, and so may its masters, unless a template says
+    otherwise; what is said about the leaf itself does not change this, as in Hadoop.
     """
     special = creation.leaf if leaf else creation.parent
     templates = [each for each in (special, creation.common) if each is not None]

@@ -1,7 +1,7 @@
 """What every queue should have ideally (Hadoop's ``PreemptableResourceCalculator``).
 
-From the root down, what a parent should have is dealt out to its children: whoever is furthest below its guarantee first, in proportion to the
-guarantees, until nobody wants more. What a queue has beyond that may be taken, within the round's budget.
+From the root down, what a parent should have is dealt out to its children: the one furthest below its guarantee first, in
+proportion to the guarantees, until none wants more. What a queue has beyond that may be taken, within the round's budget.
 """
 
 from __future__ import annotations
@@ -21,7 +21,11 @@ NO_GUARANTEE = 2147483647.0
 
 @dataclass(frozen=True, slots=True)
 class Dealing:
-    """How ideal shares are dealt. ``with_held``: what is held counts as asked for, and all that is too much is taken at once. ``balance``: beyond guarantees too."""
+    """How ideal shares are dealt.
+
+    ``with_held``: what is held counts as asked for, and all that is too much is taken at once. ``balance``: beyond guarantees
+    too.
+    """
 
     with_held: bool = False
     balance: bool = False

@@ -32,7 +32,11 @@ class _User:
 
 
 class _Application:
-    """An application of the leaf. ``lacks`` is what it still wants from others (at first: ``wanted``), ``spare`` what it has too much, ``obtain`` how much of that is wanted."""
+    """An application of the leaf.
+
+    ``lacks`` is what it still wants from others (at first: ``wanted``), ``spare`` what it has too much, ``obtain`` how much of
+    that is wanted.
+    """
 
     def __init__(self, member: Any, partition: str, user: _User, none: Vector) -> None:
         self.member, self.user, self.partition = member, user, partition

@@ -38,7 +38,10 @@ class Policy:
         move: Callable[[Any, Any], bool] | None = None,
         holds: Callable[[Any], Sequence[Any]] = all_holds,
     ) -> Verdict:
-        """Do one round. ``leaves`` orders the leaves, ``move`` moves a hold to another node if it can, ``holds`` gives those of an application."""
+        """Do one round.
+
+        ``leaves`` orders the leaves, ``move`` moves a hold to another node if it can, ``holds`` gives those of an application.
+        """
         settings = root.context.settings.preemption
         paths = leaves([queue.path for queue in root.walk() if not queue.parental])
         found = begin(root, nodes, paths, now)

@@ -1,6 +1,7 @@
 """Victims for holds of queues with priority (Hadoop's ``QueuePriorityContainerCandidateSelector``).
 
-A queue takes from any of lower priority, even if that is below its guarantee, as long as it lacks some of its own guarantee and its hold is old enough.
+A queue takes from any of lower priority, even if that is below its guarantee, as long as it lacks some of its own guarantee and
+its hold is old enough.
 """
 
 from __future__ import annotations

@@ -27,7 +27,10 @@ class Victim(Protocol):
 
 
 class TempQueue:
-    """A queue in one partition. ``ideal`` is what it should have, ``to_take`` what it has too much, ``obtain`` what is left of that to be taken."""
+    """A queue in one partition.
+
+    ``ideal`` is what it should have, ``to_take`` what it has too much, ``obtain`` what is left of that to be taken.
+    """
 
     def __init__(self, queue: CapacityQueue, parent: TempQueue | None, partition: str, *, exclusive: bool) -> None:
         context = queue.context
@@ -95,7 +98,10 @@ def all_holds(application: Any) -> Sequence[Any]:
 
 @dataclass
 class Round:
-    """One round: the snapshots, what may still be taken, and what was chosen so far. ``underserved`` are leaves and parents that lacked something, by partition."""
+    """One round: the snapshots, what may still be taken, and what was chosen so far.
+
+    ``underserved`` are leaves and parents that lacked something, by partition.
+    """
 
     context: Context
     partitions: list[str]
