@@ -27,13 +27,17 @@ class Step(NamedTuple):
     detail: str = ""
 
 
+LENGTH = 2_000
+"""Steps, and placements, that are remembered: enough to see what led to an error, and full within minutes, so that memory is flat after that."""
+
+
 class Story:
     """A bounded history of steps, oldest forgotten first.
 
     Placements are by far the most, so they are kept as the effects that they are, pass by pass.
     """
 
-    def __init__(self, length: int = 20_000) -> None:
+    def __init__(self, length: int = LENGTH) -> None:
         self._steps: deque[tuple[int, float, str, str, str]] = deque(maxlen=length)
         self._passes: deque[tuple[float, Sequence[Bind]]] = deque()
         self._placed = 0
