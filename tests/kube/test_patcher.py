@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -171,6 +172,64 @@ async def test_rights_that_are_taken_for_a_while_delay_a_write_and_hold_up_no_ot
         ("/a", 14),
     ]
     assert at.codes == [200, 200]
+
+
+async def test_a_500_about_some_objects_holds_up_no_others() -> None:
+    """A webhook for one namespace that is down answers so for every pod there."""
+    at = Writing(lambda request: refused(500, "failed calling webhook") if request.path.startswith("/bad") else ok())
+    for number in range(40):
+        at.write(f"bad-{number}")
+        at.write(f"good-{number}")
+    async with task_of(at.patcher.run()):
+        await asyncio.sleep(3)
+        assert sorted(path for path, _ in at.sent() if path.startswith("/good")) == sorted(f"/good-{n}" for n in range(40))
+        at.write("late")
+        await asyncio.sleep(0.5)
+        assert ("/late", {}) in at.sent()
+
+
+async def test_a_write_that_meets_a_500_again_and_again_is_sent_ever_less_often_and_never_given_up() -> None:
+    at = Writing(lambda request: refused(500) if request.at < 3000 else ok(), latency=0.0)
+    at.write("a")
+    async with task_of(at.patcher.run()):
+        await asyncio.sleep(4000)
+    times = [round(request.at) for request in at.client.requests]
+    assert times[:10] == [0, 1, 3, 7, 15, 31, 63, 127, 255, 511]
+    assert {later - earlier for earlier, later in itertools.pairwise(times[9:])} == {300}
+    assert at.codes == [200]
+
+
+@pytest.mark.parametrize("code", [403, 429, 500, 503])
+@pytest.mark.parametrize("after", [0.05, 0.5])
+async def test_a_write_that_becomes_pointless_is_not_sent_again_whether_it_is_under_way_or_waits(code: int, after: float) -> None:
+    """The condition of a waiting pod must not be written when the pod is bound."""
+    at = Writing(lambda _: refused(code))
+    async with task_of(at.patcher.run()):
+        at.write("a")
+        await asyncio.sleep(after)
+        at.patcher.discard("a")
+        await asyncio.sleep(600)
+    assert (at.sent(), at.patcher.waiting) == ([("/a", {})], 0)
+
+
+async def test_a_newer_write_is_not_under_way_together_with_the_one_before() -> None:
+    at = Writing(latency=1.0)
+    async with task_of(at.patcher.run()):
+        at.write("a", {"n": 1})
+        await asyncio.sleep(0.5)
+        at.write("a", {"n": 2})
+        await asyncio.sleep(5)
+    assert [(request.at, request.body) for request in at.client.requests] == [(0.0, {"n": 1}), (1.0, {"n": 2})]
+
+
+async def test_a_newer_write_takes_the_place_of_one_that_was_refused_and_waits() -> None:
+    at = Writing(lambda request: refused(403) if request.body == {"n": 1} else ok())
+    async with task_of(at.patcher.run()):
+        at.write("a", {"n": 1})
+        await asyncio.sleep(1)
+        at.write("a", {"n": 2})
+        await asyncio.sleep(600)
+    assert at.sent() == [("/a", {"n": 1}), ("/a", {"n": 2})]
 
 
 async def test_rights_that_do_not_come_back_end_in_a_refusal() -> None:

@@ -1,8 +1,11 @@
 """Status writes: coalesced, few at a time, on connections of their own, so that they never hold up a bind.
 
 A later write about the same object replaces an earlier one that has not been sent. Without an answer, or with a 401, a 429 or a
-5xx, it is sent again later unless a newer one has come, after a 403 for some minutes; any other refusal is logged and dropped,
-since the next state is written anyway.
+5xx, it is sent again later unless a newer one has come, after a 403 for some minutes; any other refusal is logged and dropped, since the next state is written
+anyway.
+
+A server that cannot be reached, or says that it has too much to do, is left alone for a while by all writes. A 500 and a 403 may be about one object
+or one namespace (a webhook for it that is down), so they delay the write that met them, and no other.
 """
 
 import asyncio
@@ -20,7 +23,8 @@ PAUSE, LONGEST_PAUSE = 1.0, 30.0
 """Seconds before a write that found no hearing is sent again, and the longest wait that a server may ask for."""
 FIRST_WAIT, MOST_TRIES = 2.0, 6
 """Seconds before a write that was refused with a 403 is sent again, which double, and how often it is."""
-
+LONGEST_WAIT = 300.0
+"""Seconds before a write that met a 500 is sent again, at the most; they double from ``PAUSE``."""
 
 ENDING = "is being terminated"
 """What a 403 says that is about a namespace that ends, and not about rights."""
@@ -46,7 +50,7 @@ class Write(NamedTuple):
     method: str = "PATCH"
     done: Callable[[int], None] | None = None
     tries: int = 0
-    """How often it has been refused with a 403."""
+    """How often it has met a 403 or a 500."""
 
 
 class Patcher:
@@ -59,31 +63,47 @@ class Patcher:
         self._at_once = at_once
         self._clock = clock
         self._waiting: dict[str, Write] = {}
+        self._under_way: set[str] = set()
+        self._pointless: set[str] = set()
+        """What is under way and has become pointless: it is not sent again."""
+        self._refused: dict[str, asyncio.TimerHandle] = {}
+        """What met a 403 and is sent again later."""
+        self._unheard: dict[str, asyncio.TimerHandle] = {}
+        """What met a 500 and is sent again later."""
         self._more = asyncio.Event()
         self._done = asyncio.Event()
         self._done.set()
-        self._busy = 0
         self._quiet_until = float("-inf")
-        self._withdrawn = 0
         self._warned: dict[str, float] = {}
 
     def submit(self, key: str, write: Write) -> None:
         """Queue a write; one of the same key that has not been sent is replaced and loses its place."""
-        self._waiting.pop(key, None)
+        self._forget(key)
+        self._pointless.discard(key)
         self._waiting[key] = write
         self._done.clear()
         self._more.set()
 
     def discard(self, key: str) -> None:
-        """Forget a write that has become pointless."""
-        self._waiting.pop(key, None)
+        """Forget a write that has become pointless: one that has been sent already is not sent again."""
+        self._forget(key)
+        if key in self._under_way:
+            self._pointless.add(key)
         self._note_end()
 
     def withdraw(self) -> None:
         """Forget every write that has not been sent, because somebody else may lead."""
-        self._withdrawn += 1
-        self._waiting.clear()
+        for key in [*self._waiting, *self._refused, *self._unheard]:
+            self._forget(key)
+        self._pointless |= self._under_way
         self._note_end()
+
+    def _forget(self, key: str) -> None:
+        self._waiting.pop(key, None)
+        for later in (self._refused, self._unheard):
+            timer = later.pop(key, None)
+            if timer is not None:
+                timer.cancel()
 
     def _note_end(self) -> None:
         if not self.waiting:
@@ -91,8 +111,8 @@ class Patcher:
 
     @property
     def waiting(self) -> int:
-        """How many writes are queued or in flight."""
-        return len(self._waiting) + self._busy
+        """How many writes are queued, in flight or found no hearing yet; those that met a 403 may never be taken and do not count."""
+        return len(self._waiting) + len(self._unheard) + len(self._under_way)
 
     async def run(self) -> None:
         """Write until cancelled."""
@@ -111,22 +131,28 @@ class Patcher:
 
     async def _worker(self) -> None:
         while True:
-            while not self._waiting:
+            key = next(
+                (key for key in self._waiting if key not in self._under_way), None
+            )  # two of one object could change places
+            if key is None:
                 self._more.clear()
                 await self._more.wait()
+                continue
             pause = self._quiet_until - self._clock()
             if pause > 0:
                 await asyncio.sleep(pause)
                 continue
-            key = next(iter(self._waiting))
             write = self._waiting.pop(key)
-            self._busy += 1
+            self._under_way.add(key)
             try:
                 await self._send(key, write)
             except Exception:
                 log.exception("%s %s", write.method, write.path)
             finally:
-                self._busy -= 1
+                self._under_way.discard(key)
+                self._pointless.discard(key)
+                if key in self._waiting:
+                    self._more.set()
                 self._note_end()
 
     async def _send(self, key: str, write: Write) -> None:
@@ -141,15 +167,17 @@ class Patcher:
             log.debug("%s %s: %s", write.method, write.path, error)
             self._again(key, write, PAUSE)
             return
-        if answer.status in {401, 429} or answer.status >= 500:
+        if answer.status == 500:
+            self._warn(write, answer.error().message)
+            self._delay(key, write, min(answer.retry_after or PAUSE * 2 ** min(write.tries, 16), LONGEST_WAIT), self._unheard)
+            return
+        if answer.status in {401, 429} or answer.status > 500:
             self._again(key, write, min(answer.retry_after or PAUSE, LONGEST_PAUSE))
             return
         if answer.status == 403:
             self._warn(write, answer.error().message)
         if answer.status == 403 and write.tries < MOST_TRIES:  # rights may be given back; a namespace that ends says so too
-            wait = FIRST_WAIT * 2**write.tries
-            later = write._replace(tries=write.tries + 1)
-            asyncio.get_running_loop().call_later(wait, self._later, key, later, self._withdrawn)
+            self._delay(key, write, FIRST_WAIT * 2**write.tries, self._refused)
             return
         if answer.status >= 400:
             self.dropped += 1
@@ -172,12 +200,16 @@ class Patcher:
             self._warned[kind] = now
             log.warning("%s is refused, and tried again: %s", kind, message)
 
-    def _later(self, key: str, write: Write, withdrawn: int) -> None:
-        """Queue a write that was refused, unless a newer one has come or all have been withdrawn."""
-        if withdrawn == self._withdrawn and key not in self._waiting:
-            self.submit(key, write)
+    def _delay(self, key: str, write: Write, seconds: float, later: dict[str, asyncio.TimerHandle]) -> None:
+        """Send a write again after a while of its own, unless it has become pointless or a newer one has come."""
+        if key in self._pointless or key in self._waiting:
+            return
+        write = write._replace(tries=write.tries + 1)
+        later[key] = asyncio.get_running_loop().call_later(seconds, self.submit, key, write)
 
     def _again(self, key: str, write: Write, seconds: float) -> None:
+        """Send a write again after a while in which none is sent."""
         self._quiet_until = self._clock() + seconds
-        self._waiting.setdefault(key, write)
-        self._more.set()
+        if key not in self._pointless:
+            self._waiting.setdefault(key, write)
+            self._more.set()
