@@ -14,7 +14,7 @@ from kube.access import refuse, served, task_of, until
 from kube.binding import NODE, binding
 from kube.stub import Answer, Request, StubClient, ok, refused, unreachable
 from treadle.core.events import BindDone, BindFailed, PodGone, PodSeen
-from treadle.fakeapi import FakeApi
+from treadle.fakeapi import ApiError, FakeApi
 from treadle.kube.binder import ALLOCATED_APPLICATION, ALLOCATED_QUEUE, Binder, Placement
 from treadle.kube.transport import Response
 
@@ -168,6 +168,28 @@ async def test_an_answer_that_does_not_say_what_happened_is_settled_by_the_pod(a
 
     assert failed == BindFailed(placement.uid, "transient", f"{code} not now")
     assert (seen.pod.uid, seen.pod.node, seen.known) == (placement.uid, "", True)
+
+
+async def test_a_webhook_that_cannot_be_asked_refuses_the_bind_and_throttles_no_other(api: FakeApi) -> None:
+    """The API server refuses before it stores anything: the room is not kept, and the pod need not be read."""
+    words = 'Internal error occurred: failed calling webhook "policy.example.com": connection refused'
+    asked: list[str] = []
+
+    async def before(method: str, _: str) -> None:
+        asked.append(method)
+        if method == "POST":
+            raise ApiError(500, "InternalError", words)
+
+    async with binding(api) as at:
+        placements = [at.waiting_pod(f"p{number}") for number in range(20)]
+        api.before = before
+        limit = at.binder.limit
+        outcomes = await at.bind(*placements)
+
+    assert sorted(outcomes, key=lambda one: one.uid) == [
+        BindFailed(uid, "transient", f"500 {words}") for uid in sorted(one.uid for one in placements)
+    ]
+    assert (set(asked), at.binder.limit) == ({"POST"}, limit)
 
 
 async def test_many_binds_are_each_answered_once(api: FakeApi) -> None:

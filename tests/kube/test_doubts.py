@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from kube.access import served
+from kube.access import refuse, served, until
 from kube.binding import NODE, binding
 from treadle.core.events import BindDone, PodGone
 from treadle.fakeapi import ApiError, FakeApi
@@ -128,3 +128,29 @@ async def test_the_pods_of_a_predecessors_binds_are_fenced_or_found_where_they_a
     assert (outcomes[bound.uid].pod.node, outcomes[waiting.uid].pod.node) == (NODE, "")
     assert outcomes[waiting.uid].pod.version != waiting.version
     assert at.binder.doubts.fenced == 1
+
+
+async def test_a_right_that_is_missing_for_asking_is_named_until_it_is_given(
+    mistaken: Mistaken, caplog: pytest.LogCaptureFixture
+) -> None:
+    words = 'User "limited" cannot get resource "pods"'
+    mistaken.before = refuse(lambda method, _: method == "GET", 403, "Forbidden", words)
+    async with binding(mistaken) as at:
+        placement = at.waiting_pod()
+        at.binder.submit(placement)
+        await until(lambda: at.binder.doubts.problem)
+        assert at.binder.doubts.problem == f"default/a, whose bind is in doubt, cannot be read: 403 Forbidden: {words}"
+        assert (at.outcomes, caplog.text.count(words)) == ([], 1)
+        mistaken.before = None
+        await until(lambda: at.outcomes)
+        assert (at.outcomes, at.binder.doubts.problem) == ([BindDone(placement.uid)], "")
+
+
+async def test_a_fence_that_fails_again_and_again_is_told_of_once(mistaken: Mistaken, caplog: pytest.LogCaptureFixture) -> None:
+    mistaken.late = []
+    mistaken.before = refuse(lambda method, _: method == "PATCH", 500, "InternalError", "a webhook is down", times=4)
+    async with binding(mistaken) as at:
+        at.binder.submit(at.waiting_pod())
+        await until(lambda: at.outcomes)
+        assert [type(one).__name__ for one in at.outcomes] == ["BindFailed", "PodSeen"]
+        assert (at.binder.doubts.problem, caplog.text.count("a webhook is down")) == ("", 1)

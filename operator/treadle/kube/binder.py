@@ -28,6 +28,8 @@ from treadle.kube.transport import Client, Response
 log = logging.getLogger(__name__)
 
 FIRST_LIMIT = 16.0
+WEBHOOK_FAILED = 'Internal error occurred: failed calling webhook "'
+"""How a 500 begins by which the API server says that an admission webhook could not be asked: it has refused the bind before it stored anything."""
 Outcome = BindDone | BindFailed | PodSeen | PodGone
 Announce = Callable[[list[str]], Awaitable[bool]]
 """Writes down which binds may be under way from now on, each as ``namespace/name/uid``, in place of those before; returns whether it is written."""
@@ -284,11 +286,12 @@ class Binder:
         message = answer.error().message
         if answer.status in {404, 409}:
             return _Doubt(message, refused=True, fence=False)
-        if answer.status == 429 or answer.status >= 500:
+        by_webhook = answer.status == 500 and message.startswith(WEBHOOK_FAILED)
+        if (answer.status == 429 or answer.status >= 500) and not by_webhook:
             self._back_off(answer.retry_after)
         log.warning("bind of %s/%s to %s: %d %s", placement.namespace, placement.name, placement.node, answer.status, message)
         words = f"{answer.status} {message}"
-        if answer.status in _NOT_DONE:
+        if answer.status in _NOT_DONE or by_webhook:
             self._report(BindFailed(placement.uid, "transient", words))
             return None
         return _Doubt(words, fence=answer.status != 429)

@@ -7,6 +7,7 @@ server refuses a Binding whose version is not the pod's. Only then may the room 
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -23,6 +24,8 @@ FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
 """Seconds between two questions: the wait doubles from the first to the longest."""
 AT_ONCE = 16
 """Questions that are under way at the same time."""
+WARN_EVERY = 300.0
+"""Seconds between two warnings that pods cannot be read or written to."""
 BIND_UNANSWERED = "BindUnanswered"
 """The reason of the condition that fences a pod."""
 
@@ -50,6 +53,9 @@ class Doubts:
         self.fenced = 0
         """Pods that were written to in order to keep a stray bind out."""
         self._now = now
+        self.problem = ""
+        """Which right is missing for asking, in the API server's words; empty while pods can be read and written to."""
+        self._warned = float("-inf")
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._decode = msgspec.json.Decoder(Pod).decode
 
@@ -61,17 +67,20 @@ class Doubts:
         With ``fence`` a pod that is not bound, and that still has the version that the Binding carried, is written to first.
         """
         wait = FIRST_WAIT
-        while True:
-            async with self._slots:
-                known, pod = await self._look(asked)
-                if known and (pod is None or _settled(pod, asked, fence=fence)):
-                    return pod
-                if pod is not None:
-                    known, pod = await self._fence(asked, pod)
-                    if known:
+        try:
+            while True:
+                async with self._slots:
+                    known, pod = await self._look(asked)
+                    if known and (pod is None or _settled(pod, asked, fence=fence)):
                         return pod
-            await asyncio.sleep(wait)
-            wait = min(wait * 2, LONGEST_WAIT)
+                    if pod is not None:
+                        known, pod = await self._fence(asked, pod)
+                        if known:
+                            return pod
+                await asyncio.sleep(wait)
+                wait = min(wait * 2, LONGEST_WAIT)
+        finally:  # also where it is not asked any more: what else is asked says so again
+            self.problem = ""
 
     async def _look(self, asked: Asked) -> tuple[bool, Pod | None]:
         """Ask for the pod once. Returns whether the answer can be relied on, and the pod if there is one."""
@@ -98,9 +107,9 @@ class Doubts:
             )
         except Unreachable:
             return False, None
-        if answer.status not in {200, 404, 409}:
-            log.warning("fencing of %s/%s: %s", asked.namespace, asked.name, answer.error())
         if answer.status != 200:
+            if answer.status not in {404, 409}:
+                self._warn("written to", asked, answer)
             return False, None
         known, found = self._read(asked, answer)
         if known:
@@ -112,6 +121,7 @@ class Doubts:
         if answer.status == 404:
             return answer.error().reason == "NotFound", None
         if answer.status != 200:
+            self._warn("read", asked, answer)
             return False, None
         try:
             pod = self._decode(answer.body)
@@ -121,6 +131,18 @@ class Doubts:
         if not pod.metadata.uid or pod.spec is None:
             return False, None
         return True, pod if pod.metadata.uid == asked.uid else None
+
+    def _warn(self, what: str, asked: Asked, answer: Response) -> None:
+        """Say now and then that what became of binds cannot be found out; a right that is missing is a problem until a pod was read."""
+        said = answer.error()
+        if answer.status in {401, 403}:
+            self.problem = f"{asked.namespace}/{asked.name}, whose bind is in doubt, cannot be {what}: {said}"
+        now = time.monotonic()
+        if now >= self._warned + WARN_EVERY:
+            self._warned = now
+            log.warning(
+                "%s/%s, whose bind is in doubt, cannot be %s, and it is tried again: %s", asked.namespace, asked.name, what, said
+            )
 
 
 def _settled(pod: Pod, asked: Asked, *, fence: bool) -> bool:

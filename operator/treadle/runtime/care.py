@@ -50,7 +50,7 @@ class Care:
         self.since: list[Event] = []
         self.set_aside: dict[Subject, SetAside] = {}
         self.errors: Counter[str] = Counter()
-        """How often the core raised, by what it did: ``event`` or ``pass``."""
+        """How often the core raised, by what it did: ``event``, ``pass`` or ``shares``."""
         self.last = ""
         """What the core raised last."""
         self.healed = 0

@@ -154,9 +154,8 @@ class Demo:
         return {"pods": self.counts.all(), "nodes": shown["cluster"]["nodes"], "queues": queues}
 
     def _shown(self, waiting: int) -> dict[str, Any]:
-        core = self.service.core
-        core.refresh_shares(time.monotonic())
-        return core.view.tree(waiting)
+        self.service.engine.refresh_shares()
+        return self.service.core.view.tree(waiting)
 
     def problem(self) -> str:
         """Why the demo cannot go on, or an empty text."""

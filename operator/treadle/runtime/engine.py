@@ -120,6 +120,19 @@ class Engine:
             self.reports.submit(ReportWaiting(pod.uid, pod.namespace, pod.name, INTERNAL_ERROR, words, 0))
             self.recorder.warned(RecordEvent(pod.uid, pod.namespace, pod.name, pod.application, INTERNAL_ERROR, words, 0))
 
+    def refresh_shares(self) -> bool:
+        """Bring shares up to date for who reads them, and return whether they are. Where the core raises, as a policy may, it is healed with the next turn."""
+        if self.care.hurt:
+            return False
+        try:
+            self.core.refresh_shares(time.monotonic())
+        except Exception as error:
+            log.exception("shares could not be computed; the core is made anew")
+            self.care.hurt_by(error, "shares")
+            self._wake.set()
+            return False
+        return True
+
     async def _pause(self) -> None:
         timer = self.core.next_timer() if self._can_plan() else None
         seconds = IDLE if timer is None else min(IDLE, max(0.0, timer - time.monotonic()))

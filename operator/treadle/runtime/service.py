@@ -106,7 +106,14 @@ class Service:
         self.engine = Engine(self.core, self.binder, self.evictor, WaitingReports(self.patcher), self.recorder, self._may_plan)
         self.sources = Sources(self.client, self._put)
         self.ledger = Ledger(options.name, self._put)
-        self.statuses = Statuses(self.core, self.ledger, self.patcher, options.status_every, self.engine.care.why_set_aside)
+        self.statuses = Statuses(
+            self.core,
+            self.ledger,
+            self.patcher,
+            options.status_every,
+            self.engine.care.why_set_aside,
+            self.engine.refresh_shares,
+        )
         self.operator: Operator | None = None
         self.garbage = Garbage()
         self.waiting_for = "starting"
@@ -194,7 +201,8 @@ class Service:
         controllers = "" if self.operator is None else self.operator.problem()
         leader = "leader" if self.lease is None or self.lease.held else f"standby, {self.lease.holder or 'nobody'} leads"
         lost = "" if self.lease is None or self.lease.held else self.lease.problem
-        return self.synced and alive and not controllers and not lost, {
+        unread = self.binder.doubts.problem
+        return self.synced and alive and not controllers and not lost and not unread, {
             "synced": self.synced,
             "watchesAlive": alive,
             "leader": leader,
@@ -202,6 +210,7 @@ class Service:
             "waitingFor": self.waiting_for,
             **({"controllers": controllers} if controllers else {}),
             **({"lease": lost} if lost else {}),
+            **({"binds": unread} if unread else {}),
         }
 
     async def start(self) -> None:

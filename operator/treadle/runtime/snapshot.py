@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Protocol
 
 from treadle.metrics.exporter import QueueSample, Samples
@@ -37,9 +36,9 @@ class Parts(Protocol):
 
 def metrics_of(service: Parts) -> Samples:
     """Return the numbers of the moment for Prometheus."""
-    core, binder, engine = service.core, service.binder, service.engine
-    core.refresh_shares(time.monotonic())
-    view = core.view
+    binder, engine = service.binder, service.engine
+    engine.refresh_shares()
+    view = service.core.view
     queues = [
         QueueSample(
             queue.path,

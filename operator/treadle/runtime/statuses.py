@@ -46,12 +46,14 @@ class Statuses:
         patcher: Patcher,
         every: float = 2.0,
         set_aside: Callable[[str, str], str] = lambda _kind, _name: "",
+        refresh: Callable[[], object] | None = None,
     ) -> None:
         self._core = core
         self._ledger = ledger
         self._patcher = patcher
         self._every = every
         self._set_aside = set_aside
+        self._refresh = refresh if refresh is not None else lambda: core.refresh_shares(time.monotonic())
 
     async def run(self, may_write: Callable[[], bool]) -> None:
         """Write until cancelled, while ``may_write``."""
@@ -65,7 +67,7 @@ class Statuses:
 
     def write(self) -> int:
         """Queue a patch for each object whose status is out of date and return how many there were."""
-        self._core.refresh_shares(time.monotonic())
+        self._refresh()
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         clock = time.monotonic()
         apart = len(self._ledger.entries) / NUMBERS_PER_SECOND
