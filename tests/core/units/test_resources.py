@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from kubernetes.utils import parse_quantity as official
 
 from treadle.core.errors import InvalidSpec
-from treadle.core.units.resources import ResourceTypes, amount, extend, format_amount, parse_quantity
+from treadle.core.units.resources import ResourceTypes, amount, extend, format_amount, in_words, parse_quantity
 
 
 @pytest.mark.parametrize(
@@ -65,3 +65,30 @@ def test_a_new_resource_type_gets_the_next_position_and_vectors_grow() -> None:
     assert types.demand([("nvidia.com/gpu", 2), ("cpu", 5), ("memory", 0)]) == ((1, 5), (3, 2))
     assert extend([1, 2, 3], len(types)) == [1, 2, 3, 0]
     assert types.quantities([1 << 30, 1500, 0, 2]) == {"memory": "1Gi", "cpu": "1500m", "nvidia.com/gpu": "2"}
+
+
+@pytest.mark.parametrize(
+    ("resource", "value", "words"),
+    [
+        ("memory", 0, "0"),
+        ("memory", 1, "1"),
+        ("memory", 1023, "1023"),
+        ("memory", 154618820, "~147.5Mi"),
+        ("memory", -268435455, "~-256.0Mi"),
+        ("memory", 268435456, "256Mi"),
+        ("memory", 512 << 10, "512Ki"),
+        ("memory", (512 << 10) + 1, "~512.0Ki"),
+        ("memory", 5000 << 20, "5000Mi"),
+        ("hugepages-2Mi", 3 << 20, "3Mi"),
+        ("cpu", 1999, "1999m"),
+        ("example.com/gpu", 154618820, "154618820"),
+    ],
+)
+def test_what_people_read_has_no_long_rows_of_digits_for_bytes(resource: str, value: int, words: str) -> None:
+    assert in_words(resource, value) == words
+
+
+def test_what_is_out_of_range_is_told_in_the_unit_in_which_it_is_written() -> None:
+    with pytest.raises(InvalidSpec, match=r"cpu: '9007199254740993' is out of range: at most 4611686018427387$"):
+        amount("cpu", "9007199254740993")
+    assert amount("cpu", "4611686018427387") == 4611686018427387000

@@ -20,16 +20,18 @@ TOO_MANY = "TooManyApplications"
 OVER_LARGEST = "OverMaxAllocation"
 AT_ZERO = "ZeroMaximum"
 PARTITION_DENIED = "PartitionDenied"
+INVALID_POD = "InvalidPod"
+UNSUPPORTED = "UnsupportedConstraint"
 
 
 def refusal(record: PodRecord) -> Wait | None:
     """Return why a pod cannot be placed whatever the cluster looks like, or None."""
     if record.spec.problem:
-        return Wait("InvalidPod", record.spec.uid, record.spec.problem)
+        return Wait(INVALID_POD, record.spec.uid, record.spec.problem)
     unsupported = record.shape.constraints.unsupported
     if unsupported:
         return Wait(
-            "UnsupportedConstraint",
+            UNSUPPORTED,
             record.spec.uid,
             f"not supported: {', '.join(unsupported)}; the pod is not placed against its own rule",
         )

@@ -22,6 +22,7 @@ Demand = tuple[tuple[int, int], ...]
 _QUANTITY = re.compile(r"^([+-]?)(\d+(?:\.\d*)?|\.\d+)(?:([KMGTPE]i)|([numkMGTPE])|[eE]([+-]?\d+))?$", re.ASCII)
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BYTES = frozenset({"memory", "ephemeral-storage", "storage"})
 _ALLOWED = 'a quantity such as "2", "500m", "1.5Gi" or "1e3"'
 
 
@@ -56,7 +57,8 @@ def amount(resource: str, text: str | float) -> int:
     milli = parse_quantity(text)
     value = milli if resource == "cpu" else -(-milli // 1000)
     if not -UNBOUNDED <= value <= UNBOUNDED:
-        raise InvalidSpec(f"{resource}: {text!r} is out of range: at most {UNBOUNDED}")
+        most = UNBOUNDED // 1000 if resource == "cpu" else UNBOUNDED
+        raise InvalidSpec(f"{resource}: {text!r} is out of range: at most {most}")
     return value
 
 
@@ -64,11 +66,21 @@ def format_amount(resource: str, value: int) -> str:
     """Return ``value`` as a quantity that people read: ``1500m`` or ``2`` for cpu, the largest exact binary suffix for bytes."""
     if resource == "cpu":
         return f"{value}m" if value % 1000 else str(value // 1000)
-    if resource in {"memory", "ephemeral-storage", "storage"} or resource.startswith("hugepages-"):
+    if resource in _BYTES or resource.startswith("hugepages-"):
         for suffix, shift in reversed(_BINARY.items()):
             if value and value % (1 << shift) == 0:
                 return f"{value >> shift}{suffix}"
     return str(value)
+
+
+def in_words(resource: str, value: int) -> str:
+    """Return ``value`` as ``format_amount`` does, but rounded to a tenth of the largest binary suffix, after a tilde, where bytes are no whole number of MiB."""
+    if resource in _BYTES or resource.startswith("hugepages-"):
+        shift = next((shift for shift in sorted(_BINARY.values(), reverse=True) if abs(value) >> shift), 0)
+        if shift and value % (1 << min(shift, _BINARY["Mi"])):
+            suffix = next(suffix for suffix, bits in _BINARY.items() if bits == shift)
+            return f"~{value / (1 << shift):.1f}{suffix}"
+    return format_amount(resource, value)
 
 
 class ResourceTypes:

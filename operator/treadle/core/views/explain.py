@@ -23,7 +23,7 @@ from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.tree.limits import exceeded
 from treadle.core.kernel.tree.order import waiting_order
 from treadle.core.kernel.tree.quota import USER_LIMIT
-from treadle.core.units.resources import format_amount
+from treadle.core.units.resources import in_words
 
 if TYPE_CHECKING:
     from treadle.core.kernel.nodes.shapes import Shape
@@ -129,9 +129,9 @@ def at_maximum(state: State, ask: Ask) -> str:
         return f"queue {ask.wait.blocker if ask.wait is not None else '-'} was at its maximum and has room again; the pod is next looked at with the next pass"
     queue, position = full
     name = state.types.names[position]
-    used, most = format_amount(name, queue.usage[position]), format_amount(name, queue.maximum[position])
-    wanted = format_amount(name, dict(ask.shape.demand)[position])
-    missing = format_amount(name, queue.usage[position] + dict(ask.shape.demand)[position] - queue.maximum[position])
+    used, most = in_words(name, queue.usage[position]), in_words(name, queue.maximum[position])
+    wanted = in_words(name, dict(ask.shape.demand)[position])
+    missing = in_words(name, queue.usage[position] + dict(ask.shape.demand)[position] - queue.maximum[position])
     return f"queue {queue.path} is at its maximum: {name} {used} used of {most}, {wanted} wanted, {missing} missing"
 
 
@@ -156,7 +156,7 @@ def over_largest(state: State, ask: Ask) -> str:
         return "the limit has been raised; the pod is next looked at with the next pass"
     name = state.types.names[at]
     owner = next((queue for queue in leaf.chain if queue.spec.max_container), leaf)
-    wanted, most = format_amount(name, dict(ask.shape.demand)[at]), format_amount(name, leaf.largest[at])
+    wanted, most = in_words(name, dict(ask.shape.demand)[at]), in_words(name, leaf.largest[at])
     return f"{name}: {wanted} is asked for, and a pod may have at most {most} ({state.discipline.words.largest} of queue {owner.path})"
 
 
@@ -166,7 +166,7 @@ def at_zero(state: State, ask: Ask) -> str:
     if found is None:
         return "the maximum has been raised; the pod is next looked at with the next pass"
     name = state.types.names[found[1]]
-    wanted = format_amount(name, dict(ask.shape.demand)[found[1]])
+    wanted = in_words(name, dict(ask.shape.demand)[found[1]])
     queue = found[0]
     why = f"{state.discipline.words.maximum} is 0"
     where = f" of partition {queue.partition}" if queue.partition else ""

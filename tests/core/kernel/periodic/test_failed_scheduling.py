@@ -49,6 +49,19 @@ def test_pods_of_their_own_application_are_ahead_as_well() -> None:
     assert notes(scenario)[0].endswith("2 pods are ahead, first ns/first.")
 
 
+def test_a_pod_whose_turn_never_comes_is_ahead_of_no_other_and_none_is_ahead_of_it() -> None:
+    scenario = Scenario().nodes(1, cpu=2).queue("root.a", max_container=limits(cpu="4"), policy="fifo")
+    scenario.pod("wrong", "root.a", "wrong", created=1.0, problem="spec: no").pod("large", "root.a", "large", created=2.0, cpu=5)
+    scenario.pod("first", "root.a", "first", created=3.0, cpu=3).pod("second", "root.a", "second", created=4.0, cpu=3)
+    scenario.plan()
+
+    told = {note.partition("application ns/")[2].partition(" ")[0]: note for note in notes(scenario)}
+    assert told["wrong"] == "InvalidPod: spec: no. 1 pod of application ns/wrong of queue root.a waits for this."
+    assert told["large"].endswith("1 pod of application ns/large of queue root.a waits for this.")
+    assert told["first"].endswith("No pod of the queue is ahead.")
+    assert told["second"].endswith("1 pod is ahead, first ns/first.")
+
+
 def test_for_want_of_a_node_it_says_what_the_nearest_one_lacks() -> None:
     scenario = Scenario().node("small", cpu=1, memory=1).node("large", cpu=4, memory=6).pod("p", cpu=6, memory=8)
     scenario.plan()

@@ -122,7 +122,10 @@ def test_a_queue_that_does_not_exist_falls_back_to_the_default_queue_if_there_is
 def test_an_application_in_a_parent_waits_and_says_so() -> None:
     scenario = Scenario().nodes(1).queue("root.a").queue("root.a.b").pod("p", "root.a")
     assert scenario.plan() == []
-    assert scenario.why("p")[0] == "QueueIsParent"
+    assert scenario.why("p") == ("QueueIsParent", "queue root.a has child queues; applications live in leaf queues only")
+    scenario.pod("q", "root", "other").queue("root.c", holds_queues=True).pod("r", "root.c", "third").plan()
+    assert scenario.why("q")[1].startswith("queue root is the root; ")
+    assert scenario.why("r")[1].startswith("queue root.c is to hold queues only; ")
 
 
 def test_an_application_object_and_the_namespace_have_their_say_in_this_order() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from treadle.core.disciplines.capacity.am_share import short_of
 from treadle.core.disciplines.capacity.quota import limit_of, quota_of, room_of
 from treadle.core.disciplines.capacity.state import capacity_state
-from treadle.core.units.resources import format_amount
+from treadle.core.units.resources import in_words
 
 if TYPE_CHECKING:
     from treadle.core.disciplines.capacity.live_tree import LiveCapacityTree
@@ -61,10 +61,10 @@ class CapacityWords:
         whose, at, held, limit = found
         name = state.types.names[at]
         whom = f"queue {leaf.path}" if whose == "queue" else f"user {ask.application.user} in queue {leaf.path}"
-        wanted = format_amount(name, dict(ask.shape.demand)[at])
-        most = format_amount(name, limit)
+        wanted = in_words(name, dict(ask.shape.demand)[at])
+        most = in_words(name, limit)
         return (
-            f"the masters of {whom} hold {name} {format_amount(name, held)} of the {most} that they may together "
+            f"the masters of {whom} hold {name} {in_words(name, held)} of the {most} that they may together "
             f"(maximumAMResourcePercent), {wanted} wanted"
         )
 
@@ -81,7 +81,7 @@ class CapacityWords:
             return f"user {quota.user.name} is at the limit of queue {leaf.path}"
         name = state.types.names[at]
         return (
-            f"user {quota.user.name} holds {name} {format_amount(name, quota.used[at])} in queue {leaf.path} of the "
-            f"{format_amount(name, limit[at])} that one user may have now (minimumUserLimitPercent {leaf.user_limit:g}, "
+            f"user {quota.user.name} holds {name} {in_words(name, quota.used[at])} in queue {leaf.path} of the "
+            f"{in_words(name, limit[at])} that one user may have now (minimumUserLimitPercent {leaf.user_limit:g}, "
             f"userLimitFactor {leaf.user_limit_factor:g}, {len(leaf.users.active)} active user{'s' if len(leaf.users.active) != 1 else ''})"
         )

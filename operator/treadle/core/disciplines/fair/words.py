@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.disciplines.fair.am_share import limit_of, share_of, short_of
-from treadle.core.units.resources import format_amount
+from treadle.core.units.resources import in_words
 
 if TYPE_CHECKING:
     from treadle.core.kernel.state import State
@@ -42,9 +42,7 @@ class FairWords:
             else:  # what a percentage is shows when there are nodes
                 over = total > 0 and low.resolve(total) > high.resolve(total)
             if over:
-                words = (
-                    f"{one.percent:g}%" if one.percent is not None else format_amount(name, one.value) for one in (low, high)
-                )
+                words = (f"{one.percent:g}%" if one.percent is not None else in_words(name, one.value) for one in (low, high))
                 found.append(f"{name} {' over '.join(words)}")
         return (
             f"spec.fair: minResources is over maxResources, so the minimum is the maximum too: {', '.join(found)}"
@@ -68,7 +66,7 @@ class FairWords:
             return f"the masters of queue {leaf.path} leave room again; the pod is next looked at with the next pass"
         name = state.types.names[at]
         held, most, wanted = (
-            format_amount(name, value) for value in (leaf.master_usage[at], limit_of(state, leaf)[at], dict(ask.shape.demand)[at])
+            in_words(name, value) for value in (leaf.master_usage[at], limit_of(state, leaf)[at], dict(ask.shape.demand)[at])
         )
         return (
             f"the masters of queue {leaf.path} hold {name} {held} of the {most} that they may together "

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from treadle.core.effects import FAILED_SCHEDULING, QUEUE_NOT_FOUND, RecordEvent
+from treadle.core.kernel.admission_checks import AT_ZERO, INVALID_POD, OVER_LARGEST, PARTITION_DENIED, UNSUPPORTED
 from treadle.core.kernel.cycle import NO_NODE
 from treadle.core.kernel.tree.order import waiting_order
-from treadle.core.units.resources import format_amount
+from treadle.core.units.resources import in_words
 
 if TYPE_CHECKING:
     from treadle.core.kernel.nodes.shapes import Shape
@@ -28,6 +29,9 @@ MOST_RETOLD = 1024
 """Entries about what is gone that are kept, beyond as many as there are applications."""
 STANDINGS_LAST = 1.0
 """Seconds for which the order of a queue is good enough to tell who is ahead."""
+
+NEVER_SERVED = frozenset({INVALID_POD, UNSUPPORTED, OVER_LARGEST, AT_ZERO, PARTITION_DENIED})
+"""Reasons of pods whose turn never comes, whatever ends: they are ahead of no pod, and it says nothing which pods are ahead of them."""
 
 Standing = tuple[int, str]
 """How many waiting pods of the queue are ahead of an application, and the first of them as ``namespace/name``."""
@@ -110,7 +114,7 @@ def _event(state: State, ask: Ask, reason: str, message: str) -> RecordEvent:
     if reason == NO_NODE:
         parts.append(nearest_node(state, ask.shape))
     parts.append(f"{count} pod{'s' if count > 1 else ''} of {_named(application)}{where} wait{'' if count > 1 else 's'} for this")
-    if queue is not None:
+    if queue is not None and reason not in NEVER_SERVED:
         parts.append(_ahead(state, queue, ask))
     spec, cause = ask.pods.first.spec, ask.pods.first.cause
     note = ". ".join(part for part in parts if part) + "."
@@ -124,7 +128,7 @@ def _named(application: Application) -> str:
 def _ahead(state: State, queue: Queue, ask: Ask) -> str:
     application = ask.application.whole
     before, first = standings(state, queue).get(application.id, (0, ""))
-    own = sorted(other for other in ask.application.asks.values() if other.rank < ask.rank and other.pods)
+    own = sorted(other for other in ask.application.asks.values() if other.rank < ask.rank and other.pods and _is_served(other))
     if own and not first:
         head = own[0].pods.first.spec
         first = f"{head.namespace}/{head.name}"
@@ -145,12 +149,18 @@ def standings(state: State, queue: Queue) -> dict[str, Standing]:
     count, first = 0, ""
     for application in waiting_order(queue):
         found[application.id] = (count, first)
-        count += application.pending
-        if not first:
-            head = min(ask for ask in application.every_ask() if ask.pods).pods.first.spec
+        served = [ask for ask in application.every_ask() if ask.pods and _is_served(ask)]
+        count += sum(len(ask.pods) for ask in served)
+        if served and not first:
+            head = min(served).pods.first.spec
             first = f"{head.namespace}/{head.name}"
     state.reports.standings[queue.path] = (state.now, found)
     return found
+
+
+def _is_served(ask: Ask) -> bool:
+    """Whether an ask may be served in its turn."""
+    return ask.wait is None or ask.wait.reason not in NEVER_SERVED
 
 
 def nearest_node(state: State, shape: Shape) -> str:
@@ -168,7 +178,7 @@ def nearest_node(state: State, shape: Shape) -> str:
         return ""
     names = state.types.names
     missing = [
-        f"{names[position]} {format_amount(names[position], value - int(have))}"
+        f"{names[position]} {in_words(names[position], value - int(have))}"
         for (position, value), have in zip(shape.demand, free[:, at], strict=True)
         if value > int(have)
     ]

@@ -528,11 +528,16 @@ class QueueTree:
         queue = self.queues.get(path)
         return queue is not None and queue.defined and not queue.dynamic
 
-    @staticmethod
-    def no_leaf(path: str) -> Wait:
+    def no_leaf(self, path: str) -> Wait:
         """Return the wait of an application whose queue holds queues."""
-        words = f"queue {path} has child queues, holds only queues, or is the root; applications live in leaf queues only"
-        return Wait("QueueIsParent", path, words)
+        queue = self.queues.get(path)
+        if path == ROOT:
+            why = "is the root"
+        elif queue is not None and queue.children:
+            why = "has child queues"
+        else:
+            why = "is to hold queues only"
+        return Wait("QueueIsParent", path, f"queue {path} {why}; applications live in leaf queues only")
 
     @staticmethod
     def open(queue: Queue, application: Application) -> Queue | Wait:
