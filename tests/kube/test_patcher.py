@@ -199,6 +199,15 @@ async def test_a_write_that_meets_a_500_again_and_again_is_sent_ever_less_often_
     assert at.codes == [200]
 
 
+async def test_an_event_that_meets_a_500_again_and_again_is_given_up() -> None:
+    at = Writing(lambda _: refused(500), latency=0.0)
+    at.patcher.submit("event/a", Write("/events", {}, "application/json", "POST", done=at.codes.append))
+    async with task_of(at.patcher.run()):
+        await asyncio.sleep(4000)
+    assert [round(request.at) for request in at.client.requests] == [0, 1, 3, 7, 15, 31, 63]
+    assert (at.codes, at.patcher.waiting, at.patcher.dropped) == ([500], 0, 1)
+
+
 @pytest.mark.parametrize("code", [403, 429, 500, 503])
 @pytest.mark.parametrize("after", [0.05, 0.5])
 async def test_a_write_that_becomes_pointless_is_not_sent_again_whether_it_is_under_way_or_waits(code: int, after: float) -> None:

@@ -1,11 +1,11 @@
 """Status writes: coalesced, few at a time, on connections of their own, so that they never hold up a bind.
 
 A later write about the same object replaces an earlier one that has not been sent. Without an answer, or with a 401, a 429 or a
-5xx, it is sent again later unless a newer one has come, after a 403 for some minutes; any other refusal is logged and dropped, since the next state is written
-anyway.
+5xx, it is sent again later unless a newer one has come, after a 403 for some minutes; any other refusal is logged and dropped,
+since the next state is written anyway.
 
-A server that cannot be reached, or says that it has too much to do, is left alone for a while by all writes. A 500 and a 403 may be about one object
-or one namespace (a webhook for it that is down), so they delay the write that met them, and no other.
+A server that cannot be reached, or says that it has too much to do, is left alone for a while by all writes. A 500 and a 403 may
+be about one object or one namespace (a webhook for it that is down), so they delay the write that met them, and no other.
 """
 
 import asyncio
@@ -169,8 +169,9 @@ class Patcher:
             return
         if answer.status == 500:
             self._warn(write, answer.error().message)
-            self._delay(key, write, min(answer.retry_after or PAUSE * 2 ** min(write.tries, 16), LONGEST_WAIT), self._unheard)
-            return
+            if write.method != "POST" or write.tries < MOST_TRIES:  # events are about what came and went: they would only pile up
+                self._delay(key, write, min(answer.retry_after or PAUSE * 2 ** min(write.tries, 16), LONGEST_WAIT), self._unheard)
+                return
         if answer.status in {401, 429} or answer.status > 500:
             self._again(key, write, min(answer.retry_after or PAUSE, LONGEST_PAUSE))
             return
