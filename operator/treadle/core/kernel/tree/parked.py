@@ -6,9 +6,9 @@ is the best of those below which its shape waits, and so on down to the ask. So 
 placed or is kept back by something else the next one does.
 
 For each queue below which asks of a shape wait there is a heap of the children concerned (``Level``). Keys are the queue's own. A
-child whose usage changed has a new key, ``rest_key``. If that is before the old one its queue notes when (``rekeyed``), and a heap
-takes the notes over when it is asked for its first. A key that is later needs no note: the entry surfaces too early and gets the
-key of now then. An entry is valid while it is the child's own ``rest_key``; each child has one that is no later.
+child whose usage changed has a new key, ``rest_key``. If that is before the old one its queue notes when (``rekeyed``), and a
+heap takes the notes over when it is asked for its first. A key that is later needs no note: the entry surfaces too early and gets
+the key of now then. An entry is valid while it is the child's own ``rest_key``; each child has one that is no later.
 """
 
 from __future__ import annotations
