@@ -15,7 +15,7 @@ from kube.binding import NODE, binding
 from kube.stub import Answer, Request, StubClient, ok, refused, unreachable
 from treadle.core.events import BindDone, BindFailed, PodGone, PodSeen
 from treadle.fakeapi import ApiError, FakeApi
-from treadle.kube.binder import ALLOCATED_APPLICATION, ALLOCATED_QUEUE, Binder, Placement
+from treadle.kube.binder import ALLOCATED_APPLICATION, ALLOCATED_QUEUE, MOST_IN_DOUBT, Binder, Placement
 from treadle.kube.transport import Response
 
 
@@ -428,6 +428,18 @@ async def test_there_is_room_for_twice_the_limit_and_never_less_than_none() -> N
     assert at.binder.room() == 22
     at.submit(100)
     assert at.binder.room() == 0
+
+
+@virtual
+async def test_nothing_is_decided_while_too_many_binds_are_in_doubt() -> None:
+    """All that may be under way is named in one annotation of the Lease, which the API server takes up to 256 KiB."""
+    at = Slow()
+    at.binder._in_doubt = dict.fromkeys(map(str, range(MOST_IN_DOUBT - 1)))
+    assert at.binder.room() > 0
+    at.binder._in_doubt["one more"] = None
+    assert at.binder.room() == 0
+    longest = len(f'"{"n" * 63}/{"p" * 253}/{"u" * 36}",')
+    assert (MOST_IN_DOUBT + 4 * 64) * longest < 256 * 1024
 
 
 @virtual

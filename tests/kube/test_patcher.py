@@ -241,12 +241,23 @@ async def test_a_newer_write_takes_the_place_of_one_that_was_refused_and_waits()
     assert at.sent() == [("/a", {"n": 1}), ("/a", {"n": 2})]
 
 
-async def test_rights_that_do_not_come_back_end_in_a_refusal() -> None:
+async def test_an_event_for_want_of_a_right_is_given_up_when_that_does_not_come_back() -> None:
     at = Writing(lambda _: refused(403))
+    at.patcher.submit("event/a", Write("/events", {}, "application/json", "POST", done=at.codes.append))
     async with task_of(at.patcher.run()):
-        at.write("a")
         await asyncio.sleep(600)
     assert (len(at.client.requests), at.codes, at.patcher.dropped) == (7, [403], 1)
+
+
+async def test_a_status_is_written_when_a_right_comes_back_however_late() -> None:
+    at = Writing(lambda request: refused(403) if request.at < 3000 else ok(), latency=0.0)
+    at.write("a", {"n": 1})
+    async with task_of(at.patcher.run()):
+        await asyncio.sleep(4000)
+    times = [round(request.at) for request in at.client.requests]
+    assert times[:8] == [0, 2, 6, 14, 30, 62, 126, 254]
+    assert {later - earlier for earlier, later in itertools.pairwise(times[8:])} == {300}
+    assert at.codes == [200]
 
 
 async def test_a_write_that_met_a_namesake_of_its_pod_is_dropped_quietly(caplog: pytest.LogCaptureFixture) -> None:

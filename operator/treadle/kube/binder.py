@@ -28,6 +28,8 @@ from treadle.kube.transport import Client, Response
 log = logging.getLogger(__name__)
 
 FIRST_LIMIT = 16.0
+MOST_IN_DOUBT = 400
+"""Binds in doubt beyond which none is decided until some are settled: with those on their way their names fit into the 256 KiB that an announcement may have."""
 WEBHOOK_FAILED = 'Internal error occurred: failed calling webhook "'
 """How a 500 begins by which the API server says that an admission webhook could not be asked: it has refused the bind before it stored anything."""
 Outcome = BindDone | BindFailed | PodSeen | PodGone
@@ -122,6 +124,8 @@ class Binder:
 
     def room(self) -> int:
         """Return how many placements to decide now: enough to keep the pipeline full, few enough to decide late."""
+        if len(self._in_doubt) >= MOST_IN_DOUBT:
+            return 0
         doubts = min(len(self._in_doubt), int(self.limit))  # a server that answers nothing is not sent more and more
         return max(0, int(self._ahead * self.limit) - len(self._unannounced) - len(self._waiting) - self.in_flight - doubts)
 

@@ -22,9 +22,9 @@ log = logging.getLogger(__name__)
 PAUSE, LONGEST_PAUSE = 1.0, 30.0
 """Seconds before a write that found no hearing is sent again, and the longest wait that a server may ask for."""
 FIRST_WAIT, MOST_TRIES = 2.0, 6
-"""Seconds before a write that was refused with a 403 is sent again, which double, and how often it is."""
+"""Seconds before a write that was refused with a 403 is sent again, which double, and how often an event is."""
 LONGEST_WAIT = 300.0
-"""Seconds before a write that met a 500 is sent again, at the most; they double from ``PAUSE``."""
+"""Seconds before a write that met a 403 or a 500 is sent again, at the most."""
 
 ENDING = "is being terminated"
 """What a 403 says that is about a namespace that ends, and not about rights."""
@@ -169,7 +169,7 @@ class Patcher:
             return
         if answer.status == 500:
             self._warn(write, answer.error().message)
-            if write.method != "POST" or write.tries < MOST_TRIES:  # events are about what came and went: they would only pile up
+            if self._may_come(write):
                 self._delay(key, write, min(answer.retry_after or PAUSE * 2 ** min(write.tries, 16), LONGEST_WAIT), self._unheard)
                 return
         if answer.status in {401, 429} or answer.status > 500:
@@ -177,8 +177,8 @@ class Patcher:
             return
         if answer.status == 403:
             self._warn(write, answer.error().message)
-        if answer.status == 403 and write.tries < MOST_TRIES:  # rights may be given back; a namespace that ends says so too
-            self._delay(key, write, FIRST_WAIT * 2**write.tries, self._refused)
+        if answer.status == 403 and self._may_come(write):  # rights may be given back; a namespace that ends says so too
+            self._delay(key, write, min(FIRST_WAIT * 2 ** min(write.tries, 16), LONGEST_WAIT), self._refused)
             return
         if answer.status >= 400:
             self.dropped += 1
@@ -190,6 +190,11 @@ class Patcher:
             self.sent += 1
         if write.done is not None:
             write.done(answer.status)
+
+    @staticmethod
+    def _may_come(write: Write) -> bool:
+        """Whether a refused write is tried again: one of a status always, since it goes with its object; an event a few times, or they would pile up."""
+        return write.method != "POST" or write.tries < MOST_TRIES
 
     def _warn(self, write: Write, message: str) -> None:
         """Say that writes of a kind are refused, now and then: as long as the right is missing all of them are."""

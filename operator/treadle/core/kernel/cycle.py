@@ -125,8 +125,6 @@ def _close(state: State, shape: Shape) -> None:
     """Take note that no node has room for a shape any more: those who wait were looked at again, and their owners are told in a while."""
     parked = shape.parked
     parked.close()
-    if not parked.quiet:
-        return
     for ask in list(islice(parked.quiet, MOST_ARMED)):
         arm_report_at(state, ask, parked.quiet.pop(ask))
 

@@ -25,7 +25,6 @@ def broken(state: State) -> list[str]:
         *_counts(state),
         *_demands(state),
         *_keys(state),
-        *_levels(state),
         *state.discipline.broken(),
     ]
 
@@ -229,23 +228,6 @@ def _keys(state: State) -> list[str]:
                 now = queue.rank(child)[:-1]
                 if key is not None and key[:-1] != now:
                     problems.append(f"queue {queue.path}: {child.name} has the key {key[:-1]} in the {what}, {now} now")
-    return problems
-
-
-def _levels(state: State) -> list[str]:
-    """A child below which asks of a shape wait is in its queue's heap no later than by its key, or the heap has yet to be told."""
-    if state.tree.unsettled or state.updates.limits_changed:
-        return []  # as above
-    problems = []
-    for shape in state.shapes.waiting.shapes:
-        for queue, level in shape.parked.levels.items():
-            if level.seen < queue.renewed:
-                continue
-            first: dict[int, object] = {id(key[-1]): key for key in sorted(level.heap, reverse=True)}
-            for child in level.members:
-                key = first.get(id(child))
-                if queue.rekeyed.get(child, 0) <= level.seen and (key is None or child.rest_key < key):
-                    problems.append(f"queue {queue.path}: {child.name} waits for a shape and would be found too late")
     return problems
 
 

@@ -52,16 +52,6 @@ def test_an_end_wakes_one_application_of_many(discipline: str, woken: list[str])
 
 
 @pytest.mark.parametrize("discipline", DISCIPLINES)
-def test_ends_in_one_queue_serve_the_other_until_both_hold_as_much(discipline: str) -> None:
-    scenario, queues = full(discipline, 30), []
-    for number in range(16):
-        binds = scenario.gone(f"runs-{number}").plan()
-        queues += [bind.queue for bind in binds]
-        scenario.confirm(binds)
-    assert queues == ["root.b"] * 8 + ["root.a"] * 8
-
-
-@pytest.mark.parametrize("discipline", DISCIPLINES)
 def test_several_ends_wake_those_who_are_served_and_no_more(discipline: str, woken: list[str]) -> None:
     scenario = full(discipline, 30).gone("runs-0", "runs-1", "runs-2")
     binds = scenario.plan()

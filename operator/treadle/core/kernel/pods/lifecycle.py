@@ -13,7 +13,7 @@ from treadle.core.effects import Bind, new_bind
 from treadle.core.kernel.admission_checks import OVER_LARGEST, block, requeue
 from treadle.core.kernel.assign import asked_for, assign, in_force
 from treadle.core.kernel.pods.excess_types import countable
-from treadle.core.kernel.pods.states import ASSUMED, BOUND, DELAYED, IDLE, WAITING, PodState
+from treadle.core.kernel.pods.states import ASSUMED, PodState
 from treadle.core.kernel.tree import admission
 from treadle.core.kernel.tree.members import Application, Ask, PodRecord, Queue
 from treadle.core.kernel.tree.order import activate, arm_report, deactivate, forget_blockers, park
@@ -147,8 +147,7 @@ def withdraw(state: State, record: PodRecord, *, stays: bool = False) -> None:
     With ``stays`` its application is kept, though it be empty: the caller puts the pod back, or drops the application.
     """
     application = record.application
-    before = record.state
-    if before is ASSUMED or before is BOUND:
+    if record.state in {PodState.ASSUMED, PodState.BOUND}:
         row, record.node = record.node, -1
         state.nodes.give(row, record.shape.demand, record.shape.ports)
         if application is not None:
@@ -159,10 +158,10 @@ def withdraw(state: State, record: PodRecord, *, stays: bool = False) -> None:
             record.part = None
         else:
             _count_foreign(state, row, record.shape.demand, -1)
-    elif before is WAITING or before is DELAYED:
+    elif record.state in {PodState.WAITING, PodState.DELAYED}:
         _leave_ask(state, record)
-    if before is not IDLE:
-        state.pods.move(record, IDLE)
+    if record.state is not PodState.IDLE:
+        state.pods.move(record, PodState.IDLE)
     record.ask = None
     record.application = None
     if application is not None:

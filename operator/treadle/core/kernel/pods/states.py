@@ -20,8 +20,6 @@ class PodState(Enum):
     ASSUMED = "assumed"
     BOUND = "bound"
 
-    __hash__ = object.__hash__  # an enumeration hashes the name of a member, at every step of a pod
-
 
 ASSUMED = PodState.ASSUMED
 """For where it is named at every placement: an enumeration looks its members up slowly."""

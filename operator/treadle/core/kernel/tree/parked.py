@@ -6,15 +6,14 @@ is the best of those below which its shape waits, and so on down to the ask. So 
 placed or is kept back by something else the next one does.
 
 For each queue below which asks of a shape wait there is a heap of the children concerned (``Level``). Keys are the queue's own. A
-child whose usage changed has a new key, ``rest_key``. If that is before the old one its queue notes when (``rekeyed``), and a
-heap takes the notes over when it is asked for its first. A key that is later needs no note: the entry surfaces too early and gets
-the key of now then. An entry is valid while it is the child's own ``rest_key``; each child has one that is no later.
+child whose usage changed has a new key, ``rest_key``, and its queue notes when (``rekeyed``); a heap takes the notes over when it
+is asked for its first. An entry is valid while it is the child's own ``rest_key``.
 """
 
 from __future__ import annotations
 
 from bisect import insort
-from heapq import heapify, heappop, heappush, heapreplace
+from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -86,13 +85,9 @@ class Level:
         while True:
             key = heap[0]
             child = key[-1]
-            if child not in members:
-                heappop(heap)
-                continue
-            now: Key = child.rest_key
-            if now is key:
-                return now
-            heapreplace(heap, now)
+            if child.rest_key is key and child in members:
+                return heap[0]
+            heappop(heap)
 
     def _compact(self) -> None:
         if len(self.heap) > 64 and len(self.heap) > 4 * len(self.members):
@@ -285,16 +280,9 @@ class Registry:
         levels = [(parked.levels[root], parked) for parked in [shape.parked for shape in self.open] if root in parked.levels]
         self.calls += len(levels)
         while levels:
-            best: Key | None = None
-            same: list[tuple[Level, Parked]] = []
-            for each in levels:
-                key = each[0].first()
-                if key is best:  # the child's own, whichever the shape
-                    same.append(each)
-                elif best is None or key < best:
-                    best, same = key, [each]
-            assert best is not None
-            child, levels = best[-1], same
+            keys = [level.first() for level, _ in levels]
+            child = min(keys)[-1]
+            levels = [each for each, key in zip(levels, keys, strict=True) if key[-1] is child]
             first = [asks[0] for level, _ in levels if (asks := level.members[child])]
             if first:
                 return min(first)
@@ -308,9 +296,6 @@ class Registry:
         return self.all_called
 
     def _that_fit(self, free: list[list[int]]) -> dict[Any, None]:
-        if len(free) == 1 and len(self.shapes) <= FEW:
-            (only,) = free
-            return {shape: None for shape in self.shapes if _fits(only, shape.demand)}
         if len(free) * len(self.shapes) <= FEW:
             return {shape: None for shape in self.shapes if any(_fits(room, shape.demand) for room in free)}
         most = held(map(max, zip(*free, strict=True))) if len(free) > 1 else held(free[0])
@@ -340,12 +325,8 @@ def _number(shape: Any) -> int:
 
 def renew(queue: Any, child: Any) -> None:
     """Give a child that asks wait below its key of now; the one in the queue's own order is up to date, if it is there."""
-    key, before = child.key, child.rest_key
-    if key is None:
-        key = queue.rank(child)
-    child.rest_key = key
-    if before <= key:
-        return
+    key = child.key
+    child.rest_key = queue.rank(child) if key is None else key
     queue.rekeys += 1
     rekeyed = queue.rekeyed
     rekeyed.pop(child, None)
