@@ -12,6 +12,7 @@ import pytest
 from aiohttp import web
 
 from kube.access import refuse, served, until
+from runtime.services import controllers_watch
 from treadle.api.crds import crd
 from treadle.api.objects import KINDS
 from treadle.controllers import operator as module
@@ -58,6 +59,7 @@ async def test_what_is_there_and_what_changes_is_delivered(api: FakeApi) -> None
     api.create(QUEUES, {"metadata": {"name": "root.a"}, "spec": {}})
     async with operating(Access(api.url)) as (_, delivered):
         await until(lambda: delivered.names("Queue", None, "ADDED") == ["root.a"])
+        await controllers_watch(api)  # what is made before that may be delivered as listed
         api.create(APPLICATIONS, {"metadata": {"name": "nightly", "namespace": "default"}, "spec": {}})
         await until(lambda: delivered.names("Application", "ADDED") == ["nightly"])
         api.patch(QUEUES, "root.a", {"spec": {"state": "Stopped"}})

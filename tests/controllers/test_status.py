@@ -13,7 +13,7 @@ from controllers.clusters import LATER, NOW, Cluster, condition
 from core.builders import a_node
 from treadle.api import crds
 from treadle.api.objects import parse
-from treadle.controllers.status import merge_patch
+from treadle.controllers.status import merge_patch, percentage
 from treadle.core.effects import Evict
 from treadle.core.events import NodeSeen, PodGone, SchedulerSeen
 from treadle.core.model import FairSettings, SchedulerSpec
@@ -488,6 +488,13 @@ def test_capacities_that_do_not_go_together_leave_the_last_good_set_in_force(clu
     assert "the children's sum is 110%" in message
     assert cluster.ready("Queue", "root.b")[0] == "True"
     assert cluster.status("Queue", "root.a")["guaranteed"]["cpu"] == "5"
+
+
+@pytest.mark.parametrize(
+    ("part", "text"), [(1.5, "150.0%"), (999_999.0, "99999900.0%"), (1e6, "over 100000000%"), (3e38, "over 100000000%")]
+)
+def test_a_part_of_next_to_nothing_stays_a_status_that_the_api_server_takes(part: float, text: str) -> None:
+    assert percentage(part) == text
 
 
 def test_the_numbers_of_a_queue_are_those_of_its_capacity_and_of_each_partition(cluster: Cluster) -> None:

@@ -16,6 +16,9 @@ from treadle.core.units.resources import format_amount
 from treadle.core.views.figures import Amounts, ApplicationFigures, PartitionFigures, QueueFigures
 from treadle.core.views.view import View
 
+MOST_PART = 1e6
+"""The largest part of a guarantee that is written out."""
+
 
 def status_of(entry: Entry, core: View, serving: str, now: str, set_aside: str = "") -> dict[str, Any]:
     """Return the whole status of an object at ``now`` (RFC 3339); conditions keep their times from the one before.
@@ -105,7 +108,7 @@ def _queue(queue: QueueFigures | None) -> dict[str, Any]:
         "steadyFairShare": _quantities(queue.steady_share) if queue.shows_shares else None,
         "guaranteed": _quantities(queue.here.guaranteed),
         "maximum": _quantities(queue.here.maximum) or None,
-        "usedCapacity": None if queue.used_capacity is None else f"{queue.used_capacity:.1%}",
+        "usedCapacity": None if queue.used_capacity is None else percentage(queue.used_capacity),
         "used": _quantities(queue.used),
         "pending": _quantities(queue.pending),
         "partitions": {name: _partition(part) for name, part in islice(queue.partitions.items(), MAX_PARTITIONS)} or None,
@@ -113,6 +116,11 @@ def _queue(queue: QueueFigures | None) -> dict[str, Any]:
         "applications": {"running": queue.running, "pending": queue.accepted},
         "dynamicQueues": queue.dynamic_below[:DYNAMIC_LIMIT] or None,
     }
+
+
+def percentage(part: float) -> str:
+    """Return a part as people read it; of a guarantee of next to nothing it may be as large as there are numbers."""
+    return f"{part:.1%}" if part < MOST_PART else f"over {MOST_PART:.0%}"
 
 
 def _partition(part: PartitionFigures) -> dict[str, Any]:
