@@ -60,6 +60,8 @@ class Cluster:
         for _ in range(3):
             self.now += 10.0
             self.plan()
+            while (self.core.next_timer() or self.now + 1.0) <= self.now:
+                self.plan()
 
     def _pod(self, number: int, application: int) -> None:
         leaf = application % LEAVES

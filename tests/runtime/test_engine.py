@@ -127,7 +127,7 @@ class Fragile(Core):
     def handle(self, event: Event, now: float) -> None:
         match event:
             case PodSeen(pod) if pod.name == "bad" and pod.scheduler:
-                self.state.pods.waiting += 1
+                self.state.pods.decided(-1)
                 raise RuntimeError("a defect in an event")
         super().handle(event, now)
 

@@ -24,10 +24,13 @@ from treadle.core.kernel.tree.order import activate, arm_report_at, park, placed
 from treadle.core.model import Wait
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from treadle.core.effects import Bind
     from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Ask, Queue
+    from treadle.core.kernel.tree.parked import Registry
 
 NO_NODE = "Unschedulable"
 """The reason that autoscalers act on: used for a real lack of capacity only."""
@@ -65,45 +68,53 @@ def _wake_shapes(state: State) -> None:
     waiting, turns = state.shapes.waiting, state.discipline.turns
     lending = turns.lending()
     suited = waiting.suited(state.nodes, every=lending)
-    crowded = _crowded(state) if suited else []
-    for shape in suited:
-        parked = shape.parked
-        if lending and turns.can_lend(shape):
-            for ask in list(parked.asks):
-                unpark(ask)
-        elif parked.open or waiting.sure(parked, crowded) or pick(state.nodes, shape, state.score) >= 0:
-            call(shape, crowded)
+    if suited:
+        crowded = _crowded(state)
+        # Where a shape has no room that is found out soon enough, when the first of its asks has its turn.
+        surely = waiting.followed and not crowded
+        roomy = []
+        for shape in suited:
+            parked = shape.parked
+            if lending and turns.can_lend(shape):
+                for ask in list(parked.asks):
+                    unpark(ask)
+            elif (surely and not parked.loose) or parked.open or pick(state.nodes, shape, state.score) >= 0:
+                roomy.append(shape)
+        call(waiting, roomy, crowded)
     if waiting.open:
         for root in (*state.tree.roots.values(), state.tree.root):
             _call_first(state, root)
 
 
-def call_first(shape: Shape, crowded: list[Queue]) -> None:
-    """Open a shape that a node has room for.
+def call_first(waiting: Registry, shapes: list[Shape], crowded: list[Queue]) -> None:
+    """Open shapes that a node has room for.
 
     All asks that are not in the order compete, and all that wait below a queue that may be found full.
     """
-    parked = shape.parked
-    if parked.loose:
-        for ask in [ask for ask, ordered in parked.asks.items() if not ordered]:
+    opened = waiting.open
+    for shape in shapes:
+        parked = shape.parked
+        if parked.loose:
+            for ask in [ask for ask, ordered in parked.asks.items() if not ordered]:
+                if ask.wait is not None and ask.wait.reason != AT_MAXIMUM:
+                    unpark(ask)
+        for queue in crowded:
+            for ask in parked.below(queue):
+                unpark(ask)
+        if len(parked.asks) > parked.loose:
+            opened[shape] = None
+
+
+def call_all(waiting: Registry, shapes: list[Shape], crowded: list[Queue]) -> None:  # noqa: ARG001 - the same signature
+    """Let all asks compete of shapes that a node has room for: what ``call_first`` comes to, at the cost of looking at each of them."""
+    for shape in shapes:
+        for ask in list(shape.parked.asks):
             if ask.wait is not None and ask.wait.reason != AT_MAXIMUM:
                 unpark(ask)
-    for queue in crowded:
-        for ask in parked.below(queue):
-            unpark(ask)
-    if parked.levels:
-        parked.open_up()
-
-
-def call_all(shape: Shape, crowded: list[Queue]) -> None:  # noqa: ARG001 - the same signature
-    """Let all asks compete of a shape that a node has room for: what ``call_first`` comes to, at the cost of looking at each of them."""
-    for ask in list(shape.parked.asks):
-        if ask.wait is not None and ask.wait.reason != AT_MAXIMUM:
-            unpark(ask)
 
 
 call = call_first
-"""How a shape's asks are woken; tests compare the two."""
+"""How the asks of shapes are woken; tests compare the two."""
 
 
 def _call_first(state: State, root: Queue) -> None:
@@ -121,12 +132,15 @@ def _call_first(state: State, root: Queue) -> None:
         activate(ask)
 
 
-def _close(state: State, shape: Shape) -> None:
-    """Take note that no node has room for a shape any more: those who wait were looked at again, and their owners are told in a while."""
-    parked = shape.parked
-    parked.close()
-    for ask in list(islice(parked.quiet, MOST_ARMED)):
-        arm_report_at(state, ask, parked.quiet.pop(ask))
+def _close(state: State, shapes: Iterable[Shape]) -> None:
+    """Take note that no node has room for some shapes any more: those who wait were looked at again, and their owners are told in a while."""
+    opened = state.shapes.waiting.open
+    for shape in shapes:
+        opened.pop(shape, None)
+        quiet = shape.parked.quiet
+        if quiet:
+            for ask in list(islice(quiet, MOST_ARMED)):
+                arm_report_at(state, ask, quiet.pop(ask))
 
 
 def _crowded(state: State) -> list[Queue]:
@@ -170,8 +184,7 @@ def cycle(state: State, budget: int) -> list[Bind]:
             _serve(state, root, budget - len(effects), effects)
     opened = state.shapes.waiting.open
     if opened and len(effects) < budget:  # else the next pass goes on
-        for shape in list(opened):
-            _close(state, shape)
+        _close(state, list(opened))
     state.decided(effects)
     return effects
 
@@ -225,7 +238,7 @@ def _serve(state: State, root: Queue, budget: int, effects: list[Bind]) -> None:
                 _place_lent(state, ask, lent, effects)
                 budget -= 1
                 _advance(application)
-                _follow(state, root, application, more=budget > 0)
+                _follow(state, root, ask, more=budget > 0)
             if quota is not None:
                 turns.quota_grew(application)
             continue
@@ -254,7 +267,7 @@ def _serve(state: State, root: Queue, budget: int, effects: list[Bind]) -> None:
         budget -= 1
         _advance(application)
         if waiting.shapes:
-            _follow(state, root, application, more=budget > 0)
+            _follow(state, root, ask, more=budget > 0)
         if quota is not None and application.chain[0].users_blocked:
             turns.quota_grew(application)
 
@@ -269,19 +282,23 @@ def _no_room(state: State, root: Queue, ask: Ask) -> None:
         shape.parked.add(ask, ordered=shape.near is None and not lendable)
     park(state, ask, FOR_A_NODE)
     if shape.parked.open:
-        _close(state, shape)
+        _close(state, (shape,))
         if waiting.open:
             _call_first(state, root)
 
 
-def _follow(state: State, root: Queue, application: Application, *, more: bool) -> None:
-    """Bring the orders of what waits for nodes up to date after a placement, and if there is to be another let the first compete."""
+def _follow(state: State, root: Queue, ask: Ask, *, more: bool) -> None:
+    """Bring the orders of what waits for nodes up to date after a placement of an ask, and if there is to be another let the first compete."""
+    application = ask.application
     placed(application)
     waiting = state.shapes.waiting
     if not waiting.open or not more:
         return
-    for shape in waiting.full(state.nodes):
-        _close(state, shape)
+    closed = waiting.full(state.nodes)
+    if closed:
+        _close(state, closed)
+        if ask.active and ask.plain and not application.limiting and ask.shape in closed and ask.shape.parked.asks.get(ask):
+            park(state, ask, FOR_A_NODE)
     if waiting.open:
         _call_first(state, root)
 

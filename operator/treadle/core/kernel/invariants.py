@@ -214,7 +214,7 @@ def _keys(state: State) -> list[str]:
     """The keys that nothing is under way for are those of now; the queues with a maximum below which asks wait for nodes are known."""
     if state.tree.unsettled or state.updates.limits_changed:
         return []  # what queues may have may be other now; it is applied, and all keys are made anew, with the next pass
-    limited = {queue for queue in state.tree.everywhere() if queue.limited and queue.resting}
+    limited = {queue for queue in state.tree.everywhere() if queue.limited and queue.rest_key is not None}
     problems = [] if limited == set(state.shapes.waiting.limited) else ["the queues that may be found full are not those known"]
     stale: set[object] = set(state.left)
     for child in (*state.dirty, *state.left):

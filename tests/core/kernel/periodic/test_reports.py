@@ -1,8 +1,11 @@
 """When the owners of waiting pods are told why: late enough, once, and not back and forth."""
 
+import pytest
+
 from core.builders import Scenario, a_pod, limits
 from treadle.core.effects import Bind, RecordEvent, ReportWaiting
 from treadle.core.events import BindFailed, PodSeen
+from treadle.core.kernel.periodic import reports
 from treadle.core.kernel.periodic.failed_scheduling import RETOLD_AFTER
 
 
@@ -124,3 +127,44 @@ def test_what_was_told_stays_told_when_the_core_is_made_anew() -> None:
     scenario.plan()
     scenario.wait(4).plan()
     assert [effect for effect in scenario.effects if isinstance(effect, RecordEvent)] == []
+
+
+def test_where_very_many_wait_a_pass_tells_some_and_the_next_ones_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reports, "MOST_LOOKED_AT", 10)
+    scenario = Scenario().nodes(1, cpu=0).pods(25, "many", application="many").pod("one", application="one")
+    scenario.plan()
+    told: list[int] = []
+    events: list[str] = []
+    for _ in range(4):
+        scenario.wait(0.0 if told else 3.0).plan()
+        told.append(len(scenario.reports))
+        events += [event.name for event in scenario.effects if isinstance(event, RecordEvent)]
+        if sum(told) < 26:
+            assert scenario.core.next_timer() == scenario.now
+    assert told == [10, 10, 6, 0]
+    assert sorted(events) == ["many-0", "one"]
+    assert not scenario.core.state.reports.partly
+
+
+def test_who_was_passed_over_as_others_left_the_line_meanwhile_is_told_a_little_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reports, "MOST_LOOKED_AT", 10)
+    scenario = Scenario().nodes(1, cpu=0).pods(25, "many", application="many")
+    scenario.plan()
+    scenario.wait(3.0).plan()
+    assert {report.name for report in scenario.reports} == {f"many-{number}" for number in range(10)}
+    scenario.gone(*(f"many-{number}" for number in range(8)))
+    told: set[str] = set()
+    for _ in range(4):
+        scenario.wait(3.0).plan()
+        told.update(report.name for report in scenario.reports)
+    assert told == {f"many-{number}" for number in range(10, 25)}
+
+
+def test_an_ask_that_ends_while_some_of_its_pods_were_told_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reports, "MOST_LOOKED_AT", 10)
+    scenario = Scenario().nodes(1, cpu=0).pods(25, "many", application="many")
+    scenario.plan()
+    scenario.wait(3.0).plan()
+    assert scenario.core.state.reports.partly
+    scenario.gone(*(f"many-{number}" for number in range(25))).plan()
+    assert not scenario.core.state.reports.partly

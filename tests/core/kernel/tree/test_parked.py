@@ -9,7 +9,7 @@ import pytest
 
 from core.builders import Scenario, limits
 from treadle.core.kernel import cycle
-from treadle.core.kernel.tree import order
+from treadle.core.kernel.tree import order, parked
 from treadle.core.model import CAPACITY, FAIR, Constraints
 from treadle.core.model.capacity import Capacity, CapacityQueueSpec, Kind, PartitionShare, Portion
 
@@ -113,6 +113,22 @@ def test_owners_are_told_anew_although_their_asks_were_not_woken(discipline: str
     assert again["w4-0"] != first["w4-0"]
 
 
+@pytest.mark.parametrize("discipline", DISCIPLINES)
+def test_one_that_fits_is_found_behind_many_of_another_shape(discipline: str, woken: list[str]) -> None:
+    scenario = full(discipline, 0)
+    for number in range(3 * parked.SKIPS):
+        scenario.pod(f"large-{number}", "root.a", f"l{number:02}", cpu=3, memory=1, created=1.0 + number)
+    for number in range(3):
+        scenario.pods(2, f"small-{number}", "root.a", f"s{number}", cpu=1, memory=1, created=100.0 + number)
+    scenario.plan()
+    for number in range(5):
+        scenario.gone(f"runs-{number}")
+        (bind,) = scenario.plan()
+        scenario.confirm([bind])
+        assert bind.application.startswith("ns/s")
+    assert {name[:4] for name in woken} == {"ns/s"}
+
+
 def test_nothing_is_kept_of_applications_that_have_gone(woken: list[str]) -> None:
     scenario = full("Fair", 30)
     state = scenario.core.state
@@ -120,10 +136,11 @@ def test_nothing_is_kept_of_applications_that_have_gone(woken: list[str]) -> Non
     scenario.gone(*(uid for uid in state.pods if uid.startswith("w")))
     assert not state.shapes.waiting.shapes
     for queue in state.tree.queues.values():
-        assert not queue.rekeyed
-        assert queue.resting == 0
+        assert not queue.rest.rekeyed
+        assert queue.rest.count == 0
+        assert not queue.rests
         assert queue.rest_key is None
-    assert all(not shape.parked.levels and not shape.parked.quiet for shape in state.shapes._known.values())
+    assert all(not shape.parked.asks and not shape.parked.quiet for shape in state.shapes._known.values())
     assert woken == []
 
 

@@ -113,7 +113,8 @@ def _entry(nodes: Nodes, shape: Shape, score: Score, row: int) -> Aside:
 def _rank(nodes: Nodes, shape: Shape, found: Candidates) -> None:
     """Evaluate the shape over every node at once."""
     columns = nodes.columns()
-    rows = np.flatnonzero(nodes.mask(shape.constraints) & fitting(columns[:, : len(nodes)], shape.demand))
+    found.mask = nodes.mask(shape.constraints)
+    rows = np.flatnonzero(found.mask & fitting(columns[:, : len(nodes)], shape.demand))
     per_memory, per_cpu = nodes.per()
     scores = found.score(columns[0, rows], columns[1, rows], shape.memory, shape.cpu, per_memory[rows], per_cpu[rows])
     by_score = np.argsort(scores, kind="stable")
@@ -134,8 +135,14 @@ def _absorb(nodes: Nodes, shape: Shape, found: Candidates) -> None:
     if news is None:
         _rank(nodes, shape, found)
         return
-    for row in set(news):
-        if fits(nodes.free[row], shape.demand) and nodes.admits(row, shape.constraints):
-            heappush(found.side, _entry(nodes, shape, found.score, row))
+    demand, free, mask, unedited = shape.demand, nodes.free, found.mask, found.edits == nodes.edited.end
+    for row in set(news) if len(news) > 1 else news:
+        room = free[row]
+        for position, value in demand:
+            if room[position] < value:
+                break
+        else:
+            if mask[row] if unedited else nodes.admits(row, shape.constraints):
+                heappush(found.side, _entry(nodes, shape, found.score, row))
     found.packed = -1
     found.seen = nodes.improved.end

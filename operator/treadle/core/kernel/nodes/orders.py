@@ -30,10 +30,10 @@ class Candidates:
     ``scores`` and ``rows`` are the whole order, ``order`` a part of it, which ends before ``taken``; ``made`` is the clock of the
     nodes when it was made. ``packed`` is the row that the last pick gave, while the score is one under which a node that was
     taken only gets better. Any news of a node ends it. ``edits`` is how long the log of edited nodes was when the order was made:
-    while it has not grown, no description need be read.
+    while it has not grown, no description need be read, and ``mask`` says which nodes' descriptions admit the shape.
     """
 
-    __slots__ = ("cursor", "edits", "made", "order", "packed", "rows", "score", "scores", "seen", "side", "taken")
+    __slots__ = ("cursor", "edits", "made", "mask", "order", "packed", "rows", "score", "scores", "seen", "side", "taken")
 
     def __init__(self, score: Score) -> None:
         self.scores: NDArray[np.float64] = np.zeros(0)
@@ -44,6 +44,7 @@ class Candidates:
         self.side: list[Aside] = []
         self.seen = 0
         self.edits = 0
+        self.mask: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
         self.packed = -1
         self.score = score
 
@@ -57,7 +58,8 @@ class Candidates:
     def forget(self) -> None:
         """Give up all entries: it has to be made anew before it is used."""
         self.score = _no_score
-        self.scores, self.rows = np.zeros(0), np.zeros(0, dtype=np.int32)
+        self.scores, self.rows, self.mask = np.zeros(0), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.bool_)
+        self.edits = -1
         self.order, self.side = [], []
         self.cursor = self.taken = 0
         self.packed = -1

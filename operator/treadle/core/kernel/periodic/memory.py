@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from treadle.core.kernel.tree.members import Application
+    from treadle.core.kernel.tree.members import Application, Ask
 
 
 @dataclass(slots=True)
@@ -30,3 +30,5 @@ class Reports:
     """When events about what waits are written again: an application's id and the key of its ask."""
     failing: dict[str, None] = field(default_factory=dict)
     """Pods, by uid, whose binds have failed again since their owners were last told of such."""
+    partly: dict[Ask, tuple[int, float, float, int]] = field(default_factory=dict)
+    """Asks of very many pods of which some were looked at: how many, when the first of them may be told more, when the first was told, and how many pods there were."""

@@ -7,6 +7,7 @@ for a while, nothing twice, and a reason that changes back and forth is held dow
 from __future__ import annotations
 
 from heapq import heappop
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from treadle.core.effects import Effect, ReportWaiting
@@ -23,18 +24,24 @@ if TYPE_CHECKING:
     from treadle.core.kernel.tree.members import Ask
 
 
+MOST_LOOKED_AT = 1024
+"""Pods that timers are about which are looked at in one pass: beside many thousands that wait a pass would take too long."""
+
+
 def due(state: State, explainer: Explainer) -> list[Effect]:
-    """Handle every timer that has run out."""
+    """Handle the timers that have run out; where they are about very many pods, the rest with the next pass, which is due at once."""
     effects: list[Effect] = []
     messages: dict[int, tuple[str, str]] = {}
-    while state.timers and state.timers[0][0] <= state.now:
+    left = MOST_LOOKED_AT
+    while left > 0 and state.timers and state.timers[0][0] <= state.now:
         what = heappop(state.timers)[2]
         if isinstance(what, PodRecord):
+            left -= 1
             if what.state is PodState.DELAYED and what.application is not None:
                 enqueue(state, what)
         else:
             what.report_armed = False
-            _report(state, explainer, what, effects, messages)
+            left -= _report(state, explainer, what, effects, messages, left)
     if state.reports.failing:
         effects += failed_binds.tell(state)
     if state.reports.misnamed:
@@ -56,13 +63,17 @@ def forget_reports(state: State) -> None:
                 arm_report(state, ask)
 
 
-def _report(state: State, explainer: Explainer, ask: Ask, effects: list[Effect], messages: dict[int, tuple[str, str]]) -> None:
+def _report(
+    state: State, explainer: Explainer, ask: Ask, effects: list[Effect], messages: dict[int, tuple[str, str]], most: int
+) -> int:
+    """Tell the owners of at most so many of an ask's pods why they wait, the others with the next pass; returns how many pods were looked at."""
+    partly = state.reports.partly.pop(ask, None)
     if ask.wait is None or not ask.pods:
-        return
+        return 0
     shape, parked = ask.shape, ask.shape.parked
     if ask.obstacle is None:
         parked.quiet[ask] = state.now  # it is looked at again when no node has room any more
-        return
+        return 0
     if ask in parked.asks and not explainer.limit_of_now(state, ask):
         found = messages.get(shape.id)
         if found is None:
@@ -70,19 +81,28 @@ def _report(state: State, explainer: Explainer, ask: Ask, effects: list[Effect],
     else:
         found = explainer.waiting(state, ask)
     reason, message = found
-    soonest = oldest = float("inf")
-    for record in ask.pods:
+    count = len(ask.pods)
+    start, soonest, oldest, before = partly or (0, float("inf"), float("inf"), count)
+    now, settings = state.now, state.settings
+    for record in islice(ask.pods, start, start + most):
         if record.reported_reason == reason and record.reported_message == message:
             oldest = min(oldest, record.reported_at)
             continue
-        hold = state.settings.refresh_after if record.reported_reason == reason else state.settings.report_again
-        if state.now < record.reported_at + hold:
+        hold = settings.refresh_after if record.reported_reason == reason else settings.report_again
+        if now < record.reported_at + hold:
             soonest = min(soonest, record.reported_at + hold)
             continue
-        record.reported_reason, record.reported_message, record.reported_at = reason, message, state.now
-        oldest = min(oldest, state.now)
+        record.reported_reason, record.reported_message, record.reported_at = reason, message, now
+        oldest = min(oldest, now)
         spec = record.spec
         effects.append(ReportWaiting(spec.uid, spec.namespace, spec.name, reason, message, record.cause))
+    if start + most < count:
+        state.reports.partly[ask] = (start + most, soonest, oldest, before)
+        ask.report_armed = True
+        state.wake_at(now, ask)
+        return most
+    if count != before:  # who came to stand further ahead meanwhile was passed over
+        soonest = min(soonest, now + settings.report_after)
     event, again = tell(state, ask, reason, message)
     if event is not None:
         effects.append(event)
@@ -91,4 +111,5 @@ def _report(state: State, explainer: Explainer, ask: Ask, effects: list[Effect],
         ask.report_armed = True
         state.wake_at(soonest, ask)
     elif parked.asks.get(ask):
-        parked.quiet[ask] = oldest + state.settings.report_again
+        parked.quiet[ask] = oldest + settings.report_again
+    return max(1, count - start)

@@ -20,6 +20,8 @@ class PodState(Enum):
     ASSUMED = "assumed"
     BOUND = "bound"
 
+    __hash__ = object.__hash__  # that of an enumeration is computed from the name, each time
+
 
 ASSUMED = PodState.ASSUMED
 """For where it is named at every placement: an enumeration looks its members up slowly."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from treadle.core.kernel.pods.states import ASSUMED, BOUND, DELAYED, TRANSITIONS, WAITING, PodState
 from treadle.core.kernel.tree.members import PodRecord
 
@@ -15,23 +13,34 @@ class PodTable(dict[str, PodRecord]):
     ``decided`` is told how often.
     """
 
-    _COUNTED: ClassVar[dict[PodState, str]] = {WAITING: "waiting", DELAYED: "waiting", ASSUMED: "assumed", BOUND: "bound"}
-
     def __init__(self) -> None:
         super().__init__()
-        self.waiting = self.assumed = self.bound = 0
+        self._count = dict.fromkeys(PodState, 0)
+
+    @property
+    def waiting(self) -> int:
+        """How many pods wait, or will again."""
+        return self._count[WAITING] + self._count[DELAYED]
+
+    @property
+    def assumed(self) -> int:
+        """How many pods have a node that the API server has not confirmed."""
+        return self._count[ASSUMED]
+
+    @property
+    def bound(self) -> int:
+        """How many pods are on nodes."""
+        return self._count[BOUND]
 
     def move(self, record: PodRecord, to: PodState) -> None:
         """Let a pod stand elsewhere, and count it there. ``AssertionError`` if there is no such step."""
         before = record.state
         assert (before, to) in TRANSITIONS, f"pod {record.spec.uid}: no step from {before.value} to {to.value}"
         record.state = to
-        for state, change in ((before, -1), (to, 1)):
-            counted = self._COUNTED.get(state)
-            if counted is not None:
-                setattr(self, counted, getattr(self, counted) + change)
+        self._count[before] -= 1
+        self._count[to] += 1
 
     def decided(self, count: int) -> None:
         """Count so many pods that waited as assumed."""
-        self.waiting -= count
-        self.assumed += count
+        self._count[WAITING] -= count
+        self._count[ASSUMED] += count

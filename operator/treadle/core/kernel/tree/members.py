@@ -10,6 +10,7 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from treadle.core.kernel.pods.states import PodState
+from treadle.core.kernel.tree.parked import Rest
 from treadle.core.model import QueueSpec
 from treadle.core.rules.policies import Cluster, Key, Policy, Ranker
 from treadle.core.rules.running import NO_LIMIT
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.core.kernel.nodes.shapes import Shape
+    from treadle.core.kernel.tree.parked import Level
     from treadle.core.kernel.tree.quota import Quota
     from treadle.core.model import PodSpec, Wait
 
@@ -154,7 +156,7 @@ class Application:
         "quota",
         "requested",
         "rest_key",
-        "resting",
+        "rests",
         "start",
         "told",
         "turn",
@@ -168,6 +170,8 @@ class Application:
 
     blocked_by: Ask | None = None
     """Never set: only queues are taken out of the order by an ask that finds them full."""
+    limited = False
+    """Never set: only queues have a maximum."""
 
     def __init__(self, identity: str, start: float, width: int) -> None:
         # identity and definition
@@ -231,8 +235,9 @@ class Application:
         # order in its leaf
         self.key: Key | None = None
         self.rest_key: Key | None = None
-        """Its key while asks of it wait for nodes, asks of ``resting`` shapes (``kernel.tree.parked``)."""
-        self.resting = 0
+        """Its key while asks of it wait for nodes (``kernel.tree.parked``)."""
+        self.rests: dict[Shape, list[Ask]] = {}
+        """The asks that do, by shape, the first one first."""
 
     def enqueue(self, ask: Ask) -> None:
         """Put an ask into the application's own order, once."""
@@ -336,11 +341,9 @@ class Queue:
         "priority",
         "queue_rank",
         "rank",
-        "rekeyed",
-        "rekeys",
-        "renewed",
+        "rest",
         "rest_key",
-        "resting",
+        "rests",
         "running",
         "running_below",
         "spec",
@@ -409,11 +412,11 @@ class Queue:
         self.queue_rank: object = None
         """What ranks it under the capacity discipline."""
         self.rest_key: Key | None = None
-        """Its key among its siblings while asks wait for nodes below it, for which ``resting`` shapes (``kernel.tree.parked``)."""
-        self.resting = 0
-        self.rekeyed: dict[Queue | Application, int] = {}
-        """Which of its children got new keys, and when, counted by ``rekeys``; ``renewed`` is when all did."""
-        self.rekeys = self.renewed = 0
+        """Its key among its siblings while asks wait for nodes below it (``kernel.tree.parked``)."""
+        self.rests: dict[Shape, Level] = {}
+        """The children below which they do, by shape."""
+        self.rest = Rest()
+        """The order of all these children."""
 
         # what waits for it
         self.blocked: dict[Ask, None] = {}

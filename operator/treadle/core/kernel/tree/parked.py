@@ -5,15 +5,18 @@ chooses among the first ones of the shapes that have room as it would among all.
 is the best of those below which its shape waits, and so on down to the ask. So one ask stands for its shape, and when it was
 placed or is kept back by something else the next one does.
 
-For each queue below which asks of a shape wait there is a heap of the children concerned (``Level``). Keys are the queue's own. A
-child whose usage changed has a new key, ``rest_key``, and its queue notes when (``rekeyed``); a heap takes the notes over when it
-is asked for its first. An entry is valid while it is the child's own ``rest_key``.
+A queue keeps a heap of its children below which asks wait, of whatever shape (``Rest``): the first one below which a shape waits
+that has room is the one. Where too many come before it that wait for other shapes only, heaps of the children of each shape are
+made (``Level``). Keys are the queue's own. A child whose usage changed has a new key, ``rest_key``, and its queue notes when
+(``rekeyed``); the heap of a shape takes the notes over when it is asked for its first. An entry is valid while it is the child's
+own ``rest_key``.
 """
 
 from __future__ import annotations
 
 from bisect import insort
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heappush, heapreplace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +24,7 @@ import numpy as np
 from treadle.core.units.resources import UNBOUNDED, held
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, KeysView
 
     from numpy.typing import NDArray
 
@@ -30,58 +33,134 @@ if TYPE_CHECKING:
 FEW = 128
 """Comparisons of a shape with a node up to which no columns are made for them."""
 ENOUGH = 16
-"""Looks at orders of asks up to which it is not asked whether it would be cheaper to let all asks compete."""
+"""Looks for the first ask up to which it is not asked whether it would be cheaper to let all asks compete."""
 FEW_ROWS = 4
-"""Nodes that improved up to which it is looked whether one has room yet before the next ask is woken."""
+"""Nodes that improved up to which no node is looked for before a shape is opened, and after each placement it is looked which shapes have no room any more."""
+SKIPS = 8
+"""Children of a queue that wait for other shapes only which are passed over before the heaps of the shapes are asked."""
+
+
+class Rest:
+    """The order of a queue's children below which asks wait for nodes.
+
+    ``heap`` holds their keys, and such as are valid no more; ``count`` is how many children there are. ``rekeyed`` tells which of
+    them got new keys, and when, counted by ``rekeys``, while there are ``levels`` with heaps of their own; ``renewed`` is when
+    all did.
+    """
+
+    __slots__ = ("count", "heap", "levels", "rekeyed", "rekeys", "renewed")
+
+    def __init__(self) -> None:
+        self.heap: list[Key] = []
+        self.count = self.levels = 0
+        self.rekeyed: dict[Any, int] = {}
+        self.rekeys = self.renewed = 0
+
+    def enter(self, child: Any, key: Key) -> None:
+        """Add a child."""
+        self.count += 1
+        child.rest_key = key
+        heappush(self.heap, key)
+        self._compact()
+
+    def leave(self, child: Any) -> None:
+        """Take a child out; its entry is dropped when it surfaces."""
+        self.count -= 1
+        child.rest_key = None
+        self.rekeyed.pop(child, None)
+
+    def renew(self, child: Any, key: Key) -> None:
+        """Give a child a new key."""
+        heap = self.heap
+        before, child.rest_key = child.rest_key, key
+        if heap[0] is before:
+            heapreplace(heap, key)
+        else:
+            heappush(heap, key)
+            self._compact()
+        self.rekeys += 1
+        if self.levels:
+            self.rekeyed.pop(child, None)
+            self.rekeyed[child] = self.rekeys
+
+    def order(self, children: Iterable[Any]) -> None:
+        """Make the order anew of all children of the queue, which have new keys."""
+        self.heap = [child.rest_key for child in children if child.rest_key is not None]
+        heapify(self.heap)
+        self.rekeys += 1
+        self.renewed = self.rekeys
+        self.rekeyed.clear()
+
+    def _compact(self) -> None:
+        heap = self.heap
+        if len(heap) > 64 and len(heap) > 4 * self.count:
+            self.heap = [key for key in heap if key[-1].rest_key is key]
+            heapify(self.heap)
+
+    def first(self, shapes: KeysView[Any]) -> Any:
+        """Return the first child below which an ask of one of the shapes waits, None if it is too far behind."""
+        heap = self.heap
+        passed: list[Key] = []
+        found = None
+        while heap:
+            key = heap[0]
+            child = key[-1]
+            if child.rest_key is not key:
+                heappop(heap)
+            elif not shapes.isdisjoint(child.rests.keys()):
+                found = child
+                break
+            elif len(passed) < SKIPS:
+                passed.append(heappop(heap))
+            else:
+                break
+        for key in passed:
+            heappush(heap, key)
+        return found
 
 
 class Level:
-    """The children of a queue below which asks of a shape wait; of a leaf's applications the asks, the first one first."""
+    """The children of a queue below which asks of one shape wait. Their heap is made when it is asked for."""
 
     __slots__ = ("heap", "members", "queue", "seen")
 
     def __init__(self, queue: Any) -> None:
         self.queue = queue
-        self.heap: list[Key] = []
-        self.members: dict[Any, list[Any]] = {}
-        self.seen: int = queue.rekeys
+        self.heap: list[Key] | None = None
+        self.members: dict[Any, None] = {}
+        self.seen = 0
 
-    def enter(self, child: Any) -> list[Any]:
-        """Add a child; returns the list for its asks."""
-        if self.seen < self.queue.renewed:
-            self._order()  # keys of before may not be comparable with those of now
-            self.seen = self.queue.rekeys
-        asks = self.members[child] = []
-        child.resting += 1
-        if child.rest_key is None:
-            child.rest_key = self.queue.rank(child)
-        heappush(self.heap, child.rest_key)
-        self._compact()
-        return asks
+    def enter(self, child: Any) -> None:
+        """Add a child, which has its key."""
+        self.members[child] = None
+        heap = self.heap
+        if heap is None:
+            return
+        if self.seen < self.queue.rest.renewed:
+            self.drop()  # keys of before may not be comparable with those of now
+            return
+        heappush(heap, child.rest_key)
+        self._compact(heap)
 
-    def leave(self, child: Any) -> None:
-        """Take a child out; its entry is dropped when it surfaces."""
-        del self.members[child]
-        child.resting -= 1
-        if not child.resting:
-            child.rest_key = None
-            self.queue.rekeyed.pop(child, None)
+    def drop(self) -> None:
+        """Give up the heap."""
+        if self.heap is not None:
+            self.heap = None
+            self.queue.rest.levels -= 1
 
     def first(self) -> Key:
         """Return the key of the child that the queue serves first; there is one."""
-        queue, members = self.queue, self.members
-        if self.seen != queue.rekeys:
-            if self.seen < queue.renewed or queue.rekeys - self.seen > len(members):
-                self._order()
-            else:
-                for child, when in reversed(queue.rekeyed.items()):
-                    if when <= self.seen:
-                        break
-                    if child in members:
-                        heappush(self.heap, child.rest_key)
-                self._compact()
-            self.seen = queue.rekeys
-        heap = self.heap
+        rest, members, heap = self.queue.rest, self.members, self.heap
+        if heap is None or self.seen < rest.renewed or rest.rekeys - self.seen > len(members):
+            heap = self._order()
+        elif self.seen != rest.rekeys:
+            for child, when in reversed(rest.rekeyed.items()):
+                if when <= self.seen:
+                    break
+                if child in members:
+                    heappush(heap, child.rest_key)
+            heap = self._compact(heap)
+        self.seen = rest.rekeys
         while True:
             key = heap[0]
             child = key[-1]
@@ -89,13 +168,16 @@ class Level:
                 return heap[0]
             heappop(heap)
 
-    def _compact(self) -> None:
-        if len(self.heap) > 64 and len(self.heap) > 4 * len(self.members):
-            self._order()
+    def _compact(self, heap: list[Key]) -> list[Key]:
+        return self._order() if len(heap) > 64 and len(heap) > 4 * len(self.members) else heap
 
-    def _order(self) -> None:
-        self.heap = [child.rest_key for child in self.members]
-        heapify(self.heap)
+    def _order(self) -> list[Key]:
+        heap: list[Key] = [child.rest_key for child in self.members]
+        heapify(heap)
+        if self.heap is None:
+            self.queue.rest.levels += 1
+        self.heap = heap
+        return heap
 
 
 class Parked:
@@ -107,44 +189,49 @@ class Parked:
     again, nor before the time.
     """
 
-    __slots__ = ("_registry", "_shape", "asks", "levels", "loose", "open", "quiet")
+    __slots__ = ("_registry", "_shape", "asks", "loose", "quiet")
 
     def __init__(self, shape: Any, registry: Registry) -> None:
         self._shape, self._registry = shape, registry
         self.asks: dict[Any, bool] = {}
         self.loose = 0
-        self.levels: dict[Any, Level] = {}
-        self.open = False
         self.quiet: dict[Any, float] = {}
+
+    @property
+    def open(self) -> bool:
+        """Whether a node may have room for the shape."""
+        return self._shape in self._registry.open
 
     def add(self, ask: Any, *, ordered: bool) -> None:
         """Let an ask wait, if it does not yet."""
         if ask in self.asks:
             return
+        shape, registry = self._shape, self._registry
         if not self.asks:
-            self._registry.enter(self._shape)
+            registry.enter(shape)
         self.asks[ask] = ordered
         if not ordered:
             self.loose += 1
             return
-        application = ask.application
-        queue = application.queue
-        level = self._level(queue)
-        asks = level.members.get(application)
-        if asks is None:
-            level.enter(application).append(ask)
-        else:
+        child = ask.application
+        asks = child.rests.get(shape)
+        if asks is not None:
             insort(asks, ask)
-
-    def _level(self, queue: Any) -> Level:
-        level = self.levels.get(queue)
-        if level is None:
-            level = self.levels[queue] = Level(queue)
-            if queue.parent is not None:
-                self._level(queue.parent).enter(queue)
-                if queue.limited:
-                    self._registry.limited[queue] = None
-        return level
+            return
+        child.rests[shape] = [ask]
+        queue = child.queue
+        while queue is not None:
+            if child.rest_key is None:
+                queue.rest.enter(child, queue.rank(child))
+                if child.limited:
+                    registry.limited[child] = None
+            level = queue.rests.get(shape)
+            if level is not None:
+                level.enter(child)
+                break
+            level = queue.rests[shape] = Level(queue)
+            level.enter(child)
+            child, queue = queue, queue.parent
 
     def discard(self, ask: Any) -> None:
         """Let an ask wait for a node no longer; its application is in the queue that it was in."""
@@ -155,41 +242,42 @@ class Parked:
         if not ordered:
             self.loose -= 1
         else:
-            child, queue = ask.application, ask.application.queue
-            level = self.levels[queue]
-            asks = level.members[child]
+            asks = ask.application.rests[self._shape]
             asks.remove(ask)
-            while not asks:
-                level.leave(child)
-                if level.members:
-                    break
-                del self.levels[queue]
-                child, queue = queue, queue.parent
-                if queue is None:
-                    break
-                level = self.levels[queue]
-                if child.resting == 1:
-                    self._registry.limited.pop(child, None)
+            if not asks:
+                self._leave(ask.application)
         if not self.asks:
             self._registry.leave(self._shape)
-            self.open = False
 
-    def open_up(self) -> None:
-        """Take note that a node may have room for the shape."""
-        self.open = True
-        self._registry.open[self._shape] = None
-
-    def close(self) -> None:
-        """Take note that no node has room for the shape any more."""
-        self.open = False
-        self._registry.open.pop(self._shape, None)
+    def _leave(self, application: Any) -> None:
+        """Take an application out, and the queues above it below which no other ask of the shape waits."""
+        shape = self._shape
+        child, queue = application, application.queue
+        while True:
+            del child.rests[shape]
+            if queue is None:
+                return
+            if not child.rests:
+                queue.rest.leave(child)
+                if child.limited:
+                    self._registry.limited.pop(child, None)
+            level = queue.rests[shape]
+            del level.members[child]
+            if level.members:
+                return
+            level.drop()
+            child, queue = queue, queue.parent
 
     def below(self, queue: Any) -> list[Any]:
         """Return all asks in the order that wait below a queue."""
-        level = self.levels.get(queue)
-        if level is None:
+        there = queue.rests.get(self._shape)
+        if there is None:
             return []
-        return [ask for child, asks in level.members.items() for ask in (asks or self.below(child))]
+        return [ask for child in there.members for ask in self._asks(child)]
+
+    def _asks(self, child: Any) -> list[Any]:
+        there = child.rests[self._shape]
+        return self.below(child) if type(there) is Level else there
 
 
 class Registry:
@@ -204,12 +292,15 @@ class Registry:
         self.open: dict[Any, None] = {}
         self.limited: dict[Any, None] = {}
         self.seen = -1
+        self.followed = False
+        """Whether the last look was at few nodes that improved and nothing else: whether a shape has room is found out soon enough then, when the first of its asks has its turn."""
         self.improved: list[int] | None = None
         """The rows of the nodes that may have room for what is open: those that improved before the last look; None: it may be any."""
         self.calls = 0
-        """How many orders were asked for their first since the last look."""
+        """How often the first ask was looked for since the last look."""
         self.all_called = False
         """Whether all asks of what is open compete, which is cheaper where many of few are placed."""
+        self._enough = ENOUGH
         self._columns: tuple[list[Any], NDArray[np.int64]] | None = None
         self._width = 0
 
@@ -226,7 +317,7 @@ class Registry:
 
     def limits_changed(self, queue: Any) -> None:
         """Take note of whether a queue below which asks may wait has a maximum now."""
-        if queue.limited and queue.resting:
+        if queue.limited and queue.rest_key is not None:
             self.limited[queue] = None
         else:
             self.limited.pop(queue, None)
@@ -240,64 +331,62 @@ class Registry:
         news, before = nodes.improved.since(self.seen), self.seen
         self.seen = nodes.improved.end
         rows = None if news is None else list(set(news))
+        self.followed = rows is not None and not every and len(rows) <= FEW_ROWS and not self.open
         self.improved = None if self.open else rows
-        self.calls, self.all_called = 0, False
+        self.calls, self.all_called, self._enough = 0, False, ENOUGH
         if every or rows is None:
-            found: Iterable[Any] = self.shapes
-        elif not rows:
-            found = self.open
-        else:
-            found = self._that_fit([nodes.free[row] for row in rows])
-            for shape in found:
-                order = shape.candidates
-                if order is not None and order.seen < before and shape not in self.open:
-                    order.seen = before  # what had improved by the last look could not take the shape then
-            found.update(self.open)
-        return sorted(found, key=_number)
-
-    def sure(self, parked: Parked, crowded: list[Any]) -> bool:
-        """Whether a shape that is suited may be opened before a node was looked for: where few nodes improved it is found out soon enough when the first of its asks has its turn."""
-        rows = self.improved
-        return rows is not None and len(rows) <= FEW_ROWS and not parked.loose and not crowded
+            return sorted(self.shapes, key=_number)
+        if not rows:
+            return sorted(self.open, key=_number)
+        found = self._that_fit([nodes.free[row] for row in rows])
+        for shape in found:
+            order = shape.candidates
+            if order is not None and order.seen < before and shape not in self.open:
+                order.seen = before  # what had improved by the last look could not take the shape then
+        if self.open:
+            found = list({**dict.fromkeys(found), **self.open})
+        found.sort(key=_number)
+        return found
 
     def full(self, nodes: Any) -> list[Any]:
         """Return the open shapes that no node has room for any more: looked up where few nodes are concerned."""
         rows = self.improved
-        if rows is None or len(rows) > FEW_ROWS:
+        if rows is None or len(rows) > FEW_ROWS or len(rows) * len(self.open) > FEW:
             return []
-        found = []
-        for shape in self.open:
-            for row in rows:
-                if _fits(nodes.free[row], shape.demand):
-                    break
-            else:
-                found.append(shape)
-        return found
+        still = self._in([nodes.free[row] for row in rows], self.open)
+        return [] if len(still) == len(self.open) else [shape for shape in self.open if shape not in still]
 
     def first(self, root: Any) -> Any:
         """Return the ask that the tree below a root serves first of those whose shapes are open, None if there is none in the order."""
-        queue = root
-        levels = [(parked.levels[root], parked) for parked in [shape.parked for shape in self.open] if root in parked.levels]
-        self.calls += len(levels)
-        while levels:
-            keys = [level.first() for level, _ in levels]
-            child = min(keys)[-1]
-            levels = [each for each, key in zip(levels, keys, strict=True) if key[-1] is child]
-            first = [asks[0] for level, _ in levels if (asks := level.members[child])]
-            if first:
-                return min(first)
-            queue = child
-            levels = [(parked.levels[queue], parked) for _, parked in levels]
-        return None
+        shapes, queue, found = self.open, root, None
+        opened = shapes.keys()
+        if opened.isdisjoint(root.rests.keys()):
+            return None
+        self.calls += 1
+        while True:
+            child = queue.rest.first(opened)
+            if child is None:
+                child = min(level.first() for level in map(queue.rests.get, shapes) if level is not None)[-1]
+            rests = child.rests
+            if type(next(iter(rests.values()))) is Level:
+                queue = child
+                continue
+            for shape in shapes if len(shapes) < len(rests) else rests:
+                if shape in rests and shape in shapes and (found is None or rests[shape][0] < found):
+                    found = rests[shape][0]
+            return found
 
     def calls_for_all(self) -> bool:
         """Whether looking for the first has cost as much as to let all compete."""
-        self.all_called = self.calls > ENOUGH and self.calls > sum(len(shape.parked.asks) for shape in self.open)
+        if self.calls > self._enough:
+            self._enough = 2 * self.calls  # counting takes as long as there are shapes
+            self.all_called = self.calls > sum(len(shape.parked.asks) for shape in self.open)
         return self.all_called
 
-    def _that_fit(self, free: list[list[int]]) -> dict[Any, None]:
+    def _that_fit(self, free: list[list[int]]) -> list[Any]:
+        """Return the shapes that asks wait for and that nodes with so much free may have room for."""
         if len(free) * len(self.shapes) <= FEW:
-            return {shape: None for shape in self.shapes if any(_fits(room, shape.demand) for room in free)}
+            return self._in(free, self.shapes)
         most = held(map(max, zip(*free, strict=True))) if len(free) > 1 else held(free[0])
         if self._columns is None or self._width != len(most):
             demands = np.zeros((len(self.shapes), len(most)), dtype=np.int64)
@@ -308,36 +397,37 @@ class Registry:
         shapes, demands = self._columns
         # What is not demanded fits where less than nothing is free.
         fit = ((demands <= np.array(most, dtype=np.int64)) | (demands == 0)).all(axis=1)
-        return {shapes[number]: None for number in np.flatnonzero(fit).tolist()}
+        return [shapes[number] for number in np.flatnonzero(fit).tolist()]
+
+    @staticmethod
+    def _in(free: list[list[int]], shapes: Iterable[Any]) -> list[Any]:
+        """Return those of some shapes that fit into what is free on one of some nodes; written without calls, since it is run for every end of a pod."""
+        found = []
+        for shape in shapes:
+            demand = shape.demand
+            for room in free:
+                for position, value in demand:
+                    if room[position] < value:
+                        break
+                else:
+                    found.append(shape)
+                    break
+        return found
 
 
-def _fits(room: list[int], demand: tuple[tuple[int, int], ...]) -> bool:
-    for position, value in demand:  # noqa: SIM110 - without a generator it takes half the time
-        if room[position] < value:
-            return False
-    return True
-
-
-def _number(shape: Any) -> int:
-    number: int = shape.id
-    return number
+_number = attrgetter("id")
 
 
 def renew(queue: Any, child: Any) -> None:
     """Give a child that asks wait below its key of now; the one in the queue's own order is up to date, if it is there."""
     key = child.key
-    child.rest_key = queue.rank(child) if key is None else key
-    queue.rekeys += 1
-    rekeyed = queue.rekeyed
-    rekeyed.pop(child, None)
-    rekeyed[child] = queue.rekeys
+    queue.rest.renew(child, queue.rank(child) if key is None else key)
 
 
 def renew_all(queue: Any) -> None:
     """Give all children of a queue that asks wait below their keys of now."""
-    for child in queue.members():
+    children = queue.members()
+    for child in children:
         if child.rest_key is not None:
             child.rest_key = queue.rank(child)
-    queue.rekeys += 1
-    queue.renewed = queue.rekeys
-    queue.rekeyed.clear()
+    queue.rest.order(children)
