@@ -188,6 +188,21 @@ def test_all_queues_together_take_no_more_applications_than_the_scheduler_says(c
     assert len(cluster.plan()) == 1
 
 
+def test_a_leaf_that_takes_no_application_for_want_of_a_guarantee_says_so_and_what_to_set(cluster: Mapped) -> None:
+    cluster.by().share("root.none", "0%", "100%").share("root.all", "100%").nodes(2, cpu=20, memory=40)
+    cluster.pod("p", "root.none", "app")
+    assert cluster.plan() == []
+    reason, message = cluster.why("p")
+    assert reason == "TooManyApplications"
+    assert message == (
+        "application ns/app may not run yet: queue root.none has 0 running applications; its limit is 0 "
+        "(maximumApplications, which follows from its guaranteed share of 0%; set spec.capacity.maximumApplications "
+        "of the queue, or queueMaximumApplications of the Scheduler, or give it a larger guarantee)"
+    )
+    cluster.share("root.none", "0%", "100%", max_applications=1)
+    assert [bind.uid for bind in cluster.plan()] == ["p"]
+
+
 def test_a_running_application_follows_its_object_into_a_queue_that_is_made_for_it(cluster: Mapped) -> None:
     cluster.by().tree()
     cluster.tell(ApplicationSeen(ApplicationSpec("ns/app", "root.dev.eng")))

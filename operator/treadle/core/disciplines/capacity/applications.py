@@ -47,4 +47,14 @@ class ApplicationLimits:
         if found is None:
             return ""
         most = found.context.settings.max_applications if found.parent is None else found.max_applications
-        return " (maximumApplications)" if queue.max_running == most else ""
+        if queue.max_running != most:
+            return ""
+        if most or found.parent is None or found.spec.max_applications is not None:
+            return " (maximumApplications)"
+        absolute = found.kind == "ABSOLUTE_RESOURCE"
+        share = max((found.share(partition).absolute for partition in found.configured), default=0.0)
+        default = "" if absolute else ", or queueMaximumApplications of the Scheduler,"
+        return (
+            f" (maximumApplications, which follows from its guaranteed share of {100 * share:.4g}%; set spec.capacity.maximumApplications "
+            f"of the queue{default} or give it a larger guarantee)"
+        )
