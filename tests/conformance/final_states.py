@@ -7,7 +7,9 @@ chosen; otherwise it is one of the kinds of ``conformance.kinds``.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -21,6 +23,8 @@ KINDS = ("fair, alike pods", "fair, unlike pods", "capacity, users", "masters")
 REASONS = frozenset({ALIKE, NODES, *(kind.value for kind in Kind)})
 SOME = 12
 """Clusters of each kind that a test plays; docs/deviations.md tells of more."""
+HADOOP: dict[str, list[list[int]]] = json.loads(Path(__file__).with_suffix(".json").read_text())
+"""The memory (MiB) and processors that the applications had in the end when Hadoop played the clusters, by the name of the case."""
 ROUNDS = 60
 """Heartbeats of every node: enough for each cluster to be full."""
 _YARN = {

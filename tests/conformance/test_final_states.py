@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.final_states import KINDS, REASONS, SOME, count
+from conformance.final_states import HADOOP, KINDS, REASONS, SOME, by_heartbeats, count, random_case
 from conformance.live import ALIKE
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_by_heartbeats_a_full_cluster_ends_as_in_hadoop(kind: str) -> None:
+    for seed in range(SOME):
+        case = random_case(kind, seed)
+        assert [list(amounts) for amounts in by_heartbeats(case).values()] == HADOOP[case["name"]], case["name"]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -94,3 +95,17 @@ def test_every_room_that_the_architecture_page_names_exists() -> None:
     named = set(re.findall(r"`((?:core|kube|runtime|controllers|api)/[a-z_/]*(?:\.py)?)`", text))
     assert len(named) > 30
     assert [room for room in sorted(named) if not (package / room).exists() and not (package / f"{room}.py").exists()] == []
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", ROOT / "DESIGN.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name
+)
+def test_every_table_of_a_page_has_rows_with_a_cell_for_each_column(page: Path) -> None:
+    lines = page.read_text().splitlines()
+    for number, line in enumerate(lines):
+        if re.fullmatch(r"\|( -+ \|)+|\|(-+\|)+", line):
+            columns = line.count("|")
+            rows = list(takewhile(lambda row: row.startswith("|"), lines[number + 1 :]))
+            assert rows, f"{page.name}:{number + 1} is a table without rows"
+            for row in rows:
+                assert len(re.findall(r"(?<!\\)\|", row)) == columns, f"{page.name}: {row}"
