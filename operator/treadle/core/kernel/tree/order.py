@@ -10,7 +10,7 @@ from heapq import heapify, heappush
 from typing import TYPE_CHECKING
 
 from treadle.core.kernel.tree.members import Application
-from treadle.core.kernel.tree.parked import renew, renew_all
+from treadle.core.kernel.tree.parked import renew_all
 
 if TYPE_CHECKING:
     from treadle.core.kernel.state import State
@@ -137,12 +137,16 @@ def rekey(child: Application | Queue) -> None:
 def rank_anew(child: Application | Queue, parent: Queue) -> None:
     """Give one child of a queue a new key; the queues above keep theirs."""
     if child.active and child.blocked_by is None:
-        child.key = parent.rank(child)
-        heappush(parent.heap, child.key)
-        if len(parent.heap) > 64 and len(parent.heap) > 4 * parent.active:
+        key = child.key = parent.rank(child)
+        heap = parent.heap
+        heappush(heap, key)
+        if len(heap) > 64 and len(heap) > 4 * parent.active:
             _rebuild(parent)
-    if child.rest_key is not None:
-        renew(parent, child)
+            key = child.key
+        if child.rest_key is not None:
+            parent.rest.renew(child, key)
+    elif child.rest_key is not None:
+        parent.rest.renew(child, parent.rank(child))
 
 
 def placed(application: Application) -> None:
@@ -151,7 +155,8 @@ def placed(application: Application) -> None:
     parent = application.queue
     while parent is not None:
         if child.rest_key is not None:
-            renew(parent, child)
+            key = child.key
+            parent.rest.renew(child, parent.rank(child) if key is None else key)
         child, parent = parent, parent.parent
 
 

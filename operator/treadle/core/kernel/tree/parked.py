@@ -418,12 +418,6 @@ class Registry:
 _number = attrgetter("id")
 
 
-def renew(queue: Any, child: Any) -> None:
-    """Give a child that asks wait below its key of now; the one in the queue's own order is up to date, if it is there."""
-    key = child.key
-    queue.rest.renew(child, queue.rank(child) if key is None else key)
-
-
 def renew_all(queue: Any) -> None:
     """Give all children of a queue that asks wait below their keys of now."""
     children = queue.members()
