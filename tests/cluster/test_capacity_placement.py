@@ -83,7 +83,7 @@ def test_a_rule_makes_a_users_queue_by_its_template_rejects_survives_a_crash_and
         cluster.pods([of_user("bob", pod("second"))])
         reason, message = eventually(lambda: told(plane, "second"), 30, "the pod is told why")
         assert reason == "TooManyApplications"
-        assert "queue root.users.bob has 1 running applications; its limit is 1 (maximumApplications)" in message
+        assert "queue root.users.bob has 1 running applications; its limit is 1 (capacity.maximumApplications)" in message
         treadle.kill()
 
     # what runs is put back where it was, although the rules are others by now; who was rejected is placed by them

@@ -61,7 +61,7 @@ def test_an_application_that_ends_lets_the_next_one_run_also_after_a_crash(
             lambda: told(plane, "second") if told(plane, "second")[0] else None, 30, "the pod is told why it waits"
         )
         assert reason == "TooManyApplications"
-        assert message.endswith("queue root.narrow has 1 running applications; its limit is 1")
+        assert message.endswith("queue root.narrow has 1 running applications; its limit is 1 (maxRunningApplications)")
         treadle.kill()
 
     with Treadle(plane.kubeconfig, tmp_path) as treadle:

@@ -39,7 +39,7 @@ def test_pods_of_a_full_queue_are_told_of_by_one_event_with_limit_lack_and_who_i
         cluster.pods([pod(f"late-{number}", "root.etl", "late", cpu="2", memory="64Mi") for number in range(4)])
         early, late = eventually(lambda: sorted(found, key=lambda e: e["message"]) if len(found := warnings(cluster, "FailedScheduling")) > 1 else None)  # fmt: skip
         waiting = sorted(one["metadata"]["name"] for one in cluster.all_pods() if not one["spec"].get("nodeName"))
-    full = "QueueMaximum: queue root.etl is at its maximum: cpu 3 used of 3, "
+    full = "QueueMaximum: queue root.etl is at its maximum (maxResources): cpu 3 used of 3, "
     if "application default/early" not in early["message"]:
         early, late = late, early
     assert early["message"] == (

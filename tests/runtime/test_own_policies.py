@@ -13,23 +13,24 @@ from treadle.policies import Cluster, Compare, Policy
 
 
 class Unfair(Policy):
-    """A policy whose shares raise once it is ``broken``."""
+    """A policy whose shares raise once it is ``broken``: what it is told to."""
 
     name = "acme.unfair"
     children = frozenset({"drf"})
-    broken = False
+    broken: BaseException | None = None
 
     def compare(self, cluster: Cluster) -> Compare:
         return policy_named("drf").compare(cluster)
 
     def shares(self, *told: Any) -> list[list[int]]:
-        if self.broken:
-            raise ZeroDivisionError("the shares of acme")
+        if self.broken is not None:
+            raise self.broken
         return super().shares(*told)
 
 
-async def test_a_policy_whose_shares_raise_costs_no_status_of_another_queue_and_no_metrics(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("error", [ZeroDivisionError("the shares of acme"), SystemExit("the shares of acme")], ids=repr)
+async def test_a_policy_whose_shares_raise_costs_the_queue_that_names_it_its_order_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
     policy = Unfair()
     monkeypatch.setitem(POLICIES, policy.name, policy)
@@ -44,13 +45,18 @@ async def test_a_policy_whose_shares_raise_costs_no_status_of_another_queue_and_
 
         async with treadle(api, listen="127.0.0.1:0") as service:
             await until(lambda: ready("root.other").get("status") == "True")
-            policy.broken = True
+            policy.broken = error
             assert (await get(service, "/metrics"))[0] == 200
-            await until(lambda: ready("root.own.a").get("reason") == "InternalError")
-            assert "ZeroDivisionError: the shares of acme" in ready("root.own.a")["message"]
+            await until(lambda: ready("root.own").get("reason") == "InternalError")
+            assert f"{type(error).__name__}: the shares of acme" in ready("root.own")["message"]
+            assert ready("root.own.a")["status"] == ready("root.own.b")["status"] == "True"
             add_queue(api, "root.later")
             service._list_now.set()
             await until(lambda: ready("root.later").get("status") == "True")
             assert (await get(service, "/metrics"))[0] == 200
             assert (await get(service, "/healthz"))[0] == 200
             assert service.engine.care.errors["shares"] > 0
+            policy.broken = None
+            api.patch("queues", "root.own", {"spec": {"fair": {"weight": "3"}}})
+            service._list_now.set()
+            await until(lambda: ready("root.own").get("status") == "True")

@@ -28,6 +28,7 @@ from treadle.api.objects import KINDS
 from treadle.core.kernel.periodic import lifetimes
 from treadle.fakeapi import FakeApi
 from treadle.kube.auth import Access
+from treadle.runtime import service as service_module
 from treadle.runtime.service import CannotListen, Service, listen_address, running
 
 
@@ -110,6 +111,28 @@ async def test_a_node_that_was_replaced_by_its_namesake_during_an_outage_is_used
         await api.start(port=port)
         await until(lambda: service.sources.nodes.relists == 1 and not service.sources.nodes.problem)
         add_pods(api, "a")
+        await bound(api, "a")
+
+
+async def test_who_cannot_see_the_nodes_any_more_decides_nothing_until_they_are_seen_again(
+    api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service_module, "BLIND_AFTER", 0.0)
+    add_nodes(api)
+    port = int(api.url.rpartition(":")[2])
+    async with treadle(api) as service:
+        await until(lambda: service.core.state.nodes.known() == 1)
+        await api.stop()
+        api.before = refuse(lambda _method, path: path.endswith("/nodes"), 403)
+        await api.start(port=port)
+        await until(lambda: service.sources.nodes.problem.startswith("403") and not service.sources.pods.problem)
+        add_pods(api, "a")
+        await until(lambda: service.core.state.waiting == 1)
+        for _ in range(2):
+            before = service.engine.passed_at
+            await until(lambda before=before: service.engine.passed_at > before)  # type: ignore[misc]
+        assert node_of(api, "a") == ""
+        api.before = None
         await bound(api, "a")
 
 

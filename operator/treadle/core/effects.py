@@ -7,6 +7,8 @@ FAILED_SCHEDULING = "FailedScheduling"
 """The reason of an event about a pod that waits."""
 QUEUE_NOT_FOUND = "QueueNotFound"
 """The reason of an event about a pod whose queue does not exist."""
+PARTITION_IGNORED = "PartitionIgnored"
+"""The reason of an event about a pod that asks for a partition under the fair discipline, which has none."""
 LIFETIME_OVER = "LifetimeOver"
 """The reason of an event about an application whose pods are deleted since its lifetime is over."""
 

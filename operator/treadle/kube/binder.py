@@ -28,6 +28,8 @@ from treadle.kube.transport import Client, Response
 log = logging.getLogger(__name__)
 
 FIRST_LIMIT = 16.0
+LONG_QUIET = 2.0
+"""Seconds of quiet that the server asks for beyond which nothing waits for its end: what was decided so long ago may not fit by then, so it is decided again."""
 MOST_IN_DOUBT = 400
 """Binds in doubt beyond which none is decided until some are settled: with those on their way their names fit into the 256 KiB that an announcement may have."""
 WEBHOOK_FAILED = 'Internal error occurred: failed calling webhook "'
@@ -124,7 +126,7 @@ class Binder:
 
     def room(self) -> int:
         """Return how many placements to decide now: enough to keep the pipeline full, few enough to decide late."""
-        if len(self._in_doubt) >= MOST_IN_DOUBT:
+        if len(self._in_doubt) >= MOST_IN_DOUBT or self._quiet() > LONG_QUIET:
             return 0
         doubts = min(len(self._in_doubt), int(self.limit))  # a server that answers nothing is not sent more and more
         return max(0, int(self._ahead * self.limit) - len(self._unannounced) - len(self._waiting) - self.in_flight - doubts)
@@ -244,7 +246,10 @@ class Binder:
 
         Returns what is in doubt about it, None where the answer says what became of it, which is reported then.
         """
-        while (pause := self._not_before - self._clock()) > 0:  # noqa: ASYNC110 - the server names the time, no event does
+        while (pause := self._quiet()) > 0:
+            if pause > LONG_QUIET:
+                self._report(BindFailed(placement.uid, "transient", f"not sent: the API server asks for {pause:.0f} s of quiet"))
+                return None
             await asyncio.sleep(pause)
         body = _Binding(
             _Meta(
@@ -361,6 +366,14 @@ class Binder:
             self.limit = max(self._least, self.limit / 2)
         if retry_after is not None:
             self._not_before = now + min(retry_after, 30.0)
+            if self._quiet() > LONG_QUIET:
+                for placement in self.withdraw():
+                    words = f"not sent: the API server asks for {retry_after:.0f} s of quiet"
+                    self._report(BindFailed(placement.uid, "transient", words))
+
+    def _quiet(self) -> float:
+        """Return for how many seconds more the server asks to be left alone."""
+        return self._not_before - self._clock()
 
 
 class _Doubt(NamedTuple):

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from treadle.api.labels import API_VERSION
-from treadle.core.effects import FAILED_SCHEDULING, LIFETIME_OVER, QUEUE_NOT_FOUND, Expire, RecordEvent
+from treadle.core.effects import FAILED_SCHEDULING, LIFETIME_OVER, PARTITION_IGNORED, QUEUE_NOT_FOUND, Expire, RecordEvent
 from treadle.kube.patcher import Patcher, Write
 from treadle.kube.transport import JSON
 
@@ -37,6 +37,7 @@ _ACTIONS: Final = {
     LIFETIME_OVER: "Deleting",
     FAILED_SCHEDULING: "Scheduling",
     QUEUE_NOT_FOUND: "Placing",
+    PARTITION_IGNORED: "Placing",
     "InternalError": "Placing",
 }
 _NORMAL: Final = {"Scheduled", "Preempted"}

@@ -62,7 +62,7 @@ class Care:
         self._tries: dict[Subject, int] = {}
         self._good: dict[Subject, Event] = {}
 
-    def hurt_by(self, error: Exception, during: str, event: Event | None = None) -> None:
+    def hurt_by(self, error: BaseException, during: str, event: Event | None = None) -> None:
         """Take note that the core raised: it is to be healed before it is used again."""
         self.last = blamed(error)
         self.errors[during] += 1

@@ -18,6 +18,7 @@ from treadle.kube.binder import Binder, Placement
 from treadle.kube.evictor import Evictor
 from treadle.kube.recorder import Recorder
 from treadle.runtime.care import INTERNAL_ERROR, Care
+from treadle.runtime.policies import RAISED
 from treadle.runtime.waiting import WaitingReports
 
 log = logging.getLogger(__name__)
@@ -112,7 +113,7 @@ class Engine:
     async def _heal(self) -> None:
         try:
             pods = await self.care.heal(self.binder.room(), self.events)
-        except Exception:
+        except RAISED:
             log.exception("the core could not be healed")
             return
         for pod, why in pods:
@@ -126,7 +127,7 @@ class Engine:
             return False
         try:
             self.core.refresh_shares(time.monotonic())
-        except Exception as error:
+        except RAISED as error:
             log.exception("shares could not be computed; the core is made anew")
             self.care.hurt_by(error, "shares")
             self._wake.set()
@@ -150,7 +151,7 @@ class Engine:
                 continue
             try:
                 handle(event, now)
-            except Exception as error:
+            except RAISED as error:
                 log.exception("an event could not be handled: %.500r", event)
                 care.hurt_by(error, "event", event)
                 break
@@ -173,7 +174,7 @@ class Engine:
         start = time.perf_counter()
         try:
             effects = self.core.plan(self.passed_at, room)
-        except Exception as error:
+        except RAISED as error:
             log.exception("a pass failed; the core is made anew. Story: %s", self.core.view.story())
             self.care.hurt_by(error, "pass")
             return

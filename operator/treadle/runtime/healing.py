@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treadle.core import events as e
-from treadle.core.model import PodSpec
+from treadle.core.model import PodSpec, QueueSpec
+from treadle.runtime.policies import RAISED, is_installed
 
 if TYPE_CHECKING:
     from treadle.core import Core
@@ -29,6 +30,8 @@ Subject = tuple[str, str]
 """What an event is about: a kind, and the name that the core knows it by (a pod's uid, a queue's path, an application's id)."""
 IN_FORCE = "QueuesInForce"
 """The kind of what is told of all queues together."""
+DEFAULT_POLICY = "drf"
+"""What a queue is ordered by whose own policy raises."""
 DEFINITIONS = ("Scheduler", "Queue", "Application", "Namespace")
 """Kinds of which the last good version is kept: those that people edit, and of which there are few."""
 
@@ -85,6 +88,24 @@ def placed_at_least(facts: Iterable[e.Event]) -> e.Event | None:
     return found
 
 
+def _with_default_policy(facts: Iterable[e.Event], paths: Container[str]) -> list[e.Event]:
+    """Return facts in which some queues have the default policy."""
+
+    def tame(queue: QueueSpec) -> QueueSpec:
+        return replace(queue, policy=DEFAULT_POLICY) if queue.path in paths else queue
+
+    found: list[e.Event] = []
+    for fact in facts:
+        match fact:
+            case e.QueueSeen(queue):
+                found.append(e.QueueSeen(tame(queue)))
+            case e.QueuesInForce(queues):
+                found.append(e.QueuesInForce(tuple(map(tame, queues))))
+            case _:
+                found.append(fact)
+    return found
+
+
 @dataclass(slots=True)
 class Healed:
     """A core that works, and what was set aside for it: why, by what it is about."""
@@ -114,6 +135,9 @@ class Healer:
         known = list(facts)
         if self._works(known) is not None:
             return Healed(self._made(known))
+        healed = self._without_policies(known)
+        if healed is not None:
+            return healed
         doubtful = set(suspects)
         base = [event for event in known if subject(event) not in doubtful]
         if not doubtful or self._works(base) is None:
@@ -130,6 +154,20 @@ class Healer:
             if instead is not None and self._works([*told, instead]) is not None:
                 told.append(instead)
         return Healed(self._made(told), set_aside)
+
+    def _without_policies(self, known: list[e.Event]) -> Healed | None:
+        """Return a core in which the queues whose installed policies raise have the default policy; None if that is not what is wrong."""
+        own = [fact.queue.path for fact in known if isinstance(fact, e.QueueSeen) and is_installed(fact.queue.policy)]
+        raising = set(own)
+        if not own or self._works(_with_default_policy(known, raising)) is None:
+            return None
+        why: dict[Subject, str] = {}
+        for path in own:
+            if self._works(_with_default_policy(known, raising - {path})) is None:
+                why["Queue", path] = self._why
+            else:
+                raising.discard(path)
+        return Healed(self._made(_with_default_policy(known, raising)), why)
 
     def _add(
         self,
@@ -164,7 +202,7 @@ class Healer:
                 core.handle(event, self._now)
             core.plan(self._now, self._budget)
             core.refresh_shares()
-        except Exception as error:  # noqa: BLE001 - whatever it is, that is the question
+        except RAISED as error:
             self._why = blamed(error)
             return None
         return core

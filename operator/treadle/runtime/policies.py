@@ -2,9 +2,10 @@
 
 import logging
 from importlib.metadata import EntryPoint, entry_points
+from typing import Final
 
 from treadle.core.errors import InvalidSpec
-from treadle.core.rules.policies import Policy, register
+from treadle.core.rules.policies import BUILT_IN, POLICIES, Policy, register
 
 GROUP = "treadle.policies"
 PARTS = ("compare", "ranker", "counts", "shares", "headroom", "weigh")
@@ -12,6 +13,15 @@ PARTS = ("compare", "ranker", "counts", "shares", "headroom", "weigh")
 
 class PolicyUnusable(Exception):
     """An installed policy cannot be used; the message names the package's entry point and what is wrong."""
+
+
+RAISED: Final = (Exception, SystemExit)
+"""What code that others wrote may raise and that is an error like any other: one that calls ``sys.exit`` would end the process."""
+
+
+def is_installed(name: str) -> bool:
+    """Whether a policy was installed by an administrator."""
+    return name in POLICIES and type(POLICIES[name]) not in BUILT_IN
 
 
 def load_policies(found: list[EntryPoint] | None = None) -> list[str]:
@@ -25,7 +35,7 @@ def load_policies(found: list[EntryPoint] | None = None) -> list[str]:
         try:
             loaded = entry.load()
             policy: Policy = loaded() if isinstance(loaded, type) else loaded
-        except Exception as error:
+        except RAISED as error:
             raise PolicyUnusable(f"{where} cannot be loaded: {error}") from error
         if getattr(policy, "name", None) != entry.name or getattr(type(policy), "compare", Policy.compare) is Policy.compare:
             raise PolicyUnusable(f"{where}: it must have the name {entry.name!r} and a method compare")

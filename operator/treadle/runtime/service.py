@@ -37,6 +37,8 @@ log = logging.getLogger(__name__)
 
 MOST_SETTLING = 15.0
 """Seconds for which binds of a predecessor are waited for at the most."""
+BLIND_AFTER = 5.0
+"""Seconds without a byte from the watch of nodes or pods, while it cannot be had, after which nothing is decided."""
 STALE_AFTER = 200.0
 """Seconds without a byte from a watch (bookmarks come every minute) after which we are not ready."""
 STUCK_AFTER = 600.0
@@ -163,10 +165,16 @@ class Service:
             return True
         return self.lease.held and self._succeeding is not None and self._succeeding.done()
 
+    def _blind(self) -> bool:
+        """Whether nodes or pods have not been seen for a while: what is known may be long out of date, and nodes are overfilled by it."""
+        now = time.monotonic()
+        return any(watch.problem and now > watch.alive_at + BLIND_AFTER for watch in (self.sources.nodes, self.sources.pods))
+
     def _may_plan(self) -> bool:
-        if self._deciding and self._leads():
+        blind = self._blind()
+        if self._deciding and not blind and self._leads():
             return True
-        if not self.synced or not self._leads():
+        if blind or not self.synced or not self._leads():
             self._deciding, self._quiet_since = False, 0.0
             return False
         return self._settled()

@@ -108,7 +108,10 @@ def test_a_maximum_in_quantities_is_never_exceeded() -> None:
     assert len(scenario.plan()) == 1, "a maximum may be reached exactly"
     scenario.queue("root.a", maximum=limits(cpu="3"))
     assert scenario.plan() == []
-    assert scenario.why("a-9") == ("QueueMaximum", "queue root.a is at its maximum: cpu 3 used of 3, 1 wanted, 1 missing")
+    assert scenario.why("a-9") == (
+        "QueueMaximum",
+        "queue root.a is at its maximum (maxResources): cpu 3 used of 3, 1 wanted, 1 missing",
+    )
 
 
 def test_a_maximum_in_percent_follows_the_cluster() -> None:

@@ -27,7 +27,7 @@ def test_an_application_beyond_the_limit_waits_with_the_numbers_and_runs_when_on
     assert applications(binds) == ["one"]
     assert scenario.why("later") == (
         "TooManyApplications",
-        "application ns/two may not run yet: queue root.a has 1 running applications; its limit is 1",
+        "application ns/two may not run yet: queue root.a has 1 running applications; its limit is 1 (maxRunningApplications)",
     )
 
     scenario.confirm(binds).gone("first-0")
@@ -61,8 +61,12 @@ def test_a_limit_of_a_user_holds_across_queues_and_its_slot_goes_to_the_same_use
     for number in range(3):
         scenario.pod(f"b{number}", "root.b", f"b{number}", user="bob", created=3.0 + number)
     assert applications(scenario.plan()) == ["a1", "b0", "b1"]
-    assert scenario.why("a2")[1].endswith("user ann has 1 running applications, which is the limit")
-    assert scenario.why("b2")[1].endswith("user bob has 2 running applications, which is the limit")
+    assert scenario.why("a2")[1].endswith(
+        "user ann has 1 running applications, which is the limit (fair.userMaxApps of the Scheduler)"
+    )
+    assert scenario.why("b2")[1].endswith(
+        "user bob has 2 running applications, which is the limit (fair.userMaxAppsDefault of the Scheduler)"
+    )
 
     scenario.gone("a1")
     assert applications(scenario.plan()) == ["a2"]
@@ -107,7 +111,7 @@ def test_after_a_restart_those_with_bound_pods_are_counted_first_whatever_came_f
         scenario.pod(f"more{number}", "root.a", f"runs{number}", created=6.0)
     scenario.nodes(2).queue("root.a", max_running=1)
     assert applications(scenario.plan()) == ["runs0", "runs1"]
-    assert scenario.why("w")[1].endswith("queue root.a has 2 running applications; its limit is 1")
+    assert scenario.why("w")[1].endswith("queue root.a has 2 running applications; its limit is 1 (maxRunningApplications)")
 
 
 def test_applications_that_are_seen_together_are_let_in_by_their_start() -> None:

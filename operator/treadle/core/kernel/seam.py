@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from treadle.core.kernel.tree.tree import Settled
     from treadle.core.model import PodSpec, Wait
     from treadle.core.rules.placement.rules import Request
-    from treadle.core.rules.running import Further
+    from treadle.core.rules.running import Further, Origins
     from treadle.core.units.resources import Vector
 
 
@@ -38,6 +38,7 @@ class Running(NamedTuple):
     of_user: dict[str, int]
     default: int | None
     further: Further | None
+    origins: Origins
 
 
 class Limits(Protocol):

@@ -8,7 +8,7 @@ for their user's limit join them. No application is ever sent back to waiting be
 from __future__ import annotations
 
 from collections.abc import Iterator, MutableSequence, Sequence
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from treadle.core.units.java_orders import Heap
 
@@ -50,14 +50,22 @@ K = TypeVar("K")
 
 
 class Further(Protocol):
-    """Limits of a leaf on the applications of one user, and what limits are called."""
+    """Limits of a leaf on the applications of one user."""
 
     def of_user(self, queue: Limited, /) -> int:
         """Return how many applications of one user may run in a leaf."""
         ...
 
-    def named(self, queue: Limited, /) -> str:
-        """Return a remark on where a queue's limit comes from, empty if there is none."""
+
+class Origins(Protocol):
+    """The fields that limits come from, for messages."""
+
+    def running_limit(self, queue: Any, /) -> str:
+        """Return where a queue's limit comes from."""
+        ...
+
+    def user_limit(self, user: str, /) -> str:
+        """Return where a user's limit comes from."""
         ...
 
 
@@ -73,6 +81,7 @@ class RunningLimits(Generic[A]):
         self.running: dict[str, int] = {}
         self.running_in: dict[tuple[str, str], int] = {}
         self.further: Further | None = None
+        self.origins: Origins | None = None
         self.waiting_of_user: dict[str, list[A]] = {}
 
     def limit_of(self, user: str) -> int:
@@ -82,16 +91,16 @@ class RunningLimits(Generic[A]):
     def obstacle(self, queue: Limited, user: str) -> str | None:
         """Say why one more application of a user may not run in a leaf now, or None if it may."""
         if self.running.get(user, 0) >= self.limit_of(user):
-            return f"user {user} has {self.running.get(user, 0)} running applications, which is the limit"
+            remark = "" if self.origins is None else f" ({self.origins.user_limit(user)})"
+            return f"user {user} has {self.running.get(user, 0)} running applications, which is the limit{remark}"
         full = next((above for above in chain(queue) if above.running_below >= above.max_running), None)
-        further = self.further
         if full is not None:
-            remark = "" if further is None else further.named(full)
+            remark = "" if self.origins is None else f" ({self.origins.running_limit(full)})"
             return f"queue {full.path} has {full.running_below} running applications; its limit is {full.max_running}{remark}"
-        held = self.running_in.get((queue.path, user), 0)
+        held, further = self.running_in.get((queue.path, user), 0), self.further
         if further is not None and held >= further.of_user(queue):
             most = further.of_user(queue)
-            return f"user {user} has {held} running applications in queue {queue.path}; the limit of a user is {most} (maximumApplications)"
+            return f"user {user} has {held} running applications in queue {queue.path}; the limit of a user is {most}, by the queue's maximumApplications, userLimitFactor and minimumUserLimitPercent"
         return None
 
     def run(self, queue: Limited, application: A) -> None:

@@ -132,7 +132,8 @@ def at_maximum(state: State, ask: Ask) -> str:
     used, most = in_words(name, queue.usage[position]), in_words(name, queue.maximum[position])
     wanted = in_words(name, dict(ask.shape.demand)[position])
     missing = in_words(name, queue.usage[position] + dict(ask.shape.demand)[position] - queue.maximum[position])
-    return f"queue {queue.path} is at its maximum: {name} {used} used of {most}, {wanted} wanted, {missing} missing"
+    where = f" of partition {queue.partition}" if queue.partition else ""
+    return f"queue {queue.path} is at its maximum{where} ({state.discipline.words.maximum}): {name} {used} used of {most}, {wanted} wanted, {missing} missing"
 
 
 def too_many(state: State, ask: Ask) -> str:

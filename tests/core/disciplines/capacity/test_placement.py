@@ -152,7 +152,7 @@ def test_a_leaf_takes_no_more_applications_than_it_may_and_lets_the_next_one_in_
     assert len(cluster.plan()) == 2
     assert cluster.why("p-2") == (
         "TooManyApplications",
-        "application ns/app-2 may not run yet: queue root.dev.eng has 2 running applications; its limit is 2 (maximumApplications)",
+        "application ns/app-2 may not run yet: queue root.dev.eng has 2 running applications; its limit is 2 (capacity.maximumApplications)",
     )
     cluster.gone("p-0")
     assert [bind.uid for bind in cluster.plan()] == ["p-2"]
@@ -166,14 +166,14 @@ def test_one_user_has_no_more_applications_in_a_leaf_than_the_user_limit_says(cl
     assert len(cluster.plan()) == 4
     reason, message = cluster.why("a-2")
     assert reason == "TooManyApplications"
-    assert "queue root.dev.eng has 4 running applications; its limit is 4 (maximumApplications)" in message
+    assert "queue root.dev.eng has 4 running applications; its limit is 4 (capacity.maximumApplications)" in message
     cluster.gone("b-0")
     assert [bind.uid for bind in cluster.plan()] == ["b-2"], "ann has two already"
     cluster.gone("b-1", "b-2", "b-0")
     cluster.plan()
     assert cluster.why("a-2")[1] == (
         "application ns/a-2 may not run yet: user ann has 2 running applications in queue root.dev.eng; "
-        "the limit of a user is 2 (maximumApplications)"
+        "the limit of a user is 2, by the queue's maximumApplications, userLimitFactor and minimumUserLimitPercent"
     )
     cluster.gone("a-0")
     assert [bind.uid for bind in cluster.plan()] == ["a-2"]
@@ -183,7 +183,10 @@ def test_all_queues_together_take_no_more_applications_than_the_scheduler_says(c
     cluster.by(max_applications=1, queue_max_applications=5).tree()
     cluster.pod("a", "root.dev.eng", "a", created=1.0).pod("b", "root.default", "b", created=2.0)
     assert len(cluster.plan()) == 1
-    assert "queue root has 1 running applications; its limit is 1 (maximumApplications)" in cluster.why("b")[1]
+    assert (
+        "queue root has 1 running applications; its limit is 1 (capacity.maximumApplications of the Scheduler)"
+        in cluster.why("b")[1]
+    )
     cluster.gone("a")
     assert len(cluster.plan()) == 1
 
@@ -196,8 +199,8 @@ def test_a_leaf_that_takes_no_application_for_want_of_a_guarantee_says_so_and_wh
     assert reason == "TooManyApplications"
     assert message == (
         "application ns/app may not run yet: queue root.none has 0 running applications; its limit is 0 "
-        "(maximumApplications, which follows from its guaranteed share of 0%; set spec.capacity.maximumApplications "
-        "of the queue, or queueMaximumApplications of the Scheduler, or give it a larger guarantee)"
+        "(it follows from its guaranteed share of 0%; set capacity.maximumApplications "
+        "of the queue, or capacity.queueMaximumApplications of the Scheduler, or give it a larger guarantee)"
     )
     cluster.share("root.none", "0%", "100%", max_applications=1)
     assert [bind.uid for bind in cluster.plan()] == ["p"]

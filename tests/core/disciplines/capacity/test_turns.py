@@ -27,7 +27,10 @@ def test_a_queue_borrows_what_others_do_not_use_up_to_its_maximum_and_says_so(cl
     cluster.classic().nodes(5, cpu=20, memory=40)
     cluster.pods(100, "e", "root.dev.eng")
     assert by_queue(cluster.plan()) == {"root.dev.eng": 75}
-    assert cluster.why("e-99") == ("QueueMaximum", "queue root.dev.eng is at its maximum: cpu 75 used of 75, 1 wanted, 1 missing")
+    assert cluster.why("e-99") == (
+        "QueueMaximum",
+        "queue root.dev.eng is at its maximum (capacity.maximum): cpu 75 used of 75, 1 wanted, 1 missing",
+    )
 
 
 def test_one_user_has_at_most_the_guarantee_times_the_factor(cluster: Cluster) -> None:
@@ -168,7 +171,10 @@ def test_a_queue_may_have_quantities_of_devices_that_no_node_has_yet(cluster: Cl
     assert cluster.plan() == []
     cluster.node("devices", cpu=20, memory=20, resources={"example.com/gpu": 4}).wait(1.0)
     assert len(cluster.plan()) == 2
-    assert cluster.why("p-2")[1] == "queue root.a is at its maximum: example.com/gpu 2 used of 2, 1 wanted, 1 missing"
+    assert (
+        cluster.why("p-2")[1]
+        == "queue root.a is at its maximum (capacity.maximum): example.com/gpu 2 used of 2, 1 wanted, 1 missing"
+    )
 
 
 def test_weights_share_like_percentages(cluster: Cluster) -> None:

@@ -23,7 +23,7 @@ def test_pods_of_an_application_that_wait_for_the_same_reason_are_one_event_abou
     (event,) = events(scenario, 4)
     assert (event.reason, event.namespace, event.name, event.application) == ("FailedScheduling", "ns", "p-2", "ns/app")
     assert event.note == (
-        "QueueMaximum: queue root.a is at its maximum: cpu 2 used of 2, 1 wanted, 1 missing. "
+        "QueueMaximum: queue root.a is at its maximum (maxResources): cpu 2 used of 2, 1 wanted, 1 missing. "
         "3 pods of application ns/app of queue root.a wait for this. No pod of the queue is ahead."
     )
     assert events(scenario, 4) == []
@@ -139,3 +139,20 @@ def test_after_a_while_of_standing_by_everything_is_told_anew() -> None:
     scenario.core.forget_reports()
     assert len(events(scenario, 4)) == 1
     assert len(scenario.reports) == 2
+
+
+def test_who_asks_for_a_partition_where_there_are_none_is_told_once() -> None:
+    scenario = Scenario().nodes(1, cpu=2)
+    for name in ("one", "two", "three"):
+        scenario.pod(name, partition="gpu")
+    scenario.pod("plain", application="other").plan()
+    (event,) = (event for event in scenario.effects if isinstance(event, RecordEvent) and event.reason == "PartitionIgnored")
+    assert event.name == "one"
+    assert event.note == (
+        "Partition gpu, which application ns/app asks for, means nothing under the discipline Fair: its pods may go to any node. "
+        "Partitions belong to the discipline Capacity; a nodeSelector holds under both"
+    )
+    scenario.pod("late", partition="gpu").plan()
+    assert not [event for event in scenario.effects if isinstance(event, RecordEvent) and event.reason == "PartitionIgnored"]
+    scenario.gone("one", "two", "three", "late")
+    assert not scenario.core.state.reports.unheeded

@@ -80,7 +80,10 @@ def test_the_maximum_of_a_partition_is_its_own() -> None:
     cluster.shares("root.a", "50%", "20%", "30%").shares("root.b", "50%", "80%").machines(1, 1)
     cluster.pods(20, "g", "root.a", "g", partition="gpu")
     assert len(cluster.plan()) == 3
-    assert cluster.why("g-19") == ("QueueMaximum", "queue root.a is at its maximum: cpu 3 used of 3, 1 wanted, 1 missing")
+    assert cluster.why("g-19") == (
+        "QueueMaximum",
+        "queue root.a is at its maximum of partition gpu (capacity.maximum): cpu 3 used of 3, 1 wanted, 1 missing",
+    )
 
 
 def test_a_queue_may_have_a_default_partition(cluster: Partitioned) -> None:

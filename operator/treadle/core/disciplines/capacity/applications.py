@@ -14,6 +14,8 @@ from treadle.core.rules.running import NO_LIMIT
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from treadle.core.kernel.tree.members import Queue
+    from treadle.core.model.capacity import CapacitySettings
     from treadle.core.rules.capacity.queue import CapacityQueue
     from treadle.core.rules.running import Limited
 
@@ -28,33 +30,39 @@ def most_of(queue: CapacityQueue, parallel: int | None) -> int:
 
 
 class ApplicationLimits:
-    """The limits beside those on running applications, with the names by which administrators know them.
+    """The limits beside those on running applications, and the fields that all of them come from (``rules.running.Origins``).
 
     ``known`` are the capacities by path.
     """
 
-    def __init__(self, known: Mapping[str, CapacityQueue]) -> None:
-        self._known = known
+    def __init__(self, settings: CapacitySettings, known: Mapping[str, CapacityQueue]) -> None:
+        self._settings, self._known = settings, known
 
     def of_user(self, queue: Limited) -> int:
         """Return how many applications of one user a leaf takes."""
         leaf = self._known.get(queue.path)
         return NO_LIMIT if leaf is None or leaf.entitled else leaf.max_applications_of_user
 
-    def named(self, queue: Limited) -> str:
-        """Return what the limit of a queue comes from, for a message."""
-        found = self._known.get(queue.path)
-        if found is None:
-            return ""
-        most = found.context.settings.max_applications if found.parent is None else found.max_applications
-        if queue.max_running != most:
-            return ""
-        if most or found.parent is None or found.spec.max_applications is not None:
-            return " (maximumApplications)"
-        absolute = found.kind == "ABSOLUTE_RESOURCE"
+    def running_limit(self, queue: Queue) -> str:
+        """Return where a queue's limit comes from."""
+        found, settings = self._known.get(queue.path), self._settings
+        most = NO_LIMIT if found is None else settings.max_applications if found.parent is None else found.max_applications
+        if found is None or queue.max_running != most:
+            return "maxRunningApplications" if queue.spec.max_running is not None else "capacity.maxParallelApps of the Scheduler"
+        if found.parent is None:
+            return "capacity.maximumApplications of the Scheduler"
+        if found.spec.max_applications is not None:
+            return "capacity.maximumApplications"
+        by_default = settings.queue_max_applications > 0 and found.kind != "ABSOLUTE_RESOURCE"
+        if by_default:
+            return "capacity.queueMaximumApplications of the Scheduler"
         share = max((found.share(partition).absolute for partition in found.configured), default=0.0)
-        default = "" if absolute else ", or queueMaximumApplications of the Scheduler,"
+        default = "" if found.kind == "ABSOLUTE_RESOURCE" else ", or capacity.queueMaximumApplications of the Scheduler,"
         return (
-            f" (maximumApplications, which follows from its guaranteed share of {100 * share:.4g}%; set spec.capacity.maximumApplications "
-            f"of the queue{default} or give it a larger guarantee)"
+            f"it follows from its guaranteed share of {100 * share:.4g}%; set capacity.maximumApplications "
+            f"of the queue{default} or give it a larger guarantee"
         )
+
+    def user_limit(self, user: str) -> str:
+        """Return where a user's limit comes from."""
+        return f"capacity.userMaxParallelApps{'Of' if user in self._settings.user_max_parallel_of else ''} of the Scheduler"

@@ -83,7 +83,8 @@ class CapacityLimits:
         return Running(
             dict(capacity.user_max_parallel_of),
             capacity.user_max_parallel,
-            ApplicationLimits({} if self._capacities is None else self._capacities.of),
+            limits := ApplicationLimits(capacity, {} if self._capacities is None else self._capacities.of),
+            limits,
         )
 
     def lifetime(self, queue: Queue) -> tuple[float, float]:

@@ -20,7 +20,7 @@ class CapacityWords:
     """See ``kernel.seam.Words``."""
 
     largest = "maximumAllocation"
-    maximum = "its maximum"
+    maximum = "capacity.maximum"
     fair_shares = False
 
     def __init__(self, state: State) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from treadle.core.disciplines.fair.rankers import Rankers
 from treadle.core.disciplines.fair.update_pass import weigh
+from treadle.core.disciplines.fair.words import FairOrigins
 from treadle.core.kernel.seam import Running
 from treadle.core.kernel.tree import admission
 from treadle.core.kernel.tree.demand import hold_demand
@@ -99,7 +100,7 @@ class FairLimits:
     def running(self) -> Running:
         """Return the limits on running applications of a user."""
         fair = self._state.scheduler.fair
-        return Running(fair.user_max_running, fair.user_max_running_default, None)
+        return Running(fair.user_max_running, fair.user_max_running_default, None, FairOrigins(fair))
 
     def lifetime(self, queue: Queue) -> tuple[float, float]:  # noqa: ARG002 - one protocol for both
         """Return no limit: only an application says how long it lives."""

@@ -27,8 +27,14 @@ class FairMembership:
     def leaving(self, part: Application) -> None:
         """Do nothing: no user is limited."""
 
-    def partition_wanted(self, application: Application, pod: PodSpec) -> str | None:  # noqa: ARG002 - one protocol for both
-        """Return None: partitions do not matter."""
+    def partition_wanted(self, application: Application, pod: PodSpec) -> str | None:
+        """Return None: partitions do not matter. Who asks for one is told, once."""
+        explicit = self._state.explicit.get(application.id)
+        partition = pod.partition or ("" if explicit is None else explicit.partition)
+        reports = self._state.reports
+        if partition and application not in reports.unheeded:
+            reports.unheeded[application] = partition
+            reports.unheeded_news = True
         return None
 
     def partition_of(self, labels: Mapping[str, str]) -> str:  # noqa: ARG002 - one protocol for both

@@ -10,7 +10,23 @@ from treadle.core.units.resources import in_words
 if TYPE_CHECKING:
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Application, Ask, Queue
+    from treadle.core.model import FairSettings
     from treadle.core.units.resources import Vector
+
+
+class FairOrigins:
+    """The fields that limits on running applications come from: see ``rules.running.Origins``."""
+
+    def __init__(self, settings: FairSettings) -> None:
+        self._settings = settings
+
+    def running_limit(self, queue: Queue) -> str:
+        """Return where a queue's limit comes from."""
+        return "maxRunningApplications" if queue.spec.max_running is not None else "fair.queueMaxAppsDefault of the Scheduler"
+
+    def user_limit(self, user: str) -> str:
+        """Return where a user's limit comes from."""
+        return f"fair.userMaxApps{'' if user in self._settings.user_max_running else 'Default'} of the Scheduler"
 
 
 class FairWords:

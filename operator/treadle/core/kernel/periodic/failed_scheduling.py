@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from treadle.core.effects import FAILED_SCHEDULING, QUEUE_NOT_FOUND, RecordEvent
+from treadle.core.effects import FAILED_SCHEDULING, PARTITION_IGNORED, QUEUE_NOT_FOUND, RecordEvent
 from treadle.core.kernel.admission_checks import AT_ZERO, INVALID_POD, OVER_LARGEST, PARTITION_DENIED, UNSUPPORTED
 from treadle.core.kernel.cycle import NO_NODE
 from treadle.core.kernel.tree.order import waiting_order
@@ -99,6 +99,24 @@ def misplaced(state: State) -> list[RecordEvent]:
         spec = first.spec
         events.append(RecordEvent(spec.uid, spec.namespace, spec.name, application.id, QUEUE_NOT_FOUND, note, first.cause))
     state.reports.misnamed.clear()
+    return events
+
+
+def unheeded(state: State) -> list[RecordEvent]:
+    """Return the events about applications that ask for a partition where there are none: their pods go to any node."""
+    events: list[RecordEvent] = []
+    for application, partition in state.reports.unheeded.items():
+        first = next(iter(application.pods.values()), None)
+        if not partition or first is None:
+            continue
+        spec = first.spec
+        note = (
+            f"Partition {partition}, which {_named(application)} asks for, means nothing under the discipline {state.discipline.name}: "
+            "its pods may go to any node. Partitions belong to the discipline Capacity; a nodeSelector holds under both"
+        )
+        events.append(RecordEvent(spec.uid, spec.namespace, spec.name, application.id, PARTITION_IGNORED, note, first.cause))
+        state.reports.unheeded[application] = ""
+    state.reports.unheeded_news = False
     return events
 
 

@@ -532,6 +532,7 @@ def _drop_if_empty(state: State, application: Application) -> None:
         state.assignment.groups.pop(application.id, None)
         state.assignment.asked.pop(application.id, None)
         state.reports.misnamed.pop(application, None)
+        state.reports.unheeded.pop(application, None)
         for part in application.everywhere():
             state.dirty.pop(part, None)
         application.bury()

@@ -87,7 +87,7 @@ def decide(state: State) -> None:
     newcomers = state.admission.newcomers
     if state.updates.limits_changed:
         running = state.admission.running
-        running.of_user, running.default, running.further = state.discipline.limits.running()
+        running.of_user, running.default, running.further, running.origins = state.discipline.limits.running()
     for application in [one for one in newcomers if one.allocated]:
         admit(state, application)
     if state.updates.limits_changed:
