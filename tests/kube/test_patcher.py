@@ -12,7 +12,8 @@ import pytest
 from kube.access import task_of
 from kube.stub import Answer, Request, StubClient, ok, refused, unreachable
 from treadle.kube.errors import Withheld
-from treadle.kube.patcher import Patcher, Write, resource_of
+from treadle.kube.patcher import Patcher, Write, line_of, resource_of
+from treadle.kube.transport import Response
 
 pytestmark = pytest.mark.looptime
 
@@ -186,6 +187,56 @@ async def test_a_500_about_some_objects_holds_up_no_others() -> None:
         at.write("late")
         await asyncio.sleep(0.5)
         assert ("/late", {}) in at.sent()
+
+
+class Hanging(StubClient):
+    """Takes half a minute for what is about one namespace."""
+
+    async def request(self, method: str, path: str, body: Any = None, *, pool: str = "read", **_: Any) -> Response:
+        self.latency = 30.0 if "/hangs/" in path else 0.1
+        return await super().request(method, path, body, pool=pool)
+
+
+async def test_a_namespace_whose_writes_hang_never_has_all_workers_and_soon_only_one() -> None:
+    client = Hanging(lambda _: ok())
+    patcher = Patcher(client, clock=asyncio.get_running_loop().time)  # type: ignore[arg-type]
+    told: list[str] = []
+
+    def write(namespace: str, number: int) -> None:
+        path = f"/api/v1/namespaces/{namespace}/pods/p{number}/status"
+        patcher.submit(path, Write(path, {}, done=lambda _: told.append(namespace)))
+
+    for number in range(20):
+        write("hangs", number)
+    for number in range(50):
+        write("fine", number)
+    async with task_of(patcher.run()):
+        await asyncio.sleep(8.0)
+        assert told == ["fine"] * 50
+        await asyncio.sleep(30.0)
+        for number in range(50, 80):
+            write("fine", number)
+        await asyncio.sleep(2.0)
+        assert told.count("fine") == 80
+        at_once = [request for request in client.requests if "/hangs/" in request.path and request.at > 29.0]
+        assert len(at_once) == 1
+        client.__class__ = StubClient  # it answers again
+        client.latency = 0.1
+        assert await patcher.drain(60)
+    assert told.count("hangs") == 20
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("/api/v1/namespaces/a/pods/p/status", "pods/status a"),
+        ("/apis/events.k8s.io/v1/namespaces/b/events", "events b"),
+        ("/apis/treadle.dev/v1alpha1/queues/root.a/status", "queues/status"),
+        ("/apis/treadle.dev/v1alpha1/namespaces/c/applications/x/status?force=true", "applications/status c"),
+    ],
+)
+def test_writes_stand_in_lines_by_resource_and_namespace(path: str, line: str) -> None:
+    assert line_of(path) == line
 
 
 async def test_a_write_that_meets_a_500_again_and_again_is_sent_ever_less_often_and_never_given_up() -> None:

@@ -6,6 +6,8 @@ since the next state is written anyway.
 
 A server that cannot be reached, or says that it has too much to do, is left alone for a while by all writes. A 500 and a 403 may
 be about one object or one namespace (a webhook for it that is down), so they delay the write that met them, and no other.
+Writes about one resource in one namespace stand in a line, and the lines have turns. One whose answers are slow (a webhook that
+hangs) has a single write under way, and none has all of them while others wait.
 """
 
 import asyncio
@@ -26,6 +28,11 @@ FIRST_WAIT, MOST_TRIES = 2.0, 6
 LONGEST_WAIT = 300.0
 """Seconds before a write that met a 403 or a 500 is sent again, at the most."""
 
+SLOW = 2.0
+"""Seconds without an answer after which a line counts as slow."""
+MOST_SLOW = 1000
+"""Lines that are known to be slow, at the most."""
+
 ENDING = "is being terminated"
 """What a 403 says that is about a namespace that ends, and not about rights."""
 WARN_EVERY = 300.0
@@ -39,6 +46,17 @@ def resource_of(path: str) -> str:
     if rest[:1] == ["namespaces"] and len(rest) > 2:
         rest = rest[2:]
     return "/".join([*rest[:1], *rest[2:]])
+
+
+def line_of(path: str) -> str:
+    """Return which line a write stands in: its resource, in its namespace if it has one."""
+    parts = path.strip("/").split("/")
+    at = 2 if parts[0] == "api" else 3
+    return (
+        f"{resource_of(path)} {parts[at + 1]}"
+        if parts[at : at + 1] == ["namespaces"] and len(parts) > at + 2
+        else resource_of(path)
+    )
 
 
 class Write(NamedTuple):
@@ -63,7 +81,11 @@ class Patcher:
         self._at_once = at_once
         self._clock = clock
         self._waiting: dict[str, Write] = {}
-        self._under_way: set[str] = set()
+        self._lines: dict[str, dict[str, None]] = {}
+        """The keys of what waits, by line, the line whose turn is next first."""
+        self._under_way: dict[str, tuple[str, float]] = {}
+        """The line of what is under way, and since when."""
+        self._slow: set[str] = set()
         self._pointless: set[str] = set()
         """What is under way and has become pointless: it is not sent again."""
         self._refused: dict[str, asyncio.TimerHandle] = {}
@@ -80,9 +102,35 @@ class Patcher:
         """Queue a write; one of the same key that has not been sent is replaced and loses its place."""
         self._forget(key)
         self._pointless.discard(key)
-        self._waiting[key] = write
+        self._queue(key, write)
         self._done.clear()
         self._more.set()
+
+    def _queue(self, key: str, write: Write) -> None:
+        self._waiting[key] = write
+        self._lines.setdefault(line_of(write.path), {})[key] = None
+
+    def _unqueue(self, key: str) -> Write | None:
+        write = self._waiting.pop(key, None)
+        if write is not None:
+            name = line_of(write.path)
+            del self._lines[name][key]
+            if not self._lines[name]:
+                del self._lines[name]
+        return write
+
+    def _next(self) -> str | None:
+        """Return the key of the write whose turn it is, None if none may be sent now. Two of one object could change places, so the later one waits."""
+        now = self._clock()
+        for name, line in self._lines.items():
+            since = [start for under_way, start in self._under_way.values() if under_way == name]
+            slow = name in self._slow or any(now > start + SLOW for start in since)
+            most = 1 if slow else self._at_once if len(self._lines) == 1 else max(1, self._at_once - 1)
+            key = next((key for key in line if key not in self._under_way), None) if len(since) < most else None
+            if key is not None:
+                self._lines[name] = self._lines.pop(name)
+                return key
+        return None
 
     def discard(self, key: str) -> None:
         """Forget a write that has become pointless: one that has been sent already is not sent again."""
@@ -95,11 +143,11 @@ class Patcher:
         """Forget every write that has not been sent, because somebody else may lead."""
         for key in [*self._waiting, *self._refused, *self._unheard]:
             self._forget(key)
-        self._pointless |= self._under_way
+        self._pointless.update(self._under_way)
         self._note_end()
 
     def _forget(self, key: str) -> None:
-        self._waiting.pop(key, None)
+        self._unqueue(key)
         for later in (self._refused, self._unheard):
             timer = later.pop(key, None)
             if timer is not None:
@@ -131,9 +179,7 @@ class Patcher:
 
     async def _worker(self) -> None:
         while True:
-            key = next(
-                (key for key in self._waiting if key not in self._under_way), None
-            )  # two of one object could change places
+            key = self._next()
             if key is None:
                 self._more.clear()
                 await self._more.wait()
@@ -142,16 +188,24 @@ class Patcher:
             if pause > 0:
                 await asyncio.sleep(pause)
                 continue
-            write = self._waiting.pop(key)
-            self._under_way.add(key)
+            write = self._unqueue(key)
+            assert write is not None
+            name, start = line_of(write.path), self._clock()
+            self._under_way[key] = (name, start)
             try:
                 await self._send(key, write)
             except Exception:
                 log.exception("%s %s", write.method, write.path)
             finally:
-                self._under_way.discard(key)
+                del self._under_way[key]
                 self._pointless.discard(key)
-                if key in self._waiting:
+                if self._clock() > start + SLOW:
+                    if len(self._slow) >= MOST_SLOW:
+                        self._slow.clear()  # of namespaces that may be gone
+                    self._slow.add(name)
+                else:
+                    self._slow.discard(name)
+                if self._waiting:
                     self._more.set()
                 self._note_end()
 
@@ -217,5 +271,6 @@ class Patcher:
         """Send a write again after a while in which none is sent."""
         self._quiet_until = self._clock() + seconds
         if key not in self._pointless:
-            self._waiting.setdefault(key, write)
+            if key not in self._waiting:
+                self._queue(key, write)
             self._more.set()
