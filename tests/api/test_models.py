@@ -332,7 +332,7 @@ def test_a_status_of_another_version_does_not_spoil_the_object():
             ["spec.fair.localityThresholdNode"],
         ),
         (application(queue="root.a", priority=3), []),
-        (application(user="ann", placementConstraints=["notin,node,hbase"]), ["spec.placementConstraints"]),
+        (application(user="ann", placementConstraints=["notin,node,hbase"], reservation="r"), ["spec.reservation"]),
         (
             reservation(),
             ["spec.queue", "spec.arrival", "spec.deadline", "spec.expression.interpreter", "spec.expression.requests"],

@@ -62,8 +62,12 @@ class History:
 
     def _get(self, path: str, timeout: float) -> tuple[http.client.HTTPSConnection, http.client.HTTPResponse]:
         connection = self._connection(timeout)
-        connection.request("GET", path, headers={"Authorization": f"Bearer {self.plane.token}"})
-        return connection, connection.getresponse()
+        try:
+            connection.request("GET", path, headers={"Authorization": f"Bearer {self.plane.token}"})
+            return connection, connection.getresponse()
+        except BaseException:
+            connection.close()  # else it is complained of when it is collected
+            raise
 
     def _list(self, kind: str) -> str:
         connection, response = self._get(f"/api/v1/{kind}", 30)

@@ -44,6 +44,13 @@ def _expression(key: str, operator: str, *values: str) -> Json:
 
 _SELECTOR = {"matchLabels": {"app": "full"}}
 _NEAR = {"labelSelector": _SELECTOR, "topologyKey": "kubernetes.io/hostname"}
+_FAR = {
+    "labelSelector": {"matchExpressions": [_expression("app", "NotIn", "full"), _expression("tier", "Exists")]},
+    "namespaces": ["default", "other"],
+    "namespaceSelector": {"matchLabels": {"team": "a"}},
+    "topologyKey": "topology.kubernetes.io/zone",
+    "matchLabelKeys": ["treadle.dev/queue"],
+}
 FULL: Json = {
     "apiVersion": "v1",
     "kind": "Pod",
@@ -102,7 +109,9 @@ FULL: Json = {
                 ],
             },
             "podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [_NEAR]},
-            "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [_NEAR, _NEAR]},
+            "podAntiAffinity": {
+                "requiredDuringSchedulingIgnoredDuringExecution": [_NEAR, _FAR, {**_NEAR, "namespaceSelector": {}}]
+            },
         },
         "tolerations": [
             {"operator": "Exists"},
@@ -112,7 +121,17 @@ FULL: Json = {
         "runtimeClassName": "with-overhead",
         "priorityClassName": "seven",
         "topologySpreadConstraints": [
-            {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": _SELECTOR}
+            {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": _SELECTOR},
+            {
+                "maxSkew": 2,
+                "topologyKey": "rack",
+                "whenUnsatisfiable": "DoNotSchedule",
+                "labelSelector": _SELECTOR,
+                "minDomains": 3,
+                "nodeAffinityPolicy": "Ignore",
+                "nodeTaintsPolicy": "Honor",
+                "matchLabelKeys": ["treadle.dev/queue"],
+            },
         ],
         "schedulingGates": [{"name": "example.com/wait"}],
         "resourceClaims": [{"name": "claim", "resourceClaimName": "c"}],

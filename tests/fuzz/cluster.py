@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+from fuzz import pod_rules
 from fuzz.schema import LEAVES, PARTITIONS, QUANTITIES, QUEUES, USERS, Style
 
 Json = dict[str, Any]
@@ -125,10 +126,6 @@ def pod(uid: str, chance: Random, style: Style) -> Json:
         spec["schedulingGates"] = [{"name": "acme.org/wait"}]
     if chance.random() < style.odd / 8:
         spec["volumes"] = [{"name": "v", chance.choice(["persistentVolumeClaim", "emptyDir", "rbd"]): {}}]
-    if chance.random() < style.odd / 8:
-        spec["topologySpreadConstraints"] = [
-            {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": chance.choice(["DoNotSchedule", "ScheduleAnyway"])}
-        ]
     if chance.random() < 0.08:
         spec["nodeName"] = chosen(chance, NODES, [*NODES, "unheard-of"], style)
         if notes is not None and chance.random() < 0.7:
@@ -139,7 +136,10 @@ def pod(uid: str, chance: Random, style: Style) -> Json:
         status["phase"] = chance.choice(["Succeeded", "Failed"])
     if "nodeName" not in spec and chance.random() < 0.1:
         status["conditions"] = [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "x"}]
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec, "status": status}
+    found: Json = {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec, "status": status}
+    if chance.random() < 0.15:
+        pod_rules.add(found, chance)
+    return found
 
 
 def _plain(uid: str, chance: Random) -> Json:
@@ -206,7 +206,6 @@ def _names(chance: Random, style: Style) -> tuple[dict[str, str], dict[str, str]
                 ("job-name", ["j"]),
                 ("treadle.dev/gang", ["g"]),
                 ("treadle.dev/execution-type", ["guaranteed", "Opportunistic", ""]),
-                ("treadle.dev/placement-constraints", ["notin,node,hbase"]),
             ]
         )
         where[key] = chance.choice(values)
@@ -289,7 +288,4 @@ def _affinity(chance: Random) -> Json:
         node["preferredDuringSchedulingIgnoredDuringExecution"] = [
             {"weight": chance.choice([1, 50, 100]), "preference": _term(chance)} for _ in range(chance.choice([1, 2]))
         ]
-    found: Json = {"nodeAffinity": node}
-    if chance.random() < 0.1:
-        found["podAntiAffinity"] = {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone"}]}
-    return found
+    return {"nodeAffinity": node}

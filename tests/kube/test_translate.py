@@ -206,18 +206,9 @@ def test_host_ports_of_containers_and_sidecars_count_and_those_of_init_container
     assert found == (HostPort("10.0.0.1", "UDP", 53), HostPort("0.0.0.0", "TCP", 8080))
 
 
-RULE = "requiredDuringSchedulingIgnoredDuringExecution"
 UNSUPPORTED: dict[str, tuple[Json, Json]] = {
-    "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution": (
-        {"affinity": {"podAffinity": {RULE: [{"topologyKey": "zone"}]}}},
-        {},
-    ),
-    "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution": (
-        {"affinity": {"podAntiAffinity": {RULE: [{"topologyKey": "zone"}]}}},
-        {},
-    ),
-    "spec.topologySpreadConstraints with whenUnsatisfiable DoNotSchedule": (
-        {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]},
+    "spec.topologySpreadConstraints with whenUnsatisfiable Never": (
+        {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "Never"}]},
         {},
     ),
     "spec.volumes with persistentVolumeClaim": ({"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]}, {}),
@@ -229,7 +220,6 @@ UNSUPPORTED: dict[str, tuple[Json, Json]] = {
     "spec.resourceClaims": ({"resourceClaims": [{"name": "gpu", "resourceClaimName": "c"}]}, {}),
     "spec.schedulingGroup": ({"schedulingGroup": {"podGroupName": "g"}}, {}),
     "treadle.dev/gang": ({}, {"labels": {"treadle.dev/gang": "workers"}}),
-    "treadle.dev/placement-constraints": ({}, {"annotations": {"treadle.dev/placement-constraints": "notin,node,a"}}),
     "treadle.dev/execution-type": ({}, {"labels": {"treadle.dev/execution-type": "opportunistic"}}),
 }
 
@@ -378,3 +368,41 @@ def test_a_plain_pod_is_told_apart_only_where_all_its_rules_come_to_nothing(
         whole = translated(manifest)
 
     assert translated(manifest) == whole
+
+
+@pytest.mark.parametrize(
+    ("metadata", "key"),
+    [
+        ({"labels": {"scheduling.x-k8s.io/pod-group": "g"}}, "scheduling.x-k8s.io/pod-group"),
+        ({"annotations": {"yunikorn.apache.org/task-group-name": "driver"}}, "yunikorn.apache.org/task-group-name"),
+        ({"annotations": {"yunikorn.apache.org/task-groups": "[{}]"}}, "yunikorn.apache.org/task-groups"),
+        ({"annotations": {"scheduling.k8s.io/group-name": "pg"}}, "scheduling.k8s.io/group-name"),
+        ({"annotations": {"scheduling.volcano.sh/group-name": "pg"}}, "scheduling.volcano.sh/group-name"),
+        ({"labels": {"kueue.x-k8s.io/pod-group-name": "g"}}, ""),
+        ({"labels": {"scheduling.x-k8s.io/pod-group": ""}}, ""),
+    ],
+)
+def test_gangs_in_the_words_of_others_are_known(metadata: Json, key: str) -> None:
+    assert translated(pod("a", metadata=metadata)).gang == key
+
+
+def test_allocation_tags_and_constraints_are_taken_over() -> None:
+    notes = {
+        "treadle.dev/allocation-tags": "b, a,,a",
+        "treadle.dev/application-tags": "spark",
+        "treadle.dev/placement-constraints": "notin,node,a",
+    }
+    found = translated(pod("a", metadata={"namespace": "ns", "annotations": notes, "labels": {"treadle.dev/application": "etl"}}))
+
+    assert (found.tags, found.application_tags) == (("a", "b"), ("spark",))
+    assert found.constraints.pods is not None
+    assert found.constraints.pods.application == "ns/etl"
+    assert len(found.constraints.pods.placement) == 1
+
+
+def test_a_constraint_that_is_none_is_the_pods_problem() -> None:
+    found = translated(pod("a", metadata={"annotations": {"treadle.dev/placement-constraints": "near,node,a"}}))
+
+    assert found.problem.startswith(
+        "metadata.annotations[treadle.dev/placement-constraints]: 'near,node,a' is no placement constraint"
+    )

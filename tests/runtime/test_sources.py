@@ -73,7 +73,11 @@ def test_a_namespace_may_name_a_queue_for_its_pods_and_takes_it_along() -> None:
     team = wire.Namespace(meta("team", labels={"treadle.dev/queue": "root.team"}))
     at.sources._namespaces([("ADDED", team), ("ADDED", wire.Namespace(meta("other"))), ("DELETED", team)])
 
-    assert at.events == [NamespaceSeen("team", "root.team"), NamespaceSeen("other", ""), NamespaceSeen("team", "")]
+    assert at.events == [
+        NamespaceSeen("team", "root.team", (("treadle.dev/queue", "root.team"),)),
+        NamespaceSeen("other", ""),
+        NamespaceSeen("team", ""),
+    ]
 
 
 def test_the_end_of_a_namespace_does_not_take_its_successors_queue() -> None:
@@ -83,7 +87,7 @@ def test_the_end_of_a_namespace_does_not_take_its_successors_queue() -> None:
         [("ADDED", wire.Namespace(meta("team", "1"))), ("ADDED", new), ("DELETED", wire.Namespace(meta("team", "1")))]
     )
 
-    assert at.events[-1] == NamespaceSeen("team", "root.team")
+    assert at.events[-1] == NamespaceSeen("team", "root.team", (("treadle.dev/queue", "root.team"),))
 
 
 # -- our own kinds

@@ -42,6 +42,9 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.discipline",
             "spec.nodes.scoring",
             "spec.placementRules",
+            "spec.placementConstraints.tag",
+            "spec.placementConstraints.constraint",
+            "spec.placementConstraints",
             "spec.fair.defaultQueueSchedulingPolicy",
             "spec.fair.queueMaxResourcesDefault",
             "spec.fair.queueMaxAppsDefault",
@@ -149,7 +152,9 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             *(f"spec.capacity.{name}" for name in _MAKING),
         }
     ),
-    "Application": frozenset({"spec.queue", "spec.lifetime", "spec.priority", "spec.user", "spec.partition"}),
+    "Application": frozenset(
+        {"spec.queue", "spec.lifetime", "spec.priority", "spec.user", "spec.partition", "spec.placementConstraints"}
+    ),
     "Reservation": frozenset(),
 }
 

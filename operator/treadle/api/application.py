@@ -26,6 +26,7 @@ from treadle.api.common import (
     name_rules,
     unique,
 )
+from treadle.api.constraints import PlacementConstraint
 
 _PRIORITY_LIMIT: Final = 1_000_000_000
 
@@ -66,12 +67,10 @@ class ApplicationSpec(Model):
     gangs: Annotated[list[Gang], Field(max_length=64)] | None = Field(
         default=None, json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]}
     )
-    placement_constraints: Annotated[list[Annotated[str, Field(min_length=1, max_length=1024)]], Field(max_length=16)] | None = (
-        Field(
-            default=None,
-            description="Constraints in YARN's language, such as notin,node,hbase; all must hold.",
-            json_schema_extra={"x-kubernetes-list-type": "atomic"},
-        )
+    placement_constraints: Annotated[list[PlacementConstraint], Field(max_length=16)] | None = Field(
+        default=None,
+        description="Constraints in YARN's language, such as notin,node,hbase; all must hold for each pod of the application.",
+        json_schema_extra={"x-kubernetes-list-type": "atomic"},
     )
     reservation: DnsLabel | None = Field(default=None, description="A Reservation of this namespace to run inside.")
 

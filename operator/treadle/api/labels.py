@@ -21,6 +21,7 @@ GANG: Final = f"{GROUP}/gang"
 ROLE: Final = f"{GROUP}/role"
 EXECUTION_TYPE: Final = f"{GROUP}/execution-type"
 ALLOCATION_TAGS: Final = f"{GROUP}/allocation-tags"
+APPLICATION_TAGS: Final = f"{GROUP}/application-tags"
 PLACEMENT_CONSTRAINTS: Final = f"{GROUP}/placement-constraints"
 LOCALITY_NODES: Final = f"{GROUP}/locality-nodes"
 LOCALITY_RACKS: Final = f"{GROUP}/locality-racks"
@@ -55,6 +56,16 @@ _MAKERS: Final = (
     ("batch.kubernetes.io/job-name", "job/"),
     ("job-name", "job/"),
 )
+
+_GANG_LABELS: Final = ("scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io")
+"""Of the scheduler-plugins' coscheduling."""
+_GANG_ANNOTATIONS: Final = (
+    "yunikorn.apache.org/task-group-name",
+    "yunikorn.apache.org/task-groups",
+    "scheduling.k8s.io/group-name",
+    "scheduling.volcano.sh/group-name",
+)
+"""Of YuniKorn, and of Volcano."""
 
 Strings: TypeAlias = Mapping[str, str] | None
 Role: TypeAlias = Literal["master", "worker", ""]
@@ -130,6 +141,28 @@ def role_of(labels: Strings, annotations: Strings) -> Role:
         or _FLINK_ROLES.get(labels.get(FLINK_COMPONENT, ""))
         or _RAY_ROLES.get(labels.get(RAY_NODE_TYPE, ""), "")
     )
+
+
+def gang_of(labels: Strings, annotations: Strings) -> str:
+    """The label or annotation by which a pod says in another system's words that it starts together with others, empty if it does not.
+
+    Kueue's pod groups are none: Kueue admits them together, and leaves the placement of each to the scheduler.
+    """
+    for key in _GANG_LABELS if labels else ():
+        if labels and labels.get(key):
+            return key
+    for key in _GANG_ANNOTATIONS if annotations else ():
+        if annotations and annotations.get(key):
+            return key
+    return ""
+
+
+def tags_of(annotations: Strings) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The allocation tags of a pod, and the tags of its application, by which placement constraints mean them; parted by commas."""
+    if not annotations or not (ALLOCATION_TAGS in annotations or APPLICATION_TAGS in annotations):
+        return (), ()
+    tags, of_application = (annotations.get(key, "") for key in (ALLOCATION_TAGS, APPLICATION_TAGS))
+    return tuple(sorted(set(_parts(tags)))), tuple(sorted(set(_parts(of_application))))
 
 
 def locality_of(annotations: Strings) -> tuple[tuple[str, ...], tuple[str, ...], bool] | None:

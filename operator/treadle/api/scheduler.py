@@ -36,6 +36,7 @@ from treadle.api.common import (
     unique,
 )
 from treadle.api.common import SchedulerName as Name
+from treadle.api.constraints import TaggedConstraint
 from treadle.core.rules.placement.mapping import VARIABLES
 
 GROUPS_TEXT: Final = "'*' cannot stand for groups; name one"
@@ -340,6 +341,11 @@ class SchedulerSpec(Model):
     capacity: SchedulerCapacity | None = None
     placement_rules: Annotated[list[PlacementRule], Field(max_length=32)] | None = Field(
         default=None, json_schema_extra={"x-kubernetes-list-type": "atomic"}
+    )
+    placement_constraints: Annotated[list[TaggedConstraint], Field(max_length=64)] | None = Field(
+        default=None,
+        description="What holds for pods of all applications, beside what they and their pods say; all must hold.",
+        json_schema_extra={"x-kubernetes-list-type": "atomic"},
     )
     nodes: SchedulerNodes = Field(default_factory=SchedulerNodes, json_schema_extra={"default": {}})
     opportunistic: Opportunistic | None = None

@@ -12,6 +12,7 @@ from treadle.api.scheduler import PlacementRule as Rule
 from treadle.controllers import capacity
 from treadle.core.errors import InvalidSpec
 from treadle.core.model import ApplicationSpec, FairSettings, Limit, PlacementRule, QueueSpec, SchedulerSpec
+from treadle.core.rules.constraints.parsing import parse_expression
 from treadle.core.rules.placement.rules import analyse
 from treadle.core.rules.policies import policy_named
 
@@ -60,6 +61,7 @@ def application(model: Application) -> ApplicationSpec:
         spec.partition or "",
         lifetime=_seconds(spec.lifetime),
         created=None if made is None else datetime.fromisoformat(made).timestamp(),
+        placement=tuple(parse_expression(text) for text in spec.placement_constraints or ()),
         uid=model.metadata.uid or "",
     )
 
@@ -82,6 +84,7 @@ def scheduler(model: Scheduler, aliases: tuple[str, ...]) -> SchedulerSpec:
         rules,
         capacity.mapping(spec.capacity),
         spec.capacity is not None and spec.capacity.queue_mappings_override is True,
+        tuple((one.tag, parse_expression(one.constraint)) for one in spec.placement_constraints or ()),
     )
 
 

@@ -149,7 +149,8 @@ class Core:
             case ApplicationGone(identity):
                 state.explicit.pop(identity, None)
                 self._application_changed(identity, "", 0, explicit=False)
-            case NamespaceSeen(name, queue):
+            case NamespaceSeen(name, queue, labels):
+                state.shapes.kinds.namespace_labelled(name, dict(labels))
                 if state.namespaces.get(name, "") != queue:
                     if queue:
                         state.namespaces[name] = queue
@@ -165,6 +166,9 @@ class Core:
                 state.scheduler = scheduler
                 if scheduler.names != names:
                     self._names_changed()
+                if scheduler.placement != before.placement:
+                    for each in state.applications.values():
+                        lifecycle.constraints_changed(state, each)
             case QueuesInForce():
                 in_force.put_in_force(state, event)
             case ApplicationPlaced():
@@ -209,6 +213,7 @@ class Core:
         sync_cluster(state)
         if state.discipline.upkeep() and (state.tree.problems or state.assignment.unplaced):
             self._settle_again()
+        lifecycle.look_between(state)
         # 2. Which applications may run, and what all demand.
         decide(state)
         state.discipline.sync_demand()
@@ -354,6 +359,7 @@ class Core:
             self._settle()
         self._assign_queues([application])
         lifecycle.regroup(self.state, application)
+        lifecycle.constraints_changed(self.state, application)
         self.state.discipline.membership.object_changed(application)
 
     def _names_changed(self) -> None:

@@ -81,10 +81,11 @@ class SchedulerSeen:
 
 @dataclass(frozen=True, slots=True)
 class NamespaceSeen:
-    """A namespace names a queue for its pods (empty: it names none)."""
+    """A namespace names a queue for its pods (empty: it names none), and has labels, by which pods' rules choose namespaces. One that is gone has neither."""
 
     name: str
     queue: str
+    labels: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

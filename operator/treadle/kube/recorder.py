@@ -12,7 +12,15 @@ from datetime import UTC, datetime
 from typing import Final
 
 from treadle.api.labels import API_VERSION
-from treadle.core.effects import FAILED_SCHEDULING, LIFETIME_OVER, PARTITION_IGNORED, QUEUE_NOT_FOUND, Expire, RecordEvent
+from treadle.core.effects import (
+    FAILED_SCHEDULING,
+    GANG_IGNORED,
+    LIFETIME_OVER,
+    PARTITION_IGNORED,
+    QUEUE_NOT_FOUND,
+    Expire,
+    RecordEvent,
+)
 from treadle.kube.patcher import Patcher, Write
 from treadle.kube.transport import JSON
 
@@ -38,6 +46,7 @@ _ACTIONS: Final = {
     FAILED_SCHEDULING: "Scheduling",
     QUEUE_NOT_FOUND: "Placing",
     PARTITION_IGNORED: "Placing",
+    GANG_IGNORED: "Placing",
     "InternalError": "Placing",
 }
 _NORMAL: Final = {"Scheduled", "Preempted"}

@@ -5,6 +5,7 @@ from treadle.core.errors import InvalidSpec
 from treadle.core.model import NO_CONSTRAINTS, Constraints, HostPort, NodeSpec, PodSpec, Requirement, Taint, Toleration, Wish
 from treadle.core.units.resources import amount
 from treadle.kube import accounting, wire
+from treadle.kube.pod_rules import DO_NOT_SCHEDULE, known_labels, rules_of
 
 DAY_ONE = 0.0
 MOST_REQUIREMENTS = 1000
@@ -56,21 +57,21 @@ def pod(seen: wire.Pod) -> PodSpec:
     meta, spec, status = seen.metadata, seen.spec, seen.status
     if spec is None:
         return PodSpec(meta.uid, meta.namespace, meta.name)
-    problem = ""
-    try:
-        demand = accounting.demand(seen)
-    except InvalidSpec as error:
-        demand, problem = (accounting.SLOT,), str(error)
-    try:
-        rules = constraints(spec, meta.labels, meta.annotations)
-    except ValueError as error:
-        rules, problem = NO_CONSTRAINTS, problem or str(error)
     owner = None
     for reference in meta.owner_references or ():
         if reference.controller:
             owner = (reference.kind, reference.name)
     own, notes = meta.labels, meta.annotations
     application = labels.application_of(own, notes, owner, meta.name)
+    problem = ""
+    try:
+        demand = accounting.demand(seen)
+    except InvalidSpec as error:
+        demand, problem = (accounting.SLOT,), str(error)
+    try:
+        rules = constraints(spec, own, notes, meta.namespace, application)
+    except ValueError as error:
+        rules, problem = NO_CONSTRAINTS, problem or str(error)
     if len(application) > LONGEST_APPLICATION or (notes and not spec.node_name):  # one that is on a node needs no bind
         problem = problem or _too_long(application, notes or {})
         if len(application) > LONGEST_APPLICATION:
@@ -85,6 +86,7 @@ def pod(seen: wire.Pod) -> PodSpec:
                     reported = (condition.reason, condition.message)
     created = meta.creation_timestamp
     user, groups = labels.user_of(notes, meta.namespace)
+    tags, application_tags = labels.tags_of(notes)
     return PodSpec(
         uid=meta.uid,
         namespace=meta.namespace,
@@ -93,6 +95,10 @@ def pod(seen: wire.Pod) -> PodSpec:
         node=spec.node_name,
         demand=demand,
         constraints=rules,
+        labels=known_labels(own),
+        tags=tags,
+        gang=labels.gang_of(own, notes),
+        application_tags=application_tags,
         priority=spec.priority or 0,
         application=f"{meta.namespace}/{application}",
         queue=labels.queue_of(own, notes) or "",
@@ -123,7 +129,13 @@ def _too_long(application: str, notes: dict[str, str]) -> str:
     return ""
 
 
-def constraints(spec: wire.PodSpec, own: dict[str, str] | None = None, notes: dict[str, str] | None = None) -> Constraints:
+def constraints(
+    spec: wire.PodSpec,
+    own: dict[str, str] | None = None,
+    notes: dict[str, str] | None = None,
+    namespace: str = "",
+    application: str = "",
+) -> Constraints:
     """Translate a pod's rules and wishes about its node; hard rules that we do not act on are named in ``unsupported``.
 
     Raises ``ValueError`` for an annotation that makes no sense.
@@ -134,9 +146,11 @@ def constraints(spec: wire.PodSpec, own: dict[str, str] | None = None, notes: di
         unsupported = _unsupported(spec, own or {}, notes or {})
         wish = _wish(spec.affinity, notes)
         affinity = _affinity(spec.affinity)
-        if ports or unsupported or wish is not None or spec.node_selector or affinity is not None:
+        placement = (notes or {}).get(labels.PLACEMENT_CONSTRAINTS) or (own or {}).get(labels.PLACEMENT_CONSTRAINTS, "")
+        pods = rules_of(spec, namespace, own or {}, f"{namespace}/{application}", placement)
+        if ports or unsupported or wish is not None or spec.node_selector or affinity is not None or pods is not None:
             selector = tuple(sorted((spec.node_selector or {}).items()))
-            return Constraints(selector, affinity, _tolerations(tolerations), ports, unsupported, wish)
+            return Constraints(selector, affinity, _tolerations(tolerations), ports, unsupported, wish, pods=pods)
     if not tolerations:
         return NO_CONSTRAINTS
     known = _constraints.get(tolerations)
@@ -207,13 +221,11 @@ def _host_ports(spec: wire.PodSpec) -> tuple[HostPort, ...]:
 
 def _unsupported(spec: wire.PodSpec, own: dict[str, str], notes: dict[str, str]) -> tuple[str, ...]:
     found = []
-    if spec.affinity is not None:
-        if spec.affinity.pod_affinity is not None and spec.affinity.pod_affinity.required:
-            found.append("spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution")
-        if spec.affinity.pod_anti_affinity is not None and spec.affinity.pod_anti_affinity.required:
-            found.append("spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution")
-    if any(one.when_unsatisfiable != "ScheduleAnyway" for one in spec.topology_spread_constraints or ()):
-        found.append("spec.topologySpreadConstraints with whenUnsatisfiable DoNotSchedule")
+    found += [
+        f"spec.topologySpreadConstraints with whenUnsatisfiable {one.when_unsatisfiable}"
+        for one in spec.topology_spread_constraints or ()
+        if one.when_unsatisfiable not in {DO_NOT_SCHEDULE, "ScheduleAnyway"}
+    ]
     for volume in spec.volumes or ():
         found += [f"spec.volumes with {name}" for kind, name in _VOLUMES.items() if getattr(volume, kind) is not None]
     if spec.resource_claims:
@@ -221,9 +233,8 @@ def _unsupported(spec: wire.PodSpec, own: dict[str, str], notes: dict[str, str])
     if spec.scheduling_group is not None and spec.scheduling_group.pod_group_name:
         found.append("spec.schedulingGroup")
     if own or notes:
-        for key in (labels.GANG, labels.PLACEMENT_CONSTRAINTS):
-            if own.get(key) or notes.get(key):
-                found.append(key)
+        if own.get(labels.GANG) or notes.get(labels.GANG):
+            found.append(labels.GANG)
         if (own.get(labels.EXECUTION_TYPE) or notes.get(labels.EXECUTION_TYPE) or "guaranteed").lower() != "guaranteed":
             found.append(labels.EXECUTION_TYPE)
     return tuple(sorted(set(found))) if found else ()

@@ -92,8 +92,20 @@ class NodeAffinity(Wire):
     preferred: list[PreferredTerm] | None = msgspec.field(default=None, name="preferredDuringSchedulingIgnoredDuringExecution")
 
 
+class LabelSelector(Wire):
+    match_labels: dict[str, str] | None = None
+    match_expressions: list[Expression] | None = None
+
+
+class PodAffinityTerm(Wire):
+    label_selector: LabelSelector | None = None
+    namespaces: list[str] | None = None
+    topology_key: str = ""
+    namespace_selector: LabelSelector | None = None
+
+
 class PodAffinity(Wire):
-    required: list[Present] | None = msgspec.field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
+    required: list[PodAffinityTerm] | None = msgspec.field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
 
 
 class Affinity(Wire):
@@ -103,7 +115,14 @@ class Affinity(Wire):
 
 
 class SpreadConstraint(Wire):
+    max_skew: int = 0
+    topology_key: str = ""
     when_unsatisfiable: str = ""
+    label_selector: LabelSelector | None = None
+    min_domains: int | None = None
+    node_affinity_policy: str | None = None
+    node_taints_policy: str | None = None
+    match_label_keys: list[str] | None = None
 
 
 class Volume(Wire):

@@ -59,8 +59,11 @@ class Sources:
     def _namespaces(self, changes: list[tuple[Change, wire.Namespace]]) -> None:
         for change, namespace in self._current(changes):
             meta = namespace.metadata
-            queue = "" if change == "DELETED" else queue_of(meta.labels, meta.annotations) or ""
-            self._put(NamespaceSeen(meta.name, queue))
+            if change == "DELETED":
+                self._put(NamespaceSeen(meta.name, ""))
+            else:
+                labels = tuple((meta.labels or {}).items())
+                self._put(NamespaceSeen(meta.name, queue_of(meta.labels, meta.annotations) or "", labels))
 
     def _current(self, changes: list[tuple[Change, T]]) -> Iterator[tuple[Change, T]]:
         """Leave out the end of an object whose name another one has taken over: a relist tells of deletions last."""

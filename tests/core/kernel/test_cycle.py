@@ -203,7 +203,8 @@ def test_a_pod_that_wants_what_no_node_has_waits_with_counts_for_each_reason() -
     scenario.plan()
 
     message = (
-        "0/5 nodes are available: 3 Insufficient cpu, 1 node(s) had untolerated taint {gpu: yes}, 1 node(s) were unschedulable."
+        "0/5 nodes are available: 3 Insufficient cpu, 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable."
+        " Not tolerated: {gpu: yes} on 1."
     )
     assert scenario.why("big") == ("Unschedulable", message)
 

@@ -3,13 +3,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from treadle.core.kernel.between.kinds import Kind
 from treadle.core.kernel.nodes.shapes import Shape
 from treadle.core.kernel.tree.members import PodRecord
 from treadle.core.model import Constraints, PodSpec
 from treadle.core.units.line import Line
 
 SHAPE = Shape(0, (), (), Constraints())
-PODS = [PodRecord(PodSpec(f"uid-{number}", "ns", f"pod-{number}", "treadle"), SHAPE) for number in range(12)]
+KIND = Kind("ns", (), (), deleting=False)
+PODS = [PodRecord(PodSpec(f"uid-{number}", "ns", f"pod-{number}", "treadle"), SHAPE, KIND) for number in range(12)]
 STEPS = st.lists(
     st.one_of(st.tuples(st.just("toggle"), st.integers(0, 11)), st.tuples(st.just("serve"), st.just(0))), max_size=120
 )

@@ -51,7 +51,11 @@ def facts(state: State, under_way: Container[str] | None = None) -> list[Event]:
         SchedulerSeen(replace(scheduler, discipline=state.discipline.name)),
         QueuesInForce(tuple(queue.spec for queue in in_force)),
     ]
-    events += [NamespaceSeen(name, queue) for name, queue in state.namespaces.items()]
+    labels = state.shapes.kinds.namespaces
+    events += [
+        NamespaceSeen(name, state.namespaces.get(name, ""), tuple(labels.get(name, {}).items()))
+        for name in {**state.namespaces, **labels}
+    ]
     events += [ApplicationSeen(application) for application in state.explicit.values()]
     events += [NodeSeen(spec) for spec in state.nodes.specs if spec is not None]
     delayed = {what.spec.uid: when for when, _, what in state.timers if isinstance(what, PodRecord)}
@@ -94,7 +98,7 @@ def _of_pod(state: State, record: PodRecord, under_way: Container[str] | None, d
     said = replace(spec, reported=(record.reported_reason, record.reported_message))
     if record.state is PodState.ASSUMED and record.application is not None and (under_way is None or spec.uid in under_way):
         queue = record.application.queue.path if record.application.queue is not None else ""
-        rules = replace(record.shape.asked, partition=None)
+        rules = replace(record.shape.asked, partition=None, avoided_by=(), placement=None)
         yield PodAssumed(replace(said, demand=record.shape.named, constraints=rules), state.nodes.names[record.node], queue)
     yield PodSeen(said)
     refused = record.state is PodState.IDLE and record.application is not None

@@ -6,6 +6,7 @@ from collections import defaultdict
 from operator import add
 from typing import TYPE_CHECKING, Any
 
+from treadle.core.kernel.between import agreement
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.units.resources import held
 
@@ -25,6 +26,7 @@ def broken(state: State) -> list[str]:
         *_counts(state),
         *_demands(state),
         *_keys(state),
+        *agreement.broken(state.shapes.kinds, list(state.pods.values())),
         *state.discipline.broken(),
     ]
 

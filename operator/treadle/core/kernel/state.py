@@ -94,7 +94,7 @@ class State:
     def __post_init__(self) -> None:
         """Make the parts that share the resource types."""
         self.nodes = Nodes(self.types)
-        self.shapes = Shapes(self.types)
+        self.shapes = Shapes(self.types, self.nodes)
         self.tree = QueueTree(self.types)
         self.cluster = Cluster.of(self.nodes.total)
 

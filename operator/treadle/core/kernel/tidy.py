@@ -38,6 +38,7 @@ def prune(state: State) -> None:
 def close_up(state: State) -> None:
     """Give every node a row among the first ones, and bring everything up to date that goes by rows."""
     moved = state.nodes.close_up()
+    state.shapes.kinds.close_up(moved)
     for record in state.pods.values():
         if record.node >= 0:
             record.node = moved[record.node]

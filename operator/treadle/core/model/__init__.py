@@ -4,12 +4,14 @@ Adapters translate API objects to these; the core never sees JSON. Amounts are i
 """
 
 from treadle.core.model.applications import ApplicationSpec
-from treadle.core.model.constraints import NO_CONSTRAINTS, RACK_LABEL, Constraints, HostPort, Requirement, Toleration, Wish
+from treadle.core.model.constraints import NO_CONSTRAINTS, RACK_LABEL, Constraints, HostPort, Toleration, Wish
 from treadle.core.model.fair import FairSettings, PlacementRule
 from treadle.core.model.nodes import NodeSpec, Taint
+from treadle.core.model.pod_rules import PodRules, PodTerm, SpreadTerm
 from treadle.core.model.pods import PodSpec, version_of
 from treadle.core.model.queues import DEFAULT_QUEUE, Limit, QueueSpec
 from treadle.core.model.scheduler import CAPACITY, FAIR, SchedulerSpec
+from treadle.core.model.selectors import LabelSelector, Requirement, selects
 from treadle.core.model.settings import Settings
 from treadle.core.model.waits import Wait
 
@@ -23,17 +25,22 @@ __all__ = [
     "Constraints",
     "FairSettings",
     "HostPort",
+    "LabelSelector",
     "Limit",
     "NodeSpec",
     "PlacementRule",
+    "PodRules",
     "PodSpec",
+    "PodTerm",
     "QueueSpec",
     "Requirement",
     "SchedulerSpec",
     "Settings",
+    "SpreadTerm",
     "Taint",
     "Toleration",
     "Wait",
     "Wish",
+    "selects",
     "version_of",
 ]

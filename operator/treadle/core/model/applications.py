@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from treadle.core.model.placement_constraints import PlacementConstraint
+
 
 @dataclass(frozen=True, slots=True)
 class ApplicationSpec:
@@ -17,5 +19,7 @@ class ApplicationSpec:
     """Seconds after which it ends, whatever it does; None: its queue's default."""
     created: float | None = None
     """When it was submitted, on the clock of the pods' ``created``; None: when its first pod was made."""
+    placement: tuple[PlacementConstraint, ...] = ()
+    """Placement constraints, all of which hold for each of its pods."""
     uid: str = ""
     """That of the object, for what is told about it."""

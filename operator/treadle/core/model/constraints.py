@@ -2,6 +2,10 @@
 
 from dataclasses import dataclass
 
+from treadle.core.model.placement_constraints import PlacementConstraint
+from treadle.core.model.pod_rules import PodRules, PodTerm
+from treadle.core.model.selectors import Requirement
+
 
 @dataclass(frozen=True, slots=True)
 class Toleration:
@@ -11,16 +15,6 @@ class Toleration:
     operator: str = "Equal"
     value: str = ""
     effect: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Requirement:
-    """One expression of a node selector term: In, NotIn, Exists, DoesNotExist, Gt or Lt over a label or (``field``) the node's name."""
-
-    key: str
-    operator: str
-    values: tuple[str, ...] = ()
-    field: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +60,12 @@ class Constraints:
     wish: Wish | None = None
     partition: tuple[str, str] | None = None
     """The label of nodes that names partitions, and the partition that is asked for; None where partitions do not matter."""
+    pods: PodRules | None = None
+    """What the pod demands of the pods around it."""
+    avoided_by: tuple[PodTerm, ...] = ()
+    """The terms of other pods' anti-affinity that are about this pod; put here by the core."""
+    placement: tuple[str, tuple[PlacementConstraint, ...]] | None = None
+    """The placement constraints of the pod's application, after its id; put here by the core."""
     problem: str = ""
     """Why the pod cannot be understood; it goes nowhere then, and stands for itself."""
 

@@ -22,6 +22,14 @@ class PodSpec:
     node: str = ""
     demand: tuple[tuple[str, int], ...] = ()
     constraints: Constraints = NO_CONSTRAINTS
+    labels: tuple[tuple[str, str], ...] = ()
+    """As they came, for the rules of other pods."""
+    tags: tuple[str, ...] = ()
+    """Allocation tags, for placement constraints."""
+    application_tags: tuple[str, ...] = ()
+    """The tags of its application, by which placement constraints may name it."""
+    gang: str = ""
+    """The label or annotation by which the pod says in another system's words that it starts together with others."""
     priority: int = 0
     application: str = ""
     queue: str = ""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from treadle.core.model.capacity import CapacitySettings, live
 from treadle.core.model.fair import FairSettings, PlacementRule
 from treadle.core.model.mapping import MappingRule
+from treadle.core.model.placement_constraints import PlacementConstraint
 
 FAIR, CAPACITY = "Fair", "Capacity"
 """The disciplines: whose rules share the tree."""
@@ -27,6 +28,8 @@ class SchedulerSpec:
     """The rules of the capacity discipline (``mapping-rule-json``, ``queue-mappings``); none: applications are where they ask to be."""
     mapping_override: bool = False
     """Whether those are asked for applications that name a queue, too."""
+    placement: tuple[tuple[str, PlacementConstraint], ...] = ()
+    """Placement constraints of the cluster, each with the allocation tag of the pods that it holds for."""
 
     @property
     def names(self) -> frozenset[str]:

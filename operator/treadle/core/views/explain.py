@@ -27,10 +27,14 @@ from treadle.core.units.resources import in_words
 
 if TYPE_CHECKING:
     from treadle.core.kernel.nodes.shapes import Shape
+    from treadle.core.kernel.nodes.table import Nodes
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Ask
+    from treadle.core.model import Constraints
 
 
+MOST_TAINTS = 3
+"""Taints that are named in a message."""
 LONGEST = 1024
 """Characters of a message, as in conditions and events."""
 
@@ -213,8 +217,23 @@ def no_node(state: State, shape: Shape) -> str:
         if len(free) < len(roomy):
             reasons[host_ports.REASON] = len(roomy) - len(free)
         roomy = free
+    if shape.between is not None:
+        among = np.zeros(len(nodes), dtype=np.bool_)
+        among[roomy] = True
+        refused = shape.between.refusals(among)
+        reasons += refused
+        roomy = roomy[: len(roomy) - refused.total()]
     known = nodes.known()
     if roomy:
         return f"{len(roomy)} of {known} nodes have got room since the pod was last looked at; it is looked at again with the next pass"
     parts = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0])))
-    return f"0/{known} nodes are available" + (f": {parts}." if parts else ".")
+    return f"0/{known} nodes are available" + (f": {parts}." if parts else ".") + _untolerated(nodes, shape.constraints)
+
+
+def _untolerated(nodes: Nodes, constraints: Constraints) -> str:
+    """Name the taints, which kube-scheduler's sentence only counts."""
+    found = nodes.untolerated(constraints).most_common(MOST_TAINTS + 1)
+    if not found:
+        return ""
+    named = ", ".join(f"{{{taint.key}: {taint.value}}} on {count}" for taint, count in found[:MOST_TAINTS])
+    return f" Not tolerated: {named}{', …' if len(found) > MOST_TAINTS else ''}."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.preemption.holds import kept_by_queue
 from treadle.core.views import explain, figures, tree
+from treadle.core.views.refusals import refusals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,6 +60,11 @@ class View:
         if order is None:
             order = self._orders[path] = figures.applications_in_order(self._state.tree.queues[path])
         return order
+
+    def refusals(self, uid: str) -> dict[str, list[str]]:
+        """Return for each node why it refuses a pod that is known, nothing where it does not; empty for a pod that is not known."""
+        record = self._state.pods.get(uid)
+        return {} if record is None else refusals(self._state, record.shape)
 
     # ---- what became of definitions
 

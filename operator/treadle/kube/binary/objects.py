@@ -148,7 +148,7 @@ def _presents(parts: Any) -> list[wire.Present] | None:
     return [wire.Present() for _ in parts] if parts else None
 
 
-# -- affinity
+# -- affinity and spread
 
 
 def _node_affinity(seen: Any) -> wire.NodeAffinity:
@@ -170,7 +170,34 @@ def _expressions(seen: Any) -> list[wire.Expression] | None:
 
 
 def _pod_affinity(seen: Any) -> wire.PodAffinity:
-    return wire.PodAffinity(_presents(seen.requiredDuringSchedulingIgnoredDuringExecution))
+    return wire.PodAffinity([_pod_term(one) for one in seen.requiredDuringSchedulingIgnoredDuringExecution] or None)
+
+
+def _pod_term(seen: Any) -> wire.PodAffinityTerm:
+    return wire.PodAffinityTerm(
+        _label_selector(seen.labelSelector) if seen.HasField("labelSelector") else None,
+        list(seen.namespaces) or None,
+        seen.topologyKey,
+        _label_selector(seen.namespaceSelector) if seen.HasField("namespaceSelector") else None,
+    )
+
+
+def _label_selector(seen: Any) -> wire.LabelSelector:
+    return wire.LabelSelector(_texts(seen.matchLabels), _expressions(seen.matchExpressions))
+
+
+def _spread(seen: Any) -> wire.SpreadConstraint:
+    has = seen.HasField
+    return wire.SpreadConstraint(
+        seen.maxSkew,
+        seen.topologyKey,
+        seen.whenUnsatisfiable,
+        _label_selector(seen.labelSelector) if has("labelSelector") else None,
+        seen.minDomains if has("minDomains") else None,
+        seen.nodeAffinityPolicy if has("nodeAffinityPolicy") else None,
+        seen.nodeTaintsPolicy if has("nodeTaintsPolicy") else None,
+        list(seen.matchLabelKeys) or None,
+    )
 
 
 # -- objects
@@ -231,7 +258,7 @@ def _pod_spec(part: bytes) -> wire.PodSpec:
         _amounts(seen.overhead),
         _resources_in(seen.resources) if has("resources") else None,
         [wire.SchedulingGate(one.name) for one in seen.schedulingGates] or None,
-        [wire.SpreadConstraint(one.whenUnsatisfiable) for one in seen.topologySpreadConstraints] or None,
+        [_spread(one) for one in seen.topologySpreadConstraints] or None,
         [_volume(one) for one in seen.volumes] or None,
         _presents(seen.resourceClaims),
         wire.SchedulingGroup(seen.schedulingGroup.podGroupName) if has("schedulingGroup") else None,

@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 
 from core.builders import Scenario, a_pod
+from treadle.core.kernel.between.kinds import Kind
 from treadle.core.kernel.nodes.shapes import Shape
 from treadle.core.kernel.pods.states import TRANSITIONS, PodState
 from treadle.core.kernel.pods.table import PodTable
@@ -27,7 +28,7 @@ COUNTS = {
 def table(state: PodState) -> tuple[PodTable, PodRecord]:
     """One pod that has come into a state."""
     pods = PodTable()
-    record = pods["p"] = PodRecord(a_pod("p"), Shape(0, (), (), Constraints()))
+    record = pods["p"] = PodRecord(a_pod("p"), Shape(0, (), (), Constraints()), Kind("ns", (), (), deleting=False))
     for step in (PodState.WAITING, PodState.ASSUMED) if state is PodState.ASSUMED else (state,):
         if record.state is not step:
             pods.move(record, step)

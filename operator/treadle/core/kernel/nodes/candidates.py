@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treadle.core.kernel.nodes import pick_in_cells
 from treadle.core.kernel.nodes.orders import Candidates
 from treadle.core.kernel.nodes.rules import host_ports
 from treadle.core.kernel.nodes.rules.resources import fits, fitting
@@ -34,6 +35,8 @@ def pick(nodes: Nodes, shape: Shape, score: Score) -> int:
         return nodes.only if takes(nodes, nodes.only, shape) else -1
     found = shape.candidates
     if found is None or found.score is not score:
+        if shape.between is not None:
+            return pick_in_cells.pick(nodes, shape, shape.between, score)
         found = shape.candidates = Candidates(score)
         _rank(nodes, shape, found)
     elif found.seen < nodes.improved.end:
@@ -91,6 +94,7 @@ def takes(nodes: Nodes, row: int, shape: Shape) -> bool:
         fits(nodes.free[row], shape.demand)
         and nodes.admits(row, shape.constraints)
         and (not ports or host_ports.free(ports, nodes.ports[row]))
+        and (shape.between is None or not shape.between.refusal(row))
     )
 
 

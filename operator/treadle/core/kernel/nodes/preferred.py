@@ -39,6 +39,8 @@ def _best(nodes: Nodes, shape: Shape, rows: NDArray[np.int64], weights: NDArray[
         return -1
     free = nodes.columns()[:, rows]
     usable = nodes.mask(shape.constraints)[rows] & fitting(free, shape.demand)
+    if shape.between is not None:
+        usable &= shape.between.mask()[rows]
     rows, weights, free = rows[usable], weights[usable], free[:, usable]
     if not len(rows):
         return -1

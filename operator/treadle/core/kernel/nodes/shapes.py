@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from treadle.core.kernel.between.kinds import Kinds
+from treadle.core.kernel.between.rules import Between
 from treadle.core.kernel.nodes.near import Near
 from treadle.core.kernel.tree.parked import Parked, Registry
 from treadle.core.model import Constraints
@@ -13,7 +15,9 @@ from treadle.core.units.resources import CPU, MEMORY, Demand, ResourceTypes, Vec
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from treadle.core.kernel.nodes.cells import Cells
     from treadle.core.kernel.nodes.orders import Candidates
+    from treadle.core.kernel.nodes.table import Nodes
 
 ENOUGH = 256
 """Shapes up to which it is not asked whether they are in use: users can make up as many as they like, by pods that are all different."""
@@ -23,10 +27,25 @@ class Shape:
     """An interned pair of demand and constraints. ``parked`` are the asks that no node can take at present.
 
     ``asked`` are the constraints as they came. ``near`` are the nodes that such pods would like, None for those that do not care;
-    the constraints are then only what is hard.
+    the constraints are then only what is hard about nodes by themselves. ``between`` are the rules about the pods around it, None
+    for those without any; their orders of nodes are ``cells``, those of all others ``candidates``.
     """
 
-    __slots__ = ("asked", "candidates", "constraints", "cpu", "demand", "id", "memory", "named", "near", "parked", "ports")
+    __slots__ = (
+        "asked",
+        "between",
+        "candidates",
+        "cells",
+        "constraints",
+        "cpu",
+        "demand",
+        "id",
+        "memory",
+        "named",
+        "near",
+        "parked",
+        "ports",
+    )
 
     def __init__(
         self,
@@ -35,6 +54,7 @@ class Shape:
         demand: Demand,
         constraints: Constraints,
         registry: Registry | None = None,
+        between: Between | None = None,
     ) -> None:
         self.id = identity
         self.named = named
@@ -42,20 +62,28 @@ class Shape:
         self.asked = constraints
         wish = constraints.wish
         self.near = Near(wish) if wish is not None else None
-        self.constraints = replace(constraints, wish=None) if wish is not None and wish.relax else constraints
+        self.between = between
+        if (wish is not None and wish.relax) or between is not None:
+            kept = None if wish is not None and wish.relax else wish
+            constraints = replace(constraints, wish=kept, pods=None, avoided_by=(), placement=None)
+        self.constraints = constraints
         self.ports = constraints.host_ports
         amounts = dict(demand)
         self.memory = amounts.get(MEMORY, 0)
         self.cpu = amounts.get(CPU, 0)
         self.candidates: Candidates | None = None
+        self.cells: Cells | None = None
         self.parked = Parked(self, Registry() if registry is None else registry)
 
 
 class Shapes:
     """The shapes in use, by what they are."""
 
-    def __init__(self, types: ResourceTypes) -> None:
+    def __init__(self, types: ResourceTypes, nodes: Nodes) -> None:
         self._types = types
+        self._nodes = nodes
+        self.kinds = Kinds()
+        self._between: dict[Constraints, Between] = {}
         self._known: dict[tuple[tuple[tuple[str, int], ...], Constraints], Shape] = {}
         self._next = 0
         self.waiting = Registry()
@@ -77,9 +105,27 @@ class Shapes:
         key = (named, constraints)
         shape = self._known.get(key)
         if shape is None:
-            shape = self._known[key] = Shape(self._next, named, self._types.demand(named), constraints, self.waiting)
+            between = self._rules_between(constraints)
+            shape = self._known[key] = Shape(self._next, named, self._types.demand(named), constraints, self.waiting, between)
             self._next += 1
         return shape
+
+    def _rules_between(self, constraints: Constraints) -> Between | None:
+        """Return the rules between pods, None where there are none; pods of different sizes share them."""
+        if constraints.pods is None and not constraints.avoided_by and constraints.placement is None:
+            return None
+        key = Constraints(
+            constraints.selector,
+            constraints.affinity,
+            constraints.tolerations,
+            pods=constraints.pods,
+            avoided_by=constraints.avoided_by,
+            placement=constraints.placement,
+        )
+        found = self._between.get(key)
+        if found is None:
+            found = self._between[key] = Between(key, self.kinds, self._nodes)
+        return found
 
     def largest_within(self, maximum: Vector) -> Vector:
         """Return the most of each type that a pod of any shape demands, but for shapes that demand more of a type than a maximum allows at all."""
@@ -99,11 +145,17 @@ class Shapes:
     @property
     def crowded(self) -> bool:
         """Whether so many shapes have come up since the last look that it is time to see which are in use."""
-        return len(self._known) > self._enough
+        return len(self._known) > self._enough or self.kinds.crowded
 
     def prune(self, used: Collection[Shape]) -> None:
-        """Forget the shapes that are not in use."""
+        """Forget the shapes that are not in use, and what pods were counted for them."""
         self._known = {key: shape for key, shape in self._known.items() if shape in used}
+        kept = {shape.between for shape in self._known.values()}
+        for key, between in list(self._between.items()):
+            if between not in kept:
+                between.close()
+                del self._between[key]
+        self.kinds.prune({tally for between in self._between.values() for tally in between.tallies})
         self._within.clear()
         self._enough = max(ENOUGH, 2 * len(self._known))
 

@@ -15,20 +15,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treadle.core.kernel.between.topologies import Topologies
+from treadle.core.kernel.nodes.cell_orders import SharedOrders
 from treadle.core.kernel.nodes.log import Log
 from treadle.core.kernel.nodes.orders import Orders
-from treadle.core.kernel.nodes.rules import static_refusal
-from treadle.core.model import HostPort, NodeSpec
+from treadle.core.kernel.nodes.parts import Parts
+from treadle.core.kernel.nodes.rules import static_refusal, taints
+from treadle.core.model import HostPort, NodeSpec, Taint
 from treadle.core.units.resources import CPU, MEMORY, Demand, ResourceTypes, Vector, extend, held
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection, Hashable, Iterable
 
     from numpy.typing import NDArray
 
+    from treadle.core.kernel.between.topologies import Topology
     from treadle.core.kernel.nodes.orders import Candidates
     from treadle.core.model import Constraints
 
+MOST_PARTED = 64
+"""Ways to part the nodes by topologies that are remembered."""
 MOST_VACANT = 1024
 """Vacant rows that are always kept."""
 
@@ -62,6 +68,9 @@ class Nodes:
         self.freed: list[int] = []
         self.clock = 0
         self.orders = Orders()
+        self.topologies = Topologies()
+        self.shared = SharedOrders()
+        self._parts: dict[tuple[Topology, ...], tuple[tuple[int, int], Parts]] = {}
         self.ports: list[tuple[HostPort, ...]] = []
         self.improved = Log()
         self.edited = Log()
@@ -76,8 +85,8 @@ class Nodes:
         self._columns: NDArray[np.int64] = np.zeros((len(types), 0), dtype=np.int64)
         self.stale: set[int] = set()
         self._per: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
-        self._masks: dict[Constraints, tuple[NDArray[np.bool_], int]] = {}
-        self._refusals: dict[Constraints, tuple[Counter[str], int]] = {}
+        self._masks: dict[Hashable, tuple[NDArray[np.bool_], int]] = {}
+        self._refusals: dict[Constraints, tuple[Counter[str], Counter[Taint], int]] = {}
 
     def __len__(self) -> int:
         return len(self.names)
@@ -109,6 +118,7 @@ class Nodes:
         self.version.append(0)
         self.freed.append(0)
         self.ports.append(())
+        self.topologies.see(len(self.names) - 1, None)
         return len(self.names) - 1
 
     def _vacate(self, row: int) -> None:
@@ -153,6 +163,7 @@ class Nodes:
         self.per_memory[row] = 1.0 / allocatable[MEMORY] if allocatable[MEMORY] else 0.0
         self.per_cpu[row] = 1.0 / allocatable[CPU] if allocatable[CPU] else 0.0
         self._per = None
+        self.topologies.see(row, spec)
         self.edited.add(row, len(self.names))
         self._note_overdraft(row)
         self._improved(row)
@@ -261,31 +272,62 @@ class Nodes:
 
     def mask(self, constraints: Constraints) -> NDArray[np.bool_]:
         """Return which nodes' descriptions admit pods with these constraints; only nodes edited since are looked at again."""
+        return self.passing(constraints, lambda spec: not static_refusal(spec, constraints))
+
+    def passing(self, key: Hashable, passes: Callable[[NodeSpec], bool]) -> NDArray[np.bool_]:
+        """Return which nodes' descriptions pass a test, which ``key`` stands for; only nodes edited since are looked at again."""
         count, end = len(self.names), self.edited.end
-        mask, position = self._masks.get(constraints, (np.zeros(0, dtype=np.bool_), -1))
+        mask, position = self._masks.get(key, (np.zeros(0, dtype=np.bool_), -1))
         if len(mask) < count:
             mask = np.concatenate([mask, np.zeros(count - len(mask), dtype=np.bool_)])
         if position < end:
             edited = self.edited.since(position)
             for row in range(count) if edited is None else set(edited):
-                mask[row] = self.admits(row, constraints)
-        self._masks[constraints] = (mask, end)
+                spec = self.specs[row]
+                mask[row] = spec is not None and passes(spec)
+        self._masks[key] = (mask, end)
         return mask
+
+    def parts(self, topologies: Iterable[Topology]) -> Parts:
+        """Return how the nodes are parted by some topologies."""
+        key, at = tuple(topologies), (self.edited.end, len(self.names))
+        known = self._parts.get(key)
+        if known is None or known[0] != at:
+            if known is None and len(self._parts) >= MOST_PARTED:
+                self._parts.clear()
+            known = self._parts[key] = (at, Parts(key, len(self.names)))
+        return known[1]
+
+    def known_rows(self) -> NDArray[np.bool_]:
+        """Return which rows have a node."""
+        return self.passing("known", lambda _: True)
 
     def refusals(self, constraints: Constraints) -> Counter[str]:
         """Return how many nodes' descriptions do not admit pods with these constraints, by reason."""
+        return self._refused(constraints)[0]
+
+    def untolerated(self, constraints: Constraints) -> Counter[Taint]:
+        """Return how many of the nodes that pods with these constraints cannot go to for a taint have which."""
+        return self._refused(constraints)[1]
+
+    def _refused(self, constraints: Constraints) -> tuple[Counter[str], Counter[Taint], int]:
         end = self.edited.end
-        reasons, position = self._refusals.get(constraints, (Counter(), -1))
-        if position != end:
-            refused = (static_refusal(spec, constraints) for spec in self.specs if spec is not None)
-            reasons = Counter(reason for reason in refused if reason)
-            self._refusals[constraints] = (reasons, end)
-        return reasons
+        known = self._refusals.get(constraints)
+        if known is None or known[2] != end:
+            reasons, tainted = Counter[str](), Counter[Taint]()
+            for spec in self.specs:
+                reason = "" if spec is None else static_refusal(spec, constraints)
+                if spec is not None and reason:
+                    reasons[reason] += 1
+                    if reason == taints.REASON and (taint := taints.untolerated(spec, constraints)) is not None:
+                        tainted[taint] += 1
+            known = self._refusals[constraints] = (reasons, tainted, end)
+        return known
 
     def keep(self, constraints: Collection[Constraints], orders: Collection[Candidates]) -> None:
         """Forget what was found out for other constraints, and other orders."""
         self.orders.keep(orders)
-        self._masks = {key: kept for key, kept in self._masks.items() if key in constraints}
+        self._masks = {key: kept for key, kept in self._masks.items() if key in constraints}  # others are made again
         self._refusals = {key: kept for key, kept in self._refusals.items() if key in constraints}
 
     @property
@@ -322,8 +364,10 @@ class Nodes:
         self._columns = np.zeros((len(self._types), 0), dtype=np.int64)
         self._per = None
         self.orders.keep(())
+        self.shared.clear()
         self._masks.clear()
         self._refusals.clear()
         self.improved.forget()
         self.edited.forget()
+        self.topologies.see_all(self.specs)
         return moved

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from treadle.core.effects import FAILED_SCHEDULING, PARTITION_IGNORED, QUEUE_NOT_FOUND, RecordEvent
+from treadle.core.effects import FAILED_SCHEDULING, GANG_IGNORED, PARTITION_IGNORED, QUEUE_NOT_FOUND, RecordEvent
 from treadle.core.kernel.admission_checks import AT_ZERO, INVALID_POD, OVER_LARGEST, PARTITION_DENIED, UNSUPPORTED
 from treadle.core.kernel.cycle import NO_NODE
 from treadle.core.kernel.tree.order import waiting_order
@@ -117,6 +117,24 @@ def unheeded(state: State) -> list[RecordEvent]:
         events.append(RecordEvent(spec.uid, spec.namespace, spec.name, application.id, PARTITION_IGNORED, note, first.cause))
         state.reports.unheeded[application] = ""
     state.reports.unheeded_news = False
+    return events
+
+
+def ungrouped(state: State) -> list[RecordEvent]:
+    """Return the events about applications whose pods name gangs that are not acted on."""
+    events: list[RecordEvent] = []
+    for application, key in state.reports.ungrouped.items():
+        first = next((record for record in application.pods.values() if record.spec.gang), None)
+        if not key or first is None:
+            continue
+        spec = first.spec
+        note = (
+            f"Pods of {_named(application)} name a gang ({key}), and gangs are not acted on yet: each of them is placed as soon as there is "
+            "room for it, whether there is for the others or not"
+        )
+        events.append(RecordEvent(spec.uid, spec.namespace, spec.name, application.id, GANG_IGNORED, note, first.cause))
+        state.reports.ungrouped[application] = ""
+    state.reports.ungrouped_news = False
     return events
 
 

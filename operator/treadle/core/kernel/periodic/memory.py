@@ -28,6 +28,10 @@ class Reports:
     """Applications that ask for a partition where there are none, and the partition, empty when that has been told."""
     unheeded_news: bool = False
     """Whether one of them is to be told."""
+    ungrouped: dict[Application, str] = field(default_factory=dict)
+    """Applications whose pods name a gang in another system's words, and the label or annotation, empty when that has been told."""
+    ungrouped_news: bool = False
+    """Whether one of them is to be told."""
     standings: dict[str, tuple[float, dict[str, tuple[int, str]]]] = field(default_factory=dict)
     """How many were ahead of an application in a leaf, and the first of them, by ids, and when that was computed."""
     again: list[tuple[float, int, str, tuple[int, int, bool]]] = field(default_factory=list)

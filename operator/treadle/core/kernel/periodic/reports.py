@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from treadle.core.effects import Effect, ReportWaiting
 from treadle.core.kernel.periodic import failed_binds
-from treadle.core.kernel.periodic.failed_scheduling import misplaced, retell, tell, unheeded
+from treadle.core.kernel.periodic.failed_scheduling import misplaced, retell, tell, ungrouped, unheeded
 from treadle.core.kernel.pods.lifecycle import enqueue
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.tree.members import PodRecord
@@ -48,6 +48,8 @@ def due(state: State, explainer: Explainer) -> list[Effect]:
         effects += misplaced(state)
     if state.reports.unheeded_news:
         effects += unheeded(state)
+    if state.reports.ungrouped_news:
+        effects += ungrouped(state)
     if state.reports.again:
         effects += retell(state, explainer)
     return effects

@@ -6,13 +6,14 @@ added. A pod that the API binds elsewhere than we assumed is simply counted wher
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from treadle.core.effects import Bind, new_bind
 from treadle.core.kernel.admission_checks import OVER_LARGEST, block, requeue
 from treadle.core.kernel.assign import asked_for, assign, in_force
+from treadle.core.kernel.pods import between
 from treadle.core.kernel.pods.excess_types import countable
+from treadle.core.kernel.pods.shaping import placement_of, shape_of, stale
 from treadle.core.kernel.pods.states import ASSUMED, PodState
 from treadle.core.kernel.tree import admission
 from treadle.core.kernel.tree.members import Application, Ask, PodRecord, Queue
@@ -22,7 +23,6 @@ from treadle.core.model import PodSpec, Wait
 from treadle.core.rules.moves import MoveRefused, check_move
 
 if TYPE_CHECKING:
-    from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.state import State
     from treadle.core.units.resources import Demand
 
@@ -43,7 +43,10 @@ def see(state: State, spec: PodSpec) -> None:
     if record is None or spec.demand != record.spec.demand:
         spec = countable(state, spec)
     if record is None:
-        record = state.pods[spec.uid] = PodRecord(spec, _shape(state, spec))
+        kinds = state.shapes.kinds
+        kind = kinds.coming = kinds.of(spec)
+        record = state.pods[spec.uid] = PodRecord(spec, shape_of(state, spec, kind), kind)
+        kinds.coming = None
         state.widen()
     elif record.state is PodState.ASSUMED and not spec.node and not spec.deleting:
         before, record.spec = (
@@ -55,6 +58,11 @@ def see(state: State, spec: PodSpec) -> None:
     elif _confirms(state, record, spec):
         state.pods.move(record, PodState.BOUND)
         record.spec = spec
+        kind = record.kind
+        if (kind.labels is not spec.labels or kind.carried or spec.deleting or spec.tags) and not kind.describes(spec):
+            between.leave(record)
+            between.take_kind(state, record, spec)
+            between.enter(record)
         return
     elif record.spec == spec and record.state is not PodState.IDLE:
         return
@@ -64,7 +72,8 @@ def see(state: State, spec: PodSpec) -> None:
         before, was_in = record.spec, record.application
         withdraw(state, record, stays=True)
         record.spec = spec
-        record.shape = _shape(state, spec)
+        between.take_kind(state, record, spec)
+        record.shape = shape_of(state, spec, record.kind)
         state.widen()
         record.cause = state.cause
         _contribute(state, record)
@@ -77,10 +86,25 @@ def see(state: State, spec: PodSpec) -> None:
     _contribute(state, record)
 
 
-def _shape(state: State, spec: PodSpec) -> Shape:
-    """Return a pod's shape; pods that cannot be understood are apart from those that ask for what is left of them."""
-    rules = spec.constraints
-    return state.shapes.of(spec.demand, replace(rules, problem=spec.problem) if spec.problem else rules)
+def constraints_changed(state: State, application: Application) -> None:
+    """Let the pods of an application that wait be asked for by its placement constraints of now."""
+    for record in list(application.pods.values()):
+        if record.state is PodState.WAITING and record.shape.asked.placement != placement_of(state, record.spec):
+            set_aside(state, record)
+            enqueue(state, record)
+
+
+def look_between(state: State) -> None:
+    """Bring up to date what is known of the pods around pods: count those that rules have come up for, and ask anew for those that others avoid by now."""
+    kinds = state.shapes.kinds
+    if kinds.uncounted:
+        between.count_up(state)
+    if kinds.avoiding:
+        avoiding, kinds.avoiding = kinds.avoiding, {}
+        for record in list(state.pods.values()):
+            if record.kind in avoiding and record.state is PodState.WAITING:
+                set_aside(state, record)
+                enqueue(state, record)
 
 
 def _asks_elsewhere(state: State, record: PodRecord, before: PodSpec) -> None:
@@ -111,6 +135,7 @@ def gone(state: State, uid: str) -> None:
     state.excess_types.pop(uid, None)
     if record is not None:
         withdraw(state, record)
+        state.shapes.kinds.release(record.kind)
         state.record(uid, "gone")
 
 
@@ -121,6 +146,7 @@ def _contribute(state: State, record: PodRecord) -> None:
         row = state.nodes.ensure(spec.node)
         record.node = row
         state.nodes.count(row, record.shape.demand, record.shape.ports)
+        between.enter(record)
         state.pods.move(record, PodState.BOUND)
         if spec.scheduler in state.scheduler.names:
             _join(state, record)
@@ -148,6 +174,7 @@ def withdraw(state: State, record: PodRecord, *, stays: bool = False) -> None:
     """
     application = record.application
     if record.state in {PodState.ASSUMED, PodState.BOUND}:
+        between.leave(record)
         row, record.node = record.node, -1
         state.nodes.give(row, record.shape.demand, record.shape.ports)
         if application is not None:
@@ -173,8 +200,13 @@ def withdraw(state: State, record: PodRecord, *, stays: bool = False) -> None:
 def enqueue(state: State, record: PodRecord) -> None:
     """Let a pod wait in the ask of its kind; the ask competes if nothing is known to block it."""
     assert record.application is not None
+    if stale(state, record):
+        record.shape = shape_of(state, record.spec, record.kind)
     spec, partition = record.spec, state.discipline.membership.partition_wanted(record.application, record.spec)
     application = record.application
+    if spec.gang and application.whole not in state.reports.ungrouped:
+        state.reports.ungrouped[application.whole] = spec.gang
+        state.reports.ungrouped_news = True
     if partition is not None:
         application = part_of(state, application, partition)
         record.shape = state.shapes.within(record.shape, (state.scheduler.partition_label, partition))
@@ -273,6 +305,10 @@ def assume(state: State, ask: Ask, row: int, part: Application | None = None) ->
     record.since = state.now
     record.ask = None
     record.node = row
+    tallies = record.kind.tallies
+    if tallies:
+        for tally in tallies:
+            tally.add(row, 1)
     record.state = ASSUMED
     record.cause = cause
     if ask.master:
@@ -292,6 +328,7 @@ def forget(state: State, record: PodRecord) -> None:
     """Take back an assumption; the pod is IDLE but stays with its application."""
     application = record.application
     assert application is not None
+    between.leave(record)
     state.nodes.give(record.node, record.shape.demand, record.shape.ports)
     record.node = -1
     state.pods.move(record, PodState.IDLE)
@@ -533,6 +570,7 @@ def _drop_if_empty(state: State, application: Application) -> None:
         state.assignment.asked.pop(application.id, None)
         state.reports.misnamed.pop(application, None)
         state.reports.unheeded.pop(application, None)
+        state.reports.ungrouped.pop(application, None)
         for part in application.everywhere():
             state.dirty.pop(part, None)
         application.bury()

@@ -36,6 +36,8 @@ class FeasibleNodes:
         free = nodes.columns()[:, : len(nodes)]
         lacking = np.full(len(nodes), -np.inf)
         usable = nodes.mask(shape.constraints).copy()
+        if shape.between is not None:
+            usable &= shape.between.mask()
         for position, value in shape.demand:
             usable &= have[position] >= value
             lacking = np.maximum(lacking, (float(value) - free[position].astype(np.float64)) / np.maximum(have[position], 1))

@@ -140,7 +140,7 @@ def serve(state: State, budget: int) -> list[Bind]:
             release(state, hold, "its time is up")
             if hold.counted:
                 state.preemption.left_alone[hold.row] = state.now + hold.until - hold.placed_at
-        elif not state.nodes.admits(hold.row, hold.shape.constraints):
+        elif not _admitted(state, hold):
             release(state, hold, "the node admits it no longer")
         elif len(effects) < budget and all(state.nodes.free[hold.row][position] >= 0 for position, _ in hold.shape.demand):
             if any(uid in state.pods for uid in hold.victims) and _over_maximum(hold):
@@ -149,6 +149,11 @@ def serve(state: State, budget: int) -> list[Bind]:
             if not _over_maximum(hold) and _may_run(state, ask):
                 effects.append(_bind(state, ask, hold.row))
     return effects
+
+
+def _admitted(state: State, hold: Hold) -> bool:
+    between = hold.shape.between
+    return state.nodes.admits(hold.row, hold.shape.constraints) and (between is None or not between.refusal(hold.row))
 
 
 def _relieve(state: State, application: Application) -> None:

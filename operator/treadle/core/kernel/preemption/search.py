@@ -212,6 +212,8 @@ class Search(ABC):
         if feasible is None:
             nodes, ports = self.state.nodes, shape.ports
             mask = nodes.mask(shape.constraints)
+            if shape.between is not None:
+                mask = mask & shape.between.mask()
             rows = [
                 row
                 for row in {*self.on_node, *self.leaving}

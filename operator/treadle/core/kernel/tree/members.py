@@ -21,6 +21,7 @@ from treadle.core.units.resources import UNBOUNDED, Vector
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from treadle.core.kernel.between.kinds import Kind
     from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.tree.parked import Level
     from treadle.core.kernel.tree.quota import Quota
@@ -39,6 +40,7 @@ class PodRecord:
         "cause",
         "failure_words",
         "failures",
+        "kind",
         "master",
         "node",
         "part",
@@ -51,9 +53,10 @@ class PodRecord:
         "state",
     )
 
-    def __init__(self, spec: PodSpec, shape: Shape) -> None:
+    def __init__(self, spec: PodSpec, shape: Shape, kind: Kind) -> None:
         self.spec = spec
         self.shape = shape
+        self.kind = kind
         self.state = PodState.IDLE
         self.application: Application | None = None
         self.part: Application | None = None

@@ -291,6 +291,8 @@ class Registry:
         self.shapes: dict[Any, None] = {}
         self.open: dict[Any, None] = {}
         self.limited: dict[Any, None] = {}
+        self.ruled: dict[Any, Any] = {}
+        """Those of the shapes that have rules between pods, with the version of the rules when they were last looked at."""
         self.seen = -1
         self.followed = False
         """Whether the last look was at few nodes that improved and nothing else: whether a shape has room is found out soon enough then, when the first of its asks has its turn."""
@@ -308,10 +310,13 @@ class Registry:
         """Take note of the first ask of a shape."""
         self.shapes[shape] = None
         self._columns = None
+        if shape.between is not None:
+            self.ruled[shape] = shape.between.version
 
     def leave(self, shape: Any) -> None:
         """Take note that no ask of a shape waits any more."""
         del self.shapes[shape]
+        self.ruled.pop(shape, None)
         self.open.pop(shape, None)
         self._columns = None
 
@@ -336,9 +341,15 @@ class Registry:
         self.calls, self.all_called, self._enough = 0, False, ENOUGH
         if every or rows is None:
             return sorted(self.shapes, key=_number)
+        helped = [shape for shape, version in self.ruled.items() if shape.between.version != version] if self.ruled else []
+        for shape in helped:
+            self.ruled[shape] = shape.between.version
+            self.improved, self.followed = None, False  # room was there before
         if not rows:
-            return sorted(self.open, key=_number)
+            return sorted({**self.open, **dict.fromkeys(helped)}, key=_number)
         found = self._that_fit([nodes.free[row] for row in rows])
+        if helped:
+            found = list(dict.fromkeys([*found, *helped]))
         for shape in found:
             order = shape.candidates
             if order is not None and order.seen < before and shape not in self.open:

@@ -35,7 +35,7 @@ def test_a_toleration_covers_a_taint(toleration: Toleration, taint: Taint, expec
 
 
 def test_no_schedule_and_no_execute_keep_pods_away_and_prefer_no_schedule_does_not() -> None:
-    assert taints.refuses(a_node("n", taints=(GPU,)), Constraints()) == "node(s) had untolerated taint {gpu: a100}"
+    assert taints.refuses(a_node("n", taints=(GPU,)), Constraints()) == "node(s) had untolerated taint(s)"
     assert taints.refuses(a_node("n", taints=(DRAIN,)), Constraints())
     assert not taints.refuses(a_node("n", taints=(SOFT,)), Constraints())
 

@@ -6,12 +6,13 @@ host ports change with every placement and are looked at each time.
 
 from collections.abc import Callable
 
-from treadle.core.kernel.nodes.rules import affinity, locality, partition, taints, unschedulable
+from treadle.core.kernel.nodes.rules import affinity, locality, named, partition, taints, unschedulable
 from treadle.core.model import Constraints, NodeSpec
 
 StaticRule = Callable[[NodeSpec, Constraints], str]
 
 STATIC_RULES: tuple[StaticRule, ...] = (
+    named.refuses,
     unschedulable.refuses,
     taints.refuses,
     affinity.refuses,

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 
 from treadle.core.model import Constraints, NodeSpec, Taint, Toleration
 
+REASON = "node(s) had untolerated taint(s)"
+
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:
     """Whether one toleration covers one taint (``ToleratesTaint`` of the Kubernetes API; Lt and Gt compare integers)."""
@@ -30,9 +32,14 @@ def tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
     return any(tolerates(toleration, taint) for toleration in tolerations)
 
 
-def refuses(node: NodeSpec, constraints: Constraints) -> str:
-    """Return why the node refuses a pod with these constraints, or an empty text."""
+def untolerated(node: NodeSpec, constraints: Constraints) -> Taint | None:
+    """Return the first taint that keeps a pod with these constraints away, None if none does."""
     for taint in node.taints:
         if taint.effect != "PreferNoSchedule" and not tolerated(taint, constraints.tolerations):
-            return f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
-    return ""
+            return taint
+    return None
+
+
+def refuses(node: NodeSpec, constraints: Constraints) -> str:
+    """Return why the node refuses a pod with these constraints, or an empty text."""
+    return "" if untolerated(node, constraints) is None else REASON

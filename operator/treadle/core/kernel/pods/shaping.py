@@ -1,0 +1,40 @@
+"""The shape of a pod: what it asks for itself, and what the core adds to that for other pods, its application and the cluster."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from treadle.core.kernel.between.kinds import Kind
+    from treadle.core.kernel.nodes.shapes import Shape
+    from treadle.core.kernel.state import State
+    from treadle.core.kernel.tree.members import PodRecord
+    from treadle.core.model import PodSpec
+    from treadle.core.model.placement_constraints import PlacementConstraint
+
+
+def shape_of(state: State, spec: PodSpec, kind: Kind) -> Shape:
+    """Return a pod's shape; pods that cannot be understood are apart from those that ask for what is left of them."""
+    rules = spec.constraints
+    placement = placement_of(state, spec) if state.explicit or spec.tags else None
+    if spec.problem or kind.avoided_by or placement is not None:
+        rules = replace(rules, problem=spec.problem, avoided_by=kind.avoided_by, placement=placement)
+    return state.shapes.of(spec.demand, rules)
+
+
+def placement_of(state: State, spec: PodSpec) -> tuple[str, tuple[PlacementConstraint, ...]] | None:
+    """Return the placement constraints of a pod's application, and of the cluster for its tags, None without any."""
+    explicit = state.explicit.get(spec.application)
+    found = explicit.placement if explicit is not None else ()
+    if spec.tags:
+        found += tuple(constraint for tag, constraint in state.scheduler.placement if tag in spec.tags)
+    return (spec.application, found) if found else None
+
+
+def stale(state: State, record: PodRecord) -> bool:
+    """Whether a pod has another shape by now, for what the core adds to what it asks."""
+    asked, spec = record.shape.asked, record.spec
+    return asked.avoided_by != record.kind.avoided_by or (
+        bool(state.explicit or spec.tags or asked.placement is not None) and asked.placement != placement_of(state, spec)
+    )

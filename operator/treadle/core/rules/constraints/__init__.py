@@ -1,0 +1,1 @@
+"""The language of YARN's placement constraints."""

@@ -1,0 +1,37 @@
+"""What each node says to a pod: why it cannot go there, by the rules that the cycle asks, in kube-scheduler's order and words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.core.kernel.nodes.rules import host_ports, static_refusal
+from treadle.core.units.resources import PODS
+
+if TYPE_CHECKING:
+    from treadle.core.kernel.nodes.shapes import Shape
+    from treadle.core.kernel.state import State
+
+
+def refusals(state: State, shape: Shape) -> dict[str, list[str]]:
+    """Return for each known node why it refuses a pod of a shape: nothing where it does not, all shortages where it lacks several resources."""
+    return {spec.name: _refusal(state, shape, row) for row, spec in enumerate(state.nodes.specs) if spec is not None}
+
+
+def _refusal(state: State, shape: Shape, row: int) -> list[str]:
+    nodes, spec = state.nodes, state.nodes.specs[row]
+    assert spec is not None
+    reason = static_refusal(spec, shape.constraints)
+    if not reason and shape.ports and not host_ports.free(shape.ports, nodes.ports[row]):
+        reason = host_ports.REASON
+    if reason:
+        return [reason]
+    names, free = state.types.names, nodes.free[row]
+    short = [
+        "Too many pods" if position == PODS else f"Insufficient {names[position]}"
+        for position, value in shape.demand
+        if free[position] < value
+    ]
+    if short or shape.between is None:
+        return sorted(short)
+    between = shape.between.refusal(row)
+    return [between] if between else []

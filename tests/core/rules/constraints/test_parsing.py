@@ -1,0 +1,78 @@
+"""Placement constraints as text; what Hadoop's own parser answers to many is among the conformance cases."""
+
+from __future__ import annotations
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+from treadle.core.model.placement_constraints import MOST, And, AttributeTarget, Or, Single, TagTarget
+from treadle.core.rules.constraints.parsing import ConstraintError, Sourced, parse_expression, parse_specification
+
+FOO = TagTarget(("foo",))
+
+
+@pytest.mark.parametrize(
+    ("text", "constraint"),
+    [
+        ("in,node,foo", Single("node", 1, MOST, (FOO,))),
+        (" NotIn , Rack , foo ", Single("rack", 0, 0, (FOO,))),
+        ("cardinality,node,foo,0,3", Single("node", 0, 3, (FOO,))),
+        ("in,node,all/foo", Single("node", 1, MOST, (TagTarget(("foo",), "all"),))),
+        ("os!=linux", Single("node", -1, -1, (AttributeTarget("os", ("linux",)),), "NE")),
+        ("and(in,node,foo:notin,rack,foo)", And((Single("node", 1, MOST, (FOO,)), Single("rack", 0, 0, (FOO,))))),
+        (
+            "OR(java=1.8:in,node,foo)",
+            Or((Single("node", -1, -1, (AttributeTarget("java", ("1.8",)),), "EQ"), Single("node", 1, MOST, (FOO,)))),
+        ),
+    ],
+)
+def test_a_constraint_is_read(text: str, constraint: object) -> None:
+    assert parse_expression(text) == constraint
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "in",
+        "in,cluster,foo",
+        "foo",
+        "cardinality,node,0,1",
+        "cardinality,node,foo,x,1",
+        "and(in,node,foo",
+        "in,node,nowhere/foo",
+        "=1",
+        "a=",
+    ],
+)
+def test_what_is_none_is_refused_in_words(text: str) -> None:
+    with pytest.raises(ConstraintError) as refused:
+        parse_expression(text)
+    assert str(refused.value)
+
+
+def test_the_words_say_what_is_wanted() -> None:
+    with pytest.raises(ConstraintError, match=r"'near,node,foo' is no placement constraint: in, notin, cardinality"):
+        parse_expression("near,node,foo")
+
+
+def test_brackets_may_not_be_put_into_each_other_without_end() -> None:
+    with pytest.raises(ConstraintError, match="more than 16 levels"):
+        parse_expression("and(" * 1000 + "in,node,foo" + ")" * 1000)
+
+
+def test_a_specification_asks_for_containers_with_tags() -> None:
+    assert parse_specification("zk(3),notin,node,foo:hbase(5)") == [
+        Sourced("zk", 3, Single("node", 0, 0, (FOO,))),
+        Sourced("hbase", 5, None),
+    ]
+
+
+@given(st.text(alphabet="in,otde rack()foo:=!/ANDORcardl10-", max_size=60))
+def test_any_text_is_a_constraint_or_refused(text: str) -> None:
+    for parse in (parse_expression, parse_specification):
+        try:
+            parse(text)
+        except ConstraintError:
+            continue
