@@ -70,14 +70,14 @@ WAITING_PODS: list[tuple[dict[str, Any], str, str]] = [
     (pod("huge-exponent", "root.dev.eng", memory="7e18"), "InvalidPod", "memory"),
     *((pod(f"huge-sum-{number}", "root.dev.eng", memory="3Ei"), "Unschedulable", "Insufficient memory") for number in range(4)),
     (pod("no-such-label", "root.dev.eng", nodeSelector={"disk": "holographic"}), "Unschedulable", "node affinity/selector"),
-    (pod("spread", "root.dev.eng", topologySpreadConstraints=[{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]), "UnsupportedConstraint", "topologySpreadConstraints"),
-    (pod("apart", "root.dev.eng", affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [ANTI_AFFINITY]}}), "UnsupportedConstraint", "podAntiAffinity"),
-    (pod("together", "root.dev.eng", affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [ANTI_AFFINITY]}}), "UnsupportedConstraint", "podAffinity"),
+    (pod("spread", "root.dev.eng", topologySpreadConstraints=[{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]), "Unschedulable", "topology spread constraints (missing required label)"),
+    (pod("together", "root.dev.eng", affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [ANTI_AFFINITY]}}), "Unschedulable", "didn't match pod affinity rules"),
     (pod("claim", "root.dev.eng", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]), "UnsupportedConstraint", "persistentVolumeClaim"),
 ]  # fmt: skip
 ODD_BUT_FINE: list[dict[str, Any]] = [
     pod("unknown-labels", "root.dev.eng"),
     pod("ten-thousand-labels", "root.dev.eng"),
+    pod("apart", "root.dev.eng", affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [ANTI_AFFINITY]}}),
     pod("long-values", "root.dev.eng"),
     pod("requests-nothing", "root.dev.eng", cpu="0", memory="0"),
     pod("tiny", "root.dev.eng", cpu="1m", memory="1"),

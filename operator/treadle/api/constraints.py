@@ -1,23 +1,35 @@
-"""Placement constraints in objects: texts in YARN's language, which are read when the object is."""
+"""Placement constraints in objects: texts in YARN's language, in the one form that the API server can check as well.
 
-from typing import Annotated
+Pods' annotations may have more: any spaces, and ``and`` and ``or`` nested deeper than a pattern can follow.
+"""
 
-from pydantic import AfterValidator, Field
-from pydantic_core import PydanticCustomError
+from typing import Annotated, Final
 
-from treadle.api.common import Model
-from treadle.core.rules.constraints.parsing import ConstraintError, parse_expression
+from pydantic import Field
+
+from treadle.api.common import Model, patterned
+from treadle.core.model.placement_constraints import NAMESPACES
+
+LEVELS: Final = 2
+"""To how many levels ``and`` and ``or`` may be put into each other in an object."""
+LONGEST: Final = 512
+_TAG = rf"(({'|'.join(sorted(NAMESPACES))})/)?[A-Za-z0-9_.-]+"
+_SCOPE = "(node|rack)"
+_COUNT = "[0-9]{1,9}"
+_VALUE = "[A-Za-z0-9_.-]+"
+_ONE = rf"(in|notin),{_SCOPE}(,{_TAG})+|cardinality,{_SCOPE}(,{_TAG})+,{_COUNT},{_COUNT}|[A-Za-z0-9_./-]+!?={_VALUE}(,{_VALUE})*"
+_TEXT = (
+    "must be a placement constraint: in,SCOPE,TAG…, notin,SCOPE,TAG…, cardinality,SCOPE,TAG…,MIN,MAX, LABEL=VALUE,…, LABEL!=VALUE,…, "
+    f"and(…:…) or or(…:…), without spaces and to {LEVELS} levels; SCOPE is node or rack, TAG may begin with {', '.join(sorted(NAMESPACES))} and a slash"
+)
 
 
-def _understood(text: str) -> str:
-    try:
-        parse_expression(text)
-    except ConstraintError as error:
-        raise PydanticCustomError("placement_constraint", "{why}", {"why": str(error)}) from error
-    return text
+def _nested(levels: int) -> str:
+    inner = f"({_nested(levels - 1)})" if levels > 1 else f"({_ONE})"
+    return rf"{_ONE}|(and|or)\({inner}(:{inner})*\)"
 
 
-PlacementConstraint = Annotated[str, Field(min_length=1, max_length=1024), AfterValidator(_understood)]
+PlacementConstraint = Annotated[str, patterned(_nested(LEVELS), _TEXT, LONGEST)]
 
 
 class TaggedConstraint(Model):
