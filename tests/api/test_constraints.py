@@ -31,7 +31,9 @@ def test_a_constraint_in_the_usual_form_is_taken(constraint: str) -> None:
     assert parse("Application", application(constraint)).spec.placement_constraints == [constraint]
 
 
-@pytest.mark.parametrize("constraint", ["", "beside,node,hbase", "in,host,hbase", "in, node, hbase", "in,node", "and()", "in,node,app/é"])
+@pytest.mark.parametrize(
+    "constraint", ["", "beside,node,hbase", "in,host,hbase", "in, node, hbase", "in,node", "and()", "in,node,app/é"]
+)
 def test_any_other_text_is_refused_with_words_that_say_what_is_wanted(constraint: str) -> None:
     with pytest.raises(InvalidObject, match=r"spec.placementConstraints.0: .*must be a placement constraint: in,SCOPE,TAG"):
         parse("Application", application(constraint))

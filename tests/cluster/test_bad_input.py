@@ -77,7 +77,9 @@ WAITING_PODS: list[tuple[dict[str, Any], str, str]] = [
 ODD_BUT_FINE: list[dict[str, Any]] = [
     pod("unknown-labels", "root.dev.eng"),
     pod("ten-thousand-labels", "root.dev.eng"),
-    pod("apart", "root.dev.eng", affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [ANTI_AFFINITY]}}),
+    pod(
+        "apart", "root.dev.eng", affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [ANTI_AFFINITY]}}
+    ),
     pod("long-values", "root.dev.eng"),
     pod("requests-nothing", "root.dev.eng", cpu="0", memory="0"),
     pod("tiny", "root.dev.eng", cpu="1m", memory="1"),

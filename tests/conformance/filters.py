@@ -11,22 +11,28 @@ from typing import Any
 import msgspec
 
 from treadle.core.core import Core
-from treadle.core.effects import Bind
-from treadle.core.events import NamespaceSeen, NodeSeen, PodSeen, SchedulerSeen
+from treadle.core.effects import Bind, BindVolumes
+from treadle.core.events import NamespaceSeen, NodeSeen, PodSeen, SchedulerSeen, StorageKnown, StorageSeen
 from treadle.core.model import PodSpec, SchedulerSpec
-from treadle.kube import translate, wire
+from treadle.kube import storage, translate, wire
 
 OURS = "treadle"
-DISKS = {"gcePersistentDisk", "awsElasticBlockStore", "iscsi", "rbd", "ephemeral", "persistentVolumeClaim"}
-NOT_BUILT = ("pvcs", "pvs", "storageclasses", "csinodes", "resourceclaims", "deviceclasses", "volumeattachments")
+STORAGE = {
+    "pvcs": wire.PersistentVolumeClaim,
+    "pvs": wire.PersistentVolume,
+    "storageclasses": wire.StorageClass,
+    "csinodes": wire.CSINode,
+    "csidrivers": wire.CSIDriver,
+    "csistoragecapacities": wire.CSIStorageCapacity,
+    "volumeattachments": wire.VolumeAttachment,
+}
+NOT_BUILT = ("resourceclaims", "deviceclasses")
 """What a case has that is about rules which are not built yet."""
 
 
 def built(case: dict[str, Any]) -> bool:
     given = case.get("input")
-    if given is None or "pod" not in given or "nodes" not in given or any(given.get(kind) for kind in NOT_BUILT):
-        return False
-    return all(DISKS.isdisjoint(volume) for volume in given["pod"]["spec"].get("volumes", ()))
+    return given is not None and "pod" in given and "nodes" in given and not any(given.get(kind) for kind in NOT_BUILT)
 
 
 def read(kind: Any, one: dict[str, Any]) -> Any:
@@ -42,6 +48,10 @@ def core_of(given: dict[str, Any]) -> tuple[Core, PodSpec]:
         core.handle(NamespaceSeen(meta.name, "", tuple((meta.labels or {}).items())), 0.0)
     for one in given["nodes"]:
         core.handle(NodeSeen(translate.node(read(wire.Node, one))), 0.0)
+    for kind, of in STORAGE.items():
+        for one in given.get(kind, ()):
+            core.handle(StorageSeen(storage.TRANSLATED[of][1](read(of, one))), 0.0)
+    core.handle(StorageKnown(known=True), 0.0)
     for number, one in enumerate(given.get("pods", ())):
         seen = read(wire.Pod, one)
         seen.metadata.uid = seen.metadata.uid or f"placed-{number}"
@@ -68,7 +78,7 @@ def placed_on(given: dict[str, Any], only: str = "") -> str | None:
     """Return the node on which a new core places the pod of a case, None for none."""
     core, pod = core_of(given)
     core.handle(PodSeen(pod), 0.0)
-    binds = [effect for effect in core.plan(0.0, only=only) if isinstance(effect, Bind)]
+    binds = [effect for effect in core.plan(0.0, only=only) if isinstance(effect, Bind | BindVolumes)]
     return binds[0].node if binds else None
 
 

@@ -211,12 +211,6 @@ UNSUPPORTED: dict[str, tuple[Json, Json]] = {
         {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "Never"}]},
         {},
     ),
-    "spec.volumes with persistentVolumeClaim": ({"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]}, {}),
-    "spec.volumes with ephemeral": ({"volumes": [{"name": "v", "ephemeral": {"volumeClaimTemplate": {}}}]}, {}),
-    "spec.volumes with gcePersistentDisk": ({"volumes": [{"name": "v", "gcePersistentDisk": {"pdName": "d"}}]}, {}),
-    "spec.volumes with awsElasticBlockStore": ({"volumes": [{"name": "v", "awsElasticBlockStore": {"volumeID": "d"}}]}, {}),
-    "spec.volumes with iscsi": ({"volumes": [{"name": "v", "iscsi": {}}]}, {}),
-    "spec.volumes with rbd": ({"volumes": [{"name": "v", "rbd": {}}]}, {}),
     "spec.resourceClaims": ({"resourceClaims": [{"name": "gpu", "resourceClaimName": "c"}]}, {}),
     "spec.schedulingGroup": ({"schedulingGroup": {"podGroupName": "g"}}, {}),
     "treadle.dev/gang": ({}, {"labels": {"treadle.dev/gang": "workers"}}),
@@ -232,9 +226,9 @@ def test_a_hard_rule_that_is_not_built_is_named(name: str, spec: Json, metadata:
 
 
 def test_several_unsupported_rules_are_all_named() -> None:
-    found = translated(pod("a", resourceClaims=[{"name": "x"}], volumes=[{"name": "v", "rbd": {}}, {"name": "w", "rbd": {}}]))
+    found = translated(pod("a", resourceClaims=[{"name": "x"}], schedulingGroup={"podGroupName": "g"}))
 
-    assert found.constraints.unsupported == ("spec.resourceClaims", "spec.volumes with rbd")
+    assert found.constraints.unsupported == ("spec.resourceClaims", "spec.schedulingGroup")
 
 
 @pytest.mark.parametrize(

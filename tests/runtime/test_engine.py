@@ -14,7 +14,7 @@ import pytest
 from core.builders import a_node, a_pod, replaced
 from kube.access import task_of, until
 from treadle.core import Core
-from treadle.core.effects import Evict, RecordEvent, ReportWaiting
+from treadle.core.effects import BindVolumes, Evict, RecordEvent, ReportWaiting
 from treadle.core.events import BindDone, BindFailed, Event, NodeSeen, PodGone, PodSeen, QueueSeen
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.model import QueueSpec, Settings
@@ -73,6 +73,17 @@ class Evictor:
         self.victims.clear()
 
 
+class Claims:
+    def __init__(self) -> None:
+        self.decided: list[BindVolumes] = []
+
+    def submit(self, decided: BindVolumes) -> None:
+        self.decided.append(decided)
+
+    def withdraw(self) -> None:
+        self.decided.clear()
+
+
 class Recorder:
     def __init__(self) -> None:
         self.pods: list[tuple[Any, ...]] = []
@@ -98,8 +109,9 @@ class At:
     def __init__(self, may_plan: Callable[[], bool] = lambda: True, core: Core | None = None) -> None:
         self.core = core or Core(Settings(report_after=0.0, update_interval=0.01), validate=True)
         self.binder, self.evictor, self.patcher, self.recorder = Binder(), Evictor(), Patcher(), Recorder()
+        self.claims = Claims()
         reports = WaitingReports(self.patcher)  # type: ignore[arg-type]
-        self.engine = Engine(self.core, self.binder, self.evictor, reports, self.recorder, may_plan)  # type: ignore[arg-type]
+        self.engine = Engine(self.core, self.binder, self.evictor, reports, self.recorder, self.claims, may_plan)  # type: ignore[arg-type]
 
     def put(self, *events: Event) -> None:
         for event in events:

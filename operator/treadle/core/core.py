@@ -25,6 +25,9 @@ from treadle.core.events import (
     QueueSeen,
     QueuesInForce,
     SchedulerSeen,
+    StorageGone,
+    StorageKnown,
+    StorageSeen,
 )
 from treadle.core.kernel import facts
 from treadle.core.kernel.assign import concerned
@@ -34,6 +37,8 @@ from treadle.core.kernel.periodic.expiry import expired, next_expiry
 from treadle.core.kernel.periodic.lifetimes import expire, next_look
 from treadle.core.kernel.periodic.reports import due, forget_reports
 from treadle.core.kernel.pods import lifecycle
+from treadle.core.kernel.pods.claims import expire_claims, look_at_claims, next_claim
+from treadle.core.kernel.pods.failures import failed
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.preemption import holds
 from treadle.core.kernel.state import State
@@ -65,8 +70,6 @@ for _policy in YARN:
 
 OF_ALL_QUEUES = ("fair", "capacity", "discipline", "partition_label", "mapping", "mapping_override")
 """The settings of a scheduler that say something of all queues."""
-MOST_WORDS = 400
-"""Characters that are kept of what the API server said."""
 SPARED = 60.0
 """Seconds for which a pod that could not be preempted is not asked again."""
 
@@ -157,6 +160,12 @@ class Core:
                     else:
                         del state.namespaces[name]
                     self._assign_queues([a for a in state.applications.values() if a.id.partition("/")[0] == name])
+            case StorageSeen(thing):
+                state.shapes.storage.see(thing)
+            case StorageGone(kind, key):
+                state.shapes.storage.gone(kind, key)
+            case StorageKnown(known, trouble):
+                state.shapes.storage.become_known(known=known, trouble=trouble)
             case SchedulerSeen(scheduler):
                 names = state.scheduler.names
                 state.tree.govern(scheduler)
@@ -214,6 +223,8 @@ class Core:
         if state.discipline.upkeep() and (state.tree.problems or state.assignment.unplaced):
             self._settle_again()
         lifecycle.look_between(state)
+        ready: list[Effect] = [*look_at_claims(state)]
+        expire_claims(state)
         # 2. Which applications may run, and what all demand.
         decide(state)
         state.discipline.sync_demand()
@@ -222,7 +233,7 @@ class Core:
         effects += expired(state)
         effects += expire(state)
         # 4. Placements: where room was made, then in the order of the queues.
-        binds: list[Effect] = [*holds.serve(state, budget)]
+        binds: list[Effect] = [*ready, *holds.serve(state, budget)]
         state.discipline.before_placing()
         binds += cycle(state, budget - len(binds))
         effects += binds
@@ -246,6 +257,7 @@ class Core:
             state.assignment.refused_at + state.settings.update_interval if state.assignment.refused else None,
             next_expiry(state),
             next_look(state),
+            next_claim(state),
             state.locality.timers[0][0] if state.locality.timers else None,
             state.reports.again[0][0] if state.reports.again else None,
             *discipline.timers(),
@@ -381,13 +393,8 @@ class Core:
         record = state.pods.get(event.uid)
         if record is None or record.state is not PodState.ASSUMED:
             return
-        lifecycle.forget(state, record)
         state.record(event.uid, f"bind {event.kind}", event.message[:200])
         if event.kind == "refused":
-            return
-        record.failures += 1
-        record.failure_words = event.message[:MOST_WORDS]
-        state.reports.failing[record.spec.uid] = None
-        state.pods.move(record, PodState.DELAYED)
-        settings = state.settings
-        state.wake_at(state.now + min(settings.retry_most, settings.retry_first * 2 ** min(record.failures - 1, 16)), record)
+            lifecycle.forget(state, record)
+        else:
+            failed(state, record, event.message)

@@ -32,6 +32,44 @@ new_bind = partial(tuple.__new__, Bind)
 """``Bind`` from a tuple of its fields in order, at half the cost of calling it: one is made for every placement."""
 
 
+class ClaimVolume(NamedTuple):
+    """Keep a PersistentVolume for a claim: both as they were read, at these resourceVersions."""
+
+    volume: str
+    volume_version: str
+    namespace: str
+    claim: str
+    claim_uid: str
+    claim_version: str
+
+
+class ProvisionVolume(NamedTuple):
+    """Let the volume of a claim be made for the node, as the claim was read at this resourceVersion."""
+
+    namespace: str
+    claim: str
+    version: str
+
+
+class BindVolumes(NamedTuple):
+    """Bind the claims of a pod that is placed on a node and counted there. Its bind follows when they are; a failure must come back as ``BindFailed``.
+
+    Both lists may be empty: the API has been asked before.
+    """
+
+    uid: str
+    namespace: str
+    name: str
+    node: str
+    found: tuple[ClaimVolume, ...]
+    made: tuple[ProvisionVolume, ...]
+    cause: int
+
+
+Placed = Bind | BindVolumes
+"""What a placement comes to."""
+
+
 class ReportWaiting(NamedTuple):
     """Tell a waiting pod's owner why: PodScheduled=False with this reason and message."""
 
@@ -103,4 +141,4 @@ class RecordEvent(NamedTuple):
     cause: int
 
 
-Effect = Bind | ReportWaiting | Evict | Expire | Verify | RecordEvent
+Effect = Bind | BindVolumes | ReportWaiting | Evict | Expire | Verify | RecordEvent

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from treadle.core.model import ApplicationSpec, NodeSpec, PodSpec, QueueSpec, SchedulerSpec
+from treadle.core.model.volumes import StorageObject
 
 if TYPE_CHECKING:
     from treadle.core.model import Wait
@@ -89,6 +90,29 @@ class NamespaceSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class StorageSeen:
+    """An object of storage exists and looks like this."""
+
+    thing: StorageObject
+
+
+@dataclass(frozen=True, slots=True)
+class StorageGone:
+    """An object of storage was deleted; ``key`` is its name, after its namespace if it has one."""
+
+    kind: type[StorageObject]
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class StorageKnown:
+    """Whether all objects of storage that there are have been told, and if not why they cannot be had."""
+
+    known: bool
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class BindDone:
     """The API server accepted a binding; the watch will confirm it."""
 
@@ -167,6 +191,9 @@ Event = (
     | ApplicationGone
     | SchedulerSeen
     | NamespaceSeen
+    | StorageSeen
+    | StorageGone
+    | StorageKnown
     | BindDone
     | BindFailed
     | EvictFailed

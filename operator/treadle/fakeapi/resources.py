@@ -52,6 +52,13 @@ Service || svc | status ||
 ServiceAccount || sa |||
 Lease | coordination.k8s.io || versioned || Holder=.spec.holderIdentity
 PodDisruptionBudget | policy | pdb | status generation || MinAvailable=.spec.minAvailable Allowed=.status.disruptionsAllowed
+PersistentVolumeClaim || pvc | status || Status=.status.phase Volume=.spec.volumeName
+PersistentVolume || pv | cluster status || Status=.status.phase Claim=.spec.claimRef.name
+StorageClass | storage.k8s.io | sc | cluster || Provisioner=.provisioner
+CSINode | storage.k8s.io || cluster ||
+CSIDriver | storage.k8s.io || cluster ||
+CSIStorageCapacity | storage.k8s.io ||||
+VolumeAttachment | storage.k8s.io || cluster status || Node=.spec.nodeName
 PriorityClass | scheduling.k8s.io | pc | cluster generation || Value=.value Default=.globalDefault
 CustomResourceDefinition | apiextensions.k8s.io | crd crds | cluster status ||
 """
@@ -61,7 +68,7 @@ _EVENT = "reason type reportingComponent involvedObject.kind involvedObject.name
 
 def _built_in(row: str) -> Resource:
     kind, group, short, has, fields, columns = (cell.strip() for cell in row.split("|"))
-    plural = "priorityclasses" if kind == "PriorityClass" else f"{kind.lower()}s"
+    plural = _plural(kind.lower())
     shown = (*(column.split("=") for column in columns.split()), ("Age", ".metadata.creationTimestamp"))
     return Resource(
         *(plural, kind, group),
@@ -75,6 +82,12 @@ def _built_in(row: str) -> Resource:
         blind_update="versioned" not in has,
         storage=plural,
     )
+
+
+def _plural(name: str) -> str:
+    if name.endswith("y"):
+        return f"{name[:-1]}ies"
+    return f"{name}es" if name.endswith("s") else f"{name}s"
 
 
 def _fields(dotted: Iterable[str]) -> dict[str, Path]:

@@ -11,9 +11,9 @@ import msgspec
 
 from treadle.kube import binary
 from treadle.kube.errors import ApiError
-from treadle.kube.wire import Custom, Metadata, Namespace, Node, Pod, Status, Wire
+from treadle.kube.wire import Metadata, Object, Status, Wire
 
-T = TypeVar("T", Pod, Node, Namespace, Custom)
+T = TypeVar("T", bound=Object)
 
 JSON: Final = "application/json"
 PROTOBUF: Final = "application/vnd.kubernetes.protobuf"

@@ -22,11 +22,11 @@ from treadle.kube.errors import ApiError, KubeError, Unreachable
 from treadle.kube.formats import JSON, PREFERRED, PROTOBUF, Bare, Event, Expired, Format, Frames, Lines, Unreadable, status_of
 from treadle.kube.streams import Silent, Stream
 from treadle.kube.transport import Client
-from treadle.kube.wire import Custom, ListMetadata, Namespace, Node, Pod, Wire
+from treadle.kube.wire import ListMetadata, Object, Wire
 
 log = logging.getLogger(__name__)
 
-T = TypeVar("T", Pod, Node, Namespace, Custom)
+T = TypeVar("T", bound=Object)
 Change = Literal["ADDED", "MODIFIED", "DELETED"]
 END_OF_LIST = "k8s.io/initial-events-end"
 PAGE = 500

@@ -1,11 +1,14 @@
 """From wire objects to what the core is told. Nothing here raises: what cannot be understood becomes the pod's ``problem``."""
 
+from dataclasses import replace
+
 from treadle.api import labels
 from treadle.core.errors import InvalidSpec
 from treadle.core.model import NO_CONSTRAINTS, Constraints, HostPort, NodeSpec, PodSpec, Requirement, Taint, Toleration, Wish
 from treadle.core.units.resources import amount
 from treadle.kube import accounting, wire
 from treadle.kube.pod_rules import DO_NOT_SCHEDULE, known_labels, rules_of
+from treadle.kube.storage import matters, volumes_of
 
 DAY_ONE = 0.0
 MOST_REQUIREMENTS = 1000
@@ -16,16 +19,6 @@ MOST_ANNOTATIONS = 255 * 1024
 The server accepts a Binding that exceeds the limit, and then refuses every later write to the pod, the kubelet's status included.
 """
 _constraints: dict[tuple[wire.Toleration, ...], Constraints] = {}
-_HARMLESS = wire.Volume()
-_VOLUMES = {
-    "persistent_volume_claim": "persistentVolumeClaim",
-    "ephemeral": "ephemeral",
-    "gce_persistent_disk": "gcePersistentDisk",
-    "aws_elastic_block_store": "awsElasticBlockStore",
-    "iscsi": "iscsi",
-    "rbd": "rbd",
-}
-"""Volumes that have a say in the choice of the node."""
 _WORDS = frozenset(
     {
         labels.GANG,
@@ -70,6 +63,8 @@ def pod(seen: wire.Pod) -> PodSpec:
         demand, problem = (accounting.SLOT,), str(error)
     try:
         rules = constraints(spec, own, notes, meta.namespace, application)
+        if spec.volumes is not None and any(map(matters, spec.volumes)):
+            rules = replace(rules, volumes=volumes_of(spec.volumes, meta))
     except ValueError as error:
         rules, problem = NO_CONSTRAINTS, problem or str(error)
     if len(application) > LONGEST_APPLICATION or (notes and not spec.node_name):  # one that is on a node needs no bind
@@ -173,7 +168,6 @@ def _is_plain(spec: wire.PodSpec, own: dict[str, str] | None, notes: dict[str, s
         and (own is None or _WORDS.isdisjoint(own))
         and (notes is None or _WORDS.isdisjoint(notes))
         and (spec.containers is None or not any(container.ports for container in spec.containers))
-        and (spec.volumes is None or spec.volumes.count(_HARMLESS) == len(spec.volumes))
     )
 
 
@@ -226,8 +220,6 @@ def _unsupported(spec: wire.PodSpec, own: dict[str, str], notes: dict[str, str])
         for one in spec.topology_spread_constraints or ()
         if one.when_unsatisfiable not in {DO_NOT_SCHEDULE, "ScheduleAnyway"}
     ]
-    for volume in spec.volumes or ():
-        found += [f"spec.volumes with {name}" for kind, name in _VOLUMES.items() if getattr(volume, kind) is not None]
     if spec.resource_claims:
         found.append("spec.resourceClaims")
     if spec.scheduling_group is not None and spec.scheduling_group.pod_group_name:

@@ -125,13 +125,40 @@ class SpreadConstraint(Wire):
     match_label_keys: list[str] | None = None
 
 
+class ClaimSource(Wire):
+    claim_name: str = ""
+
+
+class PersistentDisk(Wire):
+    pd_name: str = ""
+    read_only: bool = False
+
+
+class BlockStore(Wire):
+    volume_id: str = msgspec.field(default="", name="volumeID")
+    read_only: bool = False
+
+
+class Iscsi(Wire):
+    iqn: str = ""
+    read_only: bool = False
+
+
+class Rbd(Wire):
+    monitors: list[str] | None = None
+    image: str = ""
+    pool: str = ""
+    read_only: bool = False
+
+
 class Volume(Wire):
-    persistent_volume_claim: Present | None = None
+    name: str = ""
+    persistent_volume_claim: ClaimSource | None = None
     ephemeral: Present | None = None
-    gce_persistent_disk: Present | None = None
-    aws_elastic_block_store: Present | None = None
-    iscsi: Present | None = None
-    rbd: Present | None = None
+    gce_persistent_disk: PersistentDisk | None = None
+    aws_elastic_block_store: BlockStore | None = None
+    iscsi: Iscsi | None = None
+    rbd: Rbd | None = None
 
 
 class SchedulingGate(Wire):
@@ -222,7 +249,154 @@ class Custom(Wire):
     status: dict[str, object] | None = None
 
 
-Object = Pod | Node | Namespace | Custom
+class ObjectReference(Wire):
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+
+
+class ClaimRequests(Wire):
+    requests: Amounts | None = None
+
+
+class ClaimSpec(Wire):
+    access_modes: list[str] | None = None
+    selector: LabelSelector | None = None
+    resources: ClaimRequests | None = None
+    volume_name: str = ""
+    storage_class_name: str | None = None
+    volume_mode: str | None = None
+    volume_attributes_class_name: str | None = None
+
+
+class PhaseStatus(Wire):
+    phase: str = ""
+
+
+class PersistentVolumeClaim(Wire):
+    metadata: Metadata = msgspec.field(default_factory=Metadata)
+    spec: ClaimSpec | None = None
+    status: PhaseStatus | None = None
+
+
+class VolumeNodeAffinity(Wire):
+    required: NodeSelector | None = None
+
+
+class CSISource(Wire):
+    driver: str = ""
+    volume_handle: str = ""
+
+
+class AzureDisk(Wire):
+    disk_uri: str = msgspec.field(default="", name="diskURI")
+
+
+class ByVolumeID(Wire):
+    volume_id: str = msgspec.field(default="", name="volumeID")
+
+
+class VsphereVolume(Wire):
+    volume_path: str = ""
+
+
+class AzureFile(Wire):
+    share_name: str = ""
+
+
+class VolumeSpec(Wire):
+    capacity: Amounts | None = None
+    access_modes: list[str] | None = None
+    claim_ref: ObjectReference | None = None
+    storage_class_name: str = ""
+    volume_mode: str | None = None
+    node_affinity: VolumeNodeAffinity | None = None
+    volume_attributes_class_name: str | None = None
+    csi: CSISource | None = None
+    gce_persistent_disk: PersistentDisk | None = None
+    aws_elastic_block_store: BlockStore | None = None
+    azure_disk: AzureDisk | None = None
+    azure_file: AzureFile | None = None
+    cinder: ByVolumeID | None = None
+    portworx_volume: ByVolumeID | None = None
+    vsphere_volume: VsphereVolume | None = None
+
+
+class PersistentVolume(Wire):
+    metadata: Metadata = msgspec.field(default_factory=Metadata)
+    spec: VolumeSpec | None = None
+    status: PhaseStatus | None = None
+
+
+class TopologyRequirement(Wire):
+    key: str = ""
+    values: list[str] | None = None
+
+
+class TopologyTerm(Wire):
+    match_label_expressions: list[TopologyRequirement] | None = None
+
+
+class StorageClass(Wire):
+    metadata: Metadata = msgspec.field(default_factory=Metadata)
+    provisioner: str = ""
+    volume_binding_mode: str | None = None
+    allowed_topologies: list[TopologyTerm] | None = None
+
+
+class DriverAllocatable(Wire):
+    count: int | None = None
+
+
+class DriverOnNode(Wire):
+    name: str = ""
+    allocatable: DriverAllocatable | None = None
+
+
+class CSINodeDrivers(Wire):
+    drivers: list[DriverOnNode] | None = None
+
+
+class CSINode(Wire):
+    metadata: Metadata = msgspec.field(default_factory=Metadata)
+    spec: CSINodeDrivers | None = None
+
+
+class CSIDriverSpec(Wire):
+    storage_capacity: bool | None = None
+
+
+class CSIDriver(Wire):
+    metadata: Metadata = msgspec.field(default_factory=Metadata)
+    spec: CSIDriverSpec | None = None
+
+
+class CSIStorageCapacity(Wire):
+    metadata: Metadata = msgspec.field(default_factory=Metadata)
+    storage_class_name: str = ""
+    node_topology: LabelSelector | None = None
+    capacity: str | int | float | None = None
+    maximum_volume_size: str | int | float | None = None
+
+
+class AttachmentSource(Wire):
+    persistent_volume_name: str | None = None
+
+
+class AttachmentSpec(Wire):
+    attacher: str = ""
+    node_name: str = ""
+    source: AttachmentSource | None = None
+
+
+class VolumeAttachment(Wire):
+    metadata: Metadata = msgspec.field(default_factory=Metadata)
+    spec: AttachmentSpec | None = None
+
+
+Storage = PersistentVolumeClaim | PersistentVolume | StorageClass | CSINode | CSIDriver | CSIStorageCapacity | VolumeAttachment
+Object = Pod | Node | Namespace | Custom | Storage
 
 
 class ListMetadata(Wire):

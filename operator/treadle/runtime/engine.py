@@ -12,9 +12,10 @@ from collections import deque
 from collections.abc import Callable
 
 from treadle.core import Core
-from treadle.core.effects import Bind, Evict, Expire, RecordEvent, ReportWaiting, Verify
+from treadle.core.effects import Bind, BindVolumes, Evict, Expire, RecordEvent, ReportWaiting, Verify
 from treadle.core.events import BindDone, BindFailed, Event
 from treadle.kube.binder import Binder, Placement
+from treadle.kube.claims import ClaimBinder
 from treadle.kube.evictor import Evictor
 from treadle.kube.recorder import Recorder
 from treadle.runtime.care import INTERNAL_ERROR, Care
@@ -46,6 +47,7 @@ class Engine:
         evictor: Evictor,
         reports: WaitingReports,
         recorder: Recorder,
+        claims: ClaimBinder,
         may_plan: Callable[[], bool],
     ) -> None:
         self.core = core
@@ -53,6 +55,7 @@ class Engine:
         self.evictor = evictor
         self.reports = reports
         self.recorder = recorder
+        self.claims = claims
         self.may_plan = may_plan
         self.passes = 0
         self.busy_seconds = 0.0
@@ -193,6 +196,8 @@ class Engine:
                     )
                 )
                 self.reports.discard(effect.uid)
+            elif isinstance(effect, BindVolumes):
+                self.claims.submit(effect)
             elif isinstance(effect, Evict | Expire):
                 self.evictor.submit(effect)
             elif isinstance(effect, RecordEvent):
@@ -223,5 +228,6 @@ class Engine:
         for placement in self.binder.withdraw():
             self.put(BindFailed(placement.uid, "transient", "no longer the leader"))
         self.evictor.withdraw()
+        self.claims.withdraw()
         self.recorder.discard()
         self.core.forget_reports()

@@ -66,6 +66,12 @@ def subject(event: e.Event) -> Subject:
             return "Application", identity
         case e.NamespaceSeen(name):
             return "Namespace", name
+        case e.StorageSeen(thing):
+            return type(thing).__name__, thing.key
+        case e.StorageGone(kind, key):
+            return kind.__name__, key
+        case e.StorageKnown():
+            return "StorageKnown", ""
         case e.QueuesInForce():
             return IN_FORCE, ""
         case e.SchedulerSeen():

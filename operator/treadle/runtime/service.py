@@ -17,6 +17,7 @@ from treadle.core import Core
 from treadle.core.model import Settings
 from treadle.kube.auth import Access
 from treadle.kube.binder import Binder
+from treadle.kube.claims import ClaimBinder
 from treadle.kube.doubts import Asked
 from treadle.kube.errors import KubeError
 from treadle.kube.evictor import Evictor
@@ -105,7 +106,9 @@ class Service:
             told=lambda victim: self.recorder.preempted(victim.namespace, victim.name, victim.uid, victim.why),
             over=self.recorder.expired,
         )
-        self.engine = Engine(self.core, self.binder, self.evictor, WaitingReports(self.patcher), self.recorder, self._may_plan)
+        self.claims = ClaimBinder(self.client, self._put)
+        reports = WaitingReports(self.patcher)
+        self.engine = Engine(self.core, self.binder, self.evictor, reports, self.recorder, self.claims, self._may_plan)
         self.sources = Sources(self.client, self._put)
         self.ledger = Ledger(options.name, self._put)
         self.statuses = Statuses(
@@ -205,7 +208,9 @@ class Service:
             }
             for name, reflector in self.sources.all.items()
         }
-        alive = all(now - reflector.alive_at < STALE_AFTER and not reflector.problem for reflector in self.sources.all.values())
+        alive = all(
+            now - reflector.alive_at < STALE_AFTER and not reflector.problem for reflector in self.sources.needed.values()
+        )
         controllers = "" if self.operator is None else self.operator.problem()
         leader = "leader" if self.lease is None or self.lease.held else f"standby, {self.lease.holder or 'nobody'} leads"
         lost = "" if self.lease is None or self.lease.held else self.lease.problem
@@ -226,6 +231,7 @@ class Service:
         self._spawn(self.engine.run(), "engine")
         self._spawn(self.binder.run(), "binder")
         self._spawn(self.evictor.run(), "evictor")
+        self._spawn(self.claims.run(), "claims")
         self._spawn(self.patcher.run(), "patcher")
         if self.options.listen:
             self.url = await self._listen()
@@ -234,6 +240,7 @@ class Service:
     async def _begin(self) -> None:
         for name, reflector in self.sources.all.items():
             self._spawn(reflector.run(), f"watch-{name}")
+        self._spawn(self.sources.keep_telling_of_storage(), "storage")
         await wait_for_kinds(self.client, self._note)
         while True:
             try:
@@ -256,7 +263,7 @@ class Service:
             self._spawn(self.lease.run(self._led), "lease")
         self._spawn(keep_listing(self.client, self.ledger, self._list_now), "lists")
         self._spawn(self.statuses.run(self._may_plan), "statuses")
-        for reflector in self.sources.all.values():
+        for reflector in self.sources.needed.values():
             await reflector.synced.wait()
         self._note("")
         counts = self.core.view.counts()
@@ -287,7 +294,7 @@ class Service:
 
     async def _succeed(self, inherited: list[Asked]) -> None:
         """Keep out every bind that a predecessor announced, when all pods are known; nothing is decided before."""
-        for reflector in self.sources.all.values():
+        for reflector in self.sources.needed.values():
             await reflector.synced.wait()
         await self.binder.settle(inherited)
         if inherited:

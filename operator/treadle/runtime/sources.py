@@ -9,19 +9,21 @@ from typing import Any, TypeVar
 from treadle.api.labels import GROUP, VERSION, queue_of
 from treadle.api.objects import PLURALS
 from treadle.controllers.ledger import Ledger
-from treadle.core.events import Event, NamespaceSeen, NodeGone, NodeSeen, PodGone, PodSeen
-from treadle.kube import translate, wire
+from treadle.core.events import Event, NamespaceSeen, NodeGone, NodeSeen, PodGone, PodSeen, StorageGone, StorageKnown, StorageSeen
+from treadle.kube import storage, translate, wire
 from treadle.kube.errors import KubeError
 from treadle.kube.reflector import Change, Reflector
 from treadle.kube.transport import Client
 
 log = logging.getLogger(__name__)
 
-T = TypeVar("T", wire.Node, wire.Namespace)
+T = TypeVar("T", bound=wire.Node | wire.Namespace | wire.Storage)
 
 LIVE_PODS = {"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"}
 """A finished pod leaves this watch with a deletion: it holds nothing any more."""
 LIST_EVERY = 30.0
+TELL_EVERY = 0.1
+"""Seconds between two looks at whether storage has been listed, while it has not."""
 LIST_LIMIT = 500
 ASK_AGAIN = 1.0
 """Seconds after which a server that does not know a kind is asked once more."""
@@ -32,20 +34,44 @@ class Sources:
 
     def __init__(self, client: Client, put: Callable[[Event], None]) -> None:
         self._put = put
-        self._uids: dict[tuple[type, str], str] = {}
+        self._uids: dict[tuple[type, str, str], str] = {}
+        self._storage_told = (False, "")
         self.pods: Reflector[wire.Pod] = Reflector(client, "/api/v1/pods", wire.Pod, self._pods, LIVE_PODS)
         self.nodes: Reflector[wire.Node] = Reflector(client, "/api/v1/nodes", wire.Node, self._nodes)
         self.namespaces: Reflector[wire.Namespace] = Reflector(client, "/api/v1/namespaces", wire.Namespace, self._namespaces)
+        self.storage: dict[str, Reflector[Any]] = {
+            name: Reflector(client, path, kind, self._storage) for name, (path, kind) in storage.PATHS.items()
+        }
 
     @property
     def all(self) -> dict[str, Reflector[Any]]:
         """Every reflector, by resource."""
+        return {**self.needed, **self.storage}
+
+    @property
+    def needed(self) -> dict[str, Reflector[Any]]:
+        """The reflectors without which nothing can be decided; without those of storage pods with claims wait."""
         return {"pods": self.pods, "nodes": self.nodes, "namespaces": self.namespaces}
 
     @property
     def synced(self) -> bool:
-        """Whether every first list is complete."""
-        return all(reflector.synced.is_set() for reflector in self.all.values())
+        """Whether every first list that is needed is complete."""
+        return all(reflector.synced.is_set() for reflector in self.needed.values())
+
+    def tell_of_storage(self) -> None:
+        """Tell the core whether all objects of storage have been told, and what is in the way, if that has changed."""
+        missing = [name for name, reflector in self.storage.items() if not reflector.synced.is_set()]
+        why = next((f"{name}: {self.storage[name].problem}" for name in missing if self.storage[name].problem), "")
+        told = (not missing, why)
+        if told != self._storage_told:
+            self._storage_told = told
+            self._put(StorageKnown(*told))
+
+    async def keep_telling_of_storage(self, every: float = TELL_EVERY) -> None:
+        """Tell the core of storage as soon as its first lists are complete, and now and then until then why they are not."""
+        while not self._storage_told[0]:
+            self.tell_of_storage()
+            await asyncio.sleep(every)
 
     def _pods(self, changes: list[tuple[Change, wire.Pod]]) -> None:
         put = self._put
@@ -65,11 +91,16 @@ class Sources:
                 labels = tuple((meta.labels or {}).items())
                 self._put(NamespaceSeen(meta.name, queue_of(meta.labels, meta.annotations) or "", labels))
 
+    def _storage(self, changes: list[tuple[Change, Any]]) -> None:
+        for change, found in self._current(changes):
+            kind, translated = storage.TRANSLATED[type(found)]
+            self._put(StorageGone(kind, translated(found).key) if change == "DELETED" else StorageSeen(translated(found)))
+
     def _current(self, changes: list[tuple[Change, T]]) -> Iterator[tuple[Change, T]]:
         """Leave out the end of an object whose name another one has taken over: a relist tells of deletions last."""
         for change, found in changes:
             meta = found.metadata
-            key = (type(found), meta.name)
+            key = (type(found), meta.namespace, meta.name)
             if change != "DELETED":
                 self._uids[key] = meta.uid
             elif self._uids.get(key) == meta.uid:

@@ -22,6 +22,7 @@ AT_ZERO = "ZeroMaximum"
 PARTITION_DENIED = "PartitionDenied"
 INVALID_POD = "InvalidPod"
 UNSUPPORTED = "UnsupportedConstraint"
+VOLUMES = "VolumesNotReady"
 
 
 def refusal(record: PodRecord) -> Wait | None:
@@ -35,6 +36,9 @@ def refusal(record: PodRecord) -> Wait | None:
             record.spec.uid,
             f"not supported: {', '.join(unsupported)}; the pod is not placed against its own rule",
         )
+    storage = record.shape.storage
+    if storage is not None and storage.problem:
+        return Wait(VOLUMES, record.spec.uid, storage.problem)
     return None
 
 

@@ -26,7 +26,7 @@ from treadle.core.model import Wait
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from treadle.core.effects import Bind
+    from treadle.core.effects import Placed
     from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Ask, Queue
@@ -175,10 +175,10 @@ def _too_large(ask: Ask) -> bool:
     )
 
 
-def cycle(state: State, budget: int) -> list[Bind]:
+def cycle(state: State, budget: int) -> list[Placed]:
     """Decide up to ``budget`` placements in the order that the policies give."""
     wake(state)
-    effects: list[Bind] = []
+    effects: list[Placed] = []
     for root in (*state.tree.roots.values(), state.tree.root):
         if root.active:
             _serve(state, root, budget - len(effects), effects)
@@ -189,7 +189,7 @@ def cycle(state: State, budget: int) -> list[Bind]:
     return effects
 
 
-def _serve(state: State, root: Queue, budget: int, effects: list[Bind]) -> None:
+def _serve(state: State, root: Queue, budget: int, effects: list[Placed]) -> None:
     """Decide placements in one partition, in the order of its part of the tree."""
     nodes, score, waiting, turns = state.nodes, state.score, state.shapes.waiting, state.discipline.turns
     while budget > 0 and root.active:
@@ -318,7 +318,7 @@ def _at_maximum(state: State, ask: Ask, full: Queue) -> None:
         turns.block_queue(queue, ask)
 
 
-def _place_lent(state: State, ask: Ask, lent: tuple[int, Application], effects: list[Bind]) -> None:
+def _place_lent(state: State, ask: Ask, lent: tuple[int, Application], effects: list[Placed]) -> None:
     row, part = lent
     effects.append(assume(state, ask, row, part))
     state.dirty[part] = None

@@ -26,6 +26,8 @@ from treadle.core.events import (
     QueueSeen,
     QueuesInForce,
     SchedulerSeen,
+    StorageKnown,
+    StorageSeen,
 )
 from treadle.core.kernel.pods.lifecycle import put, see, set_aside
 from treadle.core.kernel.pods.states import PodState
@@ -58,6 +60,10 @@ def facts(state: State, under_way: Container[str] | None = None) -> list[Event]:
     ]
     events += [ApplicationSeen(application) for application in state.explicit.values()]
     events += [NodeSeen(spec) for spec in state.nodes.specs if spec is not None]
+    storage = state.shapes.storage
+    events += [StorageSeen(thing) for thing in storage.all()]
+    if storage.known or storage.trouble:
+        events.append(StorageKnown(storage.known, storage.trouble))
     delayed = {what.spec.uid: when for when, _, what in state.timers if isinstance(what, PodRecord)}
     for record in _in_order(state):
         events += _of_pod(state, record, under_way, delayed)
@@ -96,9 +102,12 @@ def _in_order(state: State) -> list[PodRecord]:
 def _of_pod(state: State, record: PodRecord, under_way: Container[str] | None, delayed: dict[str, float]) -> Iterator[Event]:
     spec = state.excess_types.get(record.spec.uid, record.spec)
     said = replace(spec, reported=(record.reported_reason, record.reported_message))
-    if record.state is PodState.ASSUMED and record.application is not None and (under_way is None or spec.uid in under_way):
+    decided = record.state is PodState.ASSUMED and spec.uid not in state.claims  # for those it is decided anew
+    if decided and record.application is not None and (under_way is None or spec.uid in under_way):
         queue = record.application.queue.path if record.application.queue is not None else ""
-        rules = replace(record.shape.asked, partition=None, avoided_by=(), placement=None)
+        rules = replace(
+            record.shape.asked, partition=None, avoided_by=(), placement=None, storage=None, volumes=spec.constraints.volumes
+        )
         yield PodAssumed(replace(said, demand=record.shape.named, constraints=rules), state.nodes.names[record.node], queue)
     yield PodSeen(said)
     refused = record.state is PodState.IDLE and record.application is not None

@@ -27,8 +27,32 @@ def broken(state: State) -> list[str]:
         *_demands(state),
         *_keys(state),
         *agreement.broken(state.shapes.kinds, list(state.pods.values())),
+        *_volumes(state),
         *state.discipline.broken(),
     ]
+
+
+def _volumes(state: State) -> list[str]:
+    """What is in use is what pods on nodes name, and what is kept is kept for pods that are placed."""
+    on_nodes = {
+        uid: (record.spec.constraints.volumes, state.nodes.names[record.node])
+        for uid, record in state.pods.items()
+        if record.node >= 0 and record.spec.constraints.volumes is not None
+    }
+    problems = state.shapes.in_use.broken(on_nodes)
+    storage, claims = state.shapes.storage, state.claims
+    problems += [
+        f"claims of pod {uid} are being bound, which is not placed"
+        for uid in claims
+        if uid not in state.pods or state.pods[uid].state is not PodState.ASSUMED
+    ]
+    kept = {volume for entry in claims.values() for volume in entry.volumes.values()}
+    if kept != set(storage.taken):
+        problems.append(f"volumes {sorted(storage.taken)} are kept, {sorted(kept)} are for claims that are being bound")
+    made = {claim for entry in claims.values() for claim in entry.made}
+    if not set(storage.chosen) <= made:
+        problems.append(f"nodes are chosen for claims {sorted(storage.chosen)}, for {sorted(made)} volumes are made")
+    return problems
 
 
 def _nodes(state: State) -> list[str]:

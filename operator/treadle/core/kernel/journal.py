@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from treadle.core.effects import Bind
+    from treadle.core.effects import Placed
 
 
 class Step(NamedTuple):
@@ -39,13 +39,13 @@ class Story:
 
     def __init__(self, length: int = LENGTH) -> None:
         self._steps: deque[tuple[int, float, str, str, str]] = deque(maxlen=length)
-        self._passes: deque[tuple[float, Sequence[Bind]]] = deque()
+        self._passes: deque[tuple[float, Sequence[Placed]]] = deque()
         self._placed = 0
         self._length = length
         self.add = self._steps.append
         """Add a step, as a plain tuple in the order of ``Step``'s fields."""
 
-    def placed(self, at: float, binds: Sequence[Bind]) -> None:
+    def placed(self, at: float, binds: Sequence[Placed]) -> None:
         """Add the placements of one pass; the sequence is kept and must not change."""
         kept = binds[-self._length :] if len(binds) > self._length else binds
         self._passes.append((at, kept))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from heapq import heappush
 
-from treadle.core.effects import Bind
+from treadle.core.effects import Placed
 from treadle.core.kernel.journal import Story
 from treadle.core.kernel.memory import Admission, Assignment, Locality, Updates
 from treadle.core.kernel.nodes.scores import SCORES, Score
@@ -19,6 +19,7 @@ from treadle.core.kernel.seam import Discipline
 from treadle.core.kernel.tree.members import Application, Ask, PodRecord, Queue
 from treadle.core.kernel.tree.tree import QueueTree
 from treadle.core.kernel.tree.waiting_users import UsersAtLimit
+from treadle.core.kernel.volumes.binding import Claims
 from treadle.core.model import ApplicationSpec, PodSpec, SchedulerSpec, Settings
 from treadle.core.rules.policies import Cluster
 from treadle.core.units.resources import UNBOUNDED, ResourceTypes, extend
@@ -78,6 +79,7 @@ class State:
     admission: Admission = field(default_factory=Admission)
     locality: Locality = field(default_factory=Locality)
     preemption: Preemption = field(default_factory=Preemption)
+    claims: Claims = field(default_factory=Claims)
     lifetimes: Lifetimes = field(default_factory=Lifetimes)
     reports: Reports = field(default_factory=Reports)
     story: Story = field(default_factory=Story)
@@ -122,7 +124,7 @@ class State:
         """Add a step to the story, caused by the event being handled."""
         self.story.add((self.cause, self.now, subject, what, detail))
 
-    def decided(self, binds: Sequence[Bind]) -> None:
+    def decided(self, binds: Sequence[Placed]) -> None:
         """Note placements: pods that waited and are assumed now. The sequence is not changed afterwards."""
         count = len(binds)
         if not count:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from treadle.core.model.placement_constraints import PlacementConstraint
 from treadle.core.model.pod_rules import PodRules, PodTerm
 from treadle.core.model.selectors import Requirement
+from treadle.core.model.volumes import PodVolumes, VolumeNeeds
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,10 @@ class Constraints:
     """The terms of other pods' anti-affinity that are about this pod; put here by the core."""
     placement: tuple[str, tuple[PlacementConstraint, ...]] | None = None
     """The placement constraints of the pod's application, after its id; put here by the core."""
+    volumes: PodVolumes | None = None
+    """What the pod says of its volumes."""
+    storage: VolumeNeeds | None = None
+    """What its volumes come to; put here by the core, in place of ``volumes``."""
     problem: str = ""
     """Why the pod cannot be understood; it goes nowhere then, and stands for itself."""
 

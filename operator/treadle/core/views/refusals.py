@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.kernel.nodes.rules import host_ports, static_refusal
+from treadle.core.kernel.volumes.rule import ALSO
 from treadle.core.units.resources import PODS
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ def refusals(state: State, shape: Shape) -> dict[str, list[str]]:
 def _refusal(state: State, shape: Shape, row: int) -> list[str]:
     nodes, spec = state.nodes, state.nodes.specs[row]
     assert spec is not None
+    if shape.between is not None and shape.between.problem:
+        return [shape.between.problem]
     reason = static_refusal(spec, shape.constraints)
     if not reason and shape.ports and not host_ports.free(shape.ports, nodes.ports[row]):
         reason = host_ports.REASON
@@ -34,4 +37,4 @@ def _refusal(state: State, shape: Shape, row: int) -> list[str]:
     if short or shape.between is None:
         return sorted(short)
     between = shape.between.refusal(row)
-    return [between] if between else []
+    return sorted(between.split(ALSO)) if between else []

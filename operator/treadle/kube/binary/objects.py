@@ -232,13 +232,15 @@ def _ports(seen: Any) -> list[wire.ContainerPort] | None:
 def _volume(seen: Any) -> wire.Volume:
     source = seen.volumeSource
     has = source.HasField
+    disk, store, iscsi, rbd = source.gcePersistentDisk, source.awsElasticBlockStore, source.iscsi, source.rbd
     return wire.Volume(
-        wire.Present() if has("persistentVolumeClaim") else None,
+        seen.name,
+        wire.ClaimSource(source.persistentVolumeClaim.claimName) if has("persistentVolumeClaim") else None,
         wire.Present() if has("ephemeral") else None,
-        wire.Present() if has("gcePersistentDisk") else None,
-        wire.Present() if has("awsElasticBlockStore") else None,
-        wire.Present() if has("iscsi") else None,
-        wire.Present() if has("rbd") else None,
+        wire.PersistentDisk(disk.pdName, disk.readOnly) if has("gcePersistentDisk") else None,
+        wire.BlockStore(store.volumeID, store.readOnly) if has("awsElasticBlockStore") else None,
+        wire.Iscsi(iscsi.iqn, iscsi.readOnly) if has("iscsi") else None,
+        wire.Rbd(list(rbd.monitors) or None, rbd.image, rbd.pool, rbd.readOnly) if has("rbd") else None,
     )
 
 

@@ -12,10 +12,15 @@ from treadle.core.kernel.nodes.rules.placement_constraints import Builder
 from treadle.core.kernel.nodes.rules.pod_affinity import pod_affinity
 from treadle.core.kernel.nodes.rules.taints import refuses as refused_by_taints
 from treadle.core.kernel.nodes.rules.topology_spread import topology_spread
+from treadle.core.kernel.nodes.rules.volume_binding import VolumeBinding
+from treadle.core.kernel.nodes.rules.volume_limits import VolumeLimits
+from treadle.core.kernel.nodes.rules.volume_restrictions import VolumeRestrictions
+from treadle.core.kernel.nodes.rules.volume_zone import VolumeZone
+from treadle.core.kernel.volumes.rule import ALSO
 from treadle.core.model import Constraints
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -23,7 +28,11 @@ if TYPE_CHECKING:
     from treadle.core.kernel.between.tallies import Tally
     from treadle.core.kernel.between.topologies import Topology
     from treadle.core.kernel.nodes.table import Nodes
+    from treadle.core.kernel.volumes.in_use import InUse
+    from treadle.core.kernel.volumes.rule import VolumeRule
+    from treadle.core.kernel.volumes.storage import Storage
     from treadle.core.model import NodeSpec, SpreadTerm
+    from treadle.core.model.volumes import VolumeNeeds
 
 
 MOST_NEWS = 1024
@@ -58,20 +67,25 @@ class Check(Protocol):
 
 
 class Between:
-    """The rules for pods with the same constraints: ``checks``, in kube-scheduler's order.
+    """The rules for pods with the same constraints: ``checks``, in kube-scheduler's order; ``places`` are those about volumes.
 
-    ``news`` counts how often a node may pass that did not before.
+    ``news`` counts how often a node may pass that did not before. ``problem`` is why no node will do for now, whatever the rules say.
     """
 
-    __slots__ = ("_helped_in", "_nodes", "_static", "checks", "news")
+    __slots__ = ("_helped_in", "_needs", "_nodes", "_static", "checks", "news", "places", "problem")
 
-    def __init__(self, constraints: Constraints, kinds: Kinds, nodes: Nodes) -> None:
+    def __init__(self, constraints: Constraints, kinds: Kinds, nodes: Nodes, storage: Storage, in_use: InUse) -> None:
         self.news = 0
         self._helped_in: list[tuple[Topology, int]] = []
         self._nodes = nodes
         self._static = Constraints(constraints.selector, constraints.affinity, constraints.tolerations)
         rules = constraints.pods
-        self.checks: list[Check] = []
+        self._needs = needs = constraints.storage
+        self.problem = needs.problem if needs is not None else ""
+        self.places: list[VolumeRule] = []
+        if needs is not None and not needs.problem:
+            self.places = [kind(needs, storage, in_use, nodes, self._helped) for kind in _about_volumes(needs)]
+        self.checks: list[Check] = [*self.places]
         if rules is not None and rules.spread:
             self.checks += topology_spread(rules, kinds, self._topology, self._counted, self._edits, self._helped)
         self.checks += pod_affinity(rules, constraints.avoided_by, kinds, self._topology, self._helped)
@@ -90,6 +104,21 @@ class Between:
     def tallies(self) -> list[Tally]:
         """The counts that the rules look at."""
         return [tally for check in self.checks for tally in check.tallies]
+
+    @property
+    def place(self) -> Hashable:
+        """What ``where`` goes by, None where it says nothing."""
+        needs = self._needs
+        return (needs.bound, needs.selected, needs.zones) if needs is not None else None
+
+    def where(self) -> NDArray[np.bool_] | None:
+        """Return the nodes beyond which none lets a pod in, None where that is not known without asking each."""
+        found: NDArray[np.bool_] | None = None
+        for rule in self.places:
+            mask = rule.where()
+            if mask is not None:
+                found = mask if found is None else found & mask
+        return found
 
     def close(self) -> None:
         """Follow the counts no longer."""
@@ -135,7 +164,9 @@ class Between:
         left, found = among.copy(), Counter[str]()
         for check in self.checks:
             for reason, out in check.refusals(len(among)):
-                found[reason] += int((left & out).sum())
+                count = int((left & out).sum())
+                for each in reason.split(ALSO) if count else ():
+                    found[each] += count
                 left &= ~out
         return +found
 
@@ -171,3 +202,15 @@ class Between:
 
     def _taints_admit(self, node: NodeSpec) -> bool:
         return not refused_by_taints(node, self._static)
+
+
+def _about_volumes(needs: VolumeNeeds) -> Iterator[type[VolumeRule]]:
+    """Return the rules that have anything to say about a pod's volumes, in kube-scheduler's order."""
+    if needs.disks or needs.exclusive:
+        yield VolumeRestrictions
+    if needs.attached:
+        yield VolumeLimits
+    if needs.bound or needs.missing or needs.find or needs.make:
+        yield VolumeBinding
+    if needs.zones:
+        yield VolumeZone

@@ -45,6 +45,10 @@ class Topology:
         """How many domains there have been."""
         return len(self._numbers)
 
+    def number(self, value: str) -> int:
+        """Return the number of the domain with a value, one that no node has if there is none; ``NOWHERE`` is no domain."""
+        return self._numbers.get(value, NOWHERE - 1)
+
     def see(self, row: int, spec: NodeSpec | None) -> None:
         """Take over the description of a node, None for one that is gone."""
         while len(self.domain) <= row:

@@ -20,6 +20,8 @@ from treadle.core.kernel.nodes.rules import host_ports
 from treadle.core.kernel.nodes.rules.resources import fits, fitting
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from treadle.core.kernel.between.rules import Between
     from treadle.core.kernel.nodes.parts import Parts
     from treadle.core.kernel.nodes.scores import Score
@@ -104,13 +106,13 @@ def _goes_on(orders: CellOrders, nodes: Nodes, score: Score) -> bool:
 def _made(nodes: Nodes, shape: Shape, between: Between, score: Score) -> Cells:
     """Return orders for a shape: those of shapes that are alike but for rules by topologies with few domains, or its own."""
     parts = nodes.parts(between.topologies)
-    key = (shape.demand, shape.constraints, tuple(parts.coarse))
+    key = (shape.demand, shape.constraints, tuple(parts.coarse), between.place)
     shared = nodes.shared.get(key)
     if shared is not None and not (_goes_on(shared, nodes, score) and _follow(shared, nodes, shape)):
         shared = None
     own = any(check.topology not in parts.coarse for check in between.checks)
     if shared is None or (own and nodes.clock - max(order.made for order in shared.each) > MOST_TAKEN):
-        shared = _ranked(nodes, shape, score, parts)
+        shared = _ranked(nodes, shape, score, parts, between.where())
         nodes.shared.made(key, shared)
     if not own:
         return Cells(shared, between)
@@ -121,9 +123,11 @@ def _made(nodes: Nodes, shape: Shape, between: Between, score: Score) -> Cells:
     return Cells(orders, between)
 
 
-def _ranked(nodes: Nodes, shape: Shape, score: Score, parts: Parts) -> CellOrders:
-    """Evaluate the shape over every node at once."""
+def _ranked(nodes: Nodes, shape: Shape, score: Score, parts: Parts, where: NDArray[np.bool_] | None) -> CellOrders:
+    """Evaluate the shape over every node at once, or those where it can be at all."""
     columns, mask = nodes.columns()[:, : len(nodes)], nodes.mask(shape.constraints)
+    if where is not None:
+        mask = mask & where
     rows = np.flatnonzero(mask & fitting(columns, shape.demand))
     per_memory, per_cpu = nodes.per()
     scores = score(columns[0, rows], columns[1, rows], shape.memory, shape.cpu, per_memory[rows], per_cpu[rows])

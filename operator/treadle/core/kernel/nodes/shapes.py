@@ -9,7 +9,10 @@ from treadle.core.kernel.between.kinds import Kinds
 from treadle.core.kernel.between.rules import Between
 from treadle.core.kernel.nodes.near import Near
 from treadle.core.kernel.tree.parked import Parked, Registry
+from treadle.core.kernel.volumes.in_use import InUse
+from treadle.core.kernel.volumes.storage import Storage
 from treadle.core.model import Constraints
+from treadle.core.model.volumes import NO_NEEDS
 from treadle.core.units.resources import CPU, MEMORY, Demand, ResourceTypes, Vector
 
 if TYPE_CHECKING:
@@ -27,8 +30,8 @@ class Shape:
     """An interned pair of demand and constraints. ``parked`` are the asks that no node can take at present.
 
     ``asked`` are the constraints as they came. ``near`` are the nodes that such pods would like, None for those that do not care;
-    the constraints are then only what is hard about nodes by themselves. ``between`` are the rules about the pods around it, None
-    for those without any; their orders of nodes are ``cells``, those of all others ``candidates``.
+    the constraints are then only what is hard about nodes by themselves. ``between`` are the rules about the pods around it and about volumes,
+    None for those without any; their orders of nodes are ``cells``, those of all others ``candidates``. ``storage`` is what the volumes come to.
     """
 
     __slots__ = (
@@ -45,6 +48,7 @@ class Shape:
         "near",
         "parked",
         "ports",
+        "storage",
     )
 
     def __init__(
@@ -63,11 +67,12 @@ class Shape:
         wish = constraints.wish
         self.near = Near(wish) if wish is not None else None
         self.between = between
-        if (wish is not None and wish.relax) or between is not None:
+        if (wish is not None and wish.relax) or between is not None or constraints.storage is not None:
             kept = None if wish is not None and wish.relax else wish
-            constraints = replace(constraints, wish=kept, pods=None, avoided_by=(), placement=None)
+            constraints = replace(constraints, wish=kept, pods=None, avoided_by=(), placement=None, storage=None)
         self.constraints = constraints
         self.ports = constraints.host_ports
+        self.storage = self.asked.storage
         amounts = dict(demand)
         self.memory = amounts.get(MEMORY, 0)
         self.cpu = amounts.get(CPU, 0)
@@ -83,6 +88,8 @@ class Shapes:
         self._types = types
         self._nodes = nodes
         self.kinds = Kinds()
+        self.storage = Storage()
+        self.in_use = InUse(self.storage)
         self._between: dict[Constraints, Between] = {}
         self._known: dict[tuple[tuple[tuple[str, int], ...], Constraints], Shape] = {}
         self._next = 0
@@ -112,7 +119,12 @@ class Shapes:
 
     def _rules_between(self, constraints: Constraints) -> Between | None:
         """Return the rules between pods, None where there are none; pods of different sizes share them."""
-        if constraints.pods is None and not constraints.avoided_by and constraints.placement is None:
+        if (
+            constraints.pods is None
+            and not constraints.avoided_by
+            and constraints.placement is None
+            and constraints.storage in {None, NO_NEEDS}
+        ):
             return None
         key = Constraints(
             constraints.selector,
@@ -121,10 +133,11 @@ class Shapes:
             pods=constraints.pods,
             avoided_by=constraints.avoided_by,
             placement=constraints.placement,
+            storage=constraints.storage,
         )
         found = self._between.get(key)
         if found is None:
-            found = self._between[key] = Between(key, self.kinds, self._nodes)
+            found = self._between[key] = Between(key, self.kinds, self._nodes, self.storage, self.in_use)
         return found
 
     def largest_within(self, maximum: Vector) -> Vector:

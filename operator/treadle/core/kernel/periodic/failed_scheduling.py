@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from treadle.core.effects import FAILED_SCHEDULING, GANG_IGNORED, PARTITION_IGNORED, QUEUE_NOT_FOUND, RecordEvent
-from treadle.core.kernel.admission_checks import AT_ZERO, INVALID_POD, OVER_LARGEST, PARTITION_DENIED, UNSUPPORTED
+from treadle.core.kernel.admission_checks import AT_ZERO, INVALID_POD, OVER_LARGEST, PARTITION_DENIED, UNSUPPORTED, VOLUMES
 from treadle.core.kernel.cycle import NO_NODE
 from treadle.core.kernel.tree.order import waiting_order
 from treadle.core.units.resources import in_words
@@ -30,7 +30,7 @@ MOST_RETOLD = 1024
 STANDINGS_LAST = 1.0
 """Seconds for which the order of a queue is good enough to tell who is ahead."""
 
-NEVER_SERVED = frozenset({INVALID_POD, UNSUPPORTED, OVER_LARGEST, AT_ZERO, PARTITION_DENIED})
+NEVER_SERVED = frozenset({INVALID_POD, UNSUPPORTED, OVER_LARGEST, AT_ZERO, PARTITION_DENIED, VOLUMES})
 """Reasons of pods whose turn never comes, whatever ends: they are ahead of no pod, and it says nothing which pods are ahead of them."""
 
 Standing = tuple[int, str]

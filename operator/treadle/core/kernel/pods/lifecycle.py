@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.effects import Bind, new_bind
+from treadle.core.effects import Placed, new_bind
 from treadle.core.kernel.admission_checks import OVER_LARGEST, block, requeue
 from treadle.core.kernel.assign import asked_for, assign, in_force
-from treadle.core.kernel.pods import between
+from treadle.core.kernel.pods import between, volumes
 from treadle.core.kernel.pods.excess_types import countable
 from treadle.core.kernel.pods.shaping import placement_of, shape_of, stale
 from treadle.core.kernel.pods.states import ASSUMED, PodState
@@ -45,6 +45,7 @@ def see(state: State, spec: PodSpec) -> None:
     if record is None:
         kinds = state.shapes.kinds
         kind = kinds.coming = kinds.of(spec)
+        volumes.come(state, spec)
         record = state.pods[spec.uid] = PodRecord(spec, shape_of(state, spec, kind), kind)
         kinds.coming = None
         state.widen()
@@ -71,6 +72,7 @@ def see(state: State, spec: PodSpec) -> None:
             state.adopted_at = state.now
         before, was_in = record.spec, record.application
         withdraw(state, record, stays=True)
+        volumes.renamed(state, before, spec)
         record.spec = spec
         between.take_kind(state, record, spec)
         record.shape = shape_of(state, spec, record.kind)
@@ -135,6 +137,7 @@ def gone(state: State, uid: str) -> None:
     state.excess_types.pop(uid, None)
     if record is not None:
         withdraw(state, record)
+        volumes.gone(state, record.spec)
         state.shapes.kinds.release(record.kind)
         state.record(uid, "gone")
 
@@ -147,6 +150,7 @@ def _contribute(state: State, record: PodRecord) -> None:
         record.node = row
         state.nodes.count(row, record.shape.demand, record.shape.ports)
         between.enter(record)
+        volumes.enter(state, record)
         state.pods.move(record, PodState.BOUND)
         if spec.scheduler in state.scheduler.names:
             _join(state, record)
@@ -175,6 +179,7 @@ def withdraw(state: State, record: PodRecord, *, stays: bool = False) -> None:
     application = record.application
     if record.state in {PodState.ASSUMED, PodState.BOUND}:
         between.leave(record)
+        volumes.leave(state, record)
         row, record.node = record.node, -1
         state.nodes.give(row, record.shape.demand, record.shape.ports)
         if application is not None:
@@ -262,7 +267,7 @@ def _close(ask: Ask) -> None:
         ask.application.quota.demand_changed()
 
 
-def assume(state: State, ask: Ask, row: int, part: Application | None = None) -> Bind:
+def assume(state: State, ask: Ask, row: int, part: Application | None = None) -> Placed:
     """Count the first pod of an ask on a node, ahead of the API's answer, and return the effect that makes it true.
 
     ``part`` is where the pod counts if that is not where it was asked. The caller re-keys the order and reports the number of
@@ -321,6 +326,10 @@ def assume(state: State, ask: Ask, row: int, part: Application | None = None) ->
         if application.quota is not None:
             application.quota.demand_changed()
     spec, node = record.spec, nodes.names[row]
+    if shape.storage is not None:
+        volumes.enter(state, record)
+        if shape.storage.find or shape.storage.make:
+            return volumes.begin(state, record)
     return new_bind((spec.uid, spec.namespace, spec.name, node, application.id, application.chain[0].path, cause, spec.version))
 
 
@@ -329,6 +338,7 @@ def forget(state: State, record: PodRecord) -> None:
     application = record.application
     assert application is not None
     between.leave(record)
+    volumes.leave(state, record)
     state.nodes.give(record.node, record.shape.demand, record.shape.ports)
     record.node = -1
     state.pods.move(record, PodState.IDLE)

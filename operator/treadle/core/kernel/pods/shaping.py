@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from treadle.core.kernel.volumes.needs import needs_of
+from treadle.core.model.volumes import NO_NEEDS
+
 if TYPE_CHECKING:
     from treadle.core.kernel.between.kinds import Kind
     from treadle.core.kernel.nodes.shapes import Shape
@@ -12,14 +15,18 @@ if TYPE_CHECKING:
     from treadle.core.kernel.tree.members import PodRecord
     from treadle.core.model import PodSpec
     from treadle.core.model.placement_constraints import PlacementConstraint
+    from treadle.core.model.volumes import VolumeNeeds
 
 
 def shape_of(state: State, spec: PodSpec, kind: Kind) -> Shape:
     """Return a pod's shape; pods that cannot be understood are apart from those that ask for what is left of them."""
     rules = spec.constraints
     placement = placement_of(state, spec) if state.explicit or spec.tags else None
-    if spec.problem or kind.avoided_by or placement is not None:
-        rules = replace(rules, problem=spec.problem, avoided_by=kind.avoided_by, placement=placement)
+    storage = storage_of(state, spec) if rules.volumes is not None else None
+    if spec.problem or kind.avoided_by or placement is not None or storage is not None:
+        rules = replace(
+            rules, problem=spec.problem, avoided_by=kind.avoided_by, placement=placement, storage=storage, volumes=None
+        )
     return state.shapes.of(spec.demand, rules)
 
 
@@ -32,9 +39,20 @@ def placement_of(state: State, spec: PodSpec) -> tuple[str, tuple[PlacementConst
     return (spec.application, found) if found else None
 
 
+def storage_of(state: State, spec: PodSpec) -> VolumeNeeds | None:
+    """Return what a pod's volumes come to, None for a pod without any that matter."""
+    volumes = spec.constraints.volumes
+    if volumes is None:
+        return None
+    if spec.node or spec.scheduler not in state.scheduler.names:
+        return NO_NEEDS  # what it counts for on its node is seen by its claims
+    return needs_of(volumes, state.shapes.storage)
+
+
 def stale(state: State, record: PodRecord) -> bool:
     """Whether a pod has another shape by now, for what the core adds to what it asks."""
     asked, spec = record.shape.asked, record.spec
     return asked.avoided_by != record.kind.avoided_by or (
-        bool(state.explicit or spec.tags or asked.placement is not None) and asked.placement != placement_of(state, spec)
+        (bool(state.explicit or spec.tags or asked.placement is not None) and asked.placement != placement_of(state, spec))
+        or (spec.constraints.volumes is not None and asked.storage != storage_of(state, spec))
     )

@@ -12,7 +12,7 @@ from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from treadle.core.effects import Bind
+from treadle.core.effects import Placed
 from treadle.core.kernel.admission_checks import block
 from treadle.core.kernel.pods.lifecycle import assume, charge, discharge
 from treadle.core.kernel.tree.limits import exceeded
@@ -121,9 +121,9 @@ def victim_stays(state: State, uid: str, spare: float) -> None:
         state.discipline.membership.victim_stays(hold.application)
 
 
-def serve(state: State, budget: int) -> list[Bind]:
+def serve(state: State, budget: int) -> list[Placed]:
     """Return the binds of the holds whose room has come, and end those that no ask needs any more or that have waited for too long."""
-    effects: list[Bind] = []
+    effects: list[Placed] = []
     kept: Counter[Ask] = Counter()
     only = state.nodes.only
     for hold in list(state.preemption.holds):
@@ -182,7 +182,7 @@ def _may_run(state: State, ask: Ask) -> bool:
     return block(ask.application, ask.pods.first) is None and (not ask.master or state.discipline.masters.may_start(ask))
 
 
-def _bind(state: State, ask: Ask, row: int) -> Bind:
+def _bind(state: State, ask: Ask, row: int) -> Placed:
     unpark(ask)
     application = ask.application
     effect = assume(state, ask, row)
