@@ -72,7 +72,7 @@ WAITING_PODS: list[tuple[dict[str, Any], str, str]] = [
     (pod("no-such-label", "root.dev.eng", nodeSelector={"disk": "holographic"}), "Unschedulable", "node affinity/selector"),
     (pod("spread", "root.dev.eng", topologySpreadConstraints=[{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]), "Unschedulable", "topology spread constraints (missing required label)"),
     (pod("together", "root.dev.eng", affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [ANTI_AFFINITY]}}), "Unschedulable", "didn't match pod affinity rules"),
-    (pod("claim", "root.dev.eng", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]), "UnsupportedConstraint", "persistentVolumeClaim"),
+    (pod("claim", "root.dev.eng", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]), "VolumesNotReady", 'persistentvolumeclaim "c" not found'),
 ]  # fmt: skip
 ODD_BUT_FINE: list[dict[str, Any]] = [
     pod("unknown-labels", "root.dev.eng"),

@@ -21,6 +21,8 @@ RULES = [
     (["apiextensions.k8s.io"], ["customresourcedefinitions"], ["get", "list", "watch"]),
 ]
 BINDS = ([""], ["pods/binding"], ["create"])
+SEES_CLAIMS = ([""], ["persistentvolumeclaims", "persistentvolumes"], ["list", "watch"])
+SEES_STORAGE = (["storage.k8s.io"], ["*"], ["list", "watch"])
 ROLE = f"{RBAC}/clusterroles/limited"
 
 
@@ -82,3 +84,20 @@ def test_an_instance_that_may_not_have_the_lease_is_not_ready_and_says_why(clust
         assert (status, 'cannot get resource \\"leases\\"' in body) == (503, True)
         assert cluster.plane.api("PUT", ROLE, role(*RULES, BINDS))[0] == 200
         treadle.wait_ready()
+
+
+def test_without_the_right_to_see_storage_only_pods_with_claims_wait_and_say_why(cluster: Cluster, tmp_path: Path) -> None:
+    plane = cluster.plane
+    assert plane.api("PUT", ROLE, role(*RULES, BINDS))[0] == 200
+    cluster.queues(queue("root.etl"))
+    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
+    with Treadle(plane.kubeconfig_for("limited"), tmp_path) as treadle:
+        treadle.wait_ready()
+        cluster.pods([pod("plain", "root.etl", "job"), pod("stateful", "root.etl", "job", volumes=volumes)])
+        cluster.wait_bound(1)
+        told = eventually(lambda: (found := scheduled(cluster, "stateful")).get("reason") == "VolumesNotReady" and found)
+        assert told["message"].startswith("claims and volumes have not been listed yet: ")
+        assert "403" in told["message"]
+        assert plane.api("PUT", ROLE, role(*RULES, BINDS, SEES_STORAGE, SEES_CLAIMS))[0] == 200
+        missing = 'persistentvolumeclaim "data" not found'
+        eventually(lambda: scheduled(cluster, "stateful").get("message") == missing, 60, "storage is known")

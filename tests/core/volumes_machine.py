@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import hypothesis.strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from core.builders import Scenario, a_node, a_pod
+from treadle.core import Core
 from treadle.core.effects import Bind, BindVolumes
 from treadle.core.events import (
     BindDone,
@@ -63,6 +64,7 @@ class VolumesMachine(RuleBasedStateMachine):
         self.flying: dict[str, str] = {}
         self.asked: dict[str, BindVolumes] = {}
         self.made = self.versions = 0
+        self.eager = False
         for number in range(3):
             self.node(NODES[number], ZONES[number % 2], gone=False)
         self._see(StorageClassSpec("local", "kubernetes.io/no-provisioner", WAITS))
@@ -70,6 +72,22 @@ class VolumesMachine(RuleBasedStateMachine):
         self._see(StorageClassSpec("zonal", "csi", WAITS, ((Requirement("zone", "In", ("z1",)),),)))
         self._see(StorageClassSpec("tracked", "csi-tracked", WAITS))
         self._see(CSIDriverSpec("csi-tracked", capacity=True))
+
+    @initialize(
+        claims=st.lists(
+            st.tuples(st.sampled_from([*CLASSES[:4], "local"]), st.sampled_from([None, 1, 5]), st.sampled_from(MODES)),
+            min_size=len(CLAIMS),
+            max_size=len(CLAIMS),
+        ),
+        volumes=st.lists(st.tuples(st.sampled_from([1, 5, 10]), zone_of), min_size=3, max_size=3),
+        eager=st.booleans(),
+    )
+    def begin(self, claims, volumes, *, eager: bool) -> None:  # type: ignore[no-untyped-def]
+        self.eager = eager
+        for name, (of, size, mode) in zip(CLAIMS, claims, strict=True):
+            self.claim(name, of, size, mode, deleting=False, picky=False)
+        for name, (size, affinity) in zip(VOLUMES, volumes, strict=False):
+            self.volume(name, size, affinity, None, None, gold=False)
 
     def _see(self, thing: StorageObject) -> None:
         if isinstance(thing, ClaimSpec | VolumeSpec):
@@ -117,9 +135,10 @@ class VolumesMachine(RuleBasedStateMachine):
         selector = (Requirement("tier", "In", ("gold",)),) if picky else ()
         self._see(ClaimSpec("ns", name, f"u{self.versions}", storage_class=of, modes=(mode,), size=size, selector=selector))
 
-    @rule(name=st.sampled_from(CLAIMS))
-    def without_claim(self, name: str) -> None:
-        self._lose(ClaimSpec, f"ns/{name}")
+    @rule(name=st.sampled_from(CLAIMS), surely=st.sampled_from([True, False, False]))
+    def without_claim(self, name: str, *, surely: bool) -> None:
+        if surely:
+            self._lose(ClaimSpec, f"ns/{name}")
 
     @rule(
         name=st.sampled_from(VOLUMES),
@@ -136,9 +155,10 @@ class VolumesMachine(RuleBasedStateMachine):
             claim = None if meant is None else (f"ns/{meant}", "")
             self._see(VolumeSpec(name, claim, "local", size, tuple(MODES), affinity=affinity, labels=labels, phase=AVAILABLE))
 
-    @rule(name=st.sampled_from(VOLUMES))
-    def without_volume(self, name: str) -> None:
-        self._lose(VolumeSpec, name)
+    @rule(name=st.sampled_from(VOLUMES), surely=st.sampled_from([True, False, False]))
+    def without_volume(self, name: str, *, surely: bool) -> None:
+        if surely:
+            self._lose(VolumeSpec, name)
 
     @rule(data=st.data())
     def released(self, data: st.DataObject) -> None:
@@ -310,15 +330,48 @@ class VolumesMachine(RuleBasedStateMachine):
 
     # -- passes
 
-    @rule(budget=st.sampled_from([1, 1000]))
-    def planned(self, budget: int) -> None:
-        self._plan(budget)
+    @rule(
+        data=st.data(),
+        claims=st.lists(st.sampled_from(CLAIMS), min_size=1, max_size=2, unique=True),
+        copies=st.integers(1, 3),
+        rounds=st.integers(0, 3),
+    )
+    def life(self, data: st.DataObject, claims: list[str], copies: int, rounds: int) -> None:
+        """Some pods come, and the API does a part of what they need."""
+        self.pod(claims, copies, None, "")
+        for _ in range(rounds):
+            self._plan(data.draw(st.sampled_from([1, 1000, 1000])))
+            self.claims_written(data, taken=True)
+            self.provisioned(data, works=data.draw(st.sampled_from([True, True, False])), elsewhere=False)
+            self.controller()
+            self._plan(1000)
+            self.bound(data, done=True)
+
+    @rule(data=st.data())
+    def ends(self, data: st.DataObject) -> None:
+        """Pods on nodes end."""
+        for _ in range(2):
+            placed = sorted(uid for uid, record in self.at.core.state.pods.items() if record.node >= 0)
+            if placed:
+                uid = data.draw(st.sampled_from(placed))
+                self.pods.pop(uid, None)
+                self.flying.pop(uid, None)
+                self.asked.pop(uid, None)
+                self.at.tell(PodGone(uid))
+        self.settled()
+
+    @invariant()
+    def settles(self) -> None:
+        """In half of the examples there is a pass after each step, so that what a step has to tell is not told by another."""
+        if self.eager:
+            self.settled()
 
     @rule()
     def settled(self) -> None:
         """Passes until nothing is placed any more: no node would take a pod that waits for one."""
         while self._plan(1000):
             pass
+        self.a_core_that_is_told_the_same_says_the_same()
         state = self.at.core.state
         for uid, record in state.pods.items():
             if record.state is PodState.WAITING and record.ask is not None and record.ask.obstacle is not None:
@@ -354,7 +407,7 @@ class VolumesMachine(RuleBasedStateMachine):
                 term and all(node.labels.get(one.key) in one.values for one in term) for term in volume.affinity
             )
 
-    @invariant()
+    @rule()
     def a_core_that_is_told_the_same_says_the_same(self) -> None:
         core = self.at.core
         core.plan(self.at.now, 0)
@@ -365,7 +418,7 @@ class VolumesMachine(RuleBasedStateMachine):
         ]
         if not waiting or core.state.claims:
             return
-        again = core.fresh()
+        again = Core(core.state.settings)
         for event in core.facts():
             again.handle(event, self.at.now)
         again.plan(self.at.now, 0)

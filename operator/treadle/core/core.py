@@ -223,8 +223,8 @@ class Core:
         if state.discipline.upkeep() and (state.tree.problems or state.assignment.unplaced):
             self._settle_again()
         lifecycle.look_between(state)
-        ready: list[Effect] = [*look_at_claims(state)]
         expire_claims(state)
+        ready: list[Effect] = [*look_at_claims(state)]
         # 2. Which applications may run, and what all demand.
         decide(state)
         state.discipline.sync_demand()

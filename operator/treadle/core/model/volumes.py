@@ -186,7 +186,7 @@ class Attachable:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A claim for which a volume is to be found, or made. ``claim`` is its key where a volume is meant for it by name, else empty: such claims are alike."""
+    """A claim for which a volume is to be found, or made. ``claim`` is its key where a volume is meant for it by name, or several pods have it, else empty: such claims are alike."""
 
     claim: str
     uid: str

@@ -8,5 +8,5 @@ from examples import examples
 
 class TestVolumes(VolumesMachine.TestCase):
     settings = settings(
-        max_examples=examples(60), stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+        max_examples=examples(400), stateful_step_count=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
     )

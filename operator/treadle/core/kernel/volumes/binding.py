@@ -26,7 +26,7 @@ LONGEST = 600.0
 class UnderWay:
     """The claims of one pod: ``volumes`` by claim, for those that get one that is there, and ``made`` for which one is made.
 
-    ``seen`` are those of which the API has said what we decided.
+    ``seen`` are those of which the API has said what we decided, ``by`` the pods for which it is asked, where that is another one.
     """
 
     node: str
@@ -34,6 +34,12 @@ class UnderWay:
     volumes: dict[str, str] = field(default_factory=dict)
     made: dict[str, None] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
+    by: dict[str, str] = field(default_factory=dict)
+
+
+    def asks(self, claim: str) -> bool:
+        """Whether the API is asked for this pod what is to become of a claim."""
+        return (claim in self.volumes or claim in self.made) and claim not in self.by
 
 
 class Claims(dict[str, UnderWay]):
@@ -50,14 +56,20 @@ class Claims(dict[str, UnderWay]):
         found: list[ClaimVolume] = []
         made: list[ProvisionVolume] = []
         for at, claim in enumerate(find):
-            if at in chosen:
-                volume = storage.volumes[chosen[at]]
-                found.append(ClaimVolume(volume.name, volume.version, claim.namespace, claim.name, claim.uid, claim.version))
-                entry.volumes[claim.key] = volume.name
-            else:
+            if at not in chosen:
                 made.append(ProvisionVolume(claim.namespace, claim.name, claim.version))
                 entry.made[claim.key] = None
-        entry.made.update((claim.key, None) for claim in waiting if storage.selected_node(claim) is not None)
+                continue
+            volume = storage.volumes[chosen[at]]
+            entry.volumes[claim.key] = volume.name
+            if volume.name not in storage.taken:
+                found.append(ClaimVolume(volume.name, volume.version, claim.namespace, claim.name, claim.uid, claim.version))
+        for claim in waiting:
+            if claim not in find:
+                entry.made[claim.key] = None
+            by = next((uid for uid, other in self.items() if other is not entry and other.asks(claim.key)), None)
+            if by is not None:
+                entry.by[claim.key] = by
         for claim in find:
             if claim.key in entry.volumes:
                 storage.take(entry.volumes[claim.key], claim)
@@ -70,10 +82,15 @@ class Claims(dict[str, UnderWay]):
         entry = self.pop(uid, None)
         if entry is None:
             return
-        for volume in entry.volumes.values():
-            storage.release(volume)
+        for claim, volume in entry.volumes.items():
+            if any(other.volumes.get(claim) == volume for other in self.values()):
+                storage.mark(claim)
+            else:
+                storage.release(volume)
         for claim in entry.made:
-            if not any(claim in other.made for other in self.values()):
+            if any(claim in other.made for other in self.values()):
+                storage.mark(claim)
+            else:
                 storage.unchoose(claim)
 
     def standing(self, storage: Storage, spec: PodSpec, node: NodeSpec | None) -> str | None:
@@ -92,6 +109,8 @@ class Claims(dict[str, UnderWay]):
             if problem:
                 return problem
             if not (claim.volume and claim.bound):
+                if entry.by.get(key, spec.uid) not in self and key not in entry.seen:
+                    return f'another pod with persistentvolumeclaim "{name}" is not placed any more'
                 done = False
                 continue
             volume = storage.volumes.get(claim.volume)

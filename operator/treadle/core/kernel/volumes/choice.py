@@ -32,6 +32,12 @@ def choice(storage: Storage, find: Sequence[Wanted], make: Sequence[Wanted], nod
     volumes: dict[int, str] = {}
     left = list(make)
     for at, claim in enumerate(find):
+        chosen = storage.chosen.get(claim.claim)
+        if chosen is not None:  # another pod with the claim has been placed
+            if chosen != node.name:
+                return Choice({}, NOT_FOUND)
+            left.append(claim)
+            continue
         volume = _matching(storage, claim, node, volumes)
         if volume is None:
             left.append(claim)

@@ -63,8 +63,8 @@ def unbound(volumes: PodVolumes, storage: Storage) -> list[ClaimSpec]:
 
 
 def wanted(claim: ClaimSpec, storage: Storage) -> Wanted:
-    """Return what volume a claim wants; it is named only where a volume is meant for it."""
-    named = any(
+    """Return what volume a claim wants; it is named only where a volume is meant for it, or another pod names it as well."""
+    named = len(storage.users.get(claim.key, ())) > 1 or any(
         (owner := storage.owner_of(volume)) is not None and owner[1] in {"", claim.uid} for volume in storage.meant_for(claim.key)
     )
     return Wanted(

@@ -82,6 +82,12 @@ class VolumeRule:
     def freed(self, claim: str) -> None:
         """Take note that no pod on a node names a claim any more."""
 
+    def promised(self, claim: str) -> None:
+        """Take note that it has changed which volume a claim gets, or where it is made."""
+
+    def taken(self) -> None:
+        """Take note that a volume is free no longer."""
+
     def help_at(self, node: str) -> None:
         """Tell that a node may pass that did not."""
         row = self.nodes.row.get(node)

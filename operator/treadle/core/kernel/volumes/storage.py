@@ -43,6 +43,12 @@ class Follower(Protocol):
     def freed(self, claim: str, /) -> None:
         """Take note that no pod on a node names a claim any more."""
 
+    def promised(self, claim: str, /) -> None:
+        """Take note that it has changed which volume a claim gets, or where it is made."""
+
+    def taken(self) -> None:
+        """Take note that a volume is free no longer."""
+
 
 class Storage:
     """The objects by kind and key. ``known``: their first lists are complete; ``trouble`` is why they cannot be had.
@@ -162,14 +168,14 @@ class Storage:
             self._unlist(old)
             if old.claim is not None:
                 _discard(self._meant, old.claim[0], name)
-                self.mark(old.claim[0])
+                self._promised(old.claim[0])
             if old.handle:
                 _discard(self._handles, (old.driver, old.handle), name)
         _put(self.volumes, name, new)
         if new is not None:
             if new.claim is not None:
                 self._meant.setdefault(new.claim[0], {})[name] = None
-                self.mark(new.claim[0])
+                self._promised(new.claim[0])
             if new.handle:
                 alike = self._handles.setdefault((new.driver, new.handle), {})
                 alike[name] = None
@@ -203,25 +209,27 @@ class Storage:
         """Keep a volume for a claim."""
         self._unlist(self.volumes[volume])
         self.taken[volume] = (claim.key, claim.uid)
-        self.mark(claim.key)
+        self._promised(claim.key)
+        for follower in self.followers:
+            follower.taken()
 
     def release(self, volume: str) -> None:
         """Keep a volume for a claim no longer."""
         claim = self.taken.pop(volume, None)
         if claim is not None:
-            self.mark(claim[0])
+            self._promised(claim[0])
         if volume in self.volumes:
             self._list(self.volumes[volume])
 
     def choose(self, claim: str, node: str) -> None:
         """Take note that the volume of a claim will be made for a node."""
         self.chosen[claim] = node
-        self.mark(claim)
+        self._promised(claim)
 
     def unchoose(self, claim: str) -> None:
         """Take note that the API says for which node the volume of a claim is made, or that it is made for none."""
         if self.chosen.pop(claim, None) is not None:
-            self.mark(claim)
+            self._promised(claim)
 
     # -- what is asked
 
@@ -235,7 +243,7 @@ class Storage:
 
     def meant_for(self, claim: str) -> list[VolumeSpec]:
         """Return the volumes that are meant for a claim by its name."""
-        names = [*self._meant.get(claim, ()), *(name for name, (key, _) in self.taken.items() if key == claim)]
+        names = [*(name for name, (key, _) in self.taken.items() if key == claim), *self._meant.get(claim, ())]
         return [self.volumes[name] for name in dict.fromkeys(names) if name in self.volumes]
 
     def free_near(self, storage_class: str, node: NodeSpec) -> Iterator[VolumeSpec]:
@@ -264,7 +272,10 @@ class Storage:
     def unuse(self, uid: str, volumes: PodVolumes) -> None:
         """Take note that a pod is gone."""
         for name, _ in volumes.claims:
-            _discard(self.users, f"{volumes.namespace}/{name}", uid)
+            key = f"{volumes.namespace}/{name}"
+            _discard(self.users, key, uid)
+            if len(self.users.get(key, ())) == 1:
+                self.mark(key)
 
     def freed(self, claim: str) -> None:
         """Take note that no pod on a node names a claim any more."""
@@ -277,6 +288,12 @@ class Storage:
             self.marked[claim] = None
 
     # -- who is told
+
+    def _promised(self, claim: str) -> None:
+        if claim in self.users:
+            self.marked[claim] = None
+            for follower in self.followers:
+                follower.promised(claim)
 
     def _at(self, node: str) -> None:
         for follower in self.followers:

@@ -86,6 +86,17 @@ class VolumeBinding(VolumeRule):
             self._known.clear()
             self.help_anywhere()
 
+    def promised(self, claim: str) -> None:
+        """Take note that it has changed which volume a claim gets, or where it is made: other pods with it go by that at once."""
+        if any(one.claim == claim for one in self.needs.find):
+            self._known.clear()
+            self.help_anywhere()
+
+    def taken(self) -> None:
+        """Take note that a volume is free no longer: what was found may have been that one."""
+        if self.needs.find:
+            self._known.clear()
+
     def _wants(self, row: int) -> str:
         """Return why the claims cannot get their volumes on a node, or an empty text."""
         node, needs = self.nodes.specs[row], self.needs

@@ -1,0 +1,251 @@
+"""Pods with claims on a real API server, with the controller that binds claims and a small provisioner of the test's own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cluster.client import fake_node
+from cluster.control_plane import DEFAULT_CONTROLLERS, ControlPlane
+from cluster.treadle_process import Cluster, Treadle, eventually, pod
+
+Json = dict[str, Any]
+HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
+SELECTED = "volume.kubernetes.io/selected-node"
+DRIVER = "csi.test"
+CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
+VOLUMES = "/api/v1/persistentvolumes"
+STORAGE = "/apis/storage.k8s.io/v1"
+CONTROLLERS = f"{DEFAULT_CONTROLLERS},persistentvolume-binder-controller,ephemeral-volume-controller"
+
+
+def storage_class(name: str, provisioner: str = DRIVER, binding: str = "WaitForFirstConsumer", **fields: Any) -> Json:
+    return {"metadata": {"name": name}, "provisioner": provisioner, "volumeBindingMode": binding, **fields}
+
+
+def claim(name: str, of: str, size: str = "1Gi", mode: str = "ReadWriteOnce") -> Json:
+    spec = {"storageClassName": of, "accessModes": [mode], "resources": {"requests": {"storage": size}}}
+    return {"metadata": {"name": name, "namespace": "default"}, "spec": spec}
+
+
+def on_nodes(key: str, *values: str) -> Json:
+    return {"required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": key, "operator": "In", "values": list(values)}]}]}}
+
+
+def volume(name: str, of: str, affinity: Json, size: str = "1Gi", **fields: Any) -> Json:
+    spec = {"storageClassName": of, "accessModes": ["ReadWriteOnce"], "capacity": {"storage": size}, "nodeAffinity": affinity}
+    return {"metadata": {"name": name}, "spec": {**spec, **(fields or {"local": {"path": f"/mnt/{name}"}})}}
+
+
+def with_claims(name: str, *claims: str, **spec: Any) -> Json:
+    volumes = [{"name": f"v{at}", "persistentVolumeClaim": {"claimName": one}} for at, one in enumerate(claims)]
+    return pod(name, application="app", cpu="100m", memory="64Mi", volumes=volumes, **spec)
+
+
+def create(plane: ControlPlane, path: str, *objects: Json) -> None:
+    for one in objects:
+        status, answer = plane.api("POST", path, one)
+        assert status == 201, answer
+
+
+def told(plane: ControlPlane, name: str) -> tuple[str, str]:
+    conditions = plane.api("GET", f"/api/v1/namespaces/default/pods/{name}")[1]["status"].get("conditions", [])
+    return next(
+        ((one["reason"], one["message"]) for one in conditions if one["type"] == "PodScheduled" and "reason" in one), ("", "")
+    )
+
+
+def node_of(plane: ControlPlane, name: str) -> str:
+    return plane.api("GET", f"/api/v1/namespaces/default/pods/{name}")[1].get("spec", {}).get("nodeName", "")
+
+
+class Provisioner:
+    """Makes a volume for each claim with a node, as external-provisioner does; claims named ``hopeless…`` are given back once."""
+
+    def __init__(self, plane: ControlPlane) -> None:
+        self._plane = plane
+        self.given_back: set[str] = set()
+        self.made = 0
+
+    def look(self) -> None:
+        for one in self._plane.api("GET", CLAIMS)[1]["items"]:
+            meta, spec = one["metadata"], one["spec"]
+            node = meta.get("annotations", {}).get(SELECTED)
+            if node is None or spec.get("volumeName"):
+                continue
+            name = meta["name"]
+            if name.startswith("hopeless") and name not in self.given_back:
+                patch = {"metadata": {"annotations": {SELECTED: None}, "resourceVersion": meta["resourceVersion"]}}
+                status, _ = self._plane.api("PATCH", f"{CLAIMS}/{name}", patch, content_type="application/merge-patch+json")
+                if status == 200:
+                    self.given_back.add(name)
+                continue
+            made = volume(
+                f"pvc-{meta['uid']}",
+                spec["storageClassName"],
+                on_nodes(HOST, node),
+                spec["resources"]["requests"]["storage"],
+                csi={"driver": DRIVER, "volumeHandle": meta["uid"]},
+            )
+            made["spec"]["accessModes"] = spec["accessModes"]
+            made["spec"]["claimRef"] = {
+                "apiVersion": "v1",
+                "kind": "PersistentVolumeClaim",
+                "namespace": "default",
+                "name": name,
+                "uid": meta["uid"],
+            }
+            made["metadata"]["annotations"] = {"pv.kubernetes.io/provisioned-by": DRIVER}
+            self.made += self._plane.api("POST", VOLUMES, made)[0] == 201
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        over = threading.Event()
+
+        def run() -> None:
+            while not over.is_set():
+                self.look()
+                over.wait(0.2)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+
+
+@pytest.fixture
+def cluster(fresh_control_plane: Callable[..., ControlPlane]) -> Cluster:
+    plane = fresh_control_plane()
+    plane.apply_crds()
+    plane.start_controller_manager(CONTROLLERS)
+    for number in range(4):
+        name = f"node-{number}"
+        plane.api("POST", "/api/v1/nodes", fake_node(name, "8", "32Gi", labels={HOST: name, ZONE: f"z{number % 2}"}))
+    create(
+        plane,
+        f"{STORAGE}/storageclasses",
+        storage_class("made"),
+        storage_class("zonal", allowedTopologies=[{"matchLabelExpressions": [{"key": ZONE, "values": ["z1"]}]}]),
+        storage_class("local", "kubernetes.io/no-provisioner"),
+        storage_class("at-once", binding="Immediate"),
+    )
+    return Cluster(plane)
+
+
+def test_a_claim_that_waits_for_its_first_consumer_gets_its_volume_on_the_pods_node(cluster: Cluster, tmp_path: Path) -> None:
+    plane, provisioner = cluster.plane, Provisioner(cluster.plane)
+    with Treadle(plane.kubeconfig, tmp_path) as treadle, provisioner.running():
+        treadle.wait_ready()
+        create(plane, CLAIMS, *(claim(f"data-{number}", "made") for number in range(20)), claim("zonal", "zonal"))
+        pods = [with_claims(f"pod-{number}", f"data-{number}") for number in range(20)]
+        create(plane, "/api/v1/namespaces/default/pods", *pods, with_claims("zonal", "zonal"))
+        cluster.wait_bound(21)
+        assert node_of(plane, "zonal") in {"node-1", "node-3"}
+        for one in plane.api("GET", CLAIMS)[1]["items"]:
+            assert one["status"]["phase"] == "Bound"
+            assert one["metadata"]["annotations"][SELECTED] == node_of(plane, one["metadata"]["name"].replace("data", "pod"))
+        assert provisioner.made == 21
+
+        # an ephemeral volume: its claim comes later, from the controller
+        template = {"spec": claim("", "made")["spec"]}
+        scratch = pod(
+            "scratch",
+            application="app",
+            cpu="100m",
+            memory="64Mi",
+            volumes=[{"name": "s", "ephemeral": {"volumeClaimTemplate": template}}],
+        )
+        create(plane, "/api/v1/namespaces/default/pods", scratch)
+        eventually(lambda: node_of(plane, "scratch"), 30, "the pod with an ephemeral volume is bound")
+
+        # a volume that cannot be made is decided anew
+        create(plane, CLAIMS, claim("hopeless", "made"))
+        create(plane, "/api/v1/namespaces/default/pods", with_claims("hopeless", "hopeless"))
+        eventually(lambda: node_of(plane, "hopeless"), 60, "the pod is bound when its volume was made after all")
+        assert provisioner.given_back == {"hopeless"}
+
+
+def test_volumes_that_are_there_are_given_to_claims_each_once(cluster: Cluster, tmp_path: Path) -> None:
+    plane = cluster.plane
+    create(plane, VOLUMES, *(volume(f"local-{number}", "local", on_nodes(HOST, f"node-{number % 3}")) for number in range(6)))
+    create(plane, CLAIMS, *(claim(f"data-{number}", "local") for number in range(7)))
+    with Treadle(plane.kubeconfig, tmp_path):
+        create(plane, "/api/v1/namespaces/default/pods", *(with_claims(f"pod-{number}", f"data-{number}") for number in range(7)))
+        cluster.wait_bound(6)
+        waiting = next(one["metadata"]["name"] for one in cluster.all_pods() if not one["spec"].get("nodeName"))
+        words = "0/4 nodes are available: 4 node(s) didn't find available persistent volumes to bind."
+        eventually(lambda: told(plane, waiting) == ("Unschedulable", words), 30, "the one that waits is told why")
+        for one in cluster.bound():
+            name = one["spec"]["volumes"][0]["persistentVolumeClaim"]["claimName"]
+            bound_to = plane.api("GET", f"{CLAIMS}/{name}")[1]["spec"]["volumeName"]
+            assert one["spec"]["nodeName"] == f"node-{int(bound_to[-1]) % 3}"
+        create(plane, VOLUMES, volume("late", "local", on_nodes(ZONE, "z1")))
+        eventually(lambda: node_of(plane, waiting) in {"node-1", "node-3"}, 30, "another volume has come")
+
+
+def test_pods_say_what_their_claims_wait_for_and_limits_hold(cluster: Cluster, tmp_path: Path) -> None:
+    plane, provisioner = cluster.plane, Provisioner(cluster.plane)
+    limited = {"drivers": [{"name": DRIVER, "nodeID": "x", "allocatable": {"count": 2}}]}
+    create(plane, f"{STORAGE}/csinodes", *({"metadata": {"name": f"node-{number}"}, "spec": limited} for number in range(4)))
+    with Treadle(plane.kubeconfig, tmp_path), provisioner.running():
+        create(plane, CLAIMS, claim("never", "at-once"), claim("alone", "made", mode="ReadWriteOncePod"))
+        lonely = [with_claims(f"lonely-{number}", "alone") for number in range(2)]
+        create(plane, "/api/v1/namespaces/default/pods", with_claims("lost", "nowhere"), with_claims("never", "never"), *lonely)
+        cluster.wait_bound(1)
+        wanted = {
+            "lost": ("VolumesNotReady", 'persistentvolumeclaim "nowhere" not found'),
+            "never": ("VolumesNotReady", "pod has unbound immediate PersistentVolumeClaims"),
+        }
+        for name, words in wanted.items():
+            eventually(lambda name=name, words=words: told(plane, name) == words, 30, f"{name} is told why")
+        second = next(name for name in ("lonely-0", "lonely-1") if not node_of(plane, name))
+        in_use = (
+            "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
+        )
+        eventually(lambda: told(plane, second)[1].startswith(f"0/4 nodes are available: 4 {in_use}"), 30, "it is in use")
+
+        # each node can have two volumes, and one of them has one already
+        create(plane, CLAIMS, *(claim(f"data-{number}", "made") for number in range(8)))
+        create(plane, "/api/v1/namespaces/default/pods", *(with_claims(f"pod-{number}", f"data-{number}") for number in range(8)))
+        cluster.wait_bound(8)
+        waiting = next(f"pod-{number}" for number in range(8) if not node_of(plane, f"pod-{number}"))
+        full = "0/4 nodes are available: 4 node(s) exceed max volume count."
+        eventually(lambda: told(plane, waiting) == ("Unschedulable", full), 30, "every node is full")
+        plane.api(
+            "DELETE",
+            f"/api/v1/namespaces/default/pods/{'lonely-0' if second == 'lonely-1' else 'lonely-1'}",
+            {"gracePeriodSeconds": 0},
+        )
+        cluster.wait_bound(8)
+        create(plane, CLAIMS, claim("nowhere", "made"))
+        eventually(lambda: told(plane, "lost")[1] != wanted["lost"][1], 30, "its claim has come")
+
+
+def test_a_restart_while_claims_are_being_bound_loses_nothing(cluster: Cluster, tmp_path: Path) -> None:
+    plane, provisioner = cluster.plane, Provisioner(cluster.plane)
+    create(plane, CLAIMS, *(claim(f"data-{number}", "made") for number in range(10)))
+    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+        create(
+            plane, "/api/v1/namespaces/default/pods", *(with_claims(f"pod-{number}", f"data-{number}") for number in range(10))
+        )
+
+        def selected() -> dict[str, str]:
+            found = {
+                one["metadata"]["name"]: one["metadata"].get("annotations", {}).get(SELECTED, "")
+                for one in plane.api("GET", CLAIMS)[1]["items"]
+            }
+            return found if all(found.values()) else {}
+
+        before = eventually(selected, 30, "all claims have a node")
+        treadle.kill()
+    with Treadle(plane.kubeconfig, tmp_path), provisioner.running():
+        cluster.wait_bound(10)
+    assert {f"data-{one['metadata']['name'][4:]}": one["spec"]["nodeName"] for one in cluster.bound()} == before
