@@ -217,3 +217,15 @@ def test_until_storage_is_known_pods_with_claims_wait_and_others_do_not() -> Non
     assert at.why("p") == ("VolumesNotReady", "claims and volumes have not been listed yet: persistentvolumes: 403 Forbidden")
     at.tell(StorageKnown(known=True))
     assert len(planned(at)) == 1
+
+
+def test_another_problem_with_its_claim_is_told_within_half_a_minute(at: Scenario) -> None:
+    at.tell(PodSeen(with_claims("p", "c"))).plan()
+    at.wait(3).plan()
+    assert [report.message for report in at.reports] == ['persistentvolumeclaim "c" not found']
+    see(at, claim("c", "nowhere"))
+    at.plan()
+    at.wait(3).plan()
+    assert at.reports == []
+    at.wait(30).plan()
+    assert [report.message for report in at.reports] == ["pod has unbound immediate PersistentVolumeClaims"]

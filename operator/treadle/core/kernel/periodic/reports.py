@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from treadle.core.effects import Effect, ReportWaiting
+from treadle.core.kernel.admission_checks import VOLUMES
 from treadle.core.kernel.periodic import failed_binds
 from treadle.core.kernel.periodic.failed_scheduling import misplaced, retell, tell, ungrouped, unheeded
 from treadle.core.kernel.pods.lifecycle import enqueue
@@ -92,7 +93,8 @@ def _report(
         if record.reported_reason == reason and record.reported_message == message:
             oldest = min(oldest, record.reported_at)
             continue
-        hold = settings.refresh_after if record.reported_reason == reason else settings.report_again
+        same = record.reported_reason == reason and reason != VOLUMES  # of these the words are the reason
+        hold = settings.refresh_after if same else settings.report_again
         if now < record.reported_at + hold:
             soonest = min(soonest, record.reported_at + hold)
             continue

@@ -36,7 +36,6 @@ class UnderWay:
     seen: set[str] = field(default_factory=set)
     by: dict[str, str] = field(default_factory=dict)
 
-
     def asks(self, claim: str) -> bool:
         """Whether the API is asked for this pod what is to become of a claim."""
         return (claim in self.volumes or claim in self.made) and claim not in self.by
