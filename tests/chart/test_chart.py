@@ -110,11 +110,15 @@ def test_the_rights_are_exactly_those_that_are_used():
         for resource in rule["resources"]
     }
     ours = ("schedulers", "queues", "applications", "reservations")
+    stored = ("storageclasses", "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments")
     look = {"list", "watch"}
     assert rules == {
         ("", "pods"): {"get", "list", "watch", "delete"},
         ("", "nodes"): look,
         ("", "namespaces"): look,
+        ("", "persistentvolumeclaims"): {*look, "patch"},
+        ("", "persistentvolumes"): {*look, "patch"},
+        **{("storage.k8s.io", kind): look for kind in stored},
         ("", "pods/binding"): {"create"},
         ("", "pods/eviction"): {"create"},
         ("", "pods/status"): {"patch"},
