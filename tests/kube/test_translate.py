@@ -213,7 +213,6 @@ UNSUPPORTED: dict[str, tuple[Json, Json]] = {
     ),
     "spec.resourceClaims": ({"resourceClaims": [{"name": "gpu", "resourceClaimName": "c"}]}, {}),
     "spec.schedulingGroup": ({"schedulingGroup": {"podGroupName": "g"}}, {}),
-    "treadle.dev/gang": ({}, {"labels": {"treadle.dev/gang": "workers"}}),
     "treadle.dev/execution-type": ({}, {"labels": {"treadle.dev/execution-type": "opportunistic"}}),
 }
 
@@ -368,8 +367,6 @@ def test_a_plain_pod_is_told_apart_only_where_all_its_rules_come_to_nothing(
     ("metadata", "key"),
     [
         ({"labels": {"scheduling.x-k8s.io/pod-group": "g"}}, "scheduling.x-k8s.io/pod-group"),
-        ({"annotations": {"yunikorn.apache.org/task-group-name": "driver"}}, "yunikorn.apache.org/task-group-name"),
-        ({"annotations": {"yunikorn.apache.org/task-groups": "[{}]"}}, "yunikorn.apache.org/task-groups"),
         ({"annotations": {"scheduling.k8s.io/group-name": "pg"}}, "scheduling.k8s.io/group-name"),
         ({"annotations": {"scheduling.volcano.sh/group-name": "pg"}}, "scheduling.volcano.sh/group-name"),
         ({"labels": {"kueue.x-k8s.io/pod-group-name": "g"}}, ""),
@@ -377,7 +374,45 @@ def test_a_plain_pod_is_told_apart_only_where_all_its_rules_come_to_nothing(
     ],
 )
 def test_gangs_in_the_words_of_others_are_known(metadata: Json, key: str) -> None:
-    assert translated(pod("a", metadata=metadata)).gang == key
+    assert translated(pod("a", metadata=metadata)).gang_words == key
+
+
+GROUPS = '[{"name": "driver", "minMember": 1, "minResource": {"cpu": 1}}, {"name": "workers", "minMember": 8}]'
+
+
+@pytest.mark.parametrize(
+    ("metadata", "gang", "minimums"),
+    [
+        ({"labels": {"treadle.dev/gang": "w"}}, "w", ()),
+        ({"labels": {"treadle.dev/gang": "w", "treadle.dev/gang-min-member": "8"}}, "w", (("w", 8),)),
+        ({"annotations": {"treadle.dev/gang": "w", "treadle.dev/gang-min-member": "8"}}, "w", (("w", 8),)),
+        (
+            {"annotations": {"yunikorn.apache.org/task-group-name": "driver", "yunikorn.apache.org/task-groups": GROUPS}},
+            "driver",
+            (("driver", 1), ("workers", 8)),
+        ),
+        ({"annotations": {"yunikorn.apache.org/task-group-name": "workers"}}, "workers", ()),
+    ],
+)
+def test_a_pod_names_its_gang_and_how_many_start_together(
+    metadata: Json, gang: str, minimums: tuple[tuple[str, int], ...]
+) -> None:
+    found = translated(pod("a", metadata=metadata))
+    assert (found.gang, found.gang_minimums, found.problem) == (gang, minimums, "")
+
+
+@pytest.mark.parametrize(
+    ("metadata", "words"),
+    [
+        ({"labels": {"treadle.dev/gang": "w", "treadle.dev/gang-min-member": "many"}}, "gang-min-member: 'many' is not a number"),
+        ({"labels": {"treadle.dev/gang": "w", "treadle.dev/gang-min-member": "0"}}, "from 1 to 100000"),
+        ({"annotations": {"yunikorn.apache.org/task-groups": "["}}, "no list of groups with name and minMember"),
+        ({"annotations": {"yunikorn.apache.org/task-groups": '{"a": 1}'}}, "no list of groups with name and minMember"),
+        ({"annotations": {"yunikorn.apache.org/task-groups": '[{"name": "w", "minMember": 1e9}]'}}, "is not from 0 to 100000"),
+    ],
+)
+def test_a_gang_that_makes_no_sense_is_the_pods_problem(metadata: Json, words: str) -> None:
+    assert words in translated(pod("a", metadata=metadata)).problem
 
 
 def test_allocation_tags_and_constraints_are_taken_over() -> None:

@@ -154,6 +154,7 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
     ),
     "Application": frozenset(
         {"spec.queue", "spec.lifetime", "spec.priority", "spec.user", "spec.partition", "spec.placementConstraints"}
+        | {"spec.gangs", "spec.gangs.name", "spec.gangs.minMember"}
     ),
     "Reservation": frozenset(),
 }

@@ -62,6 +62,7 @@ def application(model: Application) -> ApplicationSpec:
         lifetime=_seconds(spec.lifetime),
         created=None if made is None else datetime.fromisoformat(made).timestamp(),
         placement=tuple(parse_expression(text) for text in spec.placement_constraints or ()),
+        gangs=tuple((gang.name, gang.min_member) for gang in spec.gangs or ()),
         uid=model.metadata.uid or "",
     )
 

@@ -21,7 +21,6 @@ The server accepts a Binding that exceeds the limit, and then refuses every late
 _constraints: dict[tuple[wire.Toleration, ...], Constraints] = {}
 _WORDS = frozenset(
     {
-        labels.GANG,
         labels.PLACEMENT_CONSTRAINTS,
         labels.EXECUTION_TYPE,
         labels.LOCALITY_NODES,
@@ -67,6 +66,11 @@ def pod(seen: wire.Pod) -> PodSpec:
             rules = replace(rules, volumes=volumes_of(spec.volumes, meta))
     except ValueError as error:
         rules, problem = NO_CONSTRAINTS, problem or str(error)
+    gang: tuple[str, tuple[tuple[str, int], ...]] = ("", ())
+    try:
+        gang = labels.gang_of(own, notes)
+    except ValueError as error:
+        problem = problem or str(error)
     if len(application) > LONGEST_APPLICATION or (notes and not spec.node_name):  # one that is on a node needs no bind
         problem = problem or _too_long(application, notes or {})
         if len(application) > LONGEST_APPLICATION:
@@ -92,7 +96,9 @@ def pod(seen: wire.Pod) -> PodSpec:
         constraints=rules,
         labels=known_labels(own),
         tags=tags,
-        gang=labels.gang_of(own, notes),
+        gang=gang[0],
+        gang_minimums=gang[1],
+        gang_words=labels.gang_words_of(own, notes),
         application_tags=application_tags,
         priority=spec.priority or 0,
         application=f"{meta.namespace}/{application}",
@@ -224,9 +230,6 @@ def _unsupported(spec: wire.PodSpec, own: dict[str, str], notes: dict[str, str])
         found.append("spec.resourceClaims")
     if spec.scheduling_group is not None and spec.scheduling_group.pod_group_name:
         found.append("spec.schedulingGroup")
-    if own or notes:
-        if own.get(labels.GANG) or notes.get(labels.GANG):
-            found.append(labels.GANG)
-        if (own.get(labels.EXECUTION_TYPE) or notes.get(labels.EXECUTION_TYPE) or "guaranteed").lower() != "guaranteed":
-            found.append(labels.EXECUTION_TYPE)
+    if (own.get(labels.EXECUTION_TYPE) or notes.get(labels.EXECUTION_TYPE) or "guaranteed").lower() != "guaranteed":
+        found.append(labels.EXECUTION_TYPE)
     return tuple(sorted(set(found))) if found else ()

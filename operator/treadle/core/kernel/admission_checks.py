@@ -23,6 +23,8 @@ PARTITION_DENIED = "PartitionDenied"
 INVALID_POD = "InvalidPod"
 UNSUPPORTED = "UnsupportedConstraint"
 VOLUMES = "VolumesNotReady"
+GANG_INCOMPLETE = "GangIncomplete"
+GANG_OVER = "GangOverMaximum"
 
 
 def refusal(record: PodRecord) -> Wait | None:
@@ -75,6 +77,18 @@ def block(application: Application, record: PodRecord) -> Wait | None:
     if application.quota is not None and (words := application.quota.denied()):
         return Wait(PARTITION_DENIED, queue.path, words)
     return None
+
+
+def asks_of(application: Application, gang: tuple[str, str]) -> list[Ask]:
+    """Return the asks of a gang, in their order."""
+    return sorted(one for one in application.asks.values() if one.shape.gang == gang)
+
+
+def gang_changed(application: Application) -> None:
+    """Let the gangs of an application compete again that waited for pods: one has come, or their minimum is another."""
+    for one in list(application.asks.values()):
+        if one.wait is not None and one.wait.reason == GANG_INCOMPLETE:
+            unpark(one)
 
 
 def requeue(state: State, ask: Ask) -> None:

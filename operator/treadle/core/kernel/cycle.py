@@ -12,7 +12,7 @@ from heapq import heappop, heapreplace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from treadle.core.kernel import am_share, locality
+from treadle.core.kernel import am_share, gangs, locality
 from treadle.core.kernel.admission_checks import AT_ZERO, OVER_LARGEST, barred, oversized
 from treadle.core.kernel.am_share import MASTER_SHARE
 from treadle.core.kernel.nodes.candidates import pick
@@ -244,6 +244,11 @@ def _serve(state: State, root: Queue, budget: int, effects: list[Placed]) -> Non
             continue
         if ask.plain:
             row = pick(nodes, ask.shape, score)
+        elif ask.shape.gang[1] and not gangs.complete(state, ask):
+            budget -= _gang(state, root, ask, effects)
+            if quota is not None:
+                turns.quota_grew(application)
+            continue
         else:
             row, wait = _particular(state, ask)
             if wait is not None:
@@ -272,7 +277,32 @@ def _serve(state: State, root: Queue, budget: int, effects: list[Placed]) -> Non
             turns.quota_grew(application)
 
 
-def _no_room(state: State, root: Queue, ask: Ask) -> None:
+def _gang(state: State, root: Queue, ask: Ask, effects: list[Placed]) -> int:
+    """Place what the minimum of a gang lacks, or park the ask whose turn it is; returns how many pods were placed."""
+    outcome, waiting = gangs.attempt(state, ask), state.shapes.waiting
+    if outcome.placed:
+        effects += outcome.placed
+        if waiting.shapes:
+            _follow(state, root, ask, more=True)
+        return len(outcome.placed)
+    if outcome.wait is None and outcome.full is None and not outcome.quota:
+        _no_room(state, root, ask, Wait(NO_NODE, ask.shape.gang[1], ""))
+        return 0
+    ask.shape.parked.discard(ask)
+    if outcome.wait is not None:
+        if outcome.full is not None:
+            outcome.full.blocked[ask] = None
+        park(state, ask, outcome.wait)
+    elif outcome.full is not None:
+        _at_maximum(state, ask, outcome.full)
+    else:
+        state.discipline.turns.at_quota(ask)
+    if waiting.open:
+        _call_first(state, root)
+    return 0
+
+
+def _no_room(state: State, root: Queue, ask: Ask, wait: Wait = FOR_A_NODE) -> None:
     """Park an ask that no node has room for."""
     shape, waiting = ask.shape, state.shapes.waiting
     if ask not in shape.parked.asks:
@@ -280,7 +310,7 @@ def _no_room(state: State, root: Queue, ask: Ask) -> None:
             waiting.seen = state.nodes.improved.end  # none was looked for before
         lendable = ask.application.quota is not None and state.discipline.turns.may_be_lent(shape)
         shape.parked.add(ask, ordered=shape.near is None and not lendable)
-    park(state, ask, FOR_A_NODE)
+    park(state, ask, wait)
     if shape.parked.open:
         _close(state, (shape,))
         if waiting.open:

@@ -106,7 +106,13 @@ def _of_pod(state: State, record: PodRecord, under_way: Container[str] | None, d
     if decided and record.application is not None and (under_way is None or spec.uid in under_way):
         queue = record.application.queue.path if record.application.queue is not None else ""
         rules = replace(
-            record.shape.asked, partition=None, avoided_by=(), placement=None, storage=None, volumes=spec.constraints.volumes
+            record.shape.asked,
+            partition=None,
+            avoided_by=(),
+            placement=None,
+            storage=None,
+            volumes=spec.constraints.volumes,
+            gang=None,
         )
         yield PodAssumed(replace(said, demand=record.shape.named, constraints=rules), state.nodes.names[record.node], queue)
     yield PodSeen(said)

@@ -79,6 +79,8 @@ class State:
     admission: Admission = field(default_factory=Admission)
     locality: Locality = field(default_factory=Locality)
     preemption: Preemption = field(default_factory=Preemption)
+    complete_gangs: dict[tuple[str, str], None] = field(default_factory=dict)
+    """Gangs, by application and name, whose minimum is on nodes."""
     claims: Claims = field(default_factory=Claims)
     lifetimes: Lifetimes = field(default_factory=Lifetimes)
     reports: Reports = field(default_factory=Reports)

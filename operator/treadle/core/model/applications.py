@@ -21,5 +21,7 @@ class ApplicationSpec:
     """When it was submitted, on the clock of the pods' ``created``; None: when its first pod was made."""
     placement: tuple[PlacementConstraint, ...] = ()
     """Placement constraints, all of which hold for each of its pods."""
+    gangs: tuple[tuple[str, int], ...] = ()
+    """How many pods of which gang start together."""
     uid: str = ""
     """That of the object, for what is told about it."""

@@ -71,6 +71,8 @@ class Constraints:
     """What the pod says of its volumes."""
     storage: VolumeNeeds | None = None
     """What its volumes come to; put here by the core, in place of ``volumes``."""
+    gang: tuple[str, str] | None = None
+    """The application and the gang in it with whose pods the pod starts together; put here by the core."""
     problem: str = ""
     """Why the pod cannot be understood; it goes nowhere then, and stands for itself."""
 

@@ -29,7 +29,11 @@ class PodSpec:
     application_tags: tuple[str, ...] = ()
     """The tags of its application, by which placement constraints may name it."""
     gang: str = ""
-    """The label or annotation by which the pod says in another system's words that it starts together with others."""
+    """The gang of its application that it belongs to."""
+    gang_minimums: tuple[tuple[str, int], ...] = ()
+    """How many pods of which gangs of its application start together, as far as the pod says so."""
+    gang_words: str = ""
+    """The label or annotation by which the pod says in another system's words, which are not acted on, that it starts together with others."""
     priority: int = 0
     application: str = ""
     queue: str = ""

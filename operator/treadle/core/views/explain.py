@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.core.kernel.admission_checks import AT_ZERO, OVER_LARGEST, TOO_MANY, barred, oversized
+from treadle.core.kernel import gangs
+from treadle.core.kernel.admission_checks import AT_ZERO, OVER_LARGEST, TOO_MANY, asks_of, barred, oversized
 from treadle.core.kernel.am_share import MASTER_SHARE
 from treadle.core.kernel.cycle import AT_MAXIMUM, NO_NODE
 from treadle.core.kernel.nodes.rules import host_ports
@@ -94,6 +95,8 @@ def _waiting(state: State, ask: Ask) -> tuple[str, str]:
             f"{ahead(ask)} pods of queue {ask.application.queue.path if ask.application.queue else '-'} are ahead",
         )
     reason = limit_of_now(state, ask) or wait.reason
+    if reason == NO_NODE and wait.blocker:
+        return NO_NODE, no_node_for_gang(state, ask)
     if reason == NO_NODE:
         return NO_NODE, no_node(state, ask.shape) + _coming(state, ask)
     words = _LIMITS.get(reason)
@@ -129,6 +132,8 @@ def ahead(ask: Ask) -> int:
 def at_maximum(state: State, ask: Ask) -> str:
     """Return which queue is full of what, with the numbers of now."""
     full = exceeded(ask.application.limiting, ask.shape.demand)
+    if full is None and ask.shape.gang[1] and ask.wait is not None:
+        return f'queue {ask.wait.blocker} has no room below its maximum for all pods with which gang "{ask.shape.gang[1]}" starts'
     if full is None:
         return f"queue {ask.wait.blocker if ask.wait is not None else '-'} was at its maximum and has room again; the pod is next looked at with the next pass"
     queue, position = full
@@ -197,6 +202,18 @@ def _coming(state: State, ask: Ask) -> str:
     if kept:
         words += f" Kept for these pods until enough is free: {', '.join(sorted(kept)[:3])}{', …' if len(kept) > 3 else ''}."
     return words
+
+
+def no_node_for_gang(state: State, ask: Ask) -> str:
+    """Return how many pods of a gang have to be placed at once, and how many would fit now."""
+    application, gang = ask.application, ask.shape.gang
+    least = gangs.minimum(state, application, gang[1]) or 0
+    placed = gangs.placed_of(application, gang[1])
+    share = [(one, len(one.pods)) for one in asks_of(application, gang)]
+    fit = sum(min(count, gangs.room_for(state, one.shape)) for one, count in share)
+    words = f'gang "{gang[1]}" starts with {least} pods: {placed} are placed, and of the {least - placed} others at most {min(fit, least - placed)} fit now'
+    missing = next((one for one, count in share if gangs.room_for(state, one.shape) < count), None)
+    return words if missing is None or gangs.room_for(state, missing.shape) else f"{words}: {no_node(state, missing.shape)}"
 
 
 def no_node(state: State, shape: Shape) -> str:

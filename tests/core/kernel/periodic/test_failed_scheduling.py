@@ -161,7 +161,7 @@ def test_who_asks_for_a_partition_where_there_are_none_is_told_once() -> None:
 def test_pods_that_name_a_gang_in_anothers_words_are_told_once_that_they_are_placed_one_by_one():
     scenario = Scenario().nodes()
     for name in ("one", "two"):
-        scenario.pod(name, gang="scheduling.k8s.io/group-name")
+        scenario.pod(name, gang_words="scheduling.k8s.io/group-name")
     scenario.pod("plain", application="other").plan()
     (event,) = (event for event in scenario.effects if isinstance(event, RecordEvent) and event.reason == "GangIgnored")
     assert event.name == "one"
@@ -169,7 +169,7 @@ def test_pods_that_name_a_gang_in_anothers_words_are_told_once_that_they_are_pla
         "Pods of application ns/app name a gang (scheduling.k8s.io/group-name), and gangs are not acted on yet: each of them is placed as soon "
         "as there is room for it, whether there is for the others or not"
     )
-    scenario.pod("late", gang="scheduling.k8s.io/group-name").plan()
+    scenario.pod("late", gang_words="scheduling.k8s.io/group-name").plan()
     assert not [event for event in scenario.effects if isinstance(event, RecordEvent) and event.reason == "GangIgnored"]
     scenario.gone("one", "two", "late")
     assert not scenario.core.state.reports.ungrouped

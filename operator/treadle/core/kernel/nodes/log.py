@@ -34,6 +34,15 @@ class Log:
         first = position - (self.end - len(self._rows))
         return self._rows[first:] if first >= 0 else None
 
+    def cut(self, end: int) -> None:
+        """Drop the entries from a position on, which is the end again; nobody may have read them."""
+        count = self.end - end
+        if count > len(self._rows):
+            self.forget()
+        elif count:
+            del self._rows[-count:]
+            self.end = end
+
     def forget(self) -> None:
         """Drop all entries and end one further, so that no position that a reader has is up to date."""
         self._rows.clear()

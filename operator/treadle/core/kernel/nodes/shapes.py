@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from treadle.core.kernel.nodes.orders import Candidates
     from treadle.core.kernel.nodes.table import Nodes
 
+NO_GANG = ("", "")
 ENOUGH = 256
 """Shapes up to which it is not asked whether they are in use: users can make up as many as they like, by pods that are all different."""
 
@@ -31,7 +32,8 @@ class Shape:
 
     ``asked`` are the constraints as they came. ``near`` are the nodes that such pods would like, None for those that do not care;
     the constraints are then only what is hard about nodes by themselves. ``between`` are the rules about the pods around it and about volumes,
-    None for those without any; their orders of nodes are ``cells``, those of all others ``candidates``. ``storage`` is what the volumes come to.
+    None for those without any; their orders of nodes are ``cells``, those of all others ``candidates``. ``storage`` is what the volumes come to, and ``gang`` the
+    application and its gang with which such pods start together.
     """
 
     __slots__ = (
@@ -42,6 +44,7 @@ class Shape:
         "constraints",
         "cpu",
         "demand",
+        "gang",
         "id",
         "memory",
         "named",
@@ -67,9 +70,15 @@ class Shape:
         wish = constraints.wish
         self.near = Near(wish) if wish is not None else None
         self.between = between
-        if (wish is not None and wish.relax) or between is not None or constraints.storage is not None:
+        self.gang = constraints.gang or NO_GANG
+        if (
+            (wish is not None and wish.relax)
+            or between is not None
+            or constraints.storage is not None
+            or constraints.gang is not None
+        ):
             kept = None if wish is not None and wish.relax else wish
-            constraints = replace(constraints, wish=kept, pods=None, avoided_by=(), placement=None, storage=None)
+            constraints = replace(constraints, wish=kept, pods=None, avoided_by=(), placement=None, storage=None, gang=None)
         self.constraints = constraints
         self.ports = constraints.host_ports
         self.storage = self.asked.storage

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from treadle.core.effects import FAILED_SCHEDULING, GANG_IGNORED, PARTITION_IGNORED, QUEUE_NOT_FOUND, RecordEvent
-from treadle.core.kernel.admission_checks import AT_ZERO, INVALID_POD, OVER_LARGEST, PARTITION_DENIED, UNSUPPORTED, VOLUMES
+from treadle.core.kernel.admission_checks import (
+    AT_ZERO,
+    GANG_INCOMPLETE,
+    GANG_OVER,
+    INVALID_POD,
+    OVER_LARGEST,
+    PARTITION_DENIED,
+    UNSUPPORTED,
+    VOLUMES,
+)
 from treadle.core.kernel.cycle import NO_NODE
 from treadle.core.kernel.tree.order import waiting_order
 from treadle.core.units.resources import in_words
@@ -30,7 +39,7 @@ MOST_RETOLD = 1024
 STANDINGS_LAST = 1.0
 """Seconds for which the order of a queue is good enough to tell who is ahead."""
 
-NEVER_SERVED = frozenset({INVALID_POD, UNSUPPORTED, OVER_LARGEST, AT_ZERO, PARTITION_DENIED, VOLUMES})
+NEVER_SERVED = frozenset({INVALID_POD, UNSUPPORTED, OVER_LARGEST, AT_ZERO, PARTITION_DENIED, VOLUMES, GANG_INCOMPLETE, GANG_OVER})
 """Reasons of pods whose turn never comes, whatever ends: they are ahead of no pod, and it says nothing which pods are ahead of them."""
 
 Standing = tuple[int, str]
@@ -124,7 +133,7 @@ def ungrouped(state: State) -> list[RecordEvent]:
     """Return the events about applications whose pods name gangs that are not acted on."""
     events: list[RecordEvent] = []
     for application, key in state.reports.ungrouped.items():
-        first = next((record for record in application.pods.values() if record.spec.gang), None)
+        first = next((record for record in application.pods.values() if record.spec.gang_words), None)
         if not key or first is None:
             continue
         spec = first.spec

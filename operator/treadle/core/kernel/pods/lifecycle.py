@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.effects import Placed, new_bind
-from treadle.core.kernel.admission_checks import OVER_LARGEST, block, requeue
+from treadle.core.kernel.admission_checks import OVER_LARGEST, block, gang_changed, requeue
 from treadle.core.kernel.assign import asked_for, assign, in_force
 from treadle.core.kernel.pods import between, volumes
 from treadle.core.kernel.pods.excess_types import countable
@@ -94,6 +94,10 @@ def constraints_changed(state: State, application: Application) -> None:
         if record.state is PodState.WAITING and record.shape.asked.placement != placement_of(state, record.spec):
             set_aside(state, record)
             enqueue(state, record)
+    for gang in [gang for gang in state.complete_gangs if gang[0] == application.id]:
+        del state.complete_gangs[gang]  # its minimum may be another
+    for part in application.everywhere():
+        gang_changed(part)
 
 
 def look_between(state: State) -> None:
@@ -182,6 +186,8 @@ def withdraw(state: State, record: PodRecord, *, stays: bool = False) -> None:
         volumes.leave(state, record)
         row, record.node = record.node, -1
         state.nodes.give(row, record.shape.demand, record.shape.ports)
+        if record.spec.gang:
+            state.complete_gangs.pop((record.spec.application, record.spec.gang), None)
         if application is not None:
             discharge(state, payer(record), record.shape.demand)
             application.allocated -= 1
@@ -209,8 +215,8 @@ def enqueue(state: State, record: PodRecord) -> None:
         record.shape = shape_of(state, record.spec, record.kind)
     spec, partition = record.spec, state.discipline.membership.partition_wanted(record.application, record.spec)
     application = record.application
-    if spec.gang and application.whole not in state.reports.ungrouped:
-        state.reports.ungrouped[application.whole] = spec.gang
+    if spec.gang_words and application.whole not in state.reports.ungrouped:
+        state.reports.ungrouped[application.whole] = spec.gang_words
         state.reports.ungrouped_news = True
     if partition is not None:
         application = part_of(state, application, partition)
@@ -238,6 +244,8 @@ def enqueue(state: State, record: PodRecord) -> None:
         activate(ask)
     else:
         arm_report(state, ask)
+    if spec.gang or spec.gang_minimums:
+        gang_changed(application)
 
 
 def _leave_ask(state: State, record: PodRecord) -> None:
@@ -340,6 +348,8 @@ def forget(state: State, record: PodRecord) -> None:
     between.leave(record)
     volumes.leave(state, record)
     state.nodes.give(record.node, record.shape.demand, record.shape.ports)
+    if record.spec.gang:
+        state.complete_gangs.pop((record.spec.application, record.spec.gang), None)
     record.node = -1
     state.pods.move(record, PodState.IDLE)
     record.ask = None

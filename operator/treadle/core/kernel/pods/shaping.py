@@ -23,9 +23,16 @@ def shape_of(state: State, spec: PodSpec, kind: Kind) -> Shape:
     rules = spec.constraints
     placement = placement_of(state, spec) if state.explicit or spec.tags else None
     storage = storage_of(state, spec) if rules.volumes is not None else None
-    if spec.problem or kind.avoided_by or placement is not None or storage is not None:
+    gang = (spec.application, spec.gang) if spec.gang and not spec.node else None
+    if spec.problem or kind.avoided_by or placement is not None or storage is not None or gang is not None:
         rules = replace(
-            rules, problem=spec.problem, avoided_by=kind.avoided_by, placement=placement, storage=storage, volumes=None
+            rules,
+            problem=spec.problem,
+            avoided_by=kind.avoided_by,
+            placement=placement,
+            storage=storage,
+            volumes=None,
+            gang=gang,
         )
     return state.shapes.of(spec.demand, rules)
 

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 
 from treadle.core.effects import Placed
 from treadle.core.kernel.admission_checks import block
+from treadle.core.kernel.gangs import complete
 from treadle.core.kernel.pods.lifecycle import assume, charge, discharge
 from treadle.core.kernel.tree.limits import exceeded
-from treadle.core.kernel.tree.order import rekey, unpark
+from treadle.core.kernel.tree.order import taken, unpark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -176,6 +177,8 @@ def _over_maximum(hold: Hold) -> bool:
 
 def _may_run(state: State, ask: Ask) -> bool:
     """Whether nothing but room was in the way of an ask: limits may have changed since the room was held."""
+    if ask.shape.gang[1] and not complete(state, ask):
+        return False
     quota = ask.application.quota
     if quota is not None and quota.exceeded():
         return False
@@ -187,13 +190,7 @@ def _bind(state: State, ask: Ask, row: int) -> Placed:
     application = ask.application
     effect = assume(state, ask, row)
     state.decided((effect,))
-    child: Application | Queue = application
-    parent = application.queue
-    while parent is not None and child.active == 0 and child.key is not None:
-        child.key = None  # ``assume`` counts within the application only
-        parent.active -= 1
-        child, parent = parent, parent.parent
-    rekey(application)
+    taken(application)
     return effect
 
 

@@ -296,4 +296,4 @@ def _of_daemon(application: Application) -> bool:
 def waits_for_a_node(ask: Ask) -> bool:
     """Whether an ask waits for nothing but room on a node."""
     wait = ask.obstacle
-    return wait is not None and wait.reason == NO_NODE
+    return wait is not None and wait.reason == NO_NODE and not wait.blocker  # a gang waits for several at once

@@ -126,6 +126,17 @@ def forget_blockers(ask: Ask) -> None:
         chain[0].masters_blocked.pop(ask, None)
 
 
+def taken(application: Application) -> None:
+    """Bring the order up to date after a pod of an application was placed that need not be on top of it: ``assume`` counts within the application only."""
+    child: Application | Queue = application
+    parent = application.queue
+    while parent is not None and child.active == 0 and child.key is not None:
+        child.key = None
+        parent.active -= 1
+        child, parent = parent, parent.parent
+    rekey(application)
+
+
 def rekey(child: Application | Queue) -> None:
     """Give an application or a queue, and the queues above it, new keys after its usage changed."""
     parent = child.queue if isinstance(child, Application) else child.parent

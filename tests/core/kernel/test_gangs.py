@@ -1,0 +1,179 @@
+"""Gangs start together or not at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from core.builders import Scenario, a_pod, by_node, limits
+from treadle.core.effects import Bind
+from treadle.core.events import ApplicationSeen, BindFailed, PodSeen
+from treadle.core.model import ApplicationSpec, FairSettings, PodSpec
+
+
+def member(name: str, gang: str = "workers", least: int = 0, **fields: Any) -> PodSpec:
+    return a_pod(name, gang=gang, gang_minimums=((gang, least),) if least else (), **fields)
+
+
+def come(at: Scenario, count: int, prefix: str = "w", **fields: Any) -> Scenario:
+    return at.tell(*(PodSeen(member(f"{prefix}-{number}", **fields)) for number in range(count)))
+
+
+def test_a_gang_that_fits_is_placed_at_once_and_one_that_does_not_not_at_all() -> None:
+    at = Scenario().nodes(2, cpu=4)
+    come(at, 9, least=9)
+    assert at.plan() == []
+    assert at.free("node-0") == at.free("node-1") == 4
+    at.nodes(1, prefix="more", cpu=1)
+    assert len(at.plan()) == 9
+
+
+def test_what_does_not_fit_as_a_whole_leaves_the_room_to_others() -> None:
+    at = Scenario().nodes(1, cpu=4)
+    come(at, 5, least=5)
+    at.pods(3, "small", application="other")
+    assert {bind.uid for bind in at.plan()} == {"small-0", "small-1", "small-2"}
+
+
+def test_a_gang_waits_until_as_many_pods_are_there_as_start_together() -> None:
+    at = Scenario().nodes(2)
+    come(at, 3, least=4)
+    assert at.plan() == []
+    assert at.why("w-0") == (
+        "GangIncomplete",
+        'gang "workers" starts with 4 pods: 0 are placed and 3 wait, the others are not there yet',
+    )
+    come(at, 1, "late", least=4)
+    assert len(at.plan()) == 4
+
+
+def test_the_application_says_how_many_start_together_and_pods_beyond_that_follow_one_by_one() -> None:
+    at = Scenario().nodes(1, cpu=4).tell(ApplicationSeen(ApplicationSpec("ns/app", gangs=(("workers", 3),))))
+    come(at, 6, least=6)
+    assert len(at.plan()) == 4, "three together, and one for which there is room"
+    at.gone("w-0")
+    assert len(at.plan()) == 1
+
+
+def test_a_minimum_that_nobody_says_is_asked_for_and_heard_when_it_is_said() -> None:
+    at = Scenario().nodes(1)
+    come(at, 2)
+    assert at.plan() == []
+    reason, words = at.why("w-0")
+    assert reason == "GangIncomplete"
+    assert 'nobody says how many pods of gang "workers" start together' in words
+    at.tell(ApplicationSeen(ApplicationSpec("ns/app", gangs=(("workers", 2),))))
+    assert len(at.plan()) == 2
+
+
+def test_pods_of_different_sizes_are_one_gang_and_two_gangs_of_an_application_are_two() -> None:
+    at = Scenario().nodes(1, cpu=6)
+    at.tell(PodSeen(member("head", least=3, cpu=2, role="master")), PodSeen(member("a", least=3)), PodSeen(member("b", least=3)))
+    come(at, 3, "x", gang="others", least=3)
+    assert {bind.uid for bind in at.plan()} == {"head", "a", "b"}
+    assert at.why("x-0")[0] == "Unschedulable"
+
+
+def test_who_waits_says_how_many_would_fit_now() -> None:
+    at = Scenario().nodes(2, cpu=3)
+    come(at, 8, least=8)
+    at.plan()
+    assert at.why("w-0") == (
+        "Unschedulable",
+        'gang "workers" starts with 8 pods: 0 are placed, and of the 8 others at most 6 fit now',
+    )
+
+
+def test_the_pods_of_a_gang_are_all_below_the_maximum_of_their_queue_or_none_is() -> None:
+    at = Scenario().nodes(4).queue("root.a", maximum=limits(cpu=4))
+    at.pods(2, "first", "root.a", "first")
+    at.plan()
+    come(at, 3, least=3, queue="root.a")
+    assert at.plan() == []
+    assert at.why("w-0") == (
+        "QueueMaximum",
+        'queue root.a has no room below its maximum for all pods with which gang "workers" starts',
+    )
+    at.gone("first-0")
+    assert len(at.plan()) == 3
+
+
+def test_a_gang_that_is_larger_than_its_queue_may_ever_be_says_so_and_stops_nobody() -> None:
+    at = Scenario().nodes(4).queue("root.a", maximum=limits(cpu=2))
+    come(at, 3, least=3, queue="root.a")
+    at.pods(2, "other", "root.a", "other")
+    assert len(at.plan()) == 2
+    reason, words = at.why("w-0")
+    assert reason == "GangOverMaximum"
+    assert "than queue root.a may ever have" in words
+    at.gone("other-0", "other-1").queue("root.a", maximum=limits(cpu=3))
+    assert len(at.plan()) == 3
+
+
+def test_a_member_that_ends_is_replaced_alone_when_the_minimum_was_reached_before() -> None:
+    at = Scenario().nodes(1, cpu=4)
+    come(at, 4, least=4)
+    at.confirm(at.plan())
+    at.gone("w-0")
+    come(at, 1, "again", least=4)
+    assert [bind.uid for bind in at.plan()] == ["again-0"]
+
+
+def test_a_bind_that_fails_is_tried_again_for_that_pod_alone() -> None:
+    at = Scenario().nodes(1, cpu=4)
+    come(at, 4, least=4)
+    binds = at.plan()
+    at.confirm(binds[1:])
+    at.tell(BindFailed(binds[0].uid, "transient", "no")).wait(60)
+    assert [bind.uid for bind in at.plan()] == [binds[0].uid]
+
+
+def test_a_new_core_completes_a_gang_of_which_some_are_bound() -> None:
+    at = Scenario().nodes(1, cpu=4)
+    at.tell(*(PodSeen(member(f"w-{number}", least=4, node="node-0")) for number in range(2)))
+    come(at, 2, "rest", least=4)
+    assert len(at.plan()) == 2
+
+
+def test_two_gangs_that_each_need_most_of_the_cluster_go_one_after_the_other() -> None:
+    at = Scenario().nodes(4, cpu=2)
+    come(at, 6, "a", least=6, application="a")
+    come(at, 6, "b", least=6, application="b")
+    first = at.plan()
+    assert len({bind.application for bind in first}) == 1
+    assert len(first) == 6
+    at.gone(*(bind.uid for bind in first))
+    second = at.plan()
+    assert len(second) == 6
+    assert second[0].application != first[0].application
+
+
+def test_a_gang_that_does_not_fit_costs_nothing_until_a_node_has_got_room() -> None:
+    at = Scenario().nodes(2, cpu=4)
+    come(at, 9, least=9)
+    at.plan()
+    nodes = at.core.state.nodes
+    before = (nodes.improved.end, nodes.clock)
+    at.plan()
+    assert (nodes.improved.end, nodes.clock) == before
+
+
+@pytest.mark.parametrize("scoring", ["Pack", "Spread"])
+def test_the_nodes_of_a_gang_are_those_that_its_pods_would_get_one_by_one(scoring: str) -> None:
+    def nodes_for(least: int) -> Any:
+        at = Scenario().scheduler(scoring=scoring).nodes(3, cpu=4)
+        come(at, 7, least=least)
+        return by_node([effect for effect in at.core.plan(0.0) if isinstance(effect, Bind)])
+
+    assert nodes_for(7) == nodes_for(1)
+
+
+def test_preemption_does_not_place_a_part_of_a_gang() -> None:
+    at = Scenario().scheduler(fair=FairSettings(preemption=True))
+    at.nodes(1, cpu=4).queue("root.a").queue("root.b", minimum=limits(cpu=4), min_share_timeout=1.0)
+    at.pods(4, "old", "root.a", "old")
+    at.confirm(at.plan())
+    come(at, 4, least=4, queue="root.b")
+    for _ in range(10):
+        assert at.wait(5).plan() == []
