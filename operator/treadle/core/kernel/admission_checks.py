@@ -85,7 +85,7 @@ def asks_of(application: Application, gang: tuple[str, str]) -> list[Ask]:
 
 
 def gang_changed(application: Application) -> None:
-    """Let the gangs of an application compete again that waited for pods: one has come, or their minimum is another."""
+    """Let the gangs of an application compete again that waited for pods, one of which has come."""
     for one in list(application.asks.values()):
         if one.wait is not None and one.wait.reason == GANG_INCOMPLETE:
             unpark(one)

@@ -96,8 +96,9 @@ def constraints_changed(state: State, application: Application) -> None:
             enqueue(state, record)
     for gang in [gang for gang in state.complete_gangs if gang[0] == application.id]:
         del state.complete_gangs[gang]  # its minimum may be another
-    for part in application.everywhere():
-        gang_changed(part)
+    for ask in application.every_ask():
+        if ask.shape.gang[1]:
+            requeue(state, ask)
 
 
 def look_between(state: State) -> None:

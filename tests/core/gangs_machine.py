@@ -1,0 +1,172 @@
+"""Gangs and plain pods come and go on few nodes, under either discipline; nobody may see a part of a gang start."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import hypothesis.strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from core.builders import Scenario, a_node, a_pod, limits
+from treadle.core import Core
+from treadle.core.effects import Bind
+from treadle.core.events import ApplicationSeen, BindDone, BindFailed, NodeGone, NodeSeen, PodGone, PodSeen
+from treadle.core.kernel.pods.states import PodState
+from treadle.core.model import ApplicationSpec, Constraints, PodRules, PodSpec, PodTerm, Requirement
+
+NODES = [f"n{number}" for number in range(4)]
+QUEUES = ["root.a", "root.b", "root.default"]
+
+
+class GangsMachine(RuleBasedStateMachine):
+    """``whole`` are the gangs that have started; what is lost of them later is no part of a gang that starts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.at = Scenario()
+        self.pods: dict[str, PodSpec] = {}
+        self.flying: dict[str, str] = {}
+        self.whole: set[tuple[str, str]] = set()
+        self.least: dict[tuple[str, str], int] = {}
+        self.made = 0
+
+    @initialize(scoring=st.sampled_from(["Pack", "Spread"]), most=st.integers(2, 12))
+    def begin(self, scoring: str, most: int) -> None:
+        self.at.scheduler(scoring=scoring).queue("root.a", maximum=limits(cpu=most)).queue("root.b").queue("root.default")
+        for name in NODES[:3]:
+            self.node(name, 4)
+
+    @rule(name=st.sampled_from(NODES), cpu=st.sampled_from([0, 2, 4, 8]))
+    def node(self, name: str, cpu: int) -> None:
+        self.at.tell(NodeSeen(a_node(name, cpu=cpu)) if cpu else NodeGone(name))
+
+    @rule(
+        queue=st.sampled_from(QUEUES),
+        least=st.integers(2, 8),
+        here=st.integers(1, 9),
+        cpu=st.integers(1, 3),
+        other=st.sampled_from([0, 0, 2]),
+        alone=st.sampled_from([False, False, False, True]),
+    )
+    def gang(self, queue: str, least: int, here: int, cpu: int, other: int, *, alone: bool) -> None:
+        """A gang comes, or a part of it; one in four keeps its pods apart."""
+        self.made += 1
+        application = f"g{self.made}"
+        rules = (
+            PodRules("ns", anti_affinity=(PodTerm("\0node", (Requirement("app", "In", (application,)),), ("ns",)),))
+            if alone
+            else None
+        )
+        self.least[f"ns/{application}", "w"] = least
+        for number in range(here):
+            spec = a_pod(
+                f"{application}-{number}",
+                queue,
+                application,
+                cpu=other if other and number % 2 else cpu,
+                gang="w",
+                gang_minimums=(("w", least),),
+                labels=(("app", application),),
+                constraints=Constraints(pods=rules),
+            )
+            self._tell(spec)
+
+    @rule(data=st.data(), more=st.integers(1, 4))
+    def members(self, data: st.DataObject, more: int) -> None:
+        """More pods of a gang come."""
+        known = [spec for spec in self.pods.values() if spec.gang and not spec.node]
+        if known:
+            like = data.draw(st.sampled_from(sorted(known, key=lambda one: one.uid)))
+            for _ in range(more):
+                self.made += 1
+                name = f"{like.application[3:]}-more-{self.made}"
+                self._tell(replace(like, uid=name, name=name))
+
+    @rule(data=st.data(), least=st.integers(1, 9))
+    def edited(self, data: st.DataObject, least: int) -> None:
+        """The Application object says how many start together."""
+        if self.least:
+            key = data.draw(st.sampled_from(sorted(self.least)))
+            if key not in self.whole:
+                self.least[key] = least
+                self.at.tell(ApplicationSeen(ApplicationSpec(key[0], gangs=(("w", least),))))
+
+    @rule(queue=st.sampled_from(QUEUES), count=st.integers(1, 4), cpu=st.integers(1, 2))
+    def plain(self, queue: str, count: int, cpu: int) -> None:
+        for _ in range(count):
+            self.made += 1
+            self._tell(a_pod(f"p{self.made}", queue, f"a{self.made % 3}", cpu=cpu))
+
+    def _tell(self, spec: PodSpec) -> None:
+        self.pods[spec.uid] = spec
+        self.at.tell(PodSeen(spec))
+
+    @rule(data=st.data(), count=st.integers(1, 5))
+    def gone(self, data: st.DataObject, count: int) -> None:
+        for _ in range(count):
+            if self.pods:
+                uid = data.draw(st.sampled_from(sorted(self.pods)))
+                del self.pods[uid]
+                self.flying.pop(uid, None)
+                self.at.tell(PodGone(uid))
+
+    @rule(data=st.data(), done=st.sampled_from([True, True, True, False]))
+    def bound(self, data: st.DataObject, *, done: bool) -> None:
+        for _ in range(3):
+            if self.flying:
+                uid = data.draw(st.sampled_from(sorted(self.flying)))
+                node = self.flying.pop(uid)
+                if done:
+                    self.at.tell(BindDone(uid))
+                    self._tell(replace(self.pods[uid], node=node))
+                else:
+                    self.at.tell(BindFailed(uid, "transient", "no"))
+
+    @rule(seconds=st.sampled_from([1, 30]))
+    def wait(self, seconds: int) -> None:
+        self.at.now += seconds
+
+    @rule(budget=st.sampled_from([1, 3, 1000]))
+    def planned(self, budget: int) -> None:
+        before = self._placed()
+        binds = [effect for effect in self.at.core.plan(self.at.now, budget) if isinstance(effect, Bind)]
+        self.flying.update((bind.uid, bind.node) for bind in binds)
+        after = self._placed()
+        for key, count in after.items():
+            if count > before.get(key, 0) == 0 and key not in self.whole:
+                assert count >= self.least[key], f"{count} pods of {key} were placed, {self.least[key]} start together"
+            if count >= self.least[key]:
+                self.whole.add(key)
+
+    def _placed(self) -> dict[tuple[str, str], int]:
+        found: dict[tuple[str, str], int] = {}
+        for record in self.at.core.state.pods.values():
+            if record.spec.gang and record.node >= 0:
+                key = (record.spec.application, record.spec.gang)
+                found[key] = found.get(key, 0) + 1
+        return found
+
+    @rule()
+    def settled(self) -> None:
+        """What waits for a node at rest would not be placed by a core that knows no more than the facts either."""
+        while any(
+            isinstance(effect, Bind) and not self.flying.update({effect.uid: effect.node})
+            for effect in self.at.core.plan(self.at.now)
+        ):
+            pass
+        self.whole.update(key for key, count in self._placed().items() if count >= self.least[key])
+        core = self.at.core
+        again = Core(core.state.settings)
+        for event in core.facts():
+            again.handle(event, self.at.now)
+        placed = {effect.uid for effect in again.plan(self.at.now) if isinstance(effect, Bind)}
+        waits = {uid for uid, record in core.state.pods.items() if record.state is PodState.WAITING}
+        assert not placed & waits, f"{sorted(placed & waits)} wait, and a core that begins anew places them"
+
+    @invariant()
+    def everybody_says_why(self) -> None:
+        for uid, record in self.at.core.state.pods.items():
+            if record.state is PodState.WAITING:
+                reason, words = self.at.why(uid)
+                assert reason
+                assert words
