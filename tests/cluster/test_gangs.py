@@ -7,11 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import yaml
+
+from cluster.client import fake_node
 from cluster.control_plane import ControlPlane
 from cluster.treadle_process import Cluster, Treadle, eventually, pod, queue
 
 Json = dict[str, Any]
-SMALL = int(os.environ.get("TREADLE_GANG_SMALL", "2000"))
+ROOT = Path(__file__).resolve().parents[2]
+SMALL = int(os.environ.get("TREADLE_GANG_SMALL", "5000"))
 """Small pods beside the gang."""
 PODS = "/api/v1/namespaces/default/pods"
 
@@ -127,3 +131,24 @@ def test_task_groups_in_yunikorns_words_start_together(fresh_cluster: Callable[.
         assert bound_of(cluster, "executor") == []
         cluster.plane.api("DELETE", f"{PODS}/other", {"gracePeriodSeconds": 0})
         eventually(lambda: len(bound_of(cluster, "executor")) == 14, 30, "it has started")
+
+
+def test_the_example_of_a_training_job_starts_whole(fresh_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
+    cluster = fresh_cluster(1, "7", "32Gi")
+    cluster.plane.start_controller_manager()
+    paths = {
+        "Application": "/apis/treadle.dev/v1alpha1/namespaces/default/applications",
+        "Job": "/apis/batch/v1/namespaces/default/jobs",
+    }
+    for one in yaml.safe_load_all((ROOT / "examples" / "gang.yaml").read_text()):
+        status, answer = cluster.plane.api("POST", paths[one["kind"]], one)
+        assert status == 201, answer
+    with Treadle(cluster.plane.kubeconfig, tmp_path):
+        names = eventually(
+            lambda: len(found := [one["metadata"]["name"] for one in cluster.all_pods()]) == 8 and found, 60, "the pods"
+        )
+        eventually(lambda: told(cluster.plane, names[0])[1].startswith('gang "workers" starts with 8 pods'), 30, "they wait")
+        assert cluster.bound() == []
+        cluster.plane.api("POST", "/api/v1/nodes", fake_node("another", "2", "8Gi"))
+        cluster.wait_bound(8)
+        assert cluster.condition("applications", "train", "NotActedOn", "default").get("status") != "True"

@@ -166,7 +166,7 @@ def test_pods_that_name_a_gang_in_anothers_words_are_told_once_that_they_are_pla
     (event,) = (event for event in scenario.effects if isinstance(event, RecordEvent) and event.reason == "GangIgnored")
     assert event.name == "one"
     assert event.note == (
-        "Pods of application ns/app name a gang (scheduling.k8s.io/group-name), and gangs are not acted on yet: each of them is placed as soon "
+        "Pods of application ns/app name a gang (scheduling.k8s.io/group-name), and gangs of that kind are not acted on yet: each of them is placed as soon "
         "as there is room for it, whether there is for the others or not"
     )
     scenario.pod("late", gang_words="scheduling.k8s.io/group-name").plan()

@@ -138,7 +138,7 @@ def ungrouped(state: State) -> list[RecordEvent]:
             continue
         spec = first.spec
         note = (
-            f"Pods of {_named(application)} name a gang ({key}), and gangs are not acted on yet: each of them is placed as soon as there is "
+            f"Pods of {_named(application)} name a gang ({key}), and gangs of that kind are not acted on yet: each of them is placed as soon as there is "
             "room for it, whether there is for the others or not"
         )
         events.append(RecordEvent(spec.uid, spec.namespace, spec.name, application.id, GANG_IGNORED, note, first.cause))
