@@ -9,13 +9,13 @@ from __future__ import annotations
 import copy
 import traceback
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
 import msgspec
 
-from fuzz import cluster, schema
+from fuzz import cluster, schema, storage
 from fuzz.schema import LEAVES, QUEUES, Style
 from treadle.api import acted
 from treadle.api.labels import queue_of
@@ -23,11 +23,26 @@ from treadle.api.objects import KINDS
 from treadle.controllers.ledger import Ledger
 from treadle.controllers.status import merge_patch, status_of
 from treadle.core import Core
-from treadle.core.effects import Bind, Evict, Expire, ReportWaiting, Verify
-from treadle.core.events import BindDone, BindFailed, Event, EvictFailed, NamespaceSeen, NodeGone, NodeSeen, PodGone, PodSeen
+from treadle.core.effects import Bind, BindVolumes, Evict, Expire, ReportWaiting, Verify
+from treadle.core.events import (
+    BindDone,
+    BindFailed,
+    Event,
+    EvictFailed,
+    NamespaceSeen,
+    NodeGone,
+    NodeSeen,
+    PodGone,
+    PodSeen,
+    StorageGone,
+    StorageKnown,
+    StorageSeen,
+)
 from treadle.core.kernel.pods.states import PodState
+from treadle.core.model.volumes import VolumeSpec
 from treadle.core.views.tree import tree_of
 from treadle.kube import translate, wire
+from treadle.kube.storage import PATHS, TRANSLATED
 
 Json = dict[str, Any]
 Step = tuple[Any, ...]
@@ -58,6 +73,7 @@ class World:
     pods: dict[str, Json] = field(default_factory=dict)
     binds: list[Bind] = field(default_factory=list)
     evictions: list[Evict | Expire] = field(default_factory=list)
+    claims: list[BindVolumes] = field(default_factory=list)
     objects: dict[tuple[str, str, str], Json] = field(default_factory=dict)
     version: int = 100
     ledger: Ledger = field(init=False)
@@ -149,12 +165,15 @@ class World:
     def do_plan(self, budget: int) -> None:
         effects = self.core.plan(self.now, budget)
         binds = [effect for effect in effects if isinstance(effect, Bind)]
-        check(holds=len(binds) <= budget, words=f"{len(binds)} binds of {budget} that were allowed")
+        whole = any(self.core.state.pods[bind.uid].spec.gang for bind in binds)  # a gang is placed whole, whatever the budget
+        check(holds=len(binds) <= budget or whole, words=f"{len(binds)} binds of {budget} that were allowed")
         for effect in effects:
             if isinstance(effect, Bind):
                 self.binds.append(effect)
                 check(holds=effect.uid in self.pods, words=f"a bind of {effect.uid}, which is not there")
                 check(holds=len(effect.queue) <= 63 and len(effect.application) <= 253 + 64, words=f"{effect}")
+            elif isinstance(effect, BindVolumes):
+                self.claims.append(effect)
             elif isinstance(effect, Evict | Expire):
                 self.evictions.append(effect)
             elif isinstance(effect, ReportWaiting):
@@ -164,6 +183,46 @@ class World:
                 ]
             elif isinstance(effect, Verify) and effect.uid in self.pods:
                 self._see(effect.uid, answer=True)
+
+    def do_storage(self, kind: str, body: Json) -> None:
+        of = PATHS[kind][1]
+        seen = msgspec.json.decode(msgspec.json.encode(body), type=of)
+        self.tell(StorageSeen(TRANSLATED[of][1](seen)))
+
+    def do_storage_gone(self, kind: str, at: int) -> None:
+        known = TRANSLATED[PATHS[kind][1]][0]
+        keys = sorted(thing.key for thing in self.core.state.shapes.storage.all() if isinstance(thing, known))
+        if keys:
+            self.tell(StorageGone(known, keys[at % len(keys)]))
+
+    def do_storage_known(self, known: bool) -> None:
+        self.tell(StorageKnown(known, "" if known else "403"))
+
+    def do_claims(self, outcomes: list[str]) -> None:
+        """Tell what became of the claims of placed pods, the oldest first."""
+        claims, volumes = self.core.state.shapes.storage.claims, self.core.state.shapes.storage.volumes
+        for outcome in outcomes:
+            if not self.claims:
+                return
+            asked = self.claims.pop(0)
+            if outcome == "failed":
+                self.tell(BindFailed(asked.uid, "transient", "conflict"))
+            for one in asked.made if outcome != "failed" else ():
+                claim = claims.get(f"{one.namespace}/{one.claim}")
+                if claim is not None:
+                    made = VolumeSpec(
+                        f"pv-{claim.uid}", (claim.key, claim.uid), claim.storage_class, claim.size or 0, phase="Bound"
+                    )
+                    if outcome == "made":
+                        self.tell(StorageSeen(made))
+                        claim = replace(claim, volume=made.name, bound=True)
+                    self.tell(StorageSeen(replace(claim, selected_node=asked.node)))
+            for kept in asked.found if outcome != "failed" else ():
+                claim, volume = claims.get(f"{kept.namespace}/{kept.claim}"), volumes.get(kept.volume)
+                if claim is not None and volume is not None:
+                    self.tell(StorageSeen(replace(volume, claim=(claim.key, claim.uid))))
+                    if outcome == "made":
+                        self.tell(StorageSeen(replace(claim, volume=volume.name, bound=True)))
 
     def do_outcomes(self, outcomes: list[str]) -> None:
         """Tell what became of binds, the oldest first."""
@@ -209,7 +268,7 @@ class World:
         for event in told:
             core.handle(event, self.now)
         before, after = self.core.state, core.state
-        counts = [(state.assumed, state.bound) for state in (before, after)]
+        counts = [(state.assumed - len(state.claims), state.bound) for state in (before, after)]  # what has claims waits again
         if not under_way:
             check(holds=counts[0] == counts[1], words=f"assumed and bound: {counts[0]}, and told anew {counts[1]}")
         self.core = core
@@ -302,11 +361,15 @@ def next_step(world: World, chance: Random, style: Style, number: int) -> Step:
         "evicted",
         "look",
         "anew",
+        "storage",
+        "storage_gone",
+        "storage_known",
+        "claims",
     ]
     weights = (
-        [4, 1, 6, 10, 2, 2, 1, 0.3, 0.3, 20, 24, 20, 8, 6, 1]
+        [4, 1, 6, 10, 2, 2, 1, 0.3, 0.3, 20, 24, 20, 8, 6, 1, 6, 0.5, 0.3, 6]
         if style.busy
-        else [10, 2, 14, 9, 5, 6, 3, 1, 1, 12, 16, 12, 5, 6, 1]
+        else [10, 2, 14, 9, 5, 6, 3, 1, 1, 12, 16, 12, 5, 6, 1, 8, 1, 0.5, 6]
     )
     match chance.choices(kinds, weights)[0]:
         case "object":
@@ -336,6 +399,15 @@ def next_step(world: World, chance: Random, style: Style, number: int) -> Step:
             return "plan", chance.choice([1, 3, 1000, 1000])
         case "outcomes":
             return "outcomes", [chance.choice(OUTCOMES) for _ in range(chance.choice([1, 3, 20]))]
+        case "storage":
+            kind = chance.choice(storage.KINDS)
+            return "storage", kind, storage.thing(kind, chance)
+        case "storage_gone":
+            return "storage_gone", chance.choice(storage.KINDS), chance.randrange(1 << 16)
+        case "storage_known":
+            return "storage_known", chance.random() < 0.9
+        case "claims":
+            return "claims", [chance.choice(["made", "made", "written", "failed"]) for _ in range(chance.choice([1, 5]))]
         case "evicted":
             return "evicted", [
                 chance.choice(["stays", "leaving", "leaving", "gone", "nothing"]) for _ in range(chance.choice([1, 5]))
@@ -411,7 +483,8 @@ def a_run(seed: int, length: int) -> tuple[list[Step], Failure | None, int]:
     world = World()
     steps: list[Step] = []
     made = 0
-    opening: list[Step] = [("node", cluster.node(name, chance, style)) for name in cluster.NODES[:2]]
+    opening: list[Step] = [("storage_known", True)]
+    opening += [("node", cluster.node(name, chance, style)) for name in cluster.NODES[:2]]
     opening += [("object", an_object("Scheduler", chance, style))] if chance.random() < 0.8 else []
     for name in sorted(chance.sample(QUEUES, chance.choice([0, 4, 8, len(QUEUES)]))):
         opening.append(("object", schema.made("Queue", name, chance, style)))

@@ -7,12 +7,14 @@ from typing import Any
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
+from core.builders import Scenario, a_pod
 from examples import examples
 from recordings.workloads import Cluster
 from treadle.core import Core
-from treadle.core.events import BindFailed
+from treadle.core.events import BindFailed, PodSeen
 from treadle.core.kernel.cycle import cycle
 from treadle.core.kernel.pods.lifecycle import enqueue, forget
+from treadle.core.model import Constraints
 
 
 def counted(core: Core) -> dict[str, Any]:
@@ -58,3 +60,12 @@ def test_assume_then_forget_is_the_identity(seed: int, discipline: str) -> None:
         core.check()
         assert counted(core) == before
         core.handle(BindFailed(cycle(state, 1)[0].uid, "refused", "another one is next"), cluster.now)
+
+
+def test_a_pod_that_is_edited_while_its_bind_is_under_way_waits_as_it_is_now_when_that_fails() -> None:
+    at = Scenario().node("n", labels={"zone": "a"}).pod("p", labels=(("app", "web"),))
+    (bind,) = at.plan()
+    at.tell(PodSeen(a_pod("p", labels=(("app", "db"),), constraints=Constraints(selector=(("zone", "b"),)))))
+    at.fail(bind).wait(60)
+    assert at.plan() == []
+    assert "node affinity/selector" in at.why("p")[1]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from treadle.core.effects import Placed, new_bind
 from treadle.core.kernel.admission_checks import OVER_LARGEST, block, gang_changed, requeue
 from treadle.core.kernel.assign import asked_for, assign, in_force
-from treadle.core.kernel.pods import between, volumes
+from treadle.core.kernel.pods import between, gang, volumes
 from treadle.core.kernel.pods.excess_types import countable
 from treadle.core.kernel.pods.shaping import placement_of, shape_of, stale
 from treadle.core.kernel.pods.states import ASSUMED, PodState
@@ -94,8 +94,8 @@ def constraints_changed(state: State, application: Application) -> None:
         if record.state is PodState.WAITING and record.shape.asked.placement != placement_of(state, record.spec):
             set_aside(state, record)
             enqueue(state, record)
-    for gang in [gang for gang in state.complete_gangs if gang[0] == application.id]:
-        del state.complete_gangs[gang]  # its minimum may be another
+    for one in [one for one in state.complete_gangs if one[0] == application.id]:
+        del state.complete_gangs[one]  # its minimum may be another
     for ask in application.every_ask():
         if ask.shape.gang[1]:
             requeue(state, ask)
@@ -187,8 +187,7 @@ def withdraw(state: State, record: PodRecord, *, stays: bool = False) -> None:
         volumes.leave(state, record)
         row, record.node = record.node, -1
         state.nodes.give(row, record.shape.demand, record.shape.ports)
-        if record.spec.gang:
-            state.complete_gangs.pop((record.spec.application, record.spec.gang), None)
+        gang.leave(state, record)
         if application is not None:
             discharge(state, payer(record), record.shape.demand)
             application.allocated -= 1
@@ -349,8 +348,7 @@ def forget(state: State, record: PodRecord) -> None:
     between.leave(record)
     volumes.leave(state, record)
     state.nodes.give(record.node, record.shape.demand, record.shape.ports)
-    if record.spec.gang:
-        state.complete_gangs.pop((record.spec.application, record.spec.gang), None)
+    gang.leave(state, record)
     record.node = -1
     state.pods.move(record, PodState.IDLE)
     record.ask = None
@@ -359,6 +357,9 @@ def forget(state: State, record: PodRecord) -> None:
     if record.master:
         _release_master(state, record)
     record.part = None
+    between.take_kind(state, record, record.spec)  # it may have been edited while its bind was under way
+    record.shape = shape_of(state, record.spec, record.kind)
+    state.widen()
 
 
 def _count_master(record: PodRecord, sign: int) -> None:
