@@ -11,6 +11,7 @@ from treadle.core.kernel.seam import Running
 from treadle.core.kernel.tree import admission
 from treadle.core.kernel.tree.demand import hold_demand
 from treadle.core.kernel.tree.limits import Had, resolve, resolve_largest
+from treadle.core.kernel.update import apply_given
 from treadle.core.rules.policies import BUILT_IN
 
 if TYPE_CHECKING:
@@ -78,11 +79,14 @@ class FairLimits:
         state = self._state
         for one in queue.chain:
             if one.dynamic:
+                before = Had.of(one)
                 resolve(one, state.cluster.total, state.types, state.scheduler.fair.queue_max_default)
                 resolve_largest(one, state.cluster.total, state.types)
                 admission.limit(one, state.scheduler.fair)
                 one.rank = one.policy.ranker(state.cluster)
                 state.left[one] = None
+                if before.limited != one.limited:  # it was defined until now
+                    apply_given(state, {one: before})
 
     def part_made(self, part: Queue) -> None:
         """Do nothing: partitions do not matter."""
