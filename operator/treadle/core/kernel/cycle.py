@@ -279,7 +279,7 @@ def _serve(state: State, root: Queue, budget: int, effects: list[Placed]) -> Non
 
 def _gang(state: State, root: Queue, ask: Ask, effects: list[Placed]) -> int:
     """Place what the minimum of a gang lacks, or park the ask whose turn it is; returns how many pods were placed."""
-    outcome, waiting = gangs.attempt(state, ask), state.shapes.waiting
+    outcome, waiting = gangs.start(state, ask), state.shapes.waiting
     if outcome.placed:
         effects += outcome.placed
         if waiting.shapes:

@@ -7,7 +7,6 @@ minimum is placed like any other pod.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,17 +14,14 @@ import numpy as np
 
 from treadle.core.kernel.admission_checks import GANG_INCOMPLETE, GANG_OVER, asks_of, block
 from treadle.core.kernel.am_share import MASTER_SHARE
+from treadle.core.kernel.attempt import tried
 from treadle.core.kernel.nodes.candidates import pick
 from treadle.core.kernel.nodes.rules.resources import fitting
-from treadle.core.kernel.pods import volumes
-from treadle.core.kernel.pods.lifecycle import assume
 from treadle.core.kernel.tree.limits import exceeded
-from treadle.core.kernel.tree.order import taken, unpark
+from treadle.core.kernel.tree.order import unpark
 from treadle.core.model import Wait
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from treadle.core.effects import Placed
     from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.state import State
@@ -72,7 +68,7 @@ def complete(state: State, ask: Ask) -> bool:
     return True
 
 
-def attempt(state: State, ask: Ask) -> Outcome:
+def start(state: State, ask: Ask) -> Outcome:
     """Place what the minimum of an ask's gang lacks, or nothing."""
     application, gang = ask.application, ask.shape.gang
     name = gang[1]
@@ -103,18 +99,16 @@ def attempt(state: State, ask: Ask) -> Outcome:
         return Outcome([], full=full[0])
     if any(room_for(state, one.shape) < count for one, count in share):
         return NO_ROOM
-    rows: list[tuple[Ask, int]] = []
-    with _tried(state, application) as trial:
+    with tried(state, application) as attempt:
         for one, record in _first(share):
             if application.quota is not None and application.quota.exceeded():
                 return Outcome([], quota=True)
             row = pick(state.nodes, one.shape, state.score)
             if row < 0:
                 return NO_ROOM
-            trial.take(record, one.shape, row)
-            rows.append((one, row))
+            attempt.place(one, record, row)
     state.complete_gangs[gang] = None
-    effects = [_place(state, one, row) for one, row in rows]
+    effects = attempt.commit()
     for one in asks_of(application, gang):
         if one.wait is not None and one.wait.blocker == name:
             unpark(one)
@@ -158,65 +152,3 @@ def _sum(share: list[tuple[Ask, int]]) -> Demand:
         for position, value in one.shape.demand:
             total[position] = total.get(position, 0) + count * value
     return tuple(total.items())
-
-
-class _Trial:
-    """Pods that are counted on nodes and in their application for a while, and nowhere else."""
-
-    def __init__(self, state: State, application: Application) -> None:
-        self._state = state
-        self._application = application
-        self._taken: list[tuple[PodRecord, Shape, int]] = []
-
-    def take(self, record: PodRecord, shape: Shape, row: int) -> None:
-        """Count a pod."""
-        state = self._state
-        state.nodes.take(row, shape.demand, shape.ports)
-        record.node = row
-        for tally in record.kind.tallies:
-            tally.add(row, 1)
-        volumes.enter(state, record)
-        if shape.storage is not None and (shape.storage.find or shape.storage.make):
-            volumes.begin(state, record)
-        self._charge(shape, 1)
-        self._taken.append((record, shape, row))
-
-    def undo(self) -> None:
-        """Take all of them out again."""
-        state = self._state
-        for record, shape, row in reversed(self._taken):
-            self._charge(shape, -1)
-            if shape.storage is not None:
-                state.shapes.in_use.leave(record.spec.uid)
-                state.claims.end(state.shapes.storage, record.spec.uid)
-            for tally in record.kind.tallies:
-                tally.add(row, -1)
-            record.node = -1
-            state.nodes.give(row, shape.demand, shape.ports)
-            shape.candidates = shape.cells = None  # they have lost nodes that are as good as before
-
-    def _charge(self, shape: Shape, sign: int) -> None:
-        for usage in self._application.ledgers:
-            for position, value in shape.demand:
-                usage[position] += sign * value
-        quota = self._application.quota
-        if quota is not None:
-            quota.touched[quota.user] = None
-
-
-@contextmanager
-def _tried(state: State, application: Application) -> Iterator[_Trial]:
-    """Count pods for the time of a ``with`` block; to others no node has improved by its end."""
-    trial, end = _Trial(state, application), state.nodes.improved.end
-    try:
-        yield trial
-    finally:
-        trial.undo()
-        state.nodes.improved.cut(end)
-
-
-def _place(state: State, ask: Ask, row: int) -> Placed:
-    unpark(ask)
-    effect = assume(state, ask, row)
-    taken(ask.application)
-    return effect

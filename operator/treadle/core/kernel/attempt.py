@@ -1,0 +1,81 @@
+"""Several placements that stand or fall together: placed one after the other, and then all of them taken back or all made for good."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from treadle.core.kernel.pods import volumes
+from treadle.core.kernel.pods.lifecycle import assume
+from treadle.core.kernel.tree.order import taken, unpark
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from treadle.core.effects import Placed
+    from treadle.core.kernel.nodes.shapes import Shape
+    from treadle.core.kernel.state import State
+    from treadle.core.kernel.tree.members import Application, Ask, PodRecord
+
+
+class Attempt:
+    """Pods of an application that are counted on nodes, in their queues and by all rules, while their asks still have them."""
+
+    def __init__(self, state: State, application: Application) -> None:
+        self._state = state
+        self._application = application
+        self._placed: list[tuple[Ask, PodRecord, int]] = []
+
+    def place(self, ask: Ask, record: PodRecord, row: int) -> None:
+        """Count a pod of an ask on a node."""
+        state, shape = self._state, ask.shape
+        state.nodes.take(row, shape.demand, shape.ports)
+        record.node = row
+        for tally in record.kind.tallies:
+            tally.add(row, 1)
+        volumes.enter(state, record)
+        if shape.storage is not None and (shape.storage.find or shape.storage.make):
+            volumes.begin(state, record)
+        self._charge(shape, 1)
+        self._placed.append((ask, record, row))
+
+    def undo(self) -> None:
+        """Take all of them out again, the last first."""
+        state = self._state
+        for ask, record, row in reversed(self._placed):
+            shape = ask.shape
+            self._charge(shape, -1)
+            volumes.leave(state, record)
+            for tally in record.kind.tallies:
+                tally.add(row, -1)
+            record.node = -1
+            state.nodes.give(row, shape.demand, shape.ports)
+            shape.candidates = shape.cells = None  # they have lost nodes that are as good as before
+
+    def commit(self) -> list[Placed]:
+        """Place for good, and in the same order, what has been undone just now: each ask gives up its first pods."""
+        effects = []
+        for ask, _, row in self._placed:
+            unpark(ask)
+            effects.append(assume(self._state, ask, row))
+            taken(ask.application)
+        return effects
+
+    def _charge(self, shape: Shape, sign: int) -> None:
+        for usage in self._application.ledgers:
+            for position, value in shape.demand:
+                usage[position] += sign * value
+        quota = self._application.quota
+        if quota is not None:
+            quota.touched[quota.user] = None
+
+
+@contextmanager
+def tried(state: State, application: Application) -> Iterator[Attempt]:
+    """Count pods for the time of a ``with`` block; by its end all is as before, and to others no node has improved."""
+    attempt, end = Attempt(state, application), state.nodes.improved.end
+    try:
+        yield attempt
+    finally:
+        attempt.undo()
+        state.nodes.improved.cut(end)
