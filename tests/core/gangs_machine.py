@@ -7,12 +7,15 @@ from dataclasses import replace
 import hypothesis.strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from core.builders import Scenario, a_node, a_pod, limits
+from core.builders import a_node, a_pod, limits
+from core.clusters import Cluster
+from core.clusters import settings as capacity_settings
 from treadle.core import Core
 from treadle.core.effects import Bind
 from treadle.core.events import ApplicationSeen, BindDone, BindFailed, NodeGone, NodeSeen, PodGone, PodSeen
 from treadle.core.kernel.pods.states import PodState
-from treadle.core.model import ApplicationSpec, Constraints, PodRules, PodSpec, PodTerm, Requirement
+from treadle.core.model import ApplicationSpec, Constraints, FairSettings, PodRules, PodSpec, PodTerm, Requirement
+from treadle.core.model.capacity import CapacityPreemption
 
 NODES = [f"n{number}" for number in range(4)]
 QUEUES = ["root.a", "root.b", "root.default"]
@@ -23,16 +26,32 @@ class GangsMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.at = Scenario()
+        self.at = Cluster()
+        self.helped = False
         self.pods: dict[str, PodSpec] = {}
         self.flying: dict[str, str] = {}
         self.whole: set[tuple[str, str]] = set()
         self.least: dict[tuple[str, str], int] = {}
         self.made = 0
 
-    @initialize(scoring=st.sampled_from(["Pack", "Spread"]), most=st.integers(2, 12))
-    def begin(self, scoring: str, most: int) -> None:
-        self.at.scheduler(scoring=scoring).queue("root.a", maximum=limits(cpu=most)).queue("root.b").queue("root.default")
+    @initialize(
+        scoring=st.sampled_from(["Pack", "Spread"]),
+        most=st.integers(2, 12),
+        capacity=st.booleans(),
+        factor=st.sampled_from([-1.0, 1.0, 0.5]),
+        helped=st.booleans(),
+    )
+    def begin(self, scoring: str, most: int, *, capacity: bool, factor: float, helped: bool) -> None:
+        """``helped``: room is made by preemption, and nodes are kept; a core that begins anew is told nothing of that."""
+        self.helped = helped or capacity
+        if capacity:
+            preemption = CapacityPreemption(enabled=helped)
+            self.at.scheduler(discipline="Capacity", scoring=scoring, capacity=capacity_settings(preemption=preemption))
+            self.at.share("root.a", "40%", "60%", user_limit_factor=factor, user_limit=50.0)
+            self.at.share("root.b", "30%", user_limit_factor=factor).share("root.default", "30%")
+        else:
+            self.at.scheduler(scoring=scoring, fair=FairSettings(preemption=helped, keep_nodes=helped))
+            self.at.queue("root.a", maximum=limits(cpu=most)).queue("root.b", fair_share_timeout=1.0).queue("root.default")
         for name in NODES[:3]:
             self.node(name, 4)
 
@@ -156,6 +175,8 @@ class GangsMachine(RuleBasedStateMachine):
             pass
         self.whole.update(key for key, count in self._placed().items() if count >= self.least[key])
         core = self.at.core
+        if self.helped:
+            return
         again = Core(core.state.settings)
         for event in core.facts():
             again.handle(event, self.at.now)

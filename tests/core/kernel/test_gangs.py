@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from core.builders import Scenario, a_pod, by_node, limits
+from core.clusters import Cluster
 from treadle.core.effects import Bind
 from treadle.core.events import ApplicationSeen, BindFailed, PodSeen
 from treadle.core.model import ApplicationSpec, FairSettings, PodSpec
@@ -177,3 +178,14 @@ def test_preemption_does_not_place_a_part_of_a_gang() -> None:
     come(at, 4, least=4, queue="root.b")
     for _ in range(10):
         assert at.wait(5).plan() == []
+
+
+def test_a_user_below_the_limit_of_a_queue_starts_a_gang_that_is_larger_than_what_is_left() -> None:
+    at = Cluster().capacity()
+    at.nodes(2, cpu=4)
+    at.share("root.a", "50%", user_limit_factor=1.0).share("root.b", "50%")
+    come(at, 6, least=6, queue="root.a")
+    assert len(at.plan()) == 6
+    at.pod("more", "root.a", "other")
+    assert at.plan() == []
+    assert at.why("more")[0] == "UserLimit"

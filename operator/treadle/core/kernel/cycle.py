@@ -285,7 +285,7 @@ def _gang(state: State, root: Queue, ask: Ask, effects: list[Placed]) -> int:
         if waiting.shapes:
             _follow(state, root, ask, more=True)
         return len(outcome.placed)
-    if outcome.wait is None and outcome.full is None and not outcome.quota:
+    if outcome.wait is None and outcome.full is None:
         _no_room(state, root, ask, Wait(NO_NODE, ask.shape.gang[1], ""))
         return 0
     ask.shape.parked.discard(ask)
@@ -295,8 +295,6 @@ def _gang(state: State, root: Queue, ask: Ask, effects: list[Placed]) -> int:
         park(state, ask, outcome.wait)
     elif outcome.full is not None:
         _at_maximum(state, ask, outcome.full)
-    else:
-        state.discipline.turns.at_quota(ask)
     if waiting.open:
         _call_first(state, root)
     return 0

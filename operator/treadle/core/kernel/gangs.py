@@ -2,7 +2,7 @@
 
 When the first ask of a gang has its turn, as many pods as the minimum lacks are tried on nodes, all of the gang's asks in their order, and all is taken
 back. If each found a node they are placed there for good, at once; else none is, and the gang waits as one. Whoever is beyond the
-minimum is placed like any other pod.
+minimum is placed like any other pod. To the limit of a user, which lets one be over it by what is placed last, a gang's start is one placement.
 """
 
 from __future__ import annotations
@@ -30,12 +30,11 @@ if TYPE_CHECKING:
 
 
 class Outcome(NamedTuple):
-    """What came of a try: the placements, or why there are none: ``wait``, a queue that is ``full``, a user's ``quota``, or no room."""
+    """What came of a try: the placements, or why there are none: ``wait``, a queue that is ``full``, or no room."""
 
     placed: list[Placed]
     wait: Wait | None = None
     full: Queue | None = None
-    quota: bool = False
 
 
 NO_ROOM = Outcome([])
@@ -101,8 +100,6 @@ def start(state: State, ask: Ask) -> Outcome:
         return NO_ROOM
     with tried(state, application) as attempt:
         for one, record in _first(share):
-            if application.quota is not None and application.quota.exceeded():
-                return Outcome([], quota=True)
             row = pick(state.nodes, one.shape, state.score)
             if row < 0:
                 return NO_ROOM
