@@ -280,7 +280,7 @@ def test_an_unknown_field_is_told_with_the_one_that_was_meant():
 
 def test_an_unknown_field_inside_a_list_is_told_too():
     said = problems(application(gangs=[{"name": "w", "minMember": 1, "size": 3}]))
-    assert said == ["spec.gangs.0.size: unknown field. Allowed: demand, minMember, name"]
+    assert said == ["spec.gangs.0.size: unknown field. Allowed: demand, minMember, name, topologyKey, topologyMode"]
 
 
 def test_where_nothing_is_allowed_yet_an_unknown_field_says_so():

@@ -111,6 +111,7 @@ def test_the_rights_are_exactly_those_that_are_used():
     }
     ours = ("schedulers", "queues", "applications", "reservations")
     stored = ("storageclasses", "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments")
+    grouping = ("scheduling.k8s.io", "scheduling.volcano.sh", "scheduling.x-k8s.io", "scheduling.sigs.k8s.io")
     look = {"list", "watch"}
     assert rules == {
         ("", "pods"): {"get", "list", "watch", "delete"},
@@ -119,6 +120,7 @@ def test_the_rights_are_exactly_those_that_are_used():
         ("", "persistentvolumeclaims"): {*look, "patch"},
         ("", "persistentvolumes"): {*look, "patch"},
         **{("storage.k8s.io", kind): look for kind in stored},
+        **{(system, "podgroups"): look for system in grouping},
         ("", "pods/binding"): {"create"},
         ("", "pods/eviction"): {"create"},
         ("", "pods/status"): {"patch"},

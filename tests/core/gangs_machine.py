@@ -14,7 +14,7 @@ from treadle.core import Core
 from treadle.core.effects import Bind
 from treadle.core.events import ApplicationSeen, BindDone, BindFailed, NodeGone, NodeSeen, PodGone, PodSeen
 from treadle.core.kernel.pods.states import PodState
-from treadle.core.model import ApplicationSpec, Constraints, FairSettings, PodRules, PodSpec, PodTerm, Requirement
+from treadle.core.model import ApplicationSpec, Constraints, FairSettings, GangSpec, PodRules, PodSpec, PodTerm, Requirement
 from treadle.core.model.capacity import CapacityPreemption
 
 NODES = [f"n{number}" for number in range(4)]
@@ -108,7 +108,7 @@ class GangsMachine(RuleBasedStateMachine):
             key = data.draw(st.sampled_from(sorted(self.least)))
             if key not in self.whole:
                 self.least[key] = least
-                self.at.tell(ApplicationSeen(ApplicationSpec(key[0], gangs=(("w", least),))))
+                self.at.tell(ApplicationSeen(ApplicationSpec(key[0], gangs=(GangSpec("w", least),))))
 
     @rule(queue=st.sampled_from(QUEUES), count=st.integers(1, 4), cpu=st.integers(1, 2))
     def plain(self, queue: str, count: int, cpu: int) -> None:

@@ -212,7 +212,6 @@ UNSUPPORTED: dict[str, tuple[Json, Json]] = {
         {},
     ),
     "spec.resourceClaims": ({"resourceClaims": [{"name": "gpu", "resourceClaimName": "c"}]}, {}),
-    "spec.schedulingGroup": ({"schedulingGroup": {"podGroupName": "g"}}, {}),
     "treadle.dev/execution-type": ({}, {"labels": {"treadle.dev/execution-type": "opportunistic"}}),
 }
 
@@ -225,9 +224,10 @@ def test_a_hard_rule_that_is_not_built_is_named(name: str, spec: Json, metadata:
 
 
 def test_several_unsupported_rules_are_all_named() -> None:
-    found = translated(pod("a", resourceClaims=[{"name": "x"}], schedulingGroup={"podGroupName": "g"}))
+    notes = {"annotations": {"treadle.dev/execution-type": "opportunistic"}}
+    found = translated(pod("a", metadata=notes, resourceClaims=[{"name": "x"}]))
 
-    assert found.constraints.unsupported == ("spec.resourceClaims", "spec.schedulingGroup")
+    assert found.constraints.unsupported == ("spec.resourceClaims", "treadle.dev/execution-type")
 
 
 @pytest.mark.parametrize(
@@ -364,17 +364,74 @@ def test_a_plain_pod_is_told_apart_only_where_all_its_rules_come_to_nothing(
 
 
 @pytest.mark.parametrize(
-    ("metadata", "key"),
+    ("metadata", "source", "minimums"),
     [
-        ({"labels": {"scheduling.x-k8s.io/pod-group": "g"}}, "scheduling.x-k8s.io/pod-group"),
-        ({"annotations": {"scheduling.k8s.io/group-name": "pg"}}, "scheduling.k8s.io/group-name"),
-        ({"annotations": {"scheduling.volcano.sh/group-name": "pg"}}, "scheduling.volcano.sh/group-name"),
-        ({"labels": {"kueue.x-k8s.io/pod-group-name": "g"}}, ""),
-        ({"labels": {"scheduling.x-k8s.io/pod-group": ""}}, ""),
+        ({"labels": {"scheduling.x-k8s.io/pod-group": "g"}}, "scheduler-plugins", ()),
+        ({"labels": {"pod-group.scheduling.sigs.k8s.io": "g"}}, "scheduler-plugins", ()),
+        ({"annotations": {"scheduling.k8s.io/group-name": "g"}}, "Volcano", ()),
+        (
+            {"annotations": {"scheduling.volcano.sh/group-name": "g", "scheduling.volcano.sh/group-min-member": "3"}},
+            "Volcano",
+            (("g", 3),),
+        ),
+        (
+            {"labels": {"kueue.x-k8s.io/pod-group-name": "g"}, "annotations": {"kueue.x-k8s.io/pod-group-total-count": "4"}},
+            "",
+            (("g", 4),),
+        ),
+        (
+            {
+                "annotations": {
+                    "gang.scheduling.koordinator.sh/name": "g",
+                    "gang.scheduling.koordinator.sh/min-available": "2",
+                }
+            },
+            "",
+            (("g", 2),),
+        ),
     ],
 )
-def test_gangs_in_the_words_of_others_are_known(metadata: Json, key: str) -> None:
-    assert translated(pod("a", metadata=metadata)).gang_words == key
+def test_gangs_in_the_words_of_others_are_understood_and_their_pods_are_one_application(
+    metadata: Json, source: str, minimums: tuple[tuple[str, int], ...]
+) -> None:
+    seen = translated(pod("a", metadata=metadata))
+    assert (seen.gang, seen.gang_source, seen.gang_minimums) == ("g", source, minimums)
+    assert seen.application == "default/podgroup/g"
+    named = {**metadata, "labels": {**metadata.get("labels", {}), "treadle.dev/application": "own"}}
+    assert translated(pod("a", metadata=named)).application == "default/own"
+
+
+def test_an_empty_name_of_a_group_is_no_gang() -> None:
+    seen = translated(pod("a", metadata={"labels": {"scheduling.x-k8s.io/pod-group": ""}}))
+    assert (seen.gang, seen.application) == ("", "default/pod/a")
+
+
+def test_kubernetes_own_pod_group_is_a_gang_whose_object_says_more() -> None:
+    manifest = pod("a", schedulingGroup={"podGroupName": "train"})
+    seen = translated(manifest)
+    assert (seen.gang, seen.gang_source, seen.application) == ("train", "Kubernetes", "default/podgroup/train")
+
+
+@pytest.mark.parametrize(
+    ("notes", "topology"),
+    [
+        ({"treadle.dev/gang-topology": "topology.kubernetes.io/zone"}, ("topology.kubernetes.io/zone", True)),
+        ({"treadle.dev/gang-preferred-topology": "rack"}, ("rack", False)),
+        ({"kueue.x-k8s.io/podset-required-topology": "block"}, ("block", True)),
+        ({"kueue.x-k8s.io/podset-preferred-topology": "block"}, ("block", False)),
+        ({}, None),
+    ],
+)
+def test_a_pod_may_say_in_which_topology_its_gang_is_one(notes: dict[str, str], topology: tuple[str, bool] | None) -> None:
+    metadata = {"labels": {"treadle.dev/gang": "w"}, "annotations": notes}
+    assert translated(pod("a", metadata=metadata)).gang_topology == topology
+
+
+def test_a_topology_that_is_no_label_is_refused_with_the_annotation() -> None:
+    metadata = {"labels": {"treadle.dev/gang": "w"}, "annotations": {"treadle.dev/gang-topology": "two words"}}
+    assert translated(pod("a", metadata=metadata)).problem == (
+        "metadata.annotations[treadle.dev/gang-topology]: 'two words' is not the key of a node label"
+    )
 
 
 GROUPS = '[{"name": "driver", "minMember": 1, "minResource": {"cpu": 1}}, {"name": "workers", "minMember": 8}]'

@@ -41,6 +41,8 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.aliases",
             "spec.discipline",
             "spec.nodes.scoring",
+            "spec.gangs.holdTimeout",
+            "spec.gangs.partialTimeout",
             "spec.placementRules",
             "spec.placementConstraints.tag",
             "spec.placementConstraints.constraint",
@@ -154,7 +156,7 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
     ),
     "Application": frozenset(
         {"spec.queue", "spec.lifetime", "spec.priority", "spec.user", "spec.partition", "spec.placementConstraints"}
-        | {"spec.gangs", "spec.gangs.name", "spec.gangs.minMember"}
+        | {"spec.gangs", "spec.gangs.name", "spec.gangs.minMember", "spec.gangs.topologyKey", "spec.gangs.topologyMode"}
     ),
     "Reservation": frozenset(),
 }

@@ -19,6 +19,7 @@ from treadle.api.common import (
     DnsLabel,
     Duration,
     Generation,
+    LabelKey,
     Metadata,
     Model,
     QueuePath,
@@ -43,6 +44,14 @@ class Gang(Model):
     name: DnsLabel
     min_member: Annotated[int, Strict(), Field(ge=1, le=100_000, json_schema_extra={"format": "int32"})] = Field(
         description="Pods that must be placeable before any is bound."
+    )
+    topology_key: LabelKey | None = Field(
+        default=None,
+        description="A label of nodes, such as topology.kubernetes.io/zone: all pods go to nodes with one value of it.",
+    )
+    topology_mode: Literal["Required", "Preferred"] | None = Field(
+        default=None,
+        description="Whether the gang waits where no value has room for it (Required, if absent) or goes to nodes with several.",
     )
     demand: Demand | None = Field(default=None, description="What each member asks, for planning before the pods exist.")
 

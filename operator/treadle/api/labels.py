@@ -17,11 +17,6 @@ SCHEDULER_NAME: Final = "treadle"
 
 QUEUE: Final = f"{GROUP}/queue"
 APPLICATION: Final = f"{GROUP}/application"
-GANG: Final = f"{GROUP}/gang"
-GANG_MINIMUM: Final = f"{GROUP}/gang-min-member"
-"""How many pods of the gang start together, for those whose Application object does not say so."""
-TASK_GROUP: Final = "yunikorn.apache.org/task-group-name"
-TASK_GROUPS: Final = "yunikorn.apache.org/task-groups"
 ROLE: Final = f"{GROUP}/role"
 EXECUTION_TYPE: Final = f"{GROUP}/execution-type"
 ALLOCATION_TAGS: Final = f"{GROUP}/allocation-tags"
@@ -61,17 +56,6 @@ _MAKERS: Final = (
     ("job-name", "job/"),
 )
 
-_GANG_LABELS: Final = ("scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io")
-"""Of the scheduler-plugins' coscheduling."""
-_GANG_ANNOTATIONS: Final = (
-    "scheduling.k8s.io/group-name",
-    "scheduling.volcano.sh/group-name",
-)
-"""Of Volcano."""
-
-MOST_IN_GANG: Final = 100_000
-"""Pods that may start together at the most."""
-
 Strings: TypeAlias = Mapping[str, str] | None
 Role: TypeAlias = Literal["master", "worker", ""]
 
@@ -101,10 +85,10 @@ def queue_of(labels: Strings, annotations: Strings) -> str | None:
     )
 
 
-def application_of(labels: Strings, annotations: Strings, owner: tuple[str, str] | None, pod_name: str) -> str:
+def application_of(labels: Strings, annotations: Strings, owner: tuple[str, str] | None, pod_name: str, group: str = "") -> str:
     """The application a pod belongs to, unique within its namespace.
 
-    ``owner`` is the kind and name of the controlling owner. A name that somebody chose is returned as it is; one that is
+    ``owner`` is the kind and name of the controlling owner, ``group`` the pod group of another system that the pod is in. A name that somebody chose is returned as it is; one that is
     taken from the object behind the pod is ``kind/name`` with a lower-case kind; a pod with nothing is ``pod/NAME``.
     YuniKorn's generated ids that end in ``-uniqueautogen`` mean one application for each pod.
     """
@@ -121,9 +105,13 @@ def application_of(labels: Strings, annotations: Strings, owner: tuple[str, str]
         )
         if chosen:
             return f"pod/{pod_name}" if chosen.endswith(YUNIKORN_ONE_POD_SUFFIX) else chosen
+        if group:
+            return f"podgroup/{group}"
         for label, prefix in _MAKERS:
             if name := labels.get(label):
                 return prefix + name
+    if group:
+        return f"podgroup/{group}"
     if owner is not None:
         return f"{owner[0].lower()}/{owner[1]}"
     return f"pod/{pod_name}"
@@ -146,52 +134,6 @@ def role_of(labels: Strings, annotations: Strings) -> Role:
         or _FLINK_ROLES.get(labels.get(FLINK_COMPONENT, ""))
         or _RAY_ROLES.get(labels.get(RAY_NODE_TYPE, ""), "")
     )
-
-
-def gang_of(labels: Strings, annotations: Strings) -> tuple[str, tuple[tuple[str, int], ...]]:
-    """The gang that a pod belongs to, and how many pods of which gangs start together as far as it says so: in our words, else in YuniKorn's.
-
-    Raises ``ValueError`` for a number, or a list of task groups, that makes no sense.
-    """
-    own, notes = labels or {}, annotations or {}
-    name = own.get(GANG) or notes.get(GANG, "")
-    if name:
-        said = own.get(GANG_MINIMUM) or notes.get(GANG_MINIMUM, "")
-        if not said:
-            return name, ()
-        if not (said.isascii() and said.isdecimal() and 1 <= int(said[:9]) <= MOST_IN_GANG and len(said) < 9):
-            raise ValueError(f"{GANG_MINIMUM}: {said[:40]!r} is not a number from 1 to {MOST_IN_GANG}")
-        return name, ((name, int(said)),)
-    groups = notes.get(TASK_GROUPS, "")
-    return notes.get(TASK_GROUP, ""), _task_groups(groups) if groups else ()
-
-
-def _task_groups(text: str) -> tuple[tuple[str, int], ...]:
-    """Read YuniKorn's list of task groups."""
-    try:
-        found = tuple((str(one["name"]), int(one["minMember"])) for one in json.loads(text))
-    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
-        raise ValueError(f"metadata.annotations[{TASK_GROUPS}]: no list of groups with name and minMember") from error
-    for name, count in found:
-        if not 0 <= count <= MOST_IN_GANG:
-            raise ValueError(
-                f"metadata.annotations[{TASK_GROUPS}]: minMember {count} of {name[:40]!r} is not from 0 to {MOST_IN_GANG}"
-            )
-    return found
-
-
-def gang_words_of(labels: Strings, annotations: Strings) -> str:
-    """The label or annotation by which a pod says in another system's words that it starts together with others, empty if it does not.
-
-    Kueue's pod groups are none: Kueue admits them together, and leaves the placement of each to the scheduler.
-    """
-    for key in _GANG_LABELS if labels else ():
-        if labels and labels.get(key):
-            return key
-    for key in _GANG_ANNOTATIONS if annotations else ():
-        if annotations and annotations.get(key):
-            return key
-    return ""
 
 
 def tags_of(annotations: Strings) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -324,6 +324,20 @@ class SchedulerNodes(Model):
         return self
 
 
+class SchedulerGangs(Model):
+    """How long gangs may keep room to themselves."""
+
+    hold_timeout: Duration | None = Field(
+        default=None,
+        description="How long nodes are kept for a gang that is owed room and finds none, 10m if absent; 0s: no node is kept for gangs.",
+    )
+    partial_timeout: Duration | None = Field(
+        default=None,
+        description="How long what is left of a gang below its minimum may run while the pods that it lacks find no room, before it is "
+        "evicted; 10m if absent, 0s: for ever.",
+    )
+
+
 class Opportunistic(Model):
     """Settings of opportunistic pods; none exists yet."""
 
@@ -348,6 +362,7 @@ class SchedulerSpec(Model):
         json_schema_extra={"x-kubernetes-list-type": "atomic"},
     )
     nodes: SchedulerNodes = Field(default_factory=SchedulerNodes, json_schema_extra={"default": {}})
+    gangs: SchedulerGangs | None = None
     opportunistic: Opportunistic | None = None
 
 

@@ -7,11 +7,20 @@ from treadle.api import labels
 from treadle.api.application import Application
 from treadle.api.quantities import seconds
 from treadle.api.queue import Acl, Queue
-from treadle.api.scheduler import ParentRule, Scheduler, SchedulerFair
+from treadle.api.scheduler import ParentRule, Scheduler, SchedulerFair, SchedulerGangs
 from treadle.api.scheduler import PlacementRule as Rule
 from treadle.controllers import capacity
 from treadle.core.errors import InvalidSpec
-from treadle.core.model import ApplicationSpec, FairSettings, Limit, PlacementRule, QueueSpec, SchedulerSpec
+from treadle.core.model import (
+    ApplicationSpec,
+    FairSettings,
+    GangSettings,
+    GangSpec,
+    Limit,
+    PlacementRule,
+    QueueSpec,
+    SchedulerSpec,
+)
 from treadle.core.rules.constraints.parsing import parse_expression
 from treadle.core.rules.placement.rules import analyse
 from treadle.core.rules.policies import policy_named
@@ -62,7 +71,10 @@ def application(model: Application) -> ApplicationSpec:
         lifetime=_seconds(spec.lifetime),
         created=None if made is None else datetime.fromisoformat(made).timestamp(),
         placement=tuple(parse_expression(text) for text in spec.placement_constraints or ()),
-        gangs=tuple((gang.name, gang.min_member) for gang in spec.gangs or ()),
+        gangs=tuple(
+            GangSpec(gang.name, gang.min_member, gang.topology_key or "", gang.topology_mode != "Preferred")
+            for gang in spec.gangs or ()
+        ),
         uid=model.metadata.uid or "",
     )
 
@@ -86,7 +98,17 @@ def scheduler(model: Scheduler, aliases: tuple[str, ...]) -> SchedulerSpec:
         capacity.mapping(spec.capacity),
         spec.capacity is not None and spec.capacity.queue_mappings_override is True,
         tuple((one.tag, parse_expression(one.constraint)) for one in spec.placement_constraints or ()),
+        _gangs(spec.gangs),
     )
+
+
+def _gangs(gangs: SchedulerGangs | None) -> GangSettings:
+    said = (
+        {}
+        if gangs is None
+        else {"hold_timeout": _seconds(gangs.hold_timeout), "partial_timeout": _seconds(gangs.partial_timeout)}
+    )
+    return GangSettings(**{name: value for name, value in said.items() if value is not None})
 
 
 def _fair(fair: SchedulerFair) -> FairSettings:

@@ -20,6 +20,9 @@ from treadle.core.events import (
     NodeSeen,
     PodAssumed,
     PodGone,
+    PodGroupGone,
+    PodGroupSeen,
+    PodGroupsServed,
     PodSeen,
     QueueGone,
     QueueSeen,
@@ -32,11 +35,13 @@ from treadle.core.events import (
 from treadle.core.kernel import facts
 from treadle.core.kernel.assign import concerned
 from treadle.core.kernel.cycle import cycle
+from treadle.core.kernel.gangs.groups import look_at_groups
 from treadle.core.kernel.invariants import broken
 from treadle.core.kernel.periodic.expiry import expired, next_expiry
 from treadle.core.kernel.periodic.lifetimes import expire, next_look
 from treadle.core.kernel.periodic.reports import due, forget_reports
 from treadle.core.kernel.pods import lifecycle
+from treadle.core.kernel.pods.anew import constraints_changed, look_between
 from treadle.core.kernel.pods.claims import expire_claims, look_at_claims, next_claim
 from treadle.core.kernel.pods.failures import failed
 from treadle.core.kernel.pods.states import PodState
@@ -166,6 +171,12 @@ class Core:
                 state.shapes.storage.gone(kind, key)
             case StorageKnown(known, trouble):
                 state.shapes.storage.become_known(known=known, trouble=trouble)
+            case PodGroupSeen(group):
+                state.gangs.see(group)
+            case PodGroupGone(source, identity):
+                state.gangs.gone(source, identity)
+            case PodGroupsServed(source, served):
+                state.gangs.become_served(source, served=served)
             case SchedulerSeen(scheduler):
                 names = state.scheduler.names
                 state.tree.govern(scheduler)
@@ -177,7 +188,7 @@ class Core:
                     self._names_changed()
                 if scheduler.placement != before.placement:
                     for each in state.applications.values():
-                        lifecycle.constraints_changed(state, each)
+                        constraints_changed(state, each)
             case QueuesInForce():
                 in_force.put_in_force(state, event)
             case ApplicationPlaced():
@@ -222,7 +233,8 @@ class Core:
         sync_cluster(state)
         if state.discipline.upkeep() and (state.tree.problems or state.assignment.unplaced):
             self._settle_again()
-        lifecycle.look_between(state)
+        look_at_groups(state)
+        look_between(state)
         expire_claims(state)
         ready: list[Effect] = [*look_at_claims(state)]
         # 2. Which applications may run, and what all demand.
@@ -371,7 +383,7 @@ class Core:
             self._settle()
         self._assign_queues([application])
         lifecycle.regroup(self.state, application)
-        lifecycle.constraints_changed(self.state, application)
+        constraints_changed(self.state, application)
         self.state.discipline.membership.object_changed(application)
 
     def _names_changed(self) -> None:

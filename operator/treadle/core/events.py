@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from treadle.core.model import ApplicationSpec, NodeSpec, PodSpec, QueueSpec, SchedulerSpec
+from treadle.core.model import ApplicationSpec, NodeSpec, PodGroupSpec, PodSpec, QueueSpec, SchedulerSpec
 from treadle.core.model.volumes import StorageObject
 
 if TYPE_CHECKING:
@@ -113,6 +113,29 @@ class StorageKnown:
 
 
 @dataclass(frozen=True, slots=True)
+class PodGroupSeen:
+    """A PodGroup object of another system exists and looks like this."""
+
+    group: PodGroupSpec
+
+
+@dataclass(frozen=True, slots=True)
+class PodGroupGone:
+    """A PodGroup object was deleted; ``id`` is ``namespace/name``."""
+
+    source: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class PodGroupsServed:
+    """Whether the API server knows the PodGroups of a system; if it does all that there are have been told."""
+
+    source: str
+    served: bool
+
+
+@dataclass(frozen=True, slots=True)
 class BindDone:
     """The API server accepted a binding; the watch will confirm it."""
 
@@ -194,6 +217,9 @@ Event = (
     | StorageSeen
     | StorageGone
     | StorageKnown
+    | PodGroupSeen
+    | PodGroupGone
+    | PodGroupsServed
     | BindDone
     | BindFailed
     | EvictFailed

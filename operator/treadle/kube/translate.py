@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from treadle.api import labels
+from treadle.api.gang_words import NOTHING, gang_of
 from treadle.core.errors import InvalidSpec
 from treadle.core.model import NO_CONSTRAINTS, Constraints, HostPort, NodeSpec, PodSpec, Requirement, Taint, Toleration, Wish
 from treadle.core.units.resources import amount
@@ -54,8 +55,12 @@ def pod(seen: wire.Pod) -> PodSpec:
         if reference.controller:
             owner = (reference.kind, reference.name)
     own, notes = meta.labels, meta.annotations
-    application = labels.application_of(own, notes, owner, meta.name)
-    problem = ""
+    problem, gang, gang_problem = "", NOTHING, ""
+    try:
+        gang = gang_of(own, notes, spec.scheduling_group.pod_group_name if spec.scheduling_group is not None else "")
+    except ValueError as error:
+        gang_problem = str(error)
+    application = labels.application_of(own, notes, owner, meta.name, gang.name if gang.group else "")
     try:
         demand = accounting.demand(seen)
     except InvalidSpec as error:
@@ -66,11 +71,7 @@ def pod(seen: wire.Pod) -> PodSpec:
             rules = replace(rules, volumes=volumes_of(spec.volumes, meta))
     except ValueError as error:
         rules, problem = NO_CONSTRAINTS, problem or str(error)
-    gang: tuple[str, tuple[tuple[str, int], ...]] = ("", ())
-    try:
-        gang = labels.gang_of(own, notes)
-    except ValueError as error:
-        problem = problem or str(error)
+    problem = problem or gang_problem
     if len(application) > LONGEST_APPLICATION or (notes and not spec.node_name):  # one that is on a node needs no bind
         problem = problem or _too_long(application, notes or {})
         if len(application) > LONGEST_APPLICATION:
@@ -96,9 +97,10 @@ def pod(seen: wire.Pod) -> PodSpec:
         constraints=rules,
         labels=known_labels(own),
         tags=tags,
-        gang=gang[0],
-        gang_minimums=gang[1],
-        gang_words=labels.gang_words_of(own, notes),
+        gang=gang.name,
+        gang_minimums=gang.minimums,
+        gang_topology=gang.topology if gang.name else None,
+        gang_source=gang.source,
         application_tags=application_tags,
         priority=spec.priority or 0,
         application=f"{meta.namespace}/{application}",
@@ -169,7 +171,6 @@ def _is_plain(spec: wire.PodSpec, own: dict[str, str] | None, notes: dict[str, s
         and not spec.node_selector
         and not spec.topology_spread_constraints
         and not spec.resource_claims
-        and spec.scheduling_group is None
         and not spec.init_containers
         and (own is None or _WORDS.isdisjoint(own))
         and (notes is None or _WORDS.isdisjoint(notes))
@@ -228,8 +229,6 @@ def _unsupported(spec: wire.PodSpec, own: dict[str, str], notes: dict[str, str])
     ]
     if spec.resource_claims:
         found.append("spec.resourceClaims")
-    if spec.scheduling_group is not None and spec.scheduling_group.pod_group_name:
-        found.append("spec.schedulingGroup")
     if (own.get(labels.EXECUTION_TYPE) or notes.get(labels.EXECUTION_TYPE) or "guaranteed").lower() != "guaranteed":
         found.append(labels.EXECUTION_TYPE)
     return tuple(sorted(set(found))) if found else ()

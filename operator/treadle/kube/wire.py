@@ -5,7 +5,7 @@ skeleton whose lists are. ``gc=False`` keeps hundreds of thousands of retained o
 """
 
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -240,6 +240,13 @@ class Namespace(Wire):
     metadata: Metadata = msgspec.field(default_factory=Metadata)
 
 
+class PodGroup(Wire):
+    """A PodGroup object of whatever system; ``spec`` stays plain, the systems' differ."""
+
+    metadata: Metadata = msgspec.field(default_factory=Metadata)
+    spec: dict[str, Any] | None = None
+
+
 class Custom(Wire):
     """An object of one of our own kinds; ``spec`` and ``status`` stay plain, pydantic reads them."""
 
@@ -396,7 +403,7 @@ class VolumeAttachment(Wire):
 
 
 Storage = PersistentVolumeClaim | PersistentVolume | StorageClass | CSINode | CSIDriver | CSIStorageCapacity | VolumeAttachment
-Object = Pod | Node | Namespace | Custom | Storage
+Object = Pod | Node | Namespace | Custom | PodGroup | Storage
 
 
 class ListMetadata(Wire):

@@ -72,6 +72,12 @@ def subject(event: e.Event) -> Subject:
             return kind.__name__, key
         case e.StorageKnown():
             return "StorageKnown", ""
+        case e.PodGroupSeen(group):
+            return f"PodGroup of {group.source}", group.id
+        case e.PodGroupGone(source, identity):
+            return f"PodGroup of {source}", identity
+        case e.PodGroupsServed(source):
+            return "PodGroupsServed", source
         case e.QueuesInForce():
             return IN_FORCE, ""
         case e.SchedulerSeen():

@@ -241,6 +241,7 @@ class Service:
         for name, reflector in self.sources.all.items():
             self._spawn(reflector.run(), f"watch-{name}")
         self._spawn(self.sources.keep_telling_of_storage(), "storage")
+        self._spawn(self.sources.pod_groups.run(), "pod-groups")
         await wait_for_kinds(self.client, self._note)
         while True:
             try:

@@ -14,6 +14,7 @@ from treadle.kube import storage, translate, wire
 from treadle.kube.errors import KubeError
 from treadle.kube.reflector import Change, Reflector
 from treadle.kube.transport import Client
+from treadle.runtime.pod_groups import PodGroups
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +43,7 @@ class Sources:
         self.storage: dict[str, Reflector[Any]] = {
             name: Reflector(client, path, kind, self._storage) for name, (path, kind) in storage.PATHS.items()
         }
+        self.pod_groups = PodGroups(client, put)
 
     @property
     def all(self) -> dict[str, Reflector[Any]]:

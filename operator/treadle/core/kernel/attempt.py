@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from treadle.core.kernel.nodes.candidates import pick
 from treadle.core.kernel.pods import volumes
 from treadle.core.kernel.pods.lifecycle import assume
 from treadle.core.kernel.tree.order import taken, unpark
@@ -25,6 +26,13 @@ class Attempt:
         self._state = state
         self._application = application
         self._placed: list[tuple[Ask, PodRecord, int]] = []
+        self._walked: dict[Shape, None] = {}
+        """Shapes whose orders of nodes have been walked meanwhile, and have lost nodes that are as good as before afterwards."""
+
+    def pick(self, shape: Shape) -> int:
+        """Return the best row for one pod more of a shape, or -1."""
+        self._walked[shape] = None
+        return pick(self._state.nodes, shape, self._state.score)
 
     def place(self, ask: Ask, record: PodRecord, row: int) -> None:
         """Count a pod of an ask on a node."""
@@ -50,7 +58,11 @@ class Attempt:
                 tally.add(row, -1)
             record.node = -1
             state.nodes.give(row, shape.demand, shape.ports)
-            shape.candidates = shape.cells = None  # they have lost nodes that are as good as before
+        for walked in self._walked:
+            walked.candidates = None
+            if walked.cells is not None:
+                state.nodes.orders.drop(walked.cells.orders.each)  # other shapes go by them too
+                walked.cells = None
 
     def commit(self) -> list[Placed]:
         """Place for good, and in the same order, what has been undone just now: each ask gives up its first pods."""

@@ -12,9 +12,11 @@ from heapq import heappop, heapreplace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from treadle.core.kernel import am_share, gangs, locality
+from treadle.core.kernel import am_share, locality
 from treadle.core.kernel.admission_checks import AT_ZERO, OVER_LARGEST, barred, oversized
 from treadle.core.kernel.am_share import MASTER_SHARE
+from treadle.core.kernel.gangs.known import complete
+from treadle.core.kernel.gangs.start import next_node, start
 from treadle.core.kernel.nodes.candidates import pick
 from treadle.core.kernel.pods.lifecycle import assume
 from treadle.core.kernel.seam import Choice
@@ -244,7 +246,7 @@ def _serve(state: State, root: Queue, budget: int, effects: list[Placed]) -> Non
             continue
         if ask.plain:
             row = pick(nodes, ask.shape, score)
-        elif ask.shape.gang[1] and not gangs.complete(state, ask):
+        elif ask.shape.gang[1] and not complete(state, ask):
             budget -= _gang(state, root, ask, effects)
             if quota is not None:
                 turns.quota_grew(application)
@@ -279,7 +281,7 @@ def _serve(state: State, root: Queue, budget: int, effects: list[Placed]) -> Non
 
 def _gang(state: State, root: Queue, ask: Ask, effects: list[Placed]) -> int:
     """Place what the minimum of a gang lacks, or park the ask whose turn it is; returns how many pods were placed."""
-    outcome, waiting = gangs.start(state, ask), state.shapes.waiting
+    outcome, waiting = start(state, ask), state.shapes.waiting
     if outcome.placed:
         effects += outcome.placed
         if waiting.shapes:
@@ -361,7 +363,7 @@ def _particular(state: State, ask: Ask) -> Choice:
         return Choice(-1, Wait(MASTER_SHARE, leaf.path, ""))
     near = ask.shape.near
     if near is None:
-        return Choice(pick(state.nodes, ask.shape, state.score))
+        return Choice(next_node(state, ask) if ask.shape.gang[1] else pick(state.nodes, ask.shape, state.score))
     near.follow(state.nodes)
     return state.discipline.turns.near(ask, near)
 

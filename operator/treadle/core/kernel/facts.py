@@ -21,6 +21,8 @@ from treadle.core.events import (
     NamespaceSeen,
     NodeSeen,
     PodAssumed,
+    PodGroupSeen,
+    PodGroupsServed,
     PodSeen,
     QueueGone,
     QueueSeen,
@@ -64,6 +66,8 @@ def facts(state: State, under_way: Container[str] | None = None) -> list[Event]:
     events += [StorageSeen(thing) for thing in storage.all()]
     if storage.known or storage.trouble:
         events.append(StorageKnown(storage.known, storage.trouble))
+    events += [PodGroupSeen(group) for group in state.gangs.groups.values()]
+    events += [PodGroupsServed(source, served) for source, served in state.gangs.served.items()]
     delayed = {what.spec.uid: when for when, _, what in state.timers if isinstance(what, PodRecord)}
     for record in _in_order(state):
         events += _of_pod(state, record, under_way, delayed)
@@ -113,6 +117,7 @@ def _of_pod(state: State, record: PodRecord, under_way: Container[str] | None, d
             storage=None,
             volumes=spec.constraints.volumes,
             gang=None,
+            together=None,
         )
         yield PodAssumed(replace(said, demand=record.shape.named, constraints=rules), state.nodes.names[record.node], queue)
     yield PodSeen(said)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from heapq import heappush
 
 from treadle.core.effects import Placed
+from treadle.core.kernel.gangs.memory import Gangs
 from treadle.core.kernel.journal import Story
 from treadle.core.kernel.memory import Admission, Assignment, Locality, Updates
 from treadle.core.kernel.nodes.scores import SCORES, Score
@@ -79,8 +80,7 @@ class State:
     admission: Admission = field(default_factory=Admission)
     locality: Locality = field(default_factory=Locality)
     preemption: Preemption = field(default_factory=Preemption)
-    complete_gangs: dict[tuple[str, str], None] = field(default_factory=dict)
-    """Gangs, by application and name, whose minimum is on nodes."""
+    gangs: Gangs = field(default_factory=Gangs)
     claims: Claims = field(default_factory=Claims)
     lifetimes: Lifetimes = field(default_factory=Lifetimes)
     reports: Reports = field(default_factory=Reports)

@@ -31,6 +31,7 @@ def tidy(state: State) -> None:
 def prune(state: State) -> None:
     """Forget the shapes that no pod has, and what was found out for them."""
     used = {record.shape for record in state.pods.values()}
+    used |= {shape.together for shape in used if shape.together is not None}
     state.shapes.prune(used)
     state.nodes.keep({shape.constraints for shape in used}, {shape.candidates for shape in used if shape.candidates is not None})
 

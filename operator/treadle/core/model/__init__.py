@@ -6,6 +6,7 @@ Adapters translate API objects to these; the core never sees JSON. Amounts are i
 from treadle.core.model.applications import ApplicationSpec
 from treadle.core.model.constraints import NO_CONSTRAINTS, RACK_LABEL, Constraints, HostPort, Toleration, Wish
 from treadle.core.model.fair import FairSettings, PlacementRule
+from treadle.core.model.gangs import GangSettings, GangSpec, PodGroupSpec
 from treadle.core.model.nodes import NodeSpec, Taint
 from treadle.core.model.pod_rules import PodRules, PodTerm, SpreadTerm
 from treadle.core.model.pods import PodSpec, version_of
@@ -24,11 +25,14 @@ __all__ = [
     "ApplicationSpec",
     "Constraints",
     "FairSettings",
+    "GangSettings",
+    "GangSpec",
     "HostPort",
     "LabelSelector",
     "Limit",
     "NodeSpec",
     "PlacementRule",
+    "PodGroupSpec",
     "PodRules",
     "PodSpec",
     "PodTerm",

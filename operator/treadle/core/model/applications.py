@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from treadle.core.model.gangs import GangSpec
 from treadle.core.model.placement_constraints import PlacementConstraint
 
 
@@ -21,7 +22,7 @@ class ApplicationSpec:
     """When it was submitted, on the clock of the pods' ``created``; None: when its first pod was made."""
     placement: tuple[PlacementConstraint, ...] = ()
     """Placement constraints, all of which hold for each of its pods."""
-    gangs: tuple[tuple[str, int], ...] = ()
-    """How many pods of which gang start together."""
+    gangs: tuple[GangSpec, ...] = ()
+    """Its pods that start together."""
     uid: str = ""
     """That of the object, for what is told about it."""

@@ -73,6 +73,8 @@ class Constraints:
     """What its volumes come to; put here by the core, in place of ``volumes``."""
     gang: tuple[str, str] | None = None
     """The application and the gang in it with whose pods the pod starts together; put here by the core."""
+    together: tuple[str, bool] | None = None
+    """The label of nodes of which all of its gang are to have one value, and whether that is required; put here by the core."""
     problem: str = ""
     """Why the pod cannot be understood; it goes nowhere then, and stands for itself."""
 

@@ -32,8 +32,10 @@ class PodSpec:
     """The gang of its application that it belongs to."""
     gang_minimums: tuple[tuple[str, int], ...] = ()
     """How many pods of which gangs of its application start together, as far as the pod says so."""
-    gang_words: str = ""
-    """The label or annotation by which the pod says in another system's words, which are not acted on, that it starts together with others."""
+    gang_topology: tuple[str, bool] | None = None
+    """The label of nodes of which its gang is to have one value, as far as the pod says so, and whether that is required."""
+    gang_source: str = ""
+    """The system whose PodGroup object says more of its gang, which has the name of that object; empty: none does."""
     priority: int = 0
     application: str = ""
     queue: str = ""

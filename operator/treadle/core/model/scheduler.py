@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from treadle.core.model.capacity import CapacitySettings, live
 from treadle.core.model.fair import FairSettings, PlacementRule
+from treadle.core.model.gangs import GangSettings
 from treadle.core.model.mapping import MappingRule
 from treadle.core.model.placement_constraints import PlacementConstraint
 
@@ -30,6 +31,7 @@ class SchedulerSpec:
     """Whether those are asked for applications that name a queue, too."""
     placement: tuple[tuple[str, PlacementConstraint], ...] = ()
     """Placement constraints of the cluster, each with the allocation tag of the pods that it holds for."""
+    gangs: GangSettings = field(default_factory=GangSettings)
 
     @property
     def names(self) -> frozenset[str]:

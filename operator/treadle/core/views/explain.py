@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.core.kernel import gangs
 from treadle.core.kernel.admission_checks import AT_ZERO, OVER_LARGEST, TOO_MANY, asks_of, barred, oversized
 from treadle.core.kernel.am_share import MASTER_SHARE
 from treadle.core.kernel.cycle import AT_MAXIMUM, NO_NODE
+from treadle.core.kernel.gangs import domains
+from treadle.core.kernel.gangs.known import minimum, placed, topology_of
 from treadle.core.kernel.nodes.rules import host_ports
 from treadle.core.kernel.nodes.rules.resources import fitting, shortages
 from treadle.core.kernel.periodic.failed_binds import BIND_FAILED, words_of
@@ -207,13 +208,19 @@ def _coming(state: State, ask: Ask) -> str:
 def no_node_for_gang(state: State, ask: Ask) -> str:
     """Return how many pods of a gang have to be placed at once, and how many would fit now."""
     application, gang = ask.application, ask.shape.gang
-    least = gangs.minimum(state, application, gang[1]) or 0
-    placed = gangs.placed_of(application, gang[1])
+    least, there = minimum(state, application, gang[1]) or 0, len(placed(application, gang[1]))
     share = [(one, len(one.pods)) for one in asks_of(application, gang)]
-    fit = sum(min(count, gangs.room_for(state, one.shape)) for one, count in share)
-    words = f'gang "{gang[1]}" starts with {least} pods: {placed} are placed, and of the {least - placed} others at most {min(fit, least - placed)} fit now'
-    missing = next((one for one, count in share if gangs.room_for(state, one.shape) < count), None)
-    return words if missing is None or gangs.room_for(state, missing.shape) else f"{words}: {no_node(state, missing.shape)}"
+    topology, required = topology_of(state, ask.pods.first.spec)
+    within = topology if required else ""
+
+    def room(shape: Shape) -> int:
+        return domains.most_in_one(state, within, shape) if within else domains.room_for(state, shape)
+
+    fit = min(sum(min(count, room(one.shape)) for one, count in share), least - there)
+    where = f" in one {within}" if within else ""
+    words = f'gang "{gang[1]}" starts with {least} pods: {there} are placed, and of the {least - there} others at most {fit} fit now{where}'
+    missing = next((one for one, count in share if room(one.shape) < count), None)
+    return words if missing is None or room(missing.shape) else f"{words}: {no_node(state, missing.shape)}"
 
 
 def no_node(state: State, shape: Shape) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core.builders import Scenario, limits
 from treadle.core.effects import RecordEvent
+from treadle.core.events import PodGroupsServed
 from treadle.core.kernel.periodic.failed_scheduling import RETOLD_AFTER
 
 
@@ -158,18 +159,18 @@ def test_who_asks_for_a_partition_where_there_are_none_is_told_once() -> None:
     assert not scenario.core.state.reports.unheeded
 
 
-def test_pods_that_name_a_gang_in_anothers_words_are_told_once_that_they_are_placed_one_by_one():
-    scenario = Scenario().nodes()
+def test_pods_that_name_a_pod_group_that_there_cannot_be_are_told_once_that_they_are_placed_one_by_one():
+    scenario = Scenario().nodes().tell(PodGroupsServed("Volcano", served=False))
     for name in ("one", "two"):
-        scenario.pod(name, gang_words="scheduling.k8s.io/group-name")
+        scenario.pod(name, gang="pg", gang_source="Volcano")
     scenario.pod("plain", application="other").plan()
     (event,) = (event for event in scenario.effects if isinstance(event, RecordEvent) and event.reason == "GangIgnored")
     assert event.name == "one"
     assert event.note == (
-        "Pods of application ns/app name a gang (scheduling.k8s.io/group-name), and gangs of that kind are not acted on yet: each of them is placed as soon "
-        "as there is room for it, whether there is for the others or not"
+        "Pods of application ns/app name the PodGroup ns/pg of Volcano: the API server has no such kind, so each of its pods is placed as soon as there is "
+        "room for it, whether there is for the others or not"
     )
-    scenario.pod("late", gang_words="scheduling.k8s.io/group-name").plan()
+    scenario.pod("late", gang="pg", gang_source="Volcano").plan()
     assert not [event for event in scenario.effects if isinstance(event, RecordEvent) and event.reason == "GangIgnored"]
     scenario.gone("one", "two", "late")
     assert not scenario.core.state.reports.ungrouped

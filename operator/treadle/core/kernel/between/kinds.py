@@ -46,7 +46,7 @@ class Kind:
         """Whether a pod is of this kind."""
         rules = spec.constraints.pods
         return (
-            self.labels == (spec.labels + marks(spec) if spec.tags else spec.labels)
+            self.labels == (spec.labels + marks(spec) if spec.tags or spec.gang else spec.labels)
             and self.deleting == spec.deleting
             and self.carried == (rules.anti_affinity if rules is not None else ())
         )
@@ -113,7 +113,7 @@ class Kinds:
         """Return the kind of a pod, which is one more of it."""
         rules = spec.constraints.pods
         carried = rules.anti_affinity if rules is not None else ()
-        labels = spec.labels + marks(spec) if spec.tags else spec.labels
+        labels = spec.labels + marks(spec) if spec.tags or spec.gang else spec.labels
         key = (spec.namespace, labels, carried, spec.deleting)
         kind = self._known.get(key)
         if kind is None:

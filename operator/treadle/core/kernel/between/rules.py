@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from treadle.core.kernel.between.tags import with_gang
 from treadle.core.kernel.nodes.rules.affinity import refuses as refused_by_affinity
 from treadle.core.kernel.nodes.rules.placement_constraints import Builder
-from treadle.core.kernel.nodes.rules.pod_affinity import pod_affinity
+from treadle.core.kernel.nodes.rules.pod_affinity import in_gang, pod_affinity
 from treadle.core.kernel.nodes.rules.taints import refuses as refused_by_taints
 from treadle.core.kernel.nodes.rules.topology_spread import topology_spread
 from treadle.core.kernel.nodes.rules.volume_binding import VolumeBinding
@@ -89,6 +90,8 @@ class Between:
         if rules is not None and rules.spread:
             self.checks += topology_spread(rules, kinds, self._topology, self._counted, self._edits, self._helped)
         self.checks += pod_affinity(rules, constraints.avoided_by, kinds, self._topology, self._helped)
+        if constraints.together is not None and constraints.gang is not None:
+            self.checks += in_gang(with_gang(*constraints.gang, constraints.together[0]), kinds, self._topology, self._helped)
         if rules is not None and rules.placement:
             self.checks += self._builder(rules.application, kinds).checks(rules.placement)
         if constraints.placement is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from numpy.typing import NDArray
 
@@ -85,6 +85,14 @@ class Orders:
         self.kept[order] = len(order.rows)
         while self.entries > MOST_RANKED and len(self.kept) > 1:
             self._forget(next(iter(self.kept)))
+
+    def drop(self, orders: Iterable[Candidates]) -> None:
+        """Forget some orders: they have to be made anew before they are used."""
+        for order in orders:
+            if order in self.kept:
+                self._forget(order)
+            else:
+                order.forget()
 
     def keep(self, used: Collection[Candidates]) -> None:
         """Forget all other orders."""

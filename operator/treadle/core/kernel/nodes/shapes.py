@@ -52,6 +52,7 @@ class Shape:
         "parked",
         "ports",
         "storage",
+        "together",
     )
 
     def __init__(
@@ -78,10 +79,14 @@ class Shape:
             or constraints.gang is not None
         ):
             kept = None if wish is not None and wish.relax else wish
-            constraints = replace(constraints, wish=kept, pods=None, avoided_by=(), placement=None, storage=None, gang=None)
+            constraints = replace(
+                constraints, wish=kept, pods=None, avoided_by=(), placement=None, storage=None, gang=None, together=None
+            )
         self.constraints = constraints
         self.ports = constraints.host_ports
         self.storage = self.asked.storage
+        self.together: Shape | None = None
+        """What it is where all of its gang go to nodes with one value of a label: itself if it must, None if that is not asked for."""
         amounts = dict(demand)
         self.memory = amounts.get(MEMORY, 0)
         self.cpu = amounts.get(CPU, 0)
@@ -124,6 +129,9 @@ class Shapes:
             between = self._rules_between(constraints)
             shape = self._known[key] = Shape(self._next, named, self._types.demand(named), constraints, self.waiting, between)
             self._next += 1
+            together = constraints.together
+            if together is not None:
+                shape.together = shape if together[1] else self.of(named, replace(constraints, together=(together[0], True)))
         return shape
 
     def _rules_between(self, constraints: Constraints) -> Between | None:
@@ -132,6 +140,7 @@ class Shapes:
             constraints.pods is None
             and not constraints.avoided_by
             and constraints.placement is None
+            and (constraints.together is None or not constraints.together[1])
             and constraints.storage in {None, NO_NEEDS}
         ):
             return None
@@ -143,6 +152,8 @@ class Shapes:
             avoided_by=constraints.avoided_by,
             placement=constraints.placement,
             storage=constraints.storage,
+            gang=constraints.gang if constraints.together is not None and constraints.together[1] else None,
+            together=constraints.together if constraints.together is not None and constraints.together[1] else None,
         )
         found = self._between.get(key)
         if found is None:

@@ -130,17 +130,14 @@ def unheeded(state: State) -> list[RecordEvent]:
 
 
 def ungrouped(state: State) -> list[RecordEvent]:
-    """Return the events about applications whose pods name gangs that are not acted on."""
+    """Return the events about applications whose pods name PodGroups of which something is not acted on."""
     events: list[RecordEvent] = []
-    for application, key in state.reports.ungrouped.items():
-        first = next((record for record in application.pods.values() if record.spec.gang_words), None)
-        if not key or first is None:
+    for application, words in state.reports.ungrouped.items():
+        first = next((record for record in application.pods.values() if record.spec.gang_source), None)
+        if not words or first is None:
             continue
         spec = first.spec
-        note = (
-            f"Pods of {_named(application)} name a gang ({key}), and gangs of that kind are not acted on yet: each of them is placed as soon as there is "
-            "room for it, whether there is for the others or not"
-        )
+        note = f"Pods of {_named(application)} name the {words}"
         events.append(RecordEvent(spec.uid, spec.namespace, spec.name, application.id, GANG_IGNORED, note, first.cause))
         state.reports.ungrouped[application] = ""
     state.reports.ungrouped_news = False

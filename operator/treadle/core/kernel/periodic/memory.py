@@ -29,7 +29,7 @@ class Reports:
     unheeded_news: bool = False
     """Whether one of them is to be told."""
     ungrouped: dict[Application, str] = field(default_factory=dict)
-    """Applications whose pods name a gang in another system's words, and the label or annotation, empty when that has been told."""
+    """Applications whose pods name a PodGroup of which something is not acted on, and what, empty when that has been told."""
     ungrouped_news: bool = False
     """Whether one of them is to be told."""
     standings: dict[str, tuple[float, dict[str, tuple[int, str]]]] = field(default_factory=dict)

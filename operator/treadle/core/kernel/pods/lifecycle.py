@@ -13,7 +13,7 @@ from treadle.core.kernel.admission_checks import OVER_LARGEST, block, gang_chang
 from treadle.core.kernel.assign import asked_for, assign, in_force
 from treadle.core.kernel.pods import between, gang, volumes
 from treadle.core.kernel.pods.excess_types import countable
-from treadle.core.kernel.pods.shaping import placement_of, shape_of, stale
+from treadle.core.kernel.pods.shaping import shape_of, stale
 from treadle.core.kernel.pods.states import ASSUMED, PodState
 from treadle.core.kernel.tree import admission
 from treadle.core.kernel.tree.members import Application, Ask, PodRecord, Queue
@@ -46,6 +46,7 @@ def see(state: State, spec: PodSpec) -> None:
         kinds = state.shapes.kinds
         kind = kinds.coming = kinds.of(spec)
         volumes.come(state, spec)
+        state.gangs.use(spec)
         record = state.pods[spec.uid] = PodRecord(spec, shape_of(state, spec, kind), kind)
         kinds.coming = None
         state.widen()
@@ -73,6 +74,9 @@ def see(state: State, spec: PodSpec) -> None:
         before, was_in = record.spec, record.application
         withdraw(state, record, stays=True)
         volumes.renamed(state, before, spec)
+        if spec.gang_source or before.gang_source:
+            state.gangs.unuse(before)
+            state.gangs.use(spec)
         record.spec = spec
         between.take_kind(state, record, spec)
         record.shape = shape_of(state, spec, record.kind)
@@ -86,32 +90,6 @@ def see(state: State, spec: PodSpec) -> None:
         return
     record.cause = state.cause
     _contribute(state, record)
-
-
-def constraints_changed(state: State, application: Application) -> None:
-    """Let the pods of an application that wait be asked for by its placement constraints of now."""
-    for record in list(application.pods.values()):
-        if record.state is PodState.WAITING and record.shape.asked.placement != placement_of(state, record.spec):
-            set_aside(state, record)
-            enqueue(state, record)
-    for one in [one for one in state.complete_gangs if one[0] == application.id]:
-        del state.complete_gangs[one]  # its minimum may be another
-    for ask in application.every_ask():
-        if ask.shape.gang[1]:
-            requeue(state, ask)
-
-
-def look_between(state: State) -> None:
-    """Bring up to date what is known of the pods around pods: count those that rules have come up for, and ask anew for those that others avoid by now."""
-    kinds = state.shapes.kinds
-    if kinds.uncounted:
-        between.count_up(state)
-    if kinds.avoiding:
-        avoiding, kinds.avoiding = kinds.avoiding, {}
-        for record in list(state.pods.values()):
-            if record.kind in avoiding and record.state is PodState.WAITING:
-                set_aside(state, record)
-                enqueue(state, record)
 
 
 def _asks_elsewhere(state: State, record: PodRecord, before: PodSpec) -> None:
@@ -143,6 +121,7 @@ def gone(state: State, uid: str) -> None:
     if record is not None:
         withdraw(state, record)
         volumes.gone(state, record.spec)
+        state.gangs.unuse(record.spec)
         state.shapes.kinds.release(record.kind)
         state.record(uid, "gone")
 
@@ -215,9 +194,8 @@ def enqueue(state: State, record: PodRecord) -> None:
         record.shape = shape_of(state, record.spec, record.kind)
     spec, partition = record.spec, state.discipline.membership.partition_wanted(record.application, record.spec)
     application = record.application
-    if spec.gang_words and application.whole not in state.reports.ungrouped:
-        state.reports.ungrouped[application.whole] = spec.gang_words
-        state.reports.ungrouped_news = True
+    if spec.gang_source:
+        gang.note_unheeded(state, record)
     if partition is not None:
         application = part_of(state, application, partition)
         record.shape = state.shapes.within(record.shape, (state.scheduler.partition_label, partition))
@@ -593,6 +571,7 @@ def _drop_if_empty(state: State, application: Application) -> None:
         state.reports.misnamed.pop(application, None)
         state.reports.unheeded.pop(application, None)
         state.reports.ungrouped.pop(application, None)
+        state.gangs.forget(application.id)
         for part in application.everywhere():
             state.dirty.pop(part, None)
         application.bury()

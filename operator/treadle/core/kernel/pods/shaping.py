@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from treadle.core.kernel.gangs.known import gang_of, topology_of
 from treadle.core.kernel.volumes.needs import needs_of
 from treadle.core.model.volumes import NO_NEEDS
 
@@ -23,7 +24,7 @@ def shape_of(state: State, spec: PodSpec, kind: Kind) -> Shape:
     rules = spec.constraints
     placement = placement_of(state, spec) if state.explicit or spec.tags else None
     storage = storage_of(state, spec) if rules.volumes is not None else None
-    gang = (spec.application, spec.gang) if spec.gang and not spec.node else None
+    gang = gang_of(state, spec) if spec.gang else None
     if spec.problem or kind.avoided_by or placement is not None or storage is not None or gang is not None:
         rules = replace(
             rules,
@@ -33,6 +34,7 @@ def shape_of(state: State, spec: PodSpec, kind: Kind) -> Shape:
             storage=storage,
             volumes=None,
             gang=gang,
+            together=together(state, spec) if gang is not None else None,
         )
     return state.shapes.of(spec.demand, rules)
 
@@ -56,10 +58,24 @@ def storage_of(state: State, spec: PodSpec) -> VolumeNeeds | None:
     return needs_of(volumes, state.shapes.storage)
 
 
+def together(state: State, spec: PodSpec) -> tuple[str, bool] | None:
+    """Return the label of nodes of which all nodes of a pod's gang are to have one value, and whether they must; None if there is none."""
+    found = topology_of(state, spec)
+    return found if found[0] else None
+
+
 def stale(state: State, record: PodRecord) -> bool:
     """Whether a pod has another shape by now, for what the core adds to what it asks."""
     asked, spec = record.shape.asked, record.spec
     return asked.avoided_by != record.kind.avoided_by or (
         (bool(state.explicit or spec.tags or asked.placement is not None) and asked.placement != placement_of(state, spec))
         or (spec.constraints.volumes is not None and asked.storage != storage_of(state, spec))
+        or (bool(spec.gang) and _in_other_gang(state, record))
     )
+
+
+def _in_other_gang(state: State, record: PodRecord) -> bool:
+    """Whether it is said otherwise by now whether a pod starts with others, or where."""
+    spec, asked = record.spec, record.shape.asked
+    gang = gang_of(state, spec)
+    return asked.gang != gang or asked.together != (together(state, spec) if gang is not None else None)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 AFFINITY = "node(s) didn't match pod affinity rules"
 ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
 AVOIDED = "node(s) didn't satisfy existing pods anti-affinity rules"
+OUTSIDE = "node(s) weren't in the topology domain of the gang"
 
 
 class Away:
@@ -107,10 +108,11 @@ class Series:
 class Near:
     """A pod of a series must be in the node's domain by one of its topologies, or the series begins there."""
 
-    __slots__ = ("_counts", "_helped", "_series", "topology")
+    __slots__ = ("_counts", "_helped", "_reason", "_series", "topology")
 
-    def __init__(self, series: Series, counts: DomainCounts, helped: Helped) -> None:
+    def __init__(self, series: Series, counts: DomainCounts, helped: Helped, reason: str = AFFINITY) -> None:
         self.topology = counts.topology
+        self._reason = reason
         self._series = series
         self._counts = counts
         self._helped = helped
@@ -135,11 +137,11 @@ class Near:
 
     def refusal(self, row: int) -> str:
         """Return why a node does not pass, or an empty text."""
-        return "" if self.admits(row) else AFFINITY
+        return "" if self.admits(row) else self._reason
 
     def refusals(self, count: int) -> list[tuple[str, NDArray[np.bool_]]]:
         """Return for so many rows which do not pass."""
-        return [(AFFINITY, self.topology.column(count) == NOWHERE if self._series.begins else ~self._counts.column(count))]
+        return [(self._reason, self.topology.column(count) == NOWHERE if self._series.begins else ~self._counts.column(count))]
 
     def came(self, domain: int) -> None:
         """Take note of the first pod in a domain."""
@@ -164,6 +166,12 @@ def pod_affinity(
             found.append(Away(kinds.tally(About((anywhere(term),))).by(topology(term.topology)), ANTI_AFFINITY, helped))
     found += [Away(kinds.carriers(term).by(topology(term.topology)), AVOIDED, helped) for term in avoided_by]
     return found
+
+
+def in_gang(rules: PodRules, kinds: Kinds, topology: Callable[[str], Topology], helped: Helped) -> list[Near]:
+    """Return what holds a pod to the domain in which others of its gang are: the first one may go to any domain."""
+    series = Series(rules, kinds, topology)
+    return [Near(series, counts, helped, OUTSIDE) for counts in series.counts]
 
 
 def anywhere(term: PodTerm) -> PodTerm:

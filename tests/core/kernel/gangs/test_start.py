@@ -10,7 +10,7 @@ from core.builders import Scenario, a_pod, by_node, limits
 from core.clusters import Cluster
 from treadle.core.effects import Bind
 from treadle.core.events import ApplicationSeen, BindFailed, PodSeen
-from treadle.core.model import ApplicationSpec, FairSettings, PodSpec
+from treadle.core.model import ApplicationSpec, FairSettings, GangSpec, PodSpec
 
 
 def member(name: str, gang: str = "workers", least: int = 0, **fields: Any) -> PodSpec:
@@ -50,7 +50,7 @@ def test_a_gang_waits_until_as_many_pods_are_there_as_start_together() -> None:
 
 
 def test_the_application_says_how_many_start_together_and_pods_beyond_that_follow_one_by_one() -> None:
-    at = Scenario().nodes(1, cpu=4).tell(ApplicationSeen(ApplicationSpec("ns/app", gangs=(("workers", 3),))))
+    at = Scenario().nodes(1, cpu=4).tell(ApplicationSeen(ApplicationSpec("ns/app", gangs=(GangSpec("workers", 3),))))
     come(at, 6, least=6)
     assert len(at.plan()) == 4, "three together, and one for which there is room"
     at.gone("w-0")
@@ -64,7 +64,7 @@ def test_a_minimum_that_nobody_says_is_asked_for_and_heard_when_it_is_said() -> 
     reason, words = at.why("w-0")
     assert reason == "GangIncomplete"
     assert 'nobody says how many pods of gang "workers" start together' in words
-    at.tell(ApplicationSeen(ApplicationSpec("ns/app", gangs=(("workers", 2),))))
+    at.tell(ApplicationSeen(ApplicationSpec("ns/app", gangs=(GangSpec("workers", 2),))))
     assert len(at.plan()) == 2
 
 
@@ -189,3 +189,13 @@ def test_a_user_below_the_limit_of_a_queue_starts_a_gang_that_is_larger_than_wha
     at.pod("more", "root.a", "other")
     assert at.plan() == []
     assert at.why("more")[0] == "UserLimit"
+
+
+def test_a_gang_that_has_begun_goes_on_with_the_pods_that_there_are() -> None:
+    """Others may have done their work: they do not come again."""
+    at = Scenario().nodes(1, cpu=8)
+    come(at, 4, least=4)
+    at.confirm(at.plan())
+    at.gone("w-0", "w-1", "w-2")
+    come(at, 1, "again", least=4)
+    assert len(at.plan()) == 1
