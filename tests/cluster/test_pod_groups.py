@@ -1,0 +1,128 @@
+"""PodGroups of Kubernetes, Volcano and the scheduler-plugins on a real API server: found when their kinds come, acted on, and no more when they go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cluster.client import fake_node
+from cluster.control_plane import ControlPlane
+from cluster.treadle_process import Cluster, Treadle, eventually, pod
+from treadle.kube import pod_groups
+
+Json = dict[str, Any]
+PODS = "/api/v1/namespaces/default/pods"
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+KUBERNETES = "scheduling.k8s.io/v1alpha2"
+VOLCANO, PLUGINS = "scheduling.volcano.sh/v1beta1", "scheduling.x-k8s.io/v1alpha1"
+ARGUMENTS = ("--feature-gates=GenericWorkload=true", f"--runtime-config={KUBERNETES}=true")
+
+
+def definition(version: str) -> Json:
+    """The kind as its project's CustomResourceDefinition has it, but for the schema."""
+    group, _, name = version.partition("/")
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": f"podgroups.{group}",
+            "annotations": {"api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/scheduler-plugins/pull/50"},
+        },
+        "spec": {
+            "group": group,
+            "scope": "Namespaced",
+            "names": {"plural": "podgroups", "singular": "podgroup", "kind": "PodGroup"},
+            "versions": [{"name": name, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
+        },
+    }
+
+
+def group(version: str, name: str, spec: Json) -> Json:
+    return {"apiVersion": version, "kind": "PodGroup", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
+
+
+def member(name: str, version: str, of: str) -> Json:
+    found = pod(name, cpu="1", memory="64Mi")
+    meta = found["metadata"]
+    meta.setdefault("labels", {}).pop("treadle.dev/application", None)
+    if version == KUBERNETES:
+        found["spec"]["schedulingGroup"] = {"podGroupName": of}
+    elif version == VOLCANO:
+        meta["annotations"] = {"scheduling.k8s.io/group-name": of}
+    else:
+        meta["labels"]["scheduling.x-k8s.io/pod-group"] = of
+    return found
+
+
+def minimum(version: str, count: int) -> Json:
+    return {"schedulingPolicy": {"gang": {"minCount": count}}} if version == KUBERNETES else {"minMember": count}
+
+
+def create(plane: ControlPlane, path: str, body: Json) -> None:
+    status, answer = plane.api("POST", path, body)
+    assert status == 201, answer
+
+
+def reason(plane: ControlPlane, name: str) -> tuple[str, str]:
+    conditions = plane.api("GET", f"{PODS}/{name}")[1]["status"].get("conditions", [])
+    return next(((one["reason"], one["message"]) for one in conditions if one["type"] == "PodScheduled"), ("", ""))
+
+
+def of(cluster: Cluster, prefix: str) -> set[str]:
+    return {one["metadata"]["name"] for one in cluster.bound() if one["metadata"]["name"].startswith(prefix)}
+
+
+@pytest.mark.parametrize("version", [KUBERNETES, VOLCANO, PLUGINS])
+def test_pods_start_with_the_minimum_of_their_group(
+    version: str, fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
+) -> None:
+    plane = fresh_control_plane(arguments=ARGUMENTS)
+    plane.apply_crds()
+    if version != KUBERNETES:
+        create(plane, CRDS, definition(version))
+    plane.create_nodes(1, "4", "16Gi")
+    cluster, path = Cluster(plane), f"/apis/{version}/namespaces/default/podgroups"
+    eventually(lambda: plane.api("GET", path)[0] == 200, 30, "the kind is served")
+    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+        treadle.wait_ready()
+        for number in range(3):
+            create(plane, PODS, member(f"early-{number}", version, "early"))
+        eventually(lambda: "is not there" in reason(plane, "early-0")[1], 60, "the pods wait for their group")
+        create(plane, path, group(version, "early", minimum(version, 3)))
+        eventually(lambda: len(of(cluster, "early")) == 3, 30, "the gang starts when its group has come")
+
+        create(plane, path, group(version, "late", minimum(version, 2)))
+        for number in range(2):
+            create(plane, PODS, member(f"late-{number}", version, "late"))
+        eventually(lambda: reason(plane, "late-0")[0] == "Unschedulable", 60, "one core is left, so neither starts")
+        assert of(cluster, "late") == set()
+        assert plane.api("POST", "/api/v1/nodes", fake_node("more", "1", "16Gi"))[0] == 201
+        eventually(lambda: len(of(cluster, "late")) == 2, 30, "both start when both have room")
+
+
+def test_kinds_that_come_later_are_found_and_those_that_go_leave_pods_alone(
+    fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
+) -> None:
+    plane = fresh_control_plane()
+    plane.apply_crds()
+    plane.create_nodes(1, "2", "16Gi")
+    cluster, path = Cluster(plane), f"/apis/{VOLCANO}/namespaces/default/podgroups"
+    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+        treadle.wait_ready()
+        for number in range(3):
+            create(plane, PODS, member(f"a-{number}", VOLCANO, "a"))
+        eventually(lambda: len(of(cluster, "a")) == 2, 30, "without the kind each pod is placed by itself")
+        events = plane.api("GET", "/apis/events.k8s.io/v1/namespaces/default/events")[1]["items"]
+        assert any(one["reason"] == "GangIgnored" and "has no such kind" in one["note"] for one in events)
+        create(plane, CRDS, definition(VOLCANO))
+        eventually(lambda: plane.api("GET", path)[0] == 200, 30, "the kind is served")
+        eventually(lambda: reason(plane, "a-2")[0] == "GangIncomplete", 60, "the pod that waits is one of a gang by now")
+        create(plane, path, group(VOLCANO, "a", minimum(VOLCANO, 3)))
+        eventually(lambda: reason(plane, "a-2")[0] == "Unschedulable", 60, "its group says how many start together")
+        assert plane.api("DELETE", f"{CRDS}/podgroups.{pod_groups.VERSIONS['Volcano'][0].partition('/')[0]}")[0] == 200
+        assert plane.api("POST", "/api/v1/nodes", fake_node("more", "1", "16Gi"))[0] == 201
+        eventually(lambda: len(of(cluster, "a")) == 3, 60, "it is placed by itself again")
