@@ -36,6 +36,8 @@ from treadle.core.kernel import facts
 from treadle.core.kernel.assign import concerned
 from treadle.core.kernel.cycle import cycle
 from treadle.core.kernel.gangs.groups import look_at_groups
+from treadle.core.kernel.gangs.held import serve_gangs
+from treadle.core.kernel.gangs.keeping import keep_for_gangs, next_run
 from treadle.core.kernel.invariants import broken
 from treadle.core.kernel.periodic.expiry import expired, next_expiry
 from treadle.core.kernel.periodic.lifetimes import expire, next_look
@@ -246,6 +248,7 @@ class Core:
         effects += expire(state)
         # 4. Placements: where room was made, then in the order of the queues.
         binds: list[Effect] = [*ready, *holds.serve(state, budget)]
+        binds += serve_gangs(state, budget - len(binds))
         state.discipline.before_placing()
         binds += cycle(state, budget - len(binds))
         effects += binds
@@ -254,6 +257,9 @@ class Core:
             when = each.next()
             if when is not None and now >= when:
                 effects += each.run(budget - len(binds))
+        when = next_run(state)
+        if when is not None and now >= when and state.nodes.only < 0:
+            keep_for_gangs(state)
         # 6. What nothing refers to any more.
         tidy(state)
         if self.validate:
@@ -270,6 +276,7 @@ class Core:
             next_expiry(state),
             next_look(state),
             next_claim(state),
+            next_run(state),
             state.locality.timers[0][0] if state.locality.timers else None,
             state.reports.again[0][0] if state.reports.again else None,
             *discipline.timers(),

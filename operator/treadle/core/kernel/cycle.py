@@ -288,6 +288,7 @@ def _gang(state: State, root: Queue, ask: Ask, effects: list[Placed]) -> int:
             _follow(state, root, ask, more=True)
         return len(outcome.placed)
     if outcome.wait is None and outcome.full is None:
+        state.gangs.stuck.setdefault(ask.shape.gang, state.now)
         _no_room(state, root, ask, Wait(NO_NODE, ask.shape.gang[1], ""))
         return 0
     ask.shape.parked.discard(ask)

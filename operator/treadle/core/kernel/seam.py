@@ -248,6 +248,9 @@ class Discipline(Protocol):
     charges_holds: bool
     """Whether room that is kept on a node may count as used by whom it is kept for."""
 
+    def owed(self, application: Application) -> bool:
+        """Whether room is owed to an application that waits for nodes, or no other is kept waiting, so that nodes may be kept for it."""
+
     def before_settling(self) -> bool:
         """Remove what is not needed any more before definitions are looked at; returns whether queues went."""
 

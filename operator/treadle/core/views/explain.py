@@ -22,6 +22,7 @@ from treadle.core.kernel.nodes.rules import host_ports
 from treadle.core.kernel.nodes.rules.resources import fitting, shortages
 from treadle.core.kernel.periodic.failed_binds import BIND_FAILED, words_of
 from treadle.core.kernel.pods.states import PodState
+from treadle.core.kernel.preemption.holds import of_gang
 from treadle.core.kernel.tree.limits import exceeded
 from treadle.core.kernel.tree.order import waiting_order
 from treadle.core.kernel.tree.quota import USER_LIMIT
@@ -97,7 +98,7 @@ def _waiting(state: State, ask: Ask) -> tuple[str, str]:
         )
     reason = limit_of_now(state, ask) or wait.reason
     if reason == NO_NODE and wait.blocker:
-        return NO_NODE, no_node_for_gang(state, ask)
+        return NO_NODE, no_node_for_gang(state, ask) + _coming_for_gang(state, ask)
     if reason == NO_NODE:
         return NO_NODE, no_node(state, ask.shape) + _coming(state, ask)
     words = _LIMITS.get(reason)
@@ -203,6 +204,16 @@ def _coming(state: State, ask: Ask) -> str:
     if kept:
         words += f" Kept for these pods until enough is free: {', '.join(sorted(kept)[:3])}{', …' if len(kept) > 3 else ''}."
     return words
+
+
+def _coming_for_gang(state: State, ask: Ask) -> str:
+    """Say what is held for a gang already."""
+    mine = of_gang(state, ask.shape.gang)
+    if not mine:
+        return ""
+    rows = len({hold.row for hold in mine})
+    how = "is kept until it has come" if all(hold.without_victims for hold in mine) else "is held until others have left"
+    return f". Room for all {len(mine)} of them {how}, on {rows} node{'s' if rows > 1 else ''}"
 
 
 def no_node_for_gang(state: State, ask: Ask) -> str:

@@ -20,6 +20,7 @@ from treadle.core.model import CAPACITY
 if TYPE_CHECKING:
     from treadle.core.kernel.seam import Limits, Masters, Membership, Placement, Turns, Words
     from treadle.core.kernel.state import State
+    from treadle.core.kernel.tree.members import Application
 
 
 class CapacityDiscipline:
@@ -41,6 +42,10 @@ class CapacityDiscipline:
             Round(partial(preemption.next_run, state), partial(preemption.round_of_preemption, state)),
             Round(partial(node_holds.next_run, state), partial(node_holds.keep_nodes, state)),
         )
+
+    def owed(self, application: Application) -> bool:
+        """Whether the leaf of an application has less than it is guaranteed, or no other waits for a node of the partition."""
+        return node_holds.owed(self._state, application)
 
     def before_settling(self) -> bool:
         """Do nothing: queues that were made go in a round of their own."""

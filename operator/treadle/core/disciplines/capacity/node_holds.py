@@ -20,16 +20,15 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from treadle.core.disciplines.capacity.quota import quota_of
+from treadle.core.kernel.cycle import NO_NODE
 from treadle.core.kernel.preemption.feasible import FeasibleNodes
-from treadle.core.kernel.preemption.holds import PATIENCE, count, place, release
+from treadle.core.kernel.preemption.holds import PATIENCE, count, of_gang, place, release
 from treadle.core.kernel.preemption.memory import Hold
 from treadle.core.kernel.preemption.search import waits_for_a_node
 from treadle.core.kernel.tree.limits import exceeded
 from treadle.core.model import Constraints
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from treadle.core.effects import Effect
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Application, Ask, Queue
@@ -73,7 +72,7 @@ def keep_nodes(state: State, budget: int) -> list[Effect]:  # noqa: ARG001 - one
         room = _may_be_kept(state, root.partition) if without_victims else 0
         if room > 0:
             feasible = feasible or FeasibleNodes(state.nodes)
-            for application in _in_order(root, without_victims):
+            for application in root.in_order(one for found in without_victims.values() for one in found):
                 room -= _keep(state, application, feasible)
                 if room <= 0:
                     break
@@ -110,6 +109,17 @@ def _owed(leaf: Queue) -> bool:
     return bool(max((leaf.usage[at] / total for at, total in queue_rank.totals), default=0.0) < queue_rank.due)
 
 
+def owed(state: State, application: Application) -> bool:
+    """Whether nodes may be kept for an application: its leaf has less than it is guaranteed, or it is the only one that waits for a node."""
+    leaf, root = application.chain[0], application.chain[-1]
+    return _owed(leaf) or all(
+        ask.application.chain[0] is leaf
+        for shape in state.shapes.parked()
+        for ask in shape.parked.asks
+        if ask.application.chain[-1] is root and ask.wait is not None and ask.wait.reason == NO_NODE
+    )
+
+
 def take_back(state: State) -> None:
     """End what is kept for those to whom no room is owed where others wait to whom it is, if it is time to look; call it before placements are decided."""
     kept = [hold for hold in state.preemption.holds if hold.counted and hold.application.queue is not None]
@@ -117,6 +127,8 @@ def take_back(state: State) -> None:
         return
     waiting = _who_waits(state)
     for hold in kept:
+        if hold not in state.preemption.holds:
+            continue
         leaf = hold.application.chain[0]
         others = [other for other in waiting.get(hold.application.chain[-1], ()) if other is not leaf and _owed(other)]
         if not others:
@@ -125,7 +137,8 @@ def take_back(state: State) -> None:
         owed = _owed(leaf)
         count(hold, 1)
         if not owed:
-            release(state, hold, f"room is owed to queue {others[0].path}")
+            for each in of_gang(state, hold.gang) if hold.gang[1] else [hold]:
+                release(state, each, f"room is owed to queue {others[0].path}")
 
 
 def _may_be_kept(state: State, partition: str) -> int:
@@ -134,19 +147,6 @@ def _may_be_kept(state: State, partition: str) -> int:
     own = nodes.mask(Constraints(partition=(state.scheduler.partition_label, partition)))
     most = min(MOST_KEPT, ceil(int(own.sum()) * state.scheduler.capacity.reservable_nodes))
     return min(MOST_AT_ONCE, most - sum(hold.counted and bool(own[hold.row]) for hold in state.preemption.holds))
-
-
-def _in_order(queue: Queue, without_victims: dict[Queue, set[Application]]) -> Iterator[Application]:
-    """Yield the applications below a queue that have waited long enough, in the order in which they are served."""
-    above = {each for leaf in without_victims for each in leaf.chain}
-
-    def walk(queue: Queue) -> Iterator[Application]:
-        if queue in without_victims:
-            yield from sorted(without_victims[queue], key=queue.rank)
-        for child in sorted((child for child in queue.children.values() if child in above), key=queue.rank):
-            yield from walk(child)
-
-    return walk(queue)
 
 
 def _keep(state: State, application: Application, feasible: FeasibleNodes) -> bool:

@@ -21,6 +21,7 @@ from treadle.core.model import FAIR
 if TYPE_CHECKING:
     from treadle.core.kernel.seam import Limits, Masters, Membership, Placement, Turns, Words
     from treadle.core.kernel.state import State
+    from treadle.core.kernel.tree.members import Application
 
 
 class FairDiscipline:
@@ -42,6 +43,10 @@ class FairDiscipline:
             Round(partial(preemption.next_run, state), partial(preemption.round_of_preemption, state, starved)),
             Round(partial(node_holds.next_run, state), partial(node_holds.keep_nodes, state)),
         )
+
+    def owed(self, application: Application) -> bool:
+        """Whether an application is below its fair share."""
+        return node_holds.owed(self._state, application)
 
     def before_settling(self) -> bool:
         """Remove queues that a rule made and that have been idle."""

@@ -56,6 +56,13 @@ def keep_nodes(state: State, budget: int) -> list[Effect]:  # noqa: ARG001 - one
     return []
 
 
+def owed(state: State, application: Application) -> bool:
+    """Whether an application that may run is below its fair share, with what is held for it; shares are brought up to date."""
+    if state.updates.demands_at != state.now:
+        update_pass(state)
+    return _owed(state, application)
+
+
 def _owed(state: State, application: Application) -> bool:
     queue = application.queue
     if queue is None or not application.busy or not application.asks:

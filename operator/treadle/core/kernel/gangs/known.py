@@ -109,7 +109,8 @@ def complete(state: State, ask: Ask) -> bool:
 def completed(state: State, gang: tuple[str, str]) -> None:
     """Take note that the minimum of a gang is on nodes."""
     state.gangs.complete[gang] = state.gangs.begun[gang] = None
-    state.gangs.partial.pop(gang, None)
+    for known in (state.gangs.partial, state.gangs.stuck, state.gangs.left_alone):
+        known.pop(gang, None)
 
 
 def _in_object(state: State, application: str, gang: str) -> GangSpec | None:

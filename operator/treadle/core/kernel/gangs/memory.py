@@ -25,8 +25,9 @@ class Gangs:
 
     ``served`` says of a system whether the API server knows its PodGroups, as far as that has been told. ``users`` are the uids of the
     pods that name a group, ``marked`` the groups of which something has changed since their pods were looked at. ``partial`` says
-    since when a gang that has begun lacks pods that wait. ``left_alone`` are gangs for which nodes were kept in vain, and until when
-    none are kept again; ``looked`` is when it was last looked for whom to keep some.
+    since when a gang that has begun lacks pods that wait. ``stuck`` are gangs that found no room when they had their turn, since when; ``left_alone``
+    are those of them for which room was held in vain, and until when none is held again. ``looked`` is when it was last looked for whom to hold some,
+    ``tried`` how far the log of improved nodes had come when a gang was last tried on the room that is held for it.
     """
 
     complete: dict[Gang, None] = field(default_factory=dict)
@@ -36,7 +37,9 @@ class Gangs:
     users: dict[Group, dict[str, None]] = field(default_factory=dict)
     marked: dict[Group, None] = field(default_factory=dict)
     partial: dict[Gang, float] = field(default_factory=dict)
+    stuck: dict[Gang, float] = field(default_factory=dict)
     left_alone: dict[Gang, float] = field(default_factory=dict)
+    tried: dict[Gang, int] = field(default_factory=dict)
     looked: float = float("-inf")
 
     def see(self, group: PodGroupSpec) -> None:
@@ -77,6 +80,6 @@ class Gangs:
 
     def forget(self, application: str) -> None:
         """Forget the gangs of an application that has no pods any more."""
-        for known in (self.complete, self.begun, self.partial, self.left_alone):
+        for known in (self.complete, self.begun, self.partial, self.stuck, self.left_alone, self.tried):
             for gang in [gang for gang in known if gang[0] == application]:
                 del known[gang]

@@ -84,6 +84,11 @@ def release(state: State, hold: Hold, why: str) -> None:
     state.record(hold.application.id, "hold ends", why)
 
 
+def of_gang(state: State, gang: tuple[str, str]) -> list[Hold]:
+    """Return all holds for a gang."""
+    return [hold for hold in state.preemption.holds if hold.gang == gang]
+
+
 def count(hold: Hold, sign: int) -> None:
     """Charge a hold to its application and its queues (1) or take the charge back (-1), for a look at them only."""
     for usage in hold.application.ledgers:
@@ -118,7 +123,8 @@ def victim_stays(state: State, uid: str, spare: float) -> None:
     preemption.spared[uid] = state.now + spare
     hold = preemption.marked.get(uid)
     if hold is not None:
-        release(state, hold, "a victim stays")
+        for each in of_gang(state, hold.gang) if hold.gang[1] else [hold]:
+            release(state, each, "a victim stays")
         state.discipline.membership.victim_stays(hold.application)
 
 
@@ -128,8 +134,8 @@ def serve(state: State, budget: int) -> list[Placed]:
     kept: Counter[Ask] = Counter()
     only = state.nodes.only
     for hold in list(state.preemption.holds):
-        if only >= 0 and hold.row != only:
-            continue
+        if hold.gang[1] or (only >= 0 and hold.row != only):
+            continue  # what is held for a gang is looked at together (``gangs.held``)
         ask = hold.application.asks.get(hold.key)
         if ask is None or not ask.pods or hold.application.queue is None or _too_many(hold, ask, kept):
             release(state, hold, "no ask waits for it")
@@ -141,7 +147,7 @@ def serve(state: State, budget: int) -> list[Placed]:
             release(state, hold, "its time is up")
             if hold.counted:
                 state.preemption.left_alone[hold.row] = state.now + hold.until - hold.placed_at
-        elif not _admitted(state, hold):
+        elif not admitted(state, hold):
             release(state, hold, "the node admits it no longer")
         elif len(effects) < budget and all(state.nodes.free[hold.row][position] >= 0 for position, _ in hold.shape.demand):
             if any(uid in state.pods for uid in hold.victims) and _over_maximum(hold):
@@ -152,7 +158,8 @@ def serve(state: State, budget: int) -> list[Placed]:
     return effects
 
 
-def _admitted(state: State, hold: Hold) -> bool:
+def admitted(state: State, hold: Hold) -> bool:
+    """Whether the node of a hold would admit the pod."""
     between = hold.shape.between
     return state.nodes.admits(hold.row, hold.shape.constraints) and (between is None or not between.refusal(hold.row))
 

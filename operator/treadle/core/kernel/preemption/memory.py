@@ -26,6 +26,8 @@ class Hold:
     until: float
     without_victims: bool = False
     """No pod was asked to go for it, and what is owed is still owed: room is only kept as it comes."""
+    gang: tuple[str, str] = ("", "")
+    """The application and its gang if it is one of the holds for all that the gang starts with: they are fulfilled together or not at all."""
     counted: bool = False
     """It is charged to the application and its queues as if the pod ran there."""
 

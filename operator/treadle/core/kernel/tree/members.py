@@ -19,7 +19,7 @@ from treadle.core.units.line import Line
 from treadle.core.units.resources import UNBOUNDED, Vector
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from treadle.core.kernel.between.kinds import Kind
     from treadle.core.kernel.nodes.shapes import Shape
@@ -471,6 +471,21 @@ class Queue:
         if all(queue.spec.running and queue.defined for queue in self.chain):
             return "Running"
         return "Draining" if self.occupied() else "Stopped"
+
+    def in_order(self, applications: Iterable[Application]) -> Iterator[Application]:
+        """Yield the applications that are below it, of those given, in the order in which they are served."""
+        leaves: dict[Queue, list[Application]] = {}
+        for application in applications:
+            if self in application.chain:
+                leaves.setdefault(application.chain[0], []).append(application)
+        above = {each for leaf in leaves for each in leaf.chain}
+
+        def walk(queue: Queue) -> Iterator[Application]:
+            yield from sorted(leaves.get(queue, ()), key=queue.rank)
+            for child in sorted((child for child in queue.children.values() if child in above), key=queue.rank):
+                yield from walk(child)
+
+        return walk(self)
 
     def members(self) -> list[Queue | Application]:
         """Return what shares what this queue has: its child queues, or a leaf's applications."""
