@@ -16,6 +16,7 @@ from treadle.core.model.volumes import (
     WAITS,
     AttachmentSpec,
     ClaimSpec,
+    CSIDriverSpec,
     CSINodeSpec,
     Disk,
     PodVolumes,
@@ -229,3 +230,15 @@ def test_another_problem_with_its_claim_is_told_within_half_a_minute(at: Scenari
     assert at.reports == []
     at.wait(30).plan()
     assert [report.message for report in at.reports] == ["pod has unbound immediate PersistentVolumeClaims"]
+
+
+def test_a_volume_that_is_gone_is_not_counted_on_by_pods_that_looked_at_it_before(at: Scenario) -> None:
+    """A node on which it was found is asked again, though nothing has come that could help."""
+    see(at, StorageClassSpec("tracked", "tracks", WAITS), CSIDriverSpec("tracks", capacity=True))
+    see(at, volume("pv", "n0"), claim("a", "local"), claim("b", "tracked"))
+    at.tell(PodSeen(with_claims("p", "a", "b")))
+    assert planned(at) == []
+    assert at.core.view.refusals("p")["n0"] == ["node(s) did not have enough free storage"]
+    at.tell(StorageGone(VolumeSpec, "pv"))
+    planned(at)
+    assert at.core.view.refusals("p")["n0"] == ["node(s) didn't find available persistent volumes to bind"]

@@ -210,8 +210,6 @@ class Storage:
         self._unlist(self.volumes[volume])
         self.taken[volume] = (claim.key, claim.uid)
         self._promised(claim.key)
-        for follower in self.followers:
-            follower.taken()
 
     def release(self, volume: str) -> None:
         """Keep a volume for a claim no longer."""
@@ -315,9 +313,12 @@ class Storage:
             self._anew()
 
     def _unlist(self, volume: VolumeSpec) -> None:
+        """Let a volume not be found any more: what was found may have been that one."""
         free = self._free.get(volume.storage_class)
         if free is not None:
             free.remove(volume.name, volume.affinity)
+        for follower in self.followers:
+            follower.taken()
 
 
 def _put(things: dict[str, T], key: str, new: T | None) -> None:
