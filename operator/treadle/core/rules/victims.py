@@ -53,17 +53,22 @@ MayLose = Callable[[C, Vector], bool]
 
 
 def pick_on_node(
-    request: Sequence[int], room: Sequence[int], candidates: Iterable[C], may_lose: MayLose[C], most_masters: int = NO_BOUND
+    request: Sequence[int],
+    room: Sequence[int],
+    candidates: Iterable[C],
+    may_lose: MayLose[C],
+    most_masters: int = NO_BOUND,
+    needed: int = 0,
 ) -> Picked[C] | None:
     """Return who has to go from a node so that ``request`` fits, or None if that cannot be had with fewer than ``most_masters`` masters.
 
     ``room`` is what is free and not promised. Each candidate is taken if it may be, and only then it is asked whether that is
-    enough.
+    enough. The first ``needed`` candidates all have to go, whether there is room or not.
     """
     picked: Picked[C] = Picked()
     considered: dict[Hashable, Vector] = {}
     potential = list(room)
-    for container in candidates:
+    for number, container in enumerate(candidates, 1):
         taken = considered.setdefault(container.owner, [0] * len(potential))
         if may_lose(container, taken):
             if container.master:
@@ -73,7 +78,9 @@ def pick_on_node(
             picked.victims.append(container)
             add_to(taken, container.demand)
             add_to(potential, container.demand)
-        if fits(request, potential):
+        elif number <= needed:
+            return None
+        if number >= needed and fits(request, potential):
             return picked
     return None
 

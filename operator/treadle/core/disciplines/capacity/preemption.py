@@ -14,8 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from treadle.core.disciplines.capacity.preemption_snapshot import take_snapshot
 from treadle.core.disciplines.capacity.state import capacity_state
 from treadle.core.kernel.cycle import AT_MAXIMUM, cycle
+from treadle.core.kernel.gangs.start import lacks
 from treadle.core.kernel.preemption.holds import charges_lifted, forget_the_gone, place, release
-from treadle.core.kernel.preemption.search import Search, Terms, Victim, waits_for_a_node
+from treadle.core.kernel.preemption.search import Search, Terms, Victim, starts_with_a_gang, waits_for_a_node
+from treadle.core.kernel.preemption.whole_gangs import make_room_for_gang
+from treadle.core.model import Wait
 from treadle.core.rules.capacity.preemption.ideal import Dealing, compute
 from treadle.core.rules.capacity.preemption.intra import look_inside
 from treadle.core.rules.capacity.preemption.priorities import edges_of
@@ -123,7 +126,7 @@ def _of_queues(state: State, round_: Round, right: str) -> list[Need]:
             ask
             for application in sorted(leaf.applications.values(), key=leaf.rank)
             for ask in sorted(application.asks.values())
-            if _may_be_helped(ask) and state.now >= ask.waiting_since + patience
+            if _may_be_helped(state, ask) and state.now >= ask.waiting_since + patience
         ]
         if asks:
             part = calculator.divide(queue.total, queue.used, queue.guaranteed) if any(queue.guaranteed) else 1.0
@@ -140,7 +143,7 @@ def _inside(state: State, round_: Round) -> list[Need]:
             continue
         for each in reversed(queue.applications):
             application = leaf.applications.get(each.member.name)
-            asks = [] if application is None else [ask for ask in sorted(application.asks.values()) if _may_be_helped(ask)]
+            asks = [] if application is None else [ask for ask in sorted(application.asks.values()) if _may_be_helped(state, ask)]
             if asks and any(each.wanted):
                 found.append(Need(leaf, asks, list(each.wanted), "inside", []))
     return found
@@ -150,7 +153,9 @@ def _note_who_waits(state: State, round_: Round) -> None:
     """Let all leaves be looked into in which an ask waits for room: also those whose users ask for no more than they may have."""
     for (path, partition), queue in round_.queues.items():
         leaf = _leaf(state, path, partition)
-        if leaf is not None and any(_may_be_helped(ask) for one in leaf.applications.values() for ask in one.asks.values()):
+        if leaf is not None and any(
+            _may_be_helped(state, ask) for one in leaf.applications.values() for ask in one.asks.values()
+        ):
             round_.lacks(queue)
 
 
@@ -166,8 +171,14 @@ def _satisfied(round_: Round, need: Need) -> bool:
     return round_.context.calculator.compare(round_.context.total, queue.used, queue.guaranteed) >= 0
 
 
-def _may_be_helped(ask: Ask) -> bool:
-    return waits_for_a_node(ask) or (ask.wait is not None and ask.wait.reason == AT_MAXIMUM)
+def _may_be_helped(state: State, ask: Ask) -> bool:
+    if waits_for_a_node(ask) or starts_with_a_gang(ask):
+        return True
+    return (
+        ask.wait is not None
+        and ask.wait.reason == AT_MAXIMUM
+        and (not ask.shape.gang[1] or ask.shape.gang in state.gangs.complete)
+    )
 
 
 Sum = Callable[[object], "Vector"]
@@ -226,6 +237,8 @@ class _CapacitySearch(Search):
         multiples of them. YARN takes containers until what is to be obtained is reached or passed. The queues of victims keep
         what they are owed, so that nothing is taken back and forth.
         """
+        if starts_with_a_gang(ask):
+            return self._help_gang(need, ask, last=last)
         state, demand = self.state, self.dense_of(ask.shape)
         effects: list[Evict] = []
         self.look_anew()
@@ -251,6 +264,23 @@ class _CapacitySearch(Search):
             if hold.row not in taken:
                 place(state, hold)
         return effects
+
+    def _help_gang(self, need: Need, ask: Ask, *, last: bool) -> list[Evict]:
+        """Make room for all pods with which a gang starts, if that fits into what is lacking, or makes up for the rest of it."""
+        lacking = lacks(self.state, ask.application, ask.shape.gang)
+        if isinstance(lacking, Wait):
+            return []
+        demand = [0] * self.width
+        for position, value in lacking.demand:
+            demand[position] = value
+        if not _makes_up(demand, need.lacking, self.round.context.calculator.deciding, last=last):
+            return []
+        self.need = need
+        found = make_room_for_gang(self, ask.application, ask.shape.gang, lacking)
+        if found is None:
+            return []
+        take_from(need.lacking, demand)
+        return found
 
     def donates(self, part: Application) -> bool:
         """Any application may; which rights reach its queue is looked at pod by pod."""
@@ -349,6 +379,20 @@ class _CapacitySearch(Search):
                 take_from(self.has[queue.path, partition], victim.demand)
         assert self.budget is not None
         take_from(self.budget, victim.demand)
+
+    def spared(self, victim: Victim) -> None:
+        """Return a victim to the quotas and the budget."""
+        leaf, partition = victim.owner.chain[0], victim.owner.partition
+        for right in ("queues", "balance"):
+            if (right, leaf.path, partition) in self.quotas:
+                add_to(self.quotas[right, leaf.path, partition], victim.demand)
+        if (victim.owner.id, partition) in self.inside:
+            add_to(self.inside[victim.owner.id, partition], victim.demand)
+        for queue in leaf.chain:
+            if (queue.path, partition) in self.has:
+                add_to(self.has[queue.path, partition], victim.demand)
+        assert self.budget is not None
+        add_to(self.budget, victim.demand)
 
     def why(self, victim: Victim, beneficiary: Application) -> str:
         """Return by which right it goes."""

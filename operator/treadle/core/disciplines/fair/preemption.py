@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING
 
 from treadle.core.disciplines.fair.starvation import StarvationState, Starving
 from treadle.core.disciplines.fair.update_pass import update_pass
+from treadle.core.kernel.gangs.start import lacks
 from treadle.core.kernel.preemption.holds import forget_the_gone, release
-from treadle.core.kernel.preemption.search import Search, Terms, Victim, waits_for_a_node
+from treadle.core.kernel.preemption.search import Search, Terms, Victim, starts_with_a_gang, waits_for_a_node
+from treadle.core.kernel.preemption.whole_gangs import make_room_for_gang
+from treadle.core.model import Wait
 from treadle.core.rules.fair.starvation import find_starved, starvation, wants, worth_looking
 from treadle.core.rules.fair.victims import keeps_share
 from treadle.core.rules.victims import MayLose
@@ -80,7 +83,11 @@ def _starved(state: State, memory: FairMembership) -> list[StarvationState]:
             for one in find_starved(leaf, candidates, state.cluster, state.now, remainder=False):
                 assert isinstance(one, StarvationState)
                 found[one] = None
-    return [contender for contender in found if any(waits_for_a_node(ask) for ask in contender.application.asks.values())]
+    return [
+        contender
+        for contender in found
+        if any(waits_for_a_node(ask) or starts_with_a_gang(ask) for ask in contender.application.asks.values())
+    ]
 
 
 class _FairSearch(Search):
@@ -103,7 +110,10 @@ class _FairSearch(Search):
         state, application = self.state, contender.application
         lacking = starvation(contender)
         effects: list[Evict] = []
+        gangs: dict[tuple[str, str], None] = {}
         for ask in sorted(application.asks.values()):
+            if starts_with_a_gang(ask):
+                gangs[ask.shape.gang] = None
             if not waits_for_a_node(ask):
                 continue
             demand = [0] * self.width
@@ -118,6 +128,17 @@ class _FairSearch(Search):
                 found = self.make_room(ask)
                 if found is None:
                     break
+                effects += found
+                lacking = beyond(lacking, demand)
+        for gang in gangs:
+            share = lacks(state, application, gang)
+            if isinstance(share, Wait):
+                continue
+            demand = [0] * self.width
+            for position, value in share.demand:
+                demand[position] = value
+            found = make_room_for_gang(self, application, gang, share) if _times(contender, state, lacking, demand) else None
+            if found is not None:
                 effects += found
                 lacking = beyond(lacking, demand)
         return effects

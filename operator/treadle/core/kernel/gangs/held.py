@@ -79,7 +79,7 @@ def _tried(state: State, gang: Gang, holds: list[Hold], ask: Ask) -> list[Placed
         return []  # those who go make room for it
     for hold in holds:
         release(state, hold, "fulfilled")
-    outcome = start(state, ask)
+    outcome = start(state, ask, () if missing else holds)
     if outcome.placed:
         state.gangs.tried.pop(gang, None)
         return outcome.placed

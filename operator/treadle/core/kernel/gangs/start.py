@@ -11,23 +11,32 @@ may have done their work.
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from treadle.core.kernel.admission_checks import GANG_INCOMPLETE, GANG_OVER, asks_of, block
 from treadle.core.kernel.am_share import MASTER_SHARE
 from treadle.core.kernel.attempt import Attempt, tried
 from treadle.core.kernel.gangs import domains
 from treadle.core.kernel.gangs.known import completed, minimum, placed, unsaid
-from treadle.core.kernel.nodes.candidates import pick
+from treadle.core.kernel.nodes.candidates import pick, takes
 from treadle.core.kernel.tree.limits import exceeded
 from treadle.core.kernel.tree.order import unpark
 from treadle.core.model import Wait
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from treadle.core.effects import Placed
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Application, Ask, PodRecord, Queue
     from treadle.core.units.resources import Demand
+
+
+class Room(Protocol):
+    """Room on a node, a ``row``, for a pod of the ask with this key."""
+
+    key: tuple[int, int, bool]
+    row: int
 
 
 class Outcome(NamedTuple):
@@ -63,8 +72,8 @@ class Lacking(NamedTuple):
 NO_ROOM = Outcome([])
 
 
-def start(state: State, ask: Ask) -> Outcome:
-    """Place what the minimum of an ask's gang lacks, or nothing."""
+def start(state: State, ask: Ask, rooms: Sequence[Room] = ()) -> Outcome:
+    """Place what the minimum of an ask's gang lacks, or nothing; ``rooms`` are tried first, each for a pod of its ask."""
     application, gang = ask.application, ask.shape.gang
     lacking = lacks(state, application, gang)
     if isinstance(lacking, Wait):
@@ -83,7 +92,7 @@ def start(state: State, ask: Ask) -> Outcome:
     full = exceeded(application.limiting, total)
     if full is not None:
         return Outcome([], full=full[0])
-    attempt = _tried(state, application, lacking)
+    attempt = (_in_rooms(state, application, lacking, rooms) if rooms else None) or _tried(state, application, lacking)
     if attempt is None:
         return NO_ROOM
     completed(state, gang)
@@ -152,6 +161,19 @@ def _in_place(state: State, application: Application, lacking: Lacking, topology
             if row < 0:
                 return None
             attempt.place(one, record, row)
+    return attempt
+
+
+def _in_rooms(state: State, application: Application, lacking: Lacking, rooms: Sequence[Room]) -> Attempt | None:
+    """Try each pod in a room of its own."""
+    left = list(rooms)
+    with tried(state, application) as attempt:
+        for one, record in lacking.pods:
+            room = next((room for room in left if room.key == one.key and takes(state.nodes, room.row, one.shape)), None)
+            if room is None:
+                return None
+            left.remove(room)
+            attempt.place(one, record, room.row)
     return attempt
 
 

@@ -2,7 +2,8 @@
 
 Both disciplines preempt by it; what differs is who may lose what. Only nodes that would admit the pod are looked at, what is on
 its way out counts before another pod is asked to go, a pod is a victim only if evicting it frees a node for the ask, and the room
-is held for that ask.
+is held for that ask. A node is freed only if the pod would pass every rule there then: those who are in the way by their rules, or
+by a port, are among the victims, and those whom the pod has to be near are not.
 """
 
 from __future__ import annotations
@@ -14,18 +15,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from treadle.core.effects import Evict
 from treadle.core.kernel.cycle import NO_NODE
+from treadle.core.kernel.gangs.held import give_up
 from treadle.core.kernel.nodes.candidates import pick
-from treadle.core.kernel.nodes.rules import host_ports
 from treadle.core.kernel.pods.states import PodState
-from treadle.core.kernel.preemption.holds import held_below, place
+from treadle.core.kernel.preemption.holds import held_below, of_gang, place
 from treadle.core.kernel.preemption.memory import Hold
+from treadle.core.kernel.preemption.without import passes_without
 from treadle.core.kernel.tree.members import PodRecord
 from treadle.core.kernel.tree.partitions import payer
 from treadle.core.rules.victims import NO_BOUND, MayLose, Picked, pick_on_node
-from treadle.core.units.amounts import add_to, fits, minus, plus
+from treadle.core.units.amounts import add_to, fits, minus, plus, take_from
 from treadle.core.units.resources import CPU, MEMORY, Vector
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Application, Ask, Queue
@@ -76,6 +80,9 @@ class Search(ABC):
         self.leaving: dict[int, Vector] = defaultdict(lambda: [0] * self.width)
         self.going: dict[Application, Vector] = defaultdict(lambda: [0] * self.width)
         self.on_node: dict[int, list[Victim]] = defaultdict(list)
+        self.kept: dict[int, Vector] = {}
+        """What is kept on nodes for gangs as it comes: that is given up where pods go for others."""
+        self.keep(hold for hold in state.preemption.holds if hold.gang[1] and hold.without_victims)
         self._known: dict[int, _Spots] = {}
         for application in state.applications.values():
             self._take_in(application)
@@ -100,6 +107,10 @@ class Search(ABC):
 
     def taken(self, victim: Victim) -> None:
         """Take note that a victim is asked to go."""
+        del victim
+
+    def spared(self, victim: Victim) -> None:
+        """Take note that one that was taken is not asked to go after all."""
         del victim
 
     def least_first(self, victim: Victim) -> tuple[object, ...]:
@@ -133,10 +144,10 @@ class Search(ABC):
     def make_room(self, ask: Ask) -> list[Evict] | None:
         """Hold room for one more pod of an ask, and return whom to evict for it; None if there is no way to make any."""
         demand = self.dense_of(ask.shape)
-        if self._most_held() or self._over_maximum(ask.application, demand):
+        if self._most_held() or self.over_maximum(ask.application, demand):
             return None
-        found = self._victims(ask, demand)
-        return None if found is None else self._hold(ask, *found)
+        found = self.victims(ask, demand)
+        return None if found is None else self.hold(ask, *found)
 
     def make_allowance(self, ask: Ask, full: Queue) -> list[Evict] | None:
         """Let pods below a queue at its maximum go for one more pod of an ask below it, which has room on a node; None if there is no way."""
@@ -151,7 +162,7 @@ class Search(ABC):
                 break
             if may_lose(victim, [0] * self.width):
                 picked.victims.append(victim)
-        return self._hold(ask, row, picked) if self._allowance(full, demand, picked) else None
+        return self.hold(ask, row, picked) if self._allowance(full, demand, picked) else None
 
     def _allowance(self, full: Queue, demand: Vector, picked: Picked[Victim]) -> bool:
         used = plus(plus(full.usage, held_below(self.state, full)), demand)
@@ -167,7 +178,8 @@ class Search(ABC):
                 add_to(total, amounts)
         return total
 
-    def _over_maximum(self, application: Application, demand: Vector) -> bool:
+    def over_maximum(self, application: Application, demand: Vector) -> bool:
+        """Whether an application's queues would be over a maximum by a demand, what is held for them counted and what is on its way out not."""
         return any(
             not fits(
                 minus(plus(plus(queue.usage, held_below(self.state, queue)), demand), self.going_below(queue)), queue.maximum
@@ -175,14 +187,15 @@ class Search(ABC):
             for queue in application.limiting
         )
 
-    def _victims(self, ask: Ask, demand: Vector) -> tuple[int, Picked[Victim]] | None:
+    def victims(self, ask: Ask, demand: Vector) -> tuple[int, Picked[Victim]] | None:
         """Return the node and the pods that have to go from it: the first node without a master among them, else the one with the fewest.
 
         A node that cannot help is not looked at again in this round: what it has only gets less.
         """
         feasible = self._spots(ask.shape, demand)
         if feasible.roomy:
-            row = next((row for row in feasible.rows if fits(demand, self._room(row))), None)
+            roomy = (row for row in feasible.rows if fits(demand, self._room(row)))
+            row = next((row for row in roomy if self._passes(ask.shape, row, ())), None)
             if row is not None:
                 return row, Picked()
             feasible.roomy = False
@@ -191,9 +204,9 @@ class Search(ABC):
         useless = []
         for row in feasible.rows:
             most = best[1].masters if best is not None else NO_BOUND
-            picked = pick_on_node(demand, self._room(row), self.on_node.get(row, ()), self.permission(), most)
+            picked = self._picked(ask.shape, demand, row, most)
             if picked is not None:
-                best = row, self._reprieve(demand, self._room(row), picked)
+                best = row, picked
                 if not best[1].masters:
                     break
             elif best is None:
@@ -206,50 +219,75 @@ class Search(ABC):
             feasible.rows = [row for row in feasible.rows if row not in gone]
         return best
 
+    def _picked(self, shape: Shape, demand: Vector, row: int, most: int) -> Picked[Victim] | None:
+        """Return who has to go from a node so that a pod of a shape fits and passes, with fewer than ``most`` masters; None if that cannot be."""
+        room, victims = self._room(row), self.on_node.get(row, ())
+        picked = pick_on_node(demand, room, victims, self.permission(), most)
+        if picked is None or not self._passes(shape, row, picked.victims):
+            if not victims or (shape.between is None and not shape.ports):
+                return None
+            needed, others = self._in_the_way(shape, row, victims)
+            picked = pick_on_node(demand, room, [*needed, *others], self.permission(), most, len(needed))
+            if picked is None or not self._passes(shape, row, picked.victims):
+                return None
+        return self._reprieve(shape, demand, row, picked)
+
+    def _in_the_way(self, shape: Shape, row: int, victims: Sequence[Victim]) -> tuple[list[Victim], list[Victim]]:
+        """Return who has to go for a pod of a shape to pass the rules on a node, and who else may go."""
+        if self._passes(shape, row, ()):
+            return [], [victim for victim in victims if self._passes(shape, row, (victim,))]
+        needed: list[Victim] = []
+        others: list[Victim] = []
+        for victim in victims:
+            rest = [other for other in victims if other is not victim]
+            (others if self._passes(shape, row, rest) else needed).append(victim)
+        return (needed, others) if others or self._passes(shape, row, victims) else ([], list(victims))
+
+    def _passes(self, shape: Shape, row: int, victims: Sequence[Victim]) -> bool:
+        return passes_without(self.state, shape, row, [victim.record for victim in victims])
+
     def _spots(self, shape: Shape, demand: Vector) -> _Spots:
         """Return the nodes that may help pods of a shape, those with the most room first, so that few have to go."""
         feasible = self._known.get(shape.id)
         if feasible is None:
-            nodes, ports = self.state.nodes, shape.ports
+            nodes = self.state.nodes
             mask = nodes.mask(shape.constraints)
-            if shape.between is not None:
-                mask = mask & shape.between.mask()
-            rows = [
-                row
-                for row in {*self.on_node, *self.leaving}
-                if mask[row] and fits(demand, nodes.allocatable[row]) and (not ports or host_ports.free(ports, nodes.ports[row]))
-            ]
+            rows = [row for row in {*self.on_node, *self.leaving} if mask[row] and fits(demand, nodes.allocatable[row])]
             per_memory, per_cpu = nodes.per_memory, nodes.per_cpu
 
-            def taken(row: int) -> tuple[float, int]:
+            def taken(row: int) -> tuple[bool, float, int]:
                 room = self._room(row)
-                return (-room[MEMORY] * per_memory[row] - room[CPU] * per_cpu[row], row)
+                return (row in self.kept, -room[MEMORY] * per_memory[row] - room[CPU] * per_cpu[row], row)
 
             feasible = self._known[shape.id] = _Spots(sorted(rows, key=taken))
         return feasible
 
     def _room(self, row: int) -> Vector:
         """Return what a node will have free when those who leave it have left, beyond what is held there."""
-        leaving = self.leaving.get(row)
-        return self.state.nodes.free[row] if leaving is None else plus(self.state.nodes.free[row], leaving)
+        room, leaving = self.state.nodes.free[row], self.leaving.get(row)
+        if self.kept and row in self.kept:
+            room = plus(room, self.kept[row])
+        return room if leaving is None else plus(room, leaving)
 
-    @staticmethod
-    def _reprieve(demand: Vector, room: Vector, picked: Picked[Victim]) -> Picked[Victim]:
+    def _reprieve(self, shape: Shape, demand: Vector, row: int, picked: Picked[Victim]) -> Picked[Victim]:
         """Let those stay without whom the room suffices as well, the last to be asked first."""
-        kept = list(picked.victims)
+        room, kept = self._room(row), list(picked.victims)
         for victim in reversed(picked.victims):
             others = [other for other in kept if other is not victim]
             have = list(room)
             for other in others:
                 add_to(have, other.demand)
-            if fits(demand, have):
+            if fits(demand, have) and self._passes(shape, row, others):
                 kept = others
         picked.victims = kept
         picked.masters = sum(victim.master for victim in kept)
         return picked
 
-    def _hold(self, ask: Ask, row: int, picked: Picked[Victim]) -> list[Evict]:
+    def hold(self, ask: Ask, row: int, picked: Picked[Victim], gang: tuple[str, str] = ("", "")) -> list[Evict]:
+        """Hold room for a pod of an ask, or of a gang that is held as a whole, and return whom to evict for it."""
         state, terms = self.state, self.terms
+        if row in self.kept:
+            self._give_up(row)
         victims = {victim.record.spec.uid for victim in picked.victims}
         hold = Hold(
             ask.application,
@@ -259,17 +297,51 @@ class Search(ABC):
             victims,
             state.now,
             state.now + terms.wait_before_kill + terms.hold_timeout,
+            gang=gang,
         )
         place(state, hold)
-        effects = []
-        for victim in picked.victims:
+        if not gang[1]:
+            self.leave(picked.victims)
+        return [self._evict(victim, ask.application) for victim in picked.victims]
+
+    def _give_up(self, row: int) -> None:
+        """End what is kept for the gangs that have something kept on a node."""
+        state = self.state
+        for gang in {hold.gang for hold in state.preemption.holds if hold.row == row and hold.gang[1] and hold.without_victims}:
+            mine = of_gang(state, gang)
+            self.unkeep(mine)
+            give_up(state, mine, "pods go for others there")
+
+    def keep(self, holds: Iterable[Hold]) -> None:
+        """Take note of what is kept for gangs."""
+        for hold in holds:
+            add_to(self.kept.setdefault(hold.row, [0] * self.width), self.dense_of(hold.shape))
+
+    def unkeep(self, holds: Iterable[Hold]) -> None:
+        """Take note that it is kept no longer."""
+        for hold in holds:
+            take_from(self.kept[hold.row], self.dense_of(hold.shape))
+            if not any(self.kept[hold.row]):
+                del self.kept[hold.row]
+
+    def leave(self, victims: Sequence[Victim]) -> None:
+        """Count victims as on their way out."""
+        for victim in victims:
             at = victim.record.node
             self.on_node[at].remove(victim)
             add_to(self.leaving[at], victim.demand)
             self.taken(victim)
             add_to(self.going[victim.owner], victim.demand)
-            effects.append(self._evict(victim, ask.application))
-        return effects
+
+    def stay(self, victims: Sequence[Victim]) -> None:
+        """Take back what ``leave`` counted."""
+        for victim in victims:
+            at = victim.record.node
+            self.on_node[at].append(victim)
+            self.on_node[at].sort(key=self.least_first)
+            take_from(self.leaving[at], victim.demand)
+            self.spared(victim)
+            take_from(self.going[victim.owner], victim.demand)
 
     def _evict(self, victim: Victim, beneficiary: Application) -> Evict:
         spec, queue, terms = victim.record.spec, victim.owner.queue, self.terms
@@ -297,3 +369,9 @@ def waits_for_a_node(ask: Ask) -> bool:
     """Whether an ask waits for nothing but room on a node."""
     wait = ask.obstacle
     return wait is not None and wait.reason == NO_NODE and not wait.blocker  # a gang waits for several at once
+
+
+def starts_with_a_gang(ask: Ask) -> bool:
+    """Whether an ask waits for room for all pods with which its gang starts."""
+    wait = ask.obstacle
+    return wait is not None and wait.reason == NO_NODE and bool(wait.blocker)
