@@ -483,6 +483,21 @@ async def test_withdrawn_placements_are_never_sent_and_those_under_way_are_finis
 
 
 @virtual
+async def test_some_placements_are_withdrawn_and_the_others_are_sent_in_their_order() -> None:
+    at = Slow()
+    async with task_of(at.binder.run()):
+        at.submit(40)
+        await asyncio.sleep(0.05)
+        waiting = [placement.uid for placement in at.binder._waiting]
+        taken = at.binder.withdraw(set(waiting[::2]) | {"unknown"})
+        assert [placement.uid for placement in taken] == waiting[::2]
+        assert await at.binder.drain(60)
+
+    assert len(at.binds()) == 40 - len(taken)
+    assert not {placement.uid for placement in taken} & {outcome.uid for outcome in at.outcomes}
+
+
+@virtual
 async def test_withdrawing_everything_from_an_idle_binder_leaves_nothing_to_wait_for() -> None:
     at = Slow()
     at.submit(3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from types import SimpleNamespace
 from typing import Any
 
@@ -46,8 +46,9 @@ class Binder:
     def verify(self, placement: Placement) -> None:
         self.questions.append(placement)
 
-    def withdraw(self) -> list[Placement]:
-        taken, self.placements = self.placements, []
+    def withdraw(self, uids: Container[str] | None = None) -> list[Placement]:
+        taken = [one for one in self.placements if uids is None or one.uid in uids]
+        self.placements = [one for one in self.placements if one not in taken]
         return taken
 
 
@@ -375,6 +376,19 @@ async def test_when_it_stands_down_what_was_not_sent_waits_again() -> None:
         await until(lambda: at.core.state.assumed == 0)
 
     assert at.core.state.waiting == 1
+
+
+async def test_a_bind_of_a_gang_that_fails_takes_back_the_others_that_have_not_been_sent() -> None:
+    at = At()
+    async with task_of(at.engine.run()):
+        at.put(NodeSeen(a_node("n")))
+        at.put(*(PodSeen(a_pod(name, gang="w", gang_minimums=(("w", 3),))) for name in "abc"))
+        await until(lambda: len(at.binder.placements) == 3)
+        at.binder.placements = at.binder.placements[1:]  # one of them was sent
+        at.put(BindFailed("a", "transient", "no"))
+        await until(lambda: at.core.state.assumed == 0)
+
+    assert at.binder.placements == []
 
 
 async def test_a_pod_is_recorded_when_it_was_bound_and_not_when_that_was_decided() -> None:

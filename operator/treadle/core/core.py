@@ -38,6 +38,7 @@ from treadle.core.kernel.cycle import cycle
 from treadle.core.kernel.gangs.groups import look_at_groups
 from treadle.core.kernel.gangs.held import serve_gangs
 from treadle.core.kernel.gangs.keeping import keep_for_gangs, next_run
+from treadle.core.kernel.gangs.partial import give_up_partial, next_partial, withhold
 from treadle.core.kernel.invariants import broken
 from treadle.core.kernel.periodic.expiry import expired, next_expiry
 from treadle.core.kernel.periodic.lifetimes import expire, next_look
@@ -246,6 +247,8 @@ class Core:
         effects = due(state, explain)
         effects += expired(state)
         effects += expire(state)
+        effects += withhold(state) if state.gangs.failed else []
+        effects += give_up_partial(state)
         # 4. Placements: where room was made, then in the order of the queues.
         binds: list[Effect] = [*ready, *holds.serve(state, budget)]
         binds += serve_gangs(state, budget - len(binds))
@@ -277,6 +280,7 @@ class Core:
             next_look(state),
             next_claim(state),
             next_run(state),
+            next_partial(state),
             state.locality.timers[0][0] if state.locality.timers else None,
             state.reports.again[0][0] if state.reports.again else None,
             *discipline.timers(),

@@ -98,6 +98,14 @@ class Evict(NamedTuple):
     cause: int
 
 
+class Withhold(NamedTuple):
+    """Do not send the binds of these pods that have not been sent, for ``why``: each that is not must come back as ``BindFailed``."""
+
+    uids: tuple[str, ...]
+    why: str
+    cause: int
+
+
 class Expire(NamedTuple):
     """Delete a pod of ``queue`` whose ``application`` has come to the end of its lifetime, which ``why`` tells.
 
@@ -142,4 +150,4 @@ class RecordEvent(NamedTuple):
     cause: int
 
 
-Effect = Bind | BindVolumes | ReportWaiting | Evict | Expire | Verify | RecordEvent
+Effect = Bind | BindVolumes | Withhold | ReportWaiting | Evict | Expire | Verify | RecordEvent

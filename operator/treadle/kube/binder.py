@@ -13,7 +13,7 @@ import logging
 import math
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Container, Iterable
 from typing import NamedTuple
 
 import msgspec
@@ -153,11 +153,13 @@ class Binder:
             self._asked.add(placement.uid)
             self._questions.put_nowait(placement)
 
-    def withdraw(self) -> list[Placement]:
-        """Take back what has not been sent."""
-        taken = [*self._waiting, *self._unannounced]
-        self._waiting.clear()
-        self._unannounced.clear()
+    def withdraw(self, uids: Container[str] | None = None) -> list[Placement]:
+        """Take back what has not been sent, of all pods or of some."""
+        taken = [one for one in (*self._waiting, *self._unannounced) if uids is None or one.uid in uids]
+        for line in (self._waiting, self._unannounced):
+            kept = [one for one in line if uids is not None and one.uid not in uids]
+            line.clear()
+            line.extend(kept)
         for placement in taken:
             self._forget(placement)
         return taken

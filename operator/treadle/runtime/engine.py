@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 
 from treadle.core import Core
-from treadle.core.effects import Bind, BindVolumes, Evict, Expire, RecordEvent, ReportWaiting, Verify
+from treadle.core.effects import Bind, BindVolumes, Evict, Expire, RecordEvent, ReportWaiting, Verify, Withhold
 from treadle.core.events import BindDone, BindFailed, Event
 from treadle.kube.binder import Binder, Placement
 from treadle.kube.claims import ClaimBinder
@@ -198,6 +198,9 @@ class Engine:
                 self.reports.discard(effect.uid)
             elif isinstance(effect, BindVolumes):
                 self.claims.submit(effect)
+            elif isinstance(effect, Withhold):
+                for placement in self.binder.withdraw(set(effect.uids)):
+                    self.put(BindFailed(placement.uid, "transient", effect.why))
             elif isinstance(effect, Evict | Expire):
                 self.evictor.submit(effect)
             elif isinstance(effect, RecordEvent):

@@ -16,6 +16,7 @@ from treadle.core.kernel import am_share, locality
 from treadle.core.kernel.admission_checks import AT_ZERO, OVER_LARGEST, barred, oversized
 from treadle.core.kernel.am_share import MASTER_SHARE
 from treadle.core.kernel.gangs.known import complete
+from treadle.core.kernel.gangs.partial import note_partial
 from treadle.core.kernel.gangs.start import next_node, start
 from treadle.core.kernel.nodes.candidates import pick
 from treadle.core.kernel.pods.lifecycle import assume
@@ -287,6 +288,7 @@ def _gang(state: State, root: Queue, ask: Ask, effects: list[Placed]) -> int:
         if waiting.shapes:
             _follow(state, root, ask, more=True)
         return len(outcome.placed)
+    note_partial(state, ask.application, ask.shape.gang)
     if outcome.wait is None and outcome.full is None:
         state.gangs.stuck.setdefault(ask.shape.gang, state.now)
         _no_room(state, root, ask, Wait(NO_NODE, ask.shape.gang[1], ""))

@@ -76,7 +76,9 @@ def test_a_gang_is_not_starved_by_small_pods(make: Any) -> None:
 def test_without_holds_it_would_be(make: Any) -> None:
     at = make()
     at.scheduler(
-        discipline=at.core.state.scheduler.discipline, capacity=at.core.state.scheduler.capacity, gangs=GangSettings(hold_timeout=0.0)
+        discipline=at.core.state.scheduler.discipline,
+        capacity=at.core.state.scheduler.capacity,
+        gangs=GangSettings(hold_timeout=0.0),
     )
     churn = Churn(at, nodes=4, cpu=4, queue="root.b")
     at.tell(*(PodSeen(member(f"g{number}", 4, cpu=2, queue="root.a")) for number in range(4)))

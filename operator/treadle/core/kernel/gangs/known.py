@@ -111,6 +111,8 @@ def completed(state: State, gang: tuple[str, str]) -> None:
     state.gangs.complete[gang] = state.gangs.begun[gang] = None
     for known in (state.gangs.partial, state.gangs.stuck, state.gangs.left_alone):
         known.pop(gang, None)
+    if state.gangs.leaving:
+        state.gangs.leaving = {uid: of for uid, of in state.gangs.leaving.items() if of != gang}
 
 
 def _in_object(state: State, application: str, gang: str) -> GangSpec | None:

@@ -27,7 +27,8 @@ class Gangs:
     pods that name a group, ``marked`` the groups of which something has changed since their pods were looked at. ``partial`` says
     since when a gang that has begun lacks pods that wait. ``stuck`` are gangs that found no room when they had their turn, since when; ``left_alone``
     are those of them for which room was held in vain, and until when none is held again. ``looked`` is when it was last looked for whom to hold some,
-    ``tried`` how far the log of improved nodes had come when a gang was last tried on the room that is held for it.
+    ``tried`` how far the log of improved nodes had come when a gang was last tried on the room that is held for it. ``failed`` are gangs of which a bind has
+    failed since the last pass, ``leaving`` the uids of pods that were asked to go since they are all that is left of a gang.
     """
 
     complete: dict[Gang, None] = field(default_factory=dict)
@@ -40,6 +41,8 @@ class Gangs:
     stuck: dict[Gang, float] = field(default_factory=dict)
     left_alone: dict[Gang, float] = field(default_factory=dict)
     tried: dict[Gang, int] = field(default_factory=dict)
+    failed: dict[Gang, None] = field(default_factory=dict)
+    leaving: dict[str, Gang] = field(default_factory=dict)
     looked: float = float("-inf")
 
     def see(self, group: PodGroupSpec) -> None:

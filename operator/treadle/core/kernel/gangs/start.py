@@ -19,6 +19,7 @@ from treadle.core.kernel.attempt import Attempt, tried
 from treadle.core.kernel.gangs import domains
 from treadle.core.kernel.gangs.known import completed, minimum, placed, unsaid
 from treadle.core.kernel.nodes.candidates import pick, takes
+from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.tree.limits import exceeded
 from treadle.core.kernel.tree.order import unpark
 from treadle.core.model import Wait
@@ -112,12 +113,21 @@ def lacks(state: State, application: Application, gang: tuple[str, str]) -> Lack
     asks = [one for one in asks_of(application, gang) if block(application, one.pods.first) is None]
     on_nodes, there = len(placed(application, name)), sum(len(one.pods) for one in asks)
     need = least - on_nodes
-    if there < need and gang in state.gangs.begun:
-        need = there
+    coming = _coming(application, name)
+    if there + coming < need and gang in state.gangs.begun:
+        need = there + coming
     if there < need:
+        if there + coming >= need:
+            words = f'gang "{name}" starts with {least} pods: binds of {coming} have failed and are tried again soon, together with the others'
+            return Wait(GANG_INCOMPLETE, name, words)
         words = f'gang "{name}" starts with {least} pods: {on_nodes} are placed and {there} wait, the others are not there yet'
         return Wait(GANG_INCOMPLETE, name, words)
     return Lacking(_shared_out(asks, need), least)
+
+
+def _coming(application: Application, gang: str) -> int:
+    """Return how many pods of a gang wait for a moment since their binds have failed."""
+    return sum(record.state is PodState.DELAYED and record.spec.gang == gang for record in application.whole.pods.values())
 
 
 def next_node(state: State, ask: Ask) -> int:

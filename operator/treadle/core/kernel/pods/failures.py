@@ -18,6 +18,8 @@ MOST_WORDS = 400
 def failed(state: State, record: PodRecord, words: str) -> None:
     """Take a placement back; the pod is tried again after a time that doubles with each failure in a row."""
     forget(state, record)
+    if record.spec.gang:
+        state.gangs.failed[record.spec.application, record.spec.gang] = None
     record.failures += 1
     record.failure_words = words[:MOST_WORDS]
     state.reports.failing[record.spec.uid] = None
