@@ -11,13 +11,35 @@ from core.builders import a_node, a_pod, limits
 from core.clusters import Cluster
 from core.clusters import settings as capacity_settings
 from treadle.core import Core
-from treadle.core.effects import Bind
-from treadle.core.events import ApplicationSeen, BindDone, BindFailed, NodeGone, NodeSeen, PodGone, PodSeen
+from treadle.core.effects import Bind, Effect, Evict, Withhold
+from treadle.core.events import (
+    ApplicationSeen,
+    BindDone,
+    BindFailed,
+    NodeGone,
+    NodeSeen,
+    PodGone,
+    PodGroupSeen,
+    PodGroupsServed,
+    PodSeen,
+)
 from treadle.core.kernel.pods.states import PodState
-from treadle.core.model import ApplicationSpec, Constraints, FairSettings, GangSpec, PodRules, PodSpec, PodTerm, Requirement
+from treadle.core.model import (
+    ApplicationSpec,
+    Constraints,
+    FairSettings,
+    GangSettings,
+    GangSpec,
+    PodGroupSpec,
+    PodRules,
+    PodSpec,
+    PodTerm,
+    Requirement,
+)
 from treadle.core.model.capacity import CapacityPreemption
 
 NODES = [f"n{number}" for number in range(4)]
+ZONES = {name: f"z{number % 2}" for number, name in enumerate(NODES)}
 QUEUES = ["root.a", "root.b", "root.default"]
 
 
@@ -33,6 +55,9 @@ class GangsMachine(RuleBasedStateMachine):
         self.whole: set[tuple[str, str]] = set()
         self.least: dict[tuple[str, str], int] = {}
         self.made = 0
+        self.together: set[str] = set()
+        """Applications whose gang goes to one zone."""
+        self.at.tell(PodGroupsServed("Volcano", served=True))
 
     @initialize(
         scoring=st.sampled_from(["Pack", "Spread"]),
@@ -44,20 +69,22 @@ class GangsMachine(RuleBasedStateMachine):
     def begin(self, scoring: str, most: int, *, capacity: bool, factor: float, helped: bool) -> None:
         """``helped``: room is made by preemption, and nodes are kept; a core that begins anew is told nothing of that."""
         self.helped = helped or capacity
+        gangs = GangSettings(hold_timeout=120.0 if self.helped else 0.0, partial_timeout=60.0 if helped else 0.0)
         if capacity:
             preemption = CapacityPreemption(enabled=helped)
-            self.at.scheduler(discipline="Capacity", scoring=scoring, capacity=capacity_settings(preemption=preemption))
+            settings = capacity_settings(preemption=preemption)
+            self.at.scheduler(discipline="Capacity", scoring=scoring, capacity=settings, gangs=gangs)
             self.at.share("root.a", "40%", "60%", user_limit_factor=factor, user_limit=50.0)
             self.at.share("root.b", "30%", user_limit_factor=factor).share("root.default", "30%")
         else:
-            self.at.scheduler(scoring=scoring, fair=FairSettings(preemption=helped, keep_nodes=helped))
+            self.at.scheduler(scoring=scoring, fair=FairSettings(preemption=helped, keep_nodes=helped), gangs=gangs)
             self.at.queue("root.a", maximum=limits(cpu=most)).queue("root.b", fair_share_timeout=1.0).queue("root.default")
         for name in NODES[:3]:
             self.node(name, 4)
 
     @rule(name=st.sampled_from(NODES), cpu=st.sampled_from([0, 2, 4, 8]))
     def node(self, name: str, cpu: int) -> None:
-        self.at.tell(NodeSeen(a_node(name, cpu=cpu)) if cpu else NodeGone(name))
+        self.at.tell(NodeSeen(a_node(name, cpu=cpu, labels={"zone": ZONES[name]})) if cpu else NodeGone(name))
 
     @rule(
         queue=st.sampled_from(QUEUES),
@@ -66,9 +93,22 @@ class GangsMachine(RuleBasedStateMachine):
         cpu=st.integers(1, 3),
         other=st.sampled_from([0, 0, 2]),
         alone=st.sampled_from([False, False, False, True]),
+        topology=st.sampled_from([None, None, ("zone", True), ("zone", False)]),
+        asked=st.booleans(),
     )
-    def gang(self, queue: str, least: int, here: int, cpu: int, other: int, *, alone: bool) -> None:
-        """A gang comes, or a part of it; one in four keeps its pods apart."""
+    def gang(
+        self,
+        queue: str,
+        least: int,
+        here: int,
+        cpu: int,
+        other: int,
+        topology: tuple[str, bool] | None,
+        *,
+        alone: bool,
+        asked: bool,
+    ) -> None:
+        """A gang comes, or a part of it; one in four keeps its pods apart, and some go to one zone. The number is said by its pods or by an object."""
         self.made += 1
         application = f"g{self.made}"
         rules = (
@@ -77,14 +117,20 @@ class GangsMachine(RuleBasedStateMachine):
             else None
         )
         self.least[f"ns/{application}", "w"] = least
+        if topology == ("zone", True):
+            self.together.add(f"ns/{application}")
+        if not asked:
+            self.at.tell(PodGroupSeen(PodGroupSpec("Volcano", f"ns/{application}", least)))
         for number in range(here):
             spec = a_pod(
                 f"{application}-{number}",
                 queue,
                 application,
                 cpu=other if other and number % 2 else cpu,
-                gang="w",
-                gang_minimums=(("w", least),),
+                gang="w" if asked else application,
+                gang_minimums=(("w", least),) if asked else (),
+                gang_source="" if asked else "Volcano",
+                gang_topology=topology,
                 labels=(("app", application),),
                 constraints=Constraints(pods=rules),
             )
@@ -108,7 +154,8 @@ class GangsMachine(RuleBasedStateMachine):
             key = data.draw(st.sampled_from(sorted(self.least)))
             if key not in self.whole:
                 self.least[key] = least
-                self.at.tell(ApplicationSeen(ApplicationSpec(key[0], gangs=(GangSpec("w", least),))))
+                gangs = (GangSpec("w", least), GangSpec(key[0][3:], least))
+                self.at.tell(ApplicationSeen(ApplicationSpec(key[0], gangs=gangs)))
 
     @rule(queue=st.sampled_from(QUEUES), count=st.integers(1, 4), cpu=st.integers(1, 2))
     def plain(self, queue: str, count: int, cpu: int) -> None:
@@ -148,8 +195,9 @@ class GangsMachine(RuleBasedStateMachine):
     @rule(budget=st.sampled_from([1, 3, 1000]))
     def planned(self, budget: int) -> None:
         before = self._placed()
-        binds = [effect for effect in self.at.core.plan(self.at.now, budget) if isinstance(effect, Bind)]
-        self.flying.update((bind.uid, bind.node) for bind in binds)
+        effects = self.at.core.plan(self.at.now, budget)
+        self.flying.update((effect.uid, effect.node) for effect in effects if isinstance(effect, Bind))
+        self._heed(effects)
         after = self._placed()
         for key, count in after.items():
             if count > before.get(key, 0) == 0 and key not in self.whole:
@@ -157,22 +205,35 @@ class GangsMachine(RuleBasedStateMachine):
             if count >= self.least[key]:
                 self.whole.add(key)
 
+    def _heed(self, effects: list[Effect]) -> None:
+        """What has not been sent is taken back, and those who are asked to go do."""
+        for effect in effects:
+            if isinstance(effect, Withhold):
+                for uid in effect.uids:
+                    if self.flying.pop(uid, None) is not None:
+                        self.at.tell(BindFailed(uid, "transient", "not sent"))
+            elif isinstance(effect, Evict) and self.pods.pop(effect.uid, None) is not None:
+                self.flying.pop(effect.uid, None)
+                self.at.tell(PodGone(effect.uid))
+
     def _placed(self) -> dict[tuple[str, str], int]:
         found: dict[tuple[str, str], int] = {}
         for record in self.at.core.state.pods.values():
             if record.spec.gang and record.node >= 0:
-                key = (record.spec.application, record.spec.gang)
+                key = (record.spec.application, "w")
                 found[key] = found.get(key, 0) + 1
         return found
 
     @rule()
     def settled(self) -> None:
         """What waits for a node at rest would not be placed by a core that knows no more than the facts either."""
-        while any(
-            isinstance(effect, Bind) and not self.flying.update({effect.uid: effect.node})
-            for effect in self.at.core.plan(self.at.now)
-        ):
-            pass
+        while True:
+            effects = self.at.core.plan(self.at.now)
+            binds = {effect.uid: effect.node for effect in effects if isinstance(effect, Bind)}
+            self.flying.update(binds)
+            self._heed(effects)
+            if not binds:
+                break
         self.whole.update(key for key, count in self._placed().items() if count >= self.least[key])
         core = self.at.core
         if self.helped:
@@ -183,6 +244,14 @@ class GangsMachine(RuleBasedStateMachine):
         placed = {effect.uid for effect in again.plan(self.at.now) if isinstance(effect, Bind)}
         waits = {uid for uid, record in core.state.pods.items() if record.state is PodState.WAITING}
         assert not placed & waits, f"{sorted(placed & waits)} wait, and a core that begins anew places them"
+
+    @invariant()
+    def a_gang_that_must_is_in_one_zone(self) -> None:
+        zones: dict[str, set[str]] = {}
+        for record in self.at.core.state.pods.values():
+            if record.node >= 0 and record.spec.application in self.together:
+                zones.setdefault(record.spec.application, set()).add(ZONES[self.at.core.state.nodes.names[record.node]])
+        assert all(len(found) == 1 for found in zones.values()), zones
 
     @invariant()
     def everybody_says_why(self) -> None:
