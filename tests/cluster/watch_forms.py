@@ -134,7 +134,10 @@ FULL: Json = {
             },
         ],
         "schedulingGates": [{"name": "example.com/wait"}],
-        "resourceClaims": [{"name": "claim", "resourceClaimName": "c"}],
+        "resourceClaims": [
+            {"name": "claim", "resourceClaimName": "c"},
+            {"name": "made", "resourceClaimTemplateName": "t"},
+        ],
         "resources": {"requests": {"cpu": "4", "memory": "8Gi"}, "limits": {"cpu": "8"}},
         "schedulingGroup": {"podGroupName": "group"},
     },
@@ -162,6 +165,11 @@ STATUS: Json = {
     ],
     "allocatedResources": SMALL,
     "resources": {"requests": SMALL},
+    "resourceClaimStatuses": [{"name": "made", "resourceClaimName": "full-made-x"}],
+    "extendedResourceClaimStatus": {
+        "resourceClaimName": "full-extended-resources-x",
+        "requestMappings": [{"containerName": "main", "resourceName": "example.com/gpu", "requestName": "container-2-request-1"}],
+    },
 }
 NODE: Json = {
     "apiVersion": "v1",

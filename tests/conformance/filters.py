@@ -11,10 +11,19 @@ from typing import Any
 import msgspec
 
 from treadle.core.core import Core
-from treadle.core.effects import Bind, BindVolumes
-from treadle.core.events import NamespaceSeen, NodeSeen, PodSeen, SchedulerSeen, StorageKnown, StorageSeen
+from treadle.core.effects import Bind, BindVolumes, ReserveDevices
+from treadle.core.events import (
+    DevicesKnown,
+    DevicesSeen,
+    NamespaceSeen,
+    NodeSeen,
+    PodSeen,
+    SchedulerSeen,
+    StorageKnown,
+    StorageSeen,
+)
 from treadle.core.model import PodSpec, SchedulerSpec
-from treadle.kube import storage, translate, wire
+from treadle.kube import device_wire, devices, storage, translate, wire
 
 OURS = "treadle"
 STORAGE = {
@@ -26,13 +35,16 @@ STORAGE = {
     "csistoragecapacities": wire.CSIStorageCapacity,
     "volumeattachments": wire.VolumeAttachment,
 }
-NOT_BUILT = ("resourceclaims", "deviceclasses")
-"""What a case has that is about rules which are not built yet."""
+DEVICES = {
+    "deviceclasses": device_wire.DeviceClass,
+    "resourceslices": device_wire.ResourceSlice,
+    "resourceclaims": device_wire.ResourceClaim,
+}
 
 
 def built(case: dict[str, Any]) -> bool:
     given = case.get("input")
-    return given is not None and "pod" in given and "nodes" in given and not any(given.get(kind) for kind in NOT_BUILT)
+    return given is not None and "pod" in given and "nodes" in given
 
 
 def read(kind: Any, one: dict[str, Any]) -> Any:
@@ -52,6 +64,10 @@ def core_of(given: dict[str, Any]) -> tuple[Core, PodSpec]:
         for one in given.get(kind, ()):
             core.handle(StorageSeen(storage.TRANSLATED[of][1](read(of, one))), 0.0)
     core.handle(StorageKnown(known=True), 0.0)
+    for kind, of in DEVICES.items():
+        for one in given.get(kind, ()):
+            core.handle(DevicesSeen(devices.TRANSLATED[of][1](read(of, one))), 0.0)
+    core.handle(DevicesKnown(known=True), 0.0)
     for number, one in enumerate(given.get("pods", ())):
         seen = read(wire.Pod, one)
         seen.metadata.uid = seen.metadata.uid or f"placed-{number}"
@@ -78,7 +94,7 @@ def placed_on(given: dict[str, Any], only: str = "") -> str | None:
     """Return the node on which a new core places the pod of a case, None for none."""
     core, pod = core_of(given)
     core.handle(PodSeen(pod), 0.0)
-    binds = [effect for effect in core.plan(0.0, only=only) if isinstance(effect, Bind | BindVolumes)]
+    binds = [effect for effect in core.plan(0.0, only=only) if isinstance(effect, Bind | BindVolumes | ReserveDevices)]
     return binds[0].node if binds else None
 
 

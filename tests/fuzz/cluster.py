@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from fuzz import pod_rules, storage
+from fuzz import devices, pod_rules, storage
 from fuzz.schema import LEAVES, PARTITIONS, QUANTITIES, QUEUES, USERS, Style
 
 Json = dict[str, Any]
@@ -141,6 +141,8 @@ def pod(uid: str, chance: Random, style: Style) -> Json:
         pod_rules.add(found, chance)
     if chance.random() < 0.15:
         storage.add(found, chance)
+    if chance.random() < 0.15:
+        devices.add(found, chance)
     return found
 
 

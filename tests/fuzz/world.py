@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from fuzz import cluster, schema, storage
+from fuzz import cluster, devices, schema, storage
 from fuzz.schema import LEAVES, QUEUES, Style
 from treadle.api import acted
 from treadle.api.labels import queue_of
@@ -23,10 +23,13 @@ from treadle.api.objects import KINDS
 from treadle.controllers.ledger import Ledger
 from treadle.controllers.status import merge_patch, status_of
 from treadle.core import Core
-from treadle.core.effects import Bind, BindVolumes, Evict, Expire, ReportWaiting, Verify
+from treadle.core.effects import Bind, BindVolumes, Evict, Expire, FreeDevices, ReportWaiting, ReserveDevices, Verify
 from treadle.core.events import (
     BindDone,
     BindFailed,
+    DevicesGone,
+    DevicesKnown,
+    DevicesSeen,
     Event,
     EvictFailed,
     NamespaceSeen,
@@ -39,9 +42,12 @@ from treadle.core.events import (
     StorageSeen,
 )
 from treadle.core.kernel.pods.states import PodState
+from treadle.core.model.devices import Consumer, DeviceClaimSpec
 from treadle.core.model.volumes import VolumeSpec
 from treadle.core.views.tree import tree_of
 from treadle.kube import translate, wire
+from treadle.kube.devices import PATHS as DEVICE_PATHS
+from treadle.kube.devices import TRANSLATED as DEVICES_TRANSLATED
 from treadle.kube.storage import PATHS, TRANSLATED
 
 Json = dict[str, Any]
@@ -74,6 +80,7 @@ class World:
     binds: list[Bind] = field(default_factory=list)
     evictions: list[Evict | Expire] = field(default_factory=list)
     claims: list[BindVolumes] = field(default_factory=list)
+    reserved: list[ReserveDevices] = field(default_factory=list)
     objects: dict[tuple[str, str, str], Json] = field(default_factory=dict)
     version: int = 100
     ledger: Ledger = field(init=False)
@@ -174,6 +181,10 @@ class World:
                 check(holds=len(effect.queue) <= 63 and len(effect.application) <= 253 + 64, words=f"{effect}")
             elif isinstance(effect, BindVolumes):
                 self.claims.append(effect)
+            elif isinstance(effect, ReserveDevices):
+                self.reserved.append(effect)
+            elif isinstance(effect, FreeDevices):
+                self._freed(effect)
             elif isinstance(effect, Evict | Expire):
                 self.evictions.append(effect)
             elif isinstance(effect, ReportWaiting):
@@ -183,6 +194,50 @@ class World:
                 ]
             elif isinstance(effect, Verify) and effect.uid in self.pods:
                 self._see(effect.uid, answer=True)
+
+    def do_devices(self, kind: str, body: Json) -> None:
+        of = DEVICE_PATHS[kind][1]
+        seen = msgspec.json.decode(msgspec.json.encode(body), type=of)
+        self.tell(DevicesSeen(DEVICES_TRANSLATED[of][1](seen)))
+
+    def do_devices_gone(self, kind: str, at: int) -> None:
+        known = DEVICES_TRANSLATED[DEVICE_PATHS[kind][1]][0]
+        keys = sorted(thing.key for thing in self.core.state.shapes.devices.all() if isinstance(thing, known))
+        if keys:
+            self.tell(DevicesGone(known, keys[at % len(keys)]))
+
+    def do_devices_known(self, known: bool) -> None:
+        self.tell(DevicesKnown(known, "" if known else "403"))
+
+    def _freed(self, effect: FreeDevices) -> None:
+        claim = self.core.state.shapes.devices.claims.get(f"{effect.namespace}/{effect.claim}")
+        if claim is not None and effect.delete:
+            self.tell(DevicesGone(DeviceClaimSpec, claim.key))
+        elif claim is not None:
+            self.tell(DevicesSeen(replace(claim, allocation=None, reserved=())))
+
+    def do_reserved(self, outcomes: list[str]) -> None:
+        """Tell what became of the claims for devices of placed pods, the oldest first."""
+        claims = self.core.state.shapes.devices.claims
+        for outcome in outcomes:
+            if not self.reserved:
+                return
+            asked = self.reserved.pop(0)
+            if outcome == "failed":
+                self.tell(BindFailed(asked.uid, "transient", "conflict"))
+                continue
+            for one in asked.claims:
+                claim = claims.get(f"{one.namespace}/{one.claim}")
+                if claim is not None:
+                    self.tell(DevicesSeen(replace(claim, allocation=one.allocation or claim.allocation, reserved=one.reserved)))
+            if asked.made is not None:
+                name = f"{asked.name}-extended-resources"
+                allocation, reserved = asked.made.allocation, (Consumer(asked.uid, asked.name),)
+                made = DeviceClaimSpec(asked.namespace, name, f"uid-{name}", "1", asked.uid, special=True)
+                self.tell(DevicesSeen(replace(made, requests=asked.made.requests, allocation=allocation, reserved=reserved)))
+                if asked.uid in self.pods and outcome == "written":
+                    self.pods[asked.uid].setdefault("status", {})["extendedResourceClaimStatus"] = {"resourceClaimName": name}
+                    self._see(asked.uid)
 
     def do_storage(self, kind: str, body: Json) -> None:
         of = PATHS[kind][1]
@@ -300,7 +355,8 @@ class World:
     @staticmethod
     def _sensible(reason: str, message: str) -> None:
         check(holds=bool(reason) and bool(message), words=f"{reason!r}: {message!r}")
-        count, _, total = message.partition(" nodes are available")[0].rpartition(" ")[2].partition("/")
+        before, found, _ = message.partition(" nodes are available")
+        count, _, total = before.rpartition(" ")[2].partition("/") if found else ("", "", "")
         check(holds=not total or total == "0" or (count == "0" and ": " in message), words=f"senseless: {message}")
         check(holds=len(reason) <= 128, words=reason)
 
@@ -365,11 +421,15 @@ def next_step(world: World, chance: Random, style: Style, number: int) -> Step:
         "storage_gone",
         "storage_known",
         "claims",
+        "devices",
+        "devices_gone",
+        "devices_known",
+        "reserved",
     ]
     weights = (
-        [4, 1, 6, 10, 2, 2, 1, 0.3, 0.3, 20, 24, 20, 8, 6, 1, 6, 0.5, 0.3, 6]
+        [4, 1, 6, 10, 2, 2, 1, 0.3, 0.3, 20, 24, 20, 8, 6, 1, 6, 0.5, 0.3, 6, 6, 0.5, 0.3, 6]
         if style.busy
-        else [10, 2, 14, 9, 5, 6, 3, 1, 1, 12, 16, 12, 5, 6, 1, 8, 1, 0.5, 6]
+        else [10, 2, 14, 9, 5, 6, 3, 1, 1, 12, 16, 12, 5, 6, 1, 8, 1, 0.5, 6, 8, 1, 0.5, 6]
     )
     match chance.choices(kinds, weights)[0]:
         case "object":
@@ -408,6 +468,15 @@ def next_step(world: World, chance: Random, style: Style, number: int) -> Step:
             return "storage_known", chance.random() < 0.9
         case "claims":
             return "claims", [chance.choice(["made", "made", "written", "failed"]) for _ in range(chance.choice([1, 5]))]
+        case "devices":
+            kind = chance.choice(devices.KINDS)
+            return "devices", kind, devices.thing(kind, chance)
+        case "devices_gone":
+            return "devices_gone", chance.choice(devices.KINDS), chance.randrange(1 << 16)
+        case "devices_known":
+            return "devices_known", chance.random() < 0.9
+        case "reserved":
+            return "reserved", [chance.choice(["written", "written", "untold", "failed"]) for _ in range(chance.choice([1, 5]))]
         case "evicted":
             return "evicted", [
                 chance.choice(["stays", "leaving", "leaving", "gone", "nothing"]) for _ in range(chance.choice([1, 5]))
@@ -483,7 +552,7 @@ def a_run(seed: int, length: int) -> tuple[list[Step], Failure | None, int]:
     world = World()
     steps: list[Step] = []
     made = 0
-    opening: list[Step] = [("storage_known", True)]
+    opening: list[Step] = [("storage_known", True), ("devices_known", True)]
     opening += [("node", cluster.node(name, chance, style)) for name in cluster.NODES[:2]]
     opening += [("object", an_object("Scheduler", chance, style))] if chance.random() < 0.8 else []
     for name in sorted(chance.sample(QUEUES, chance.choice([0, 4, 8, len(QUEUES)]))):

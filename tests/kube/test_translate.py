@@ -211,7 +211,6 @@ UNSUPPORTED: dict[str, tuple[Json, Json]] = {
         {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "Never"}]},
         {},
     ),
-    "spec.resourceClaims": ({"resourceClaims": [{"name": "gpu", "resourceClaimName": "c"}]}, {}),
     "treadle.dev/execution-type": ({}, {"labels": {"treadle.dev/execution-type": "opportunistic"}}),
 }
 
@@ -225,9 +224,13 @@ def test_a_hard_rule_that_is_not_built_is_named(name: str, spec: Json, metadata:
 
 def test_several_unsupported_rules_are_all_named() -> None:
     notes = {"annotations": {"treadle.dev/execution-type": "opportunistic"}}
-    found = translated(pod("a", metadata=notes, resourceClaims=[{"name": "x"}]))
+    spread = [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "Never"}]
+    found = translated(pod("a", metadata=notes, topologySpreadConstraints=spread))
 
-    assert found.constraints.unsupported == ("spec.resourceClaims", "treadle.dev/execution-type")
+    assert found.constraints.unsupported == (
+        "spec.topologySpreadConstraints with whenUnsatisfiable Never",
+        "treadle.dev/execution-type",
+    )
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ class At:
         self.binder, self.evictor, self.patcher, self.recorder = Binder(), Evictor(), Patcher(), Recorder()
         self.claims = Claims()
         reports = WaitingReports(self.patcher)  # type: ignore[arg-type]
-        self.engine = Engine(self.core, self.binder, self.evictor, reports, self.recorder, self.claims, may_plan)  # type: ignore[arg-type]
+        self.engine = Engine(self.core, self.binder, self.evictor, reports, self.recorder, self.claims, self.claims, may_plan)  # type: ignore[arg-type]
 
     def put(self, *events: Event) -> None:
         for event in events:

@@ -28,6 +28,7 @@ from treadle.api.objects import KINDS
 from treadle.core.kernel.periodic import lifetimes
 from treadle.fakeapi import FakeApi
 from treadle.kube.auth import Access
+from treadle.kube.devices import PATHS as DEVICE_PATHS
 from treadle.kube.storage import PATHS
 from treadle.runtime import service as service_module
 from treadle.runtime.service import CannotListen, Service, listen_address, running
@@ -162,8 +163,17 @@ async def test_a_full_queue_is_no_reason_to_buy_nodes(api: FakeApi) -> None:
 async def test_a_rule_that_is_not_built_is_named_and_the_pod_is_not_bound_against_it(api: FakeApi) -> None:
     add_nodes(api)
     async with treadle(api):
+        add_pods(api, "a", schedulingGroup={"podGroupName": "g"})
+        assert "spec.schedulingGroup" in await waits(api, "a", "UnsupportedConstraint")
+
+
+async def test_while_devices_cannot_be_listed_only_pods_with_claims_for_them_wait(api: FakeApi) -> None:
+    add_nodes(api)
+    async with treadle(api):
         add_pods(api, "a", resourceClaims=[{"name": "gpu", "resourceClaimName": "c"}])
-        assert "spec.resourceClaims" in await waits(api, "a", "UnsupportedConstraint")
+        add_pods(api, "b")
+        await bound(api, "b")
+        assert "claims for devices have not been listed yet: resource" in await waits(api, "a", "DevicesNotReady")
 
 
 async def test_an_absurd_pod_is_told_which_field_and_the_others_go_on(api: FakeApi) -> None:
@@ -347,7 +357,7 @@ async def test_a_synced_service_is_healthy_ready_and_has_metrics(api: FakeApi) -
         assert await get(service, "/healthz") == (200, "ok\n")
         status, details = await get_json(service, "/readyz")
         assert (status, details["synced"], details["leader"], details["waitingFor"]) == (200, True, "leader", "")
-        assert set(details["watches"]) == {"pods", "nodes", "namespaces", *PATHS}
+        assert set(details["watches"]) == {"pods", "nodes", "namespaces", *PATHS, *DEVICE_PATHS}
         await until(lambda: service.core.state.bound == 1)
         text = (await get(service, "/metrics"))[1]
         assert 'treadle_pods{state="bound"} 1.0' in text

@@ -13,6 +13,10 @@ from treadle.core.events import (
     BindDone,
     BindFailed,
     BindsFailed,
+    DevicesAssumed,
+    DevicesGone,
+    DevicesKnown,
+    DevicesSeen,
     Event,
     EvictFailed,
     NamespaceSeen,
@@ -45,7 +49,7 @@ from treadle.core.kernel.periodic.lifetimes import expire, next_look
 from treadle.core.kernel.periodic.reports import due, forget_reports
 from treadle.core.kernel.pods import lifecycle
 from treadle.core.kernel.pods.anew import constraints_changed, look_between
-from treadle.core.kernel.pods.claims import expire_claims, look_at_claims, next_claim
+from treadle.core.kernel.pods.claims import expire_claims, free_devices, look_at_claims, next_claim
 from treadle.core.kernel.pods.failures import failed
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.preemption import holds
@@ -180,6 +184,12 @@ class Core:
                 state.gangs.gone(source, identity)
             case PodGroupsServed(source, served):
                 state.gangs.become_served(source, served=served)
+            case DevicesSeen(thing):
+                state.shapes.devices.see(thing)
+            case DevicesGone(kind, key):
+                state.shapes.devices.gone(kind, key)
+            case DevicesKnown(known, trouble):
+                state.shapes.devices.become_known(known=known, trouble=trouble)
             case SchedulerSeen(scheduler):
                 names = state.scheduler.names
                 state.tree.govern(scheduler)
@@ -202,6 +212,8 @@ class Core:
                 if state.tree.unsettled:
                     self._settle()
                 facts.assumed(state, event)
+            case DevicesAssumed():
+                facts.devices_assumed(state, event)
             case BindsFailed():
                 facts.binds_failed(state, event)
         if self.validate:
@@ -239,7 +251,7 @@ class Core:
         look_at_groups(state)
         look_between(state)
         expire_claims(state)
-        ready: list[Effect] = [*look_at_claims(state)]
+        ready: list[Effect] = [*look_at_claims(state), *free_devices(state)]
         # 2. Which applications may run, and what all demand.
         decide(state)
         state.discipline.sync_demand()
@@ -414,10 +426,11 @@ class Core:
     def _bind_failed(self, event: BindFailed) -> None:
         state = self.state
         record = state.pods.get(event.uid)
-        if record is None or record.state is not PodState.ASSUMED:
-            return
-        state.record(event.uid, f"bind {event.kind}", event.message[:200])
-        if event.kind == "refused":
-            lifecycle.forget(state, record)
-        else:
-            failed(state, record, event.message)
+        if record is not None and record.state is PodState.ASSUMED:
+            state.record(event.uid, f"bind {event.kind}", event.message[:200])
+            if event.kind == "refused":
+                lifecycle.forget(state, record)
+            else:
+                failed(state, record, event.message)
+        if state.reservations.lingering:
+            state.reservations.settle(state.shapes.devices, event.uid)

@@ -3,6 +3,8 @@
 from functools import partial
 from typing import NamedTuple
 
+from treadle.core.model.devices import Allocation, Consumer, DeviceRequest, Mapping
+
 FAILED_SCHEDULING = "FailedScheduling"
 """The reason of an event about a pod that waits."""
 QUEUE_NOT_FOUND = "QueueNotFound"
@@ -67,7 +69,56 @@ class BindVolumes(NamedTuple):
     cause: int
 
 
-Placed = Bind | BindVolumes
+class ClaimDevices(NamedTuple):
+    """Let a claim be reserved for a pod beside others, and have these devices if any are given: as it was read at this resourceVersion."""
+
+    namespace: str
+    claim: str
+    uid: str
+    version: str
+    reserved: tuple[Consumer, ...]
+    finalizers: tuple[str, ...]
+    allocation: Allocation | None
+
+
+class MakeClaim(NamedTuple):
+    """Make a claim for the extended resources of a pod that a class of devices serves, let it have these devices, and let the pod's status say which request is for which container."""
+
+    requests: tuple[DeviceRequest, ...]
+    mappings: tuple[Mapping, ...]
+    allocation: Allocation
+
+
+class ReserveDevices(NamedTuple):
+    """Write what the claims of a pod get that is placed on a node and counted there. Its bind follows when the API says so; a failure must come back as ``BindFailed``.
+
+    There may be no claims: they wait for what is written for another pod.
+    """
+
+    uid: str
+    namespace: str
+    name: str
+    node: str
+    claims: tuple[ClaimDevices, ...]
+    cause: int
+    made: MakeClaim | None = None
+
+
+class FreeDevices(NamedTuple):
+    """Take the devices from a claim that is reserved for nobody, as it was read at this resourceVersion: they keep a pod from being placed. It may fail.
+
+    ``delete``: the claim was made for the extended resources of the pod, and is made anew.
+    """
+
+    uid: str
+    namespace: str
+    claim: str
+    version: str
+    cause: int
+    delete: bool = False
+
+
+Placed = Bind | BindVolumes | ReserveDevices
 """What a placement comes to."""
 
 
@@ -150,4 +201,4 @@ class RecordEvent(NamedTuple):
     cause: int
 
 
-Effect = Bind | BindVolumes | Withhold | ReportWaiting | Evict | Expire | Verify | RecordEvent
+Effect = Bind | BindVolumes | ReserveDevices | FreeDevices | Withhold | ReportWaiting | Evict | Expire | Verify | RecordEvent

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from treadle.core.model import ApplicationSpec, NodeSpec, PodGroupSpec, PodSpec, QueueSpec, SchedulerSpec
+from treadle.core.model.devices import Allocation, DeviceObject
 from treadle.core.model.volumes import StorageObject
 
 if TYPE_CHECKING:
@@ -136,6 +137,29 @@ class PodGroupsServed:
 
 
 @dataclass(frozen=True, slots=True)
+class DevicesSeen:
+    """An object about devices exists and looks like this."""
+
+    thing: DeviceObject
+
+
+@dataclass(frozen=True, slots=True)
+class DevicesGone:
+    """An object about devices was deleted; ``key`` is its name, after its namespace if it has one."""
+
+    kind: type[DeviceObject]
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class DevicesKnown:
+    """Whether all objects about devices that there are have been told, and if not why they cannot be had."""
+
+    known: bool
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class BindDone:
     """The API server accepted a binding; the watch will confirm it."""
 
@@ -195,6 +219,14 @@ class PodAssumed:
 
 
 @dataclass(frozen=True, slots=True)
+class DevicesAssumed:
+    """Told to a new core: it was decided what the claims of an assumed pod get, by their keys; they have it until it is known what became of that."""
+
+    uid: str
+    allocations: tuple[tuple[str, Allocation], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class BindsFailed:
     """Told to a new core: so many binds of a pod have failed in a row; it is not tried before ``again``, and if that is infinite not before it has changed."""
 
@@ -220,11 +252,15 @@ Event = (
     | PodGroupSeen
     | PodGroupGone
     | PodGroupsServed
+    | DevicesSeen
+    | DevicesGone
+    | DevicesKnown
     | BindDone
     | BindFailed
     | EvictFailed
     | QueuesInForce
     | ApplicationPlaced
     | PodAssumed
+    | DevicesAssumed
     | BindsFailed
 )

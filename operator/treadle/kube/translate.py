@@ -8,6 +8,7 @@ from treadle.core.errors import InvalidSpec
 from treadle.core.model import NO_CONSTRAINTS, Constraints, HostPort, NodeSpec, PodSpec, Requirement, Taint, Toleration, Wish
 from treadle.core.units.resources import amount
 from treadle.kube import accounting, wire
+from treadle.kube.devices import claims_of
 from treadle.kube.pod_rules import DO_NOT_SCHEDULE, known_labels, rules_of
 from treadle.kube.storage import matters, volumes_of
 
@@ -69,6 +70,9 @@ def pod(seen: wire.Pod) -> PodSpec:
         rules = constraints(spec, own, notes, meta.namespace, application)
         if spec.volumes is not None and any(map(matters, spec.volumes)):
             rules = replace(rules, volumes=volumes_of(spec.volumes, meta))
+        claims = claims_of(seen)
+        if claims is not None:
+            rules = replace(rules, claims=claims)
     except ValueError as error:
         rules, problem = NO_CONSTRAINTS, problem or str(error)
     problem = problem or gang_problem
@@ -170,7 +174,6 @@ def _is_plain(spec: wire.PodSpec, own: dict[str, str] | None, notes: dict[str, s
         spec.affinity is None
         and not spec.node_selector
         and not spec.topology_spread_constraints
-        and not spec.resource_claims
         and not spec.init_containers
         and (own is None or _WORDS.isdisjoint(own))
         and (notes is None or _WORDS.isdisjoint(notes))
@@ -227,8 +230,6 @@ def _unsupported(spec: wire.PodSpec, own: dict[str, str], notes: dict[str, str])
         for one in spec.topology_spread_constraints or ()
         if one.when_unsatisfiable not in {DO_NOT_SCHEDULE, "ScheduleAnyway"}
     ]
-    if spec.resource_claims:
-        found.append("spec.resourceClaims")
     if (own.get(labels.EXECUTION_TYPE) or notes.get(labels.EXECUTION_TYPE) or "guaranteed").lower() != "guaranteed":
         found.append(labels.EXECUTION_TYPE)
     return tuple(sorted(set(found))) if found else ()

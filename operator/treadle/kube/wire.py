@@ -161,6 +161,21 @@ class Volume(Wire):
     rbd: Rbd | None = None
 
 
+class PodClaim(Wire):
+    name: str = ""
+    resource_claim_name: str = ""
+    resource_claim_template_name: str = ""
+
+
+class PodClaimStatus(Wire):
+    name: str = ""
+    resource_claim_name: str = ""
+
+
+class ExtendedClaimStatus(Wire):
+    resource_claim_name: str = ""
+
+
 class SchedulingGate(Wire):
     name: str = ""
 
@@ -183,7 +198,7 @@ class PodSpec(Wire):
     scheduling_gates: list[SchedulingGate] | None = None
     topology_spread_constraints: list[SpreadConstraint] | None = None
     volumes: list[Volume] | None = None
-    resource_claims: list[Present] | None = None
+    resource_claims: list[PodClaim] | None = None
     scheduling_group: SchedulingGroup | None = None
 
 
@@ -207,6 +222,8 @@ class PodStatus(Wire):
     init_container_statuses: list[ContainerStatus] | None = None
     allocated_resources: Amounts | None = None
     resources: Resources | None = None
+    resource_claim_statuses: list[PodClaimStatus] | None = None
+    extended_resource_claim_status: ExtendedClaimStatus | None = None
 
 
 class Pod(Wire):

@@ -12,10 +12,22 @@ from collections import deque
 from collections.abc import Callable
 
 from treadle.core import Core
-from treadle.core.effects import Bind, BindVolumes, Evict, Expire, RecordEvent, ReportWaiting, Verify, Withhold
+from treadle.core.effects import (
+    Bind,
+    BindVolumes,
+    Evict,
+    Expire,
+    FreeDevices,
+    RecordEvent,
+    ReportWaiting,
+    ReserveDevices,
+    Verify,
+    Withhold,
+)
 from treadle.core.events import BindDone, BindFailed, Event
 from treadle.kube.binder import Binder, Placement
 from treadle.kube.claims import ClaimBinder
+from treadle.kube.device_claims import DeviceBinder
 from treadle.kube.evictor import Evictor
 from treadle.kube.recorder import Recorder
 from treadle.runtime.care import INTERNAL_ERROR, Care
@@ -48,6 +60,7 @@ class Engine:
         reports: WaitingReports,
         recorder: Recorder,
         claims: ClaimBinder,
+        devices: DeviceBinder,
         may_plan: Callable[[], bool],
     ) -> None:
         self.core = core
@@ -56,6 +69,7 @@ class Engine:
         self.reports = reports
         self.recorder = recorder
         self.claims = claims
+        self.devices = devices
         self.may_plan = may_plan
         self.passes = 0
         self.busy_seconds = 0.0
@@ -201,6 +215,8 @@ class Engine:
             elif isinstance(effect, Withhold):
                 for placement in self.binder.withdraw(set(effect.uids)):
                     self.put(BindFailed(placement.uid, "transient", effect.why))
+            elif isinstance(effect, ReserveDevices | FreeDevices):
+                self.devices.submit(effect)
             elif isinstance(effect, Evict | Expire):
                 self.evictor.submit(effect)
             elif isinstance(effect, RecordEvent):
@@ -232,5 +248,6 @@ class Engine:
             self.put(BindFailed(placement.uid, "transient", "no longer the leader"))
         self.evictor.withdraw()
         self.claims.withdraw()
+        self.devices.withdraw()
         self.recorder.discard()
         self.core.forget_reports()

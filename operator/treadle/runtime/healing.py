@@ -50,7 +50,9 @@ def subject(event: e.Event) -> Subject:
     match event:
         case e.PodSeen(pod) | e.PodAssumed(pod):
             return "Pod", pod.uid
-        case e.PodGone(uid) | e.BindDone(uid) | e.BindFailed(uid) | e.BindsFailed(uid) | e.EvictFailed(uid):
+        case (
+            e.PodGone(uid) | e.BindDone(uid) | e.BindFailed(uid) | e.BindsFailed(uid) | e.DevicesAssumed(uid) | e.EvictFailed(uid)
+        ):
             return "Pod", uid
         case e.NodeSeen(node):
             return "Node", node.name
@@ -66,12 +68,12 @@ def subject(event: e.Event) -> Subject:
             return "Application", identity
         case e.NamespaceSeen(name):
             return "Namespace", name
-        case e.StorageSeen(thing):
+        case e.StorageSeen(thing) | e.DevicesSeen(thing):
             return type(thing).__name__, thing.key
-        case e.StorageGone(kind, key):
+        case e.StorageGone(kind, key) | e.DevicesGone(kind, key):
             return kind.__name__, key
-        case e.StorageKnown():
-            return "StorageKnown", ""
+        case e.StorageKnown() | e.DevicesKnown():
+            return type(event).__name__, ""
         case e.PodGroupSeen(group):
             return f"PodGroup of {group.source}", group.id
         case e.PodGroupGone(source, identity):

@@ -18,6 +18,7 @@ from treadle.core.model import Settings
 from treadle.kube.auth import Access
 from treadle.kube.binder import Binder
 from treadle.kube.claims import ClaimBinder
+from treadle.kube.device_claims import DeviceBinder
 from treadle.kube.doubts import Asked
 from treadle.kube.errors import KubeError
 from treadle.kube.evictor import Evictor
@@ -107,8 +108,11 @@ class Service:
             over=self.recorder.expired,
         )
         self.claims = ClaimBinder(self.client, self._put)
+        self.devices = DeviceBinder(self.client, self._put)
         reports = WaitingReports(self.patcher)
-        self.engine = Engine(self.core, self.binder, self.evictor, reports, self.recorder, self.claims, self._may_plan)
+        self.engine = Engine(
+            self.core, self.binder, self.evictor, reports, self.recorder, self.claims, self.devices, self._may_plan
+        )
         self.sources = Sources(self.client, self._put)
         self.ledger = Ledger(options.name, self._put)
         self.statuses = Statuses(
@@ -232,6 +236,7 @@ class Service:
         self._spawn(self.binder.run(), "binder")
         self._spawn(self.evictor.run(), "evictor")
         self._spawn(self.claims.run(), "claims")
+        self._spawn(self.devices.run(), "devices")
         self._spawn(self.patcher.run(), "patcher")
         if self.options.listen:
             self.url = await self._listen()
@@ -240,7 +245,7 @@ class Service:
     async def _begin(self) -> None:
         for name, reflector in self.sources.all.items():
             self._spawn(reflector.run(), f"watch-{name}")
-        self._spawn(self.sources.keep_telling_of_storage(), "storage")
+        self._spawn(self.sources.keep_telling(), "storage")
         self._spawn(self.sources.pod_groups.run(), "pod-groups")
         await wait_for_kinds(self.client, self._note)
         while True:

@@ -9,8 +9,21 @@ from typing import Any, TypeVar
 from treadle.api.labels import GROUP, VERSION, queue_of
 from treadle.api.objects import PLURALS
 from treadle.controllers.ledger import Ledger
-from treadle.core.events import Event, NamespaceSeen, NodeGone, NodeSeen, PodGone, PodSeen, StorageGone, StorageKnown, StorageSeen
-from treadle.kube import storage, translate, wire
+from treadle.core.events import (
+    DevicesGone,
+    DevicesKnown,
+    DevicesSeen,
+    Event,
+    NamespaceSeen,
+    NodeGone,
+    NodeSeen,
+    PodGone,
+    PodSeen,
+    StorageGone,
+    StorageKnown,
+    StorageSeen,
+)
+from treadle.kube import device_wire, devices, storage, translate, wire
 from treadle.kube.errors import KubeError
 from treadle.kube.reflector import Change, Reflector
 from treadle.kube.transport import Client
@@ -18,13 +31,13 @@ from treadle.runtime.pod_groups import PodGroups
 
 log = logging.getLogger(__name__)
 
-T = TypeVar("T", bound=wire.Node | wire.Namespace | wire.Storage)
+T = TypeVar("T", bound=wire.Node | wire.Namespace | wire.Storage | device_wire.Object)
 
 LIVE_PODS = {"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"}
 """A finished pod leaves this watch with a deletion: it holds nothing any more."""
 LIST_EVERY = 30.0
 TELL_EVERY = 0.1
-"""Seconds between two looks at whether storage has been listed, while it has not."""
+"""Seconds between two looks at whether storage and devices have been listed, while they have not."""
 LIST_LIMIT = 500
 ASK_AGAIN = 1.0
 """Seconds after which a server that does not know a kind is asked once more."""
@@ -36,7 +49,7 @@ class Sources:
     def __init__(self, client: Client, put: Callable[[Event], None]) -> None:
         self._put = put
         self._uids: dict[tuple[type, str, str], str] = {}
-        self._storage_told = (False, "")
+        self._told: dict[type[StorageKnown | DevicesKnown], tuple[bool, str]] = {}
         self.pods: Reflector[wire.Pod] = Reflector(client, "/api/v1/pods", wire.Pod, self._pods, LIVE_PODS)
         self.nodes: Reflector[wire.Node] = Reflector(client, "/api/v1/nodes", wire.Node, self._nodes)
         self.namespaces: Reflector[wire.Namespace] = Reflector(client, "/api/v1/namespaces", wire.Namespace, self._namespaces)
@@ -44,15 +57,18 @@ class Sources:
             name: Reflector(client, path, kind, self._storage) for name, (path, kind) in storage.PATHS.items()
         }
         self.pod_groups = PodGroups(client, put)
+        self.devices: dict[str, Reflector[Any]] = {
+            name: Reflector(client, path, kind, self._devices) for name, (path, kind) in devices.PATHS.items()
+        }
 
     @property
     def all(self) -> dict[str, Reflector[Any]]:
         """Every reflector, by resource."""
-        return {**self.needed, **self.storage}
+        return {**self.needed, **self.storage, **self.devices}
 
     @property
     def needed(self) -> dict[str, Reflector[Any]]:
-        """The reflectors without which nothing can be decided; without those of storage pods with claims wait."""
+        """The reflectors without which nothing can be decided; without those of storage, or of devices, pods with claims wait."""
         return {"pods": self.pods, "nodes": self.nodes, "namespaces": self.namespaces}
 
     @property
@@ -60,19 +76,24 @@ class Sources:
         """Whether every first list that is needed is complete."""
         return all(reflector.synced.is_set() for reflector in self.needed.values())
 
-    def tell_of_storage(self) -> None:
-        """Tell the core whether all objects of storage have been told, and what is in the way, if that has changed."""
-        missing = [name for name, reflector in self.storage.items() if not reflector.synced.is_set()]
-        why = next((f"{name}: {self.storage[name].problem}" for name in missing if self.storage[name].problem), "")
-        told = (not missing, why)
-        if told != self._storage_told:
-            self._storage_told = told
-            self._put(StorageKnown(*told))
+    def tell(self) -> bool:
+        """Tell the core whether all objects of storage and about devices have been told, and what is in the way, if that has changed; returns whether all have."""
+        return all([self._tell(StorageKnown, self.storage), self._tell(DevicesKnown, self.devices)])
 
-    async def keep_telling_of_storage(self, every: float = TELL_EVERY) -> None:
-        """Tell the core of storage as soon as its first lists are complete, and now and then until then why they are not."""
-        while not self._storage_told[0]:
-            self.tell_of_storage()
+    def _tell(self, kind: type[StorageKnown | DevicesKnown], reflectors: dict[str, Reflector[Any]]) -> bool:
+        missing = [name for name, reflector in reflectors.items() if not reflector.synced.is_set()]
+        why = next((f"{name}: {reflectors[name].problem}" for name in missing if reflectors[name].problem), "")
+        told = (not missing, why)
+        if told != self._told.get(kind, (False, "")):
+            self._told[kind] = told
+            self._put(kind(*told))
+        return not missing
+
+    async def keep_telling(self, every: float = TELL_EVERY) -> None:
+        """Tell the core of storage and devices as soon as their first lists are complete, and now and then until then why they are not."""
+        while True:
+            if self.tell():
+                return
             await asyncio.sleep(every)
 
     def _pods(self, changes: list[tuple[Change, wire.Pod]]) -> None:
@@ -97,6 +118,11 @@ class Sources:
         for change, found in self._current(changes):
             kind, translated = storage.TRANSLATED[type(found)]
             self._put(StorageGone(kind, translated(found).key) if change == "DELETED" else StorageSeen(translated(found)))
+
+    def _devices(self, changes: list[tuple[Change, Any]]) -> None:
+        for change, found in self._current(changes):
+            kind, translated = devices.TRANSLATED[type(found)]
+            self._put(DevicesGone(kind, translated(found).key) if change == "DELETED" else DevicesSeen(translated(found)))
 
     def _current(self, changes: list[tuple[Change, T]]) -> Iterator[tuple[Change, T]]:
         """Leave out the end of an object whose name another one has taken over: a relist tells of deletions last."""

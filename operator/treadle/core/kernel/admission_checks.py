@@ -23,6 +23,7 @@ PARTITION_DENIED = "PartitionDenied"
 INVALID_POD = "InvalidPod"
 UNSUPPORTED = "UnsupportedConstraint"
 VOLUMES = "VolumesNotReady"
+DEVICES = "DevicesNotReady"
 GANG_INCOMPLETE = "GangIncomplete"
 GANG_OVER = "GangOverMaximum"
 
@@ -31,7 +32,9 @@ def refusal(record: PodRecord) -> Wait | None:
     """Return why a pod cannot be placed whatever the cluster looks like, or None."""
     if record.spec.problem:
         return Wait(INVALID_POD, record.spec.uid, record.spec.problem)
-    unsupported = record.shape.constraints.unsupported
+    unsupported, devices = record.shape.constraints.unsupported, record.shape.devices
+    if devices is not None and devices.unsupported:
+        unsupported = (*unsupported, devices.unsupported)
     if unsupported:
         return Wait(
             UNSUPPORTED,
@@ -41,6 +44,8 @@ def refusal(record: PodRecord) -> Wait | None:
     storage = record.shape.storage
     if storage is not None and storage.problem:
         return Wait(VOLUMES, record.spec.uid, storage.problem)
+    if devices is not None and devices.problem:
+        return Wait(DEVICES, record.spec.uid, devices.problem)
     return None
 
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from treadle.core.kernel.nodes.candidates import pick
-from treadle.core.kernel.pods import volumes
+from treadle.core.kernel.pods import prepared
 from treadle.core.kernel.pods.lifecycle import assume
 from treadle.core.kernel.tree.order import taken, unpark
 
@@ -41,9 +41,8 @@ class Attempt:
         record.node = row
         for tally in record.kind.tallies:
             tally.add(row, 1)
-        volumes.enter(state, record)
-        if shape.storage is not None and (shape.storage.find or shape.storage.make):
-            volumes.begin(state, record)
+        prepared.enter(state, record)
+        prepared.begin(state, record)
         self._charge(shape, 1)
         self._placed.append((ask, record, row))
 
@@ -53,7 +52,7 @@ class Attempt:
         for ask, record, row in reversed(self._placed):
             shape = ask.shape
             self._charge(shape, -1)
-            volumes.leave(state, record)
+            prepared.leave(state, record)
             for tally in record.kind.tallies:
                 tally.add(row, -1)
             record.node = -1

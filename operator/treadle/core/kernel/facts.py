@@ -18,6 +18,9 @@ from treadle.core.events import (
     ApplicationPlaced,
     ApplicationSeen,
     BindsFailed,
+    DevicesAssumed,
+    DevicesKnown,
+    DevicesSeen,
     NamespaceSeen,
     NodeSeen,
     PodAssumed,
@@ -31,6 +34,7 @@ from treadle.core.events import (
     StorageKnown,
     StorageSeen,
 )
+from treadle.core.kernel.devices.binding import LONGEST
 from treadle.core.kernel.pods.lifecycle import put, see, set_aside
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.tree.admission import admit
@@ -68,6 +72,11 @@ def facts(state: State, under_way: Container[str] | None = None) -> list[Event]:
         events.append(StorageKnown(storage.known, storage.trouble))
     events += [PodGroupSeen(group) for group in state.gangs.groups.values()]
     events += [PodGroupsServed(source, served) for source, served in state.gangs.served.items()]
+    devices = state.shapes.devices
+    events += [DevicesSeen(thing) for thing in devices.all()]
+    if devices.known or devices.trouble:
+        events.append(DevicesKnown(devices.known, devices.trouble))
+    events += [DevicesAssumed(uid, tuple(kept.items())) for uid, (_, kept) in state.reservations.lingering.items()]
     delayed = {what.spec.uid: when for when, _, what in state.timers if isinstance(what, PodRecord)}
     for record in _in_order(state):
         events += _of_pod(state, record, under_way, delayed)
@@ -107,7 +116,8 @@ def _of_pod(state: State, record: PodRecord, under_way: Container[str] | None, d
     spec = state.excess_types.get(record.spec.uid, record.spec)
     said = replace(spec, reported=(record.reported_reason, record.reported_message))
     decided = record.state is PodState.ASSUMED and spec.uid not in state.claims  # for those it is decided anew
-    if decided and record.application is not None and (under_way is None or spec.uid in under_way):
+    reserving = state.reservations.get(spec.uid) if decided else None
+    if decided and record.application is not None and (under_way is None or spec.uid in under_way or reserving is not None):
         queue = record.application.queue.path if record.application.queue is not None else ""
         rules = replace(
             record.shape.asked,
@@ -116,15 +126,25 @@ def _of_pod(state: State, record: PodRecord, under_way: Container[str] | None, d
             placement=None,
             storage=None,
             volumes=spec.constraints.volumes,
+            devices=None,
+            claims=spec.constraints.claims,
             gang=None,
             together=None,
         )
-        yield PodAssumed(replace(said, demand=record.shape.named, constraints=rules), state.nodes.names[record.node], queue)
+        yield PodAssumed(replace(said, demand=_named(record), constraints=rules), state.nodes.names[record.node], queue)
+        if reserving is not None:
+            yield DevicesAssumed(spec.uid, tuple(reserving.allocations.items()))
     yield PodSeen(said)
     refused = record.state is PodState.IDLE and record.application is not None
     if record.failures or refused:
         again = float("inf") if refused else delayed.get(spec.uid, 0.0) if record.state is PodState.DELAYED else 0.0
         yield BindsFailed(spec.uid, record.failures, again)
+
+
+def _named(record: PodRecord) -> tuple[tuple[str, int], ...]:
+    """Return the demand that was counted for a pod, with what classes of devices serve of it."""
+    devices = record.shape.devices
+    return record.shape.named if devices is None else tuple(sorted((*record.shape.named, *devices.extended)))
 
 
 def assumed(state: State, event: PodAssumed) -> None:
@@ -137,6 +157,20 @@ def assumed(state: State, event: PodAssumed) -> None:
     state.pods.move(record, PodState.ASSUMED)
     record.spec, record.since = event.pod, state.now
     state.expiry = min(state.expiry, state.now + state.settings.expire_after)
+
+
+def devices_assumed(state: State, event: DevicesAssumed) -> None:
+    """Keep the devices that were decided for the claims of an assumed pod; the API is asked for them again."""
+    record = state.pods.get(event.uid)
+    devices = state.shapes.devices
+    if record is not None and record.state is PodState.ASSUMED:
+        state.reservations.restore(devices, record.spec, state.nodes.names[record.node], event.allocations, state.now)
+        return
+    kept = {key: one for key, one in event.allocations if key in devices.claims and devices.has(key) is None}
+    for key, allocation in kept.items():
+        devices.decide(key, allocation)
+    if kept:
+        state.reservations.linger(event.uid, state.now + LONGEST, kept)
 
 
 def binds_failed(state: State, event: BindsFailed) -> None:

@@ -7,6 +7,7 @@ from operator import add
 from typing import TYPE_CHECKING, Any
 
 from treadle.core.kernel.between import agreement
+from treadle.core.kernel.devices.registry import Devices
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.units.resources import held
 
@@ -28,6 +29,7 @@ def broken(state: State) -> list[str]:
         *_keys(state),
         *agreement.broken(state.shapes.kinds, list(state.pods.values())),
         *_volumes(state),
+        *_devices(state),
         *state.discipline.broken(),
     ]
 
@@ -55,6 +57,31 @@ def _volumes(state: State) -> list[str]:
     return problems
 
 
+def _devices(state: State) -> list[str]:
+    """What is decided for claims is decided for pods that are placed, and what is in use is what allocations say."""
+    devices, reservations = state.shapes.devices, state.reservations
+    problems = [
+        f"claims for devices of pod {uid} are being allocated, which is not placed"
+        for uid in reservations
+        if uid not in state.pods or state.pods[uid].state is not PodState.ASSUMED
+    ]
+    decided = {key for entry in reservations.values() for key in entry.allocations}
+    decided |= {key for _, allocations in reservations.lingering.values() for key in allocations}
+    if not set(devices.decided) <= decided:
+        problems.append(f"devices are kept for claims {sorted(devices.decided)}, those of placed pods are {sorted(decided)}")
+    anew = Devices()
+    for claim in devices.claims.values():
+        anew.see(claim)
+    for key, allocation in devices.decided.items():
+        anew.decide(key, allocation)
+    problems += [
+        f"devices {name} are {getattr(devices, name)}, those of all claims are {getattr(anew, name)}"
+        for name in ("allocated", "parts")
+        if getattr(anew, name) != getattr(devices, name)
+    ]
+    return problems
+
+
 def _nodes(state: State) -> list[str]:
     problems = []
     nodes = state.nodes
@@ -63,7 +90,7 @@ def _nodes(state: State) -> list[str]:
     foreign: dict[int, list[int]] = defaultdict(lambda: [0] * width)
     for record in state.pods.values():
         if record.state in {PodState.ASSUMED, PodState.BOUND}:
-            for position, value in record.shape.demand:
+            for position, value in (*record.shape.demand, *state.extra.get(record.spec.uid, ())):
                 held[record.node][position] += value
                 if record.application is None:
                     foreign[record.node][position] += value

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from heapq import heappush
 
 from treadle.core.effects import Placed
+from treadle.core.kernel.devices.binding import Reservations
 from treadle.core.kernel.gangs.memory import Gangs
 from treadle.core.kernel.journal import Story
 from treadle.core.kernel.memory import Admission, Assignment, Locality, Updates
@@ -23,7 +24,7 @@ from treadle.core.kernel.tree.waiting_users import UsersAtLimit
 from treadle.core.kernel.volumes.binding import Claims
 from treadle.core.model import ApplicationSpec, PodSpec, SchedulerSpec, Settings
 from treadle.core.rules.policies import Cluster
-from treadle.core.units.resources import UNBOUNDED, ResourceTypes, extend
+from treadle.core.units.resources import UNBOUNDED, Demand, ResourceTypes, extend
 
 Timer = tuple[float, int, "PodRecord | Ask"]
 
@@ -82,6 +83,12 @@ class State:
     preemption: Preemption = field(default_factory=Preemption)
     gangs: Gangs = field(default_factory=Gangs)
     claims: Claims = field(default_factory=Claims)
+    reservations: Reservations = field(default_factory=Reservations)
+    """Pods that are placed and whose claims for devices are being allocated or reserved."""
+    extra: dict[str, Demand] = field(default_factory=dict)
+    """What pods count for on their nodes beside their demand, by uid (``Shape.extra``)."""
+    freed: dict[str, str] = field(default_factory=dict)
+    """Claims from which devices were taken for want of a node that suits them, and the version at which."""
     lifetimes: Lifetimes = field(default_factory=Lifetimes)
     reports: Reports = field(default_factory=Reports)
     story: Story = field(default_factory=Story)

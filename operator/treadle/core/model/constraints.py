@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from treadle.core.model.devices import DeviceNeeds, PodClaims
 from treadle.core.model.placement_constraints import PlacementConstraint
 from treadle.core.model.pod_rules import PodRules, PodTerm
 from treadle.core.model.selectors import Requirement
@@ -71,6 +72,10 @@ class Constraints:
     """What the pod says of its volumes."""
     storage: VolumeNeeds | None = None
     """What its volumes come to; put here by the core, in place of ``volumes``."""
+    claims: PodClaims | None = None
+    """What the pod says of its claims for devices."""
+    devices: DeviceNeeds | None = None
+    """What these come to; put here by the core, in place of ``claims``."""
     gang: tuple[str, str] | None = None
     """The application and the gang in it with whose pods the pod starts together; put here by the core."""
     together: tuple[str, bool] | None = None

@@ -262,7 +262,7 @@ def _pod_spec(part: bytes) -> wire.PodSpec:
         [wire.SchedulingGate(one.name) for one in seen.schedulingGates] or None,
         [_spread(one) for one in seen.topologySpreadConstraints] or None,
         [_volume(one) for one in seen.volumes] or None,
-        _presents(seen.resourceClaims),
+        [wire.PodClaim(one.name, one.resourceClaimName, one.resourceClaimTemplateName) for one in seen.resourceClaims] or None,
         wire.SchedulingGroup(seen.schedulingGroup.podGroupName) if has("schedulingGroup") else None,
     )
 
@@ -289,6 +289,10 @@ def _pod_status(part: bytes) -> wire.PodStatus:
         _container_statuses(seen.initContainerStatuses),
         _amounts(seen.allocatedResources),
         _resources_in(seen.resources) if seen.HasField("resources") else None,
+        [wire.PodClaimStatus(one.name, one.resourceClaimName) for one in seen.resourceClaimStatuses] or None,
+        wire.ExtendedClaimStatus(seen.extendedResourceClaimStatus.resourceClaimName)
+        if seen.HasField("extendedResourceClaimStatus")
+        else None,
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from treadle.core.kernel.between.tags import with_gang
 from treadle.core.kernel.nodes.rules.affinity import refuses as refused_by_affinity
+from treadle.core.kernel.nodes.rules.dynamic_resources import DynamicResources
 from treadle.core.kernel.nodes.rules.placement_constraints import Builder
 from treadle.core.kernel.nodes.rules.pod_affinity import in_gang, pod_affinity
 from treadle.core.kernel.nodes.rules.taints import refuses as refused_by_taints
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from treadle.core.kernel.between.kinds import Kinds
     from treadle.core.kernel.between.tallies import Tally
     from treadle.core.kernel.between.topologies import Topology
+    from treadle.core.kernel.devices.registry import Devices
     from treadle.core.kernel.nodes.table import Nodes
     from treadle.core.kernel.volumes.in_use import InUse
     from treadle.core.kernel.volumes.rule import VolumeRule
@@ -68,14 +70,16 @@ class Check(Protocol):
 
 
 class Between:
-    """The rules for pods with the same constraints: ``checks``, in kube-scheduler's order; ``places`` are those about volumes.
+    """The rules for pods with the same constraints: ``checks``, in kube-scheduler's order; ``places`` are those about volumes and devices.
 
     ``news`` counts how often a node may pass that did not before. ``problem`` is why no node will do for now, whatever the rules say.
     """
 
-    __slots__ = ("_helped_in", "_needs", "_nodes", "_static", "checks", "news", "places", "problem")
+    __slots__ = ("_bound", "_helped_in", "_needs", "_nodes", "_static", "checks", "news", "places", "problem")
 
-    def __init__(self, constraints: Constraints, kinds: Kinds, nodes: Nodes, storage: Storage, in_use: InUse) -> None:
+    def __init__(
+        self, constraints: Constraints, kinds: Kinds, nodes: Nodes, storage: Storage, in_use: InUse, devices: Devices
+    ) -> None:
         self.news = 0
         self._helped_in: list[tuple[Topology, int]] = []
         self._nodes = nodes
@@ -83,7 +87,11 @@ class Between:
         rules = constraints.pods
         self._needs = needs = constraints.storage
         self.problem = needs.problem if needs is not None else ""
-        self.places: list[VolumeRule] = []
+        claims = constraints.devices
+        self._bound = claims.bound if claims is not None else ()
+        if claims is not None:
+            self.problem = self.problem or claims.problem
+        self.places: list[VolumeRule | DynamicResources] = []
         if needs is not None and not needs.problem:
             self.places = [kind(needs, storage, in_use, nodes, self._helped) for kind in _about_volumes(needs)]
         self.checks: list[Check] = [*self.places]
@@ -97,6 +105,10 @@ class Between:
         if constraints.placement is not None:
             application, placement = constraints.placement
             self.checks += self._builder(application, kinds).checks(placement)
+        if claims is not None and (claims.bound or claims.wanted or claims.asks):
+            rule = DynamicResources(claims, devices, nodes, self._helped)
+            self.places.append(rule)
+            self.checks.append(rule)
 
     @property
     def topologies(self) -> dict[Topology, None]:
@@ -112,7 +124,7 @@ class Between:
     def place(self) -> Hashable:
         """What ``where`` goes by, None where it says nothing."""
         needs = self._needs
-        return (needs.bound, needs.selected, needs.zones) if needs is not None else None
+        return (self._bound, *((needs.bound, needs.selected, needs.zones) if needs is not None else ()))
 
     def where(self) -> NDArray[np.bool_] | None:
         """Return the nodes beyond which none lets a pod in, None where that is not known without asking each."""

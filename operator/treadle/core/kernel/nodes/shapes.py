@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from treadle.core.kernel.between.kinds import Kinds
 from treadle.core.kernel.between.rules import Between
+from treadle.core.kernel.devices.registry import Devices
 from treadle.core.kernel.nodes.near import Near
 from treadle.core.kernel.tree.parked import Parked, Registry
 from treadle.core.kernel.volumes.in_use import InUse
 from treadle.core.kernel.volumes.storage import Storage
 from treadle.core.model import Constraints
+from treadle.core.model.devices import NO_DEVICES
 from treadle.core.model.volumes import NO_NEEDS
 from treadle.core.units.resources import CPU, MEMORY, Demand, ResourceTypes, Vector
 
@@ -32,8 +34,9 @@ class Shape:
 
     ``asked`` are the constraints as they came. ``near`` are the nodes that such pods would like, None for those that do not care;
     the constraints are then only what is hard about nodes by themselves. ``between`` are the rules about the pods around it and about volumes,
-    None for those without any; their orders of nodes are ``cells``, those of all others ``candidates``. ``storage`` is what the volumes come to, and ``gang`` the
-    application and its gang with which such pods start together.
+    None for those without any; their orders of nodes are ``cells``, those of all others ``candidates``. ``storage`` is what the volumes come to, ``devices`` what
+    the claims for devices do, ``prepared`` whether there is any of both; ``extra`` is what counts on nodes that have an extended resource themselves which
+    a class of devices serves elsewhere. ``gang`` is the application and its gang with which such pods start together.
     """
 
     __slots__ = (
@@ -44,6 +47,8 @@ class Shape:
         "constraints",
         "cpu",
         "demand",
+        "devices",
+        "extra",
         "gang",
         "id",
         "memory",
@@ -51,6 +56,7 @@ class Shape:
         "near",
         "parked",
         "ports",
+        "prepared",
         "storage",
         "together",
     )
@@ -76,17 +82,29 @@ class Shape:
             (wish is not None and wish.relax)
             or between is not None
             or constraints.storage is not None
+            or constraints.devices is not None
             or constraints.gang is not None
         ):
             kept = None if wish is not None and wish.relax else wish
             constraints = replace(
-                constraints, wish=kept, pods=None, avoided_by=(), placement=None, storage=None, gang=None, together=None
+                constraints,
+                wish=kept,
+                pods=None,
+                avoided_by=(),
+                placement=None,
+                storage=None,
+                devices=None,
+                gang=None,
+                together=None,
             )
         self.constraints = constraints
         self.ports = constraints.host_ports
         self.storage = self.asked.storage
         self.together: Shape | None = None
         """What it is where all of its gang go to nodes with one value of a label: itself if it must, None if that is not asked for."""
+        self.devices = self.asked.devices
+        self.prepared = self.storage is not None or self.devices is not None
+        self.extra: Demand = ()
         amounts = dict(demand)
         self.memory = amounts.get(MEMORY, 0)
         self.cpu = amounts.get(CPU, 0)
@@ -104,6 +122,7 @@ class Shapes:
         self.kinds = Kinds()
         self.storage = Storage()
         self.in_use = InUse(self.storage)
+        self.devices = Devices()
         self._between: dict[Constraints, Between] = {}
         self._known: dict[tuple[tuple[tuple[str, int], ...], Constraints], Shape] = {}
         self._next = 0
@@ -128,6 +147,8 @@ class Shapes:
         if shape is None:
             between = self._rules_between(constraints)
             shape = self._known[key] = Shape(self._next, named, self._types.demand(named), constraints, self.waiting, between)
+            if shape.devices is not None and shape.devices.extended:
+                shape.extra = self._types.demand(shape.devices.extended)
             self._next += 1
             together = constraints.together
             if together is not None:
@@ -142,6 +163,7 @@ class Shapes:
             and constraints.placement is None
             and (constraints.together is None or not constraints.together[1])
             and constraints.storage in {None, NO_NEEDS}
+            and constraints.devices in {None, NO_DEVICES}
         ):
             return None
         key = Constraints(
@@ -154,10 +176,11 @@ class Shapes:
             storage=constraints.storage,
             gang=constraints.gang if constraints.together is not None and constraints.together[1] else None,
             together=constraints.together if constraints.together is not None and constraints.together[1] else None,
+            devices=constraints.devices,
         )
         found = self._between.get(key)
         if found is None:
-            found = self._between[key] = Between(key, self.kinds, self._nodes, self.storage, self.in_use)
+            found = self._between[key] = Between(key, self.kinds, self._nodes, self.storage, self.in_use, self.devices)
         return found
 
     def largest_within(self, maximum: Vector) -> Vector:

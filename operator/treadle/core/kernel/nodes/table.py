@@ -54,7 +54,7 @@ class Nodes:
     """
 
     def __init__(self, types: ResourceTypes) -> None:
-        self._types = types
+        self.types = types
         self.row: dict[str, int] = {}
         self.only = -1
         """The row of the one node that offers itself in this pass (YARN's heartbeat); -1: all do."""
@@ -108,7 +108,7 @@ class Nodes:
         """Return a row on which nothing is counted, the first that is vacant or else a new one."""
         if self.vacant:
             return heappop(self.vacant)
-        width = len(self._types)
+        width = len(self.types)
         self.names.append("")
         self.specs.append(None)
         self.allocatable.append([0] * width)
@@ -135,7 +135,7 @@ class Nodes:
         old = self.specs[row]
         if old == spec:
             return False
-        self._describe(row, spec, self._types.vector(spec.allocatable))
+        self._describe(row, spec, self.types.vector(spec.allocatable))
         self.bare.discard(row)
         return True
 
@@ -144,7 +144,7 @@ class Nodes:
         row = self.row.get(name)
         if row is None or self.specs[row] is None:
             return False
-        self._describe(row, None, [0] * len(self._types))
+        self._describe(row, None, [0] * len(self.types))
         self.bare.add(row)
         self._vacate(row)
         return True
@@ -170,7 +170,7 @@ class Nodes:
 
     def widen(self) -> None:
         """Lengthen every vector after a new resource type appeared."""
-        width = len(self._types)
+        width = len(self.types)
         if len(self.total) < width:
             for vector in (self.total, self.foreign, *self._foreign_on.values(), *self.free, *self.allocatable):
                 extend(vector, width)
@@ -249,7 +249,7 @@ class Nodes:
 
     def columns(self) -> NDArray[np.int64]:
         """Return ``free[type, node]``; the array is ours, to be read at once."""
-        width, count = len(self._types), len(self.names)
+        width, count = len(self.types), len(self.names)
         if self._columns.shape[0] != width or self._columns.shape[1] < count or len(self.stale) * 4 > count:
             free = [held(row) for row in self.free] if self.overdrawn else self.free
             self._columns = np.array(free, dtype=np.int64).reshape(count, width).T.copy()
@@ -361,7 +361,7 @@ class Nodes:
         self._foreign_on = {moved[row]: on for row, on in self._foreign_on.items()}
         self.vacant = []
         self.stale.clear()
-        self._columns = np.zeros((len(self._types), 0), dtype=np.int64)
+        self._columns = np.zeros((len(self.types), 0), dtype=np.int64)
         self._per = None
         self.orders.keep(())
         self.shared.clear()

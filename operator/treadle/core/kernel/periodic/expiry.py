@@ -25,7 +25,7 @@ def expired(state: State) -> list[Verify]:
     questions: list[Verify] = []
     nodes, after, oldest = state.nodes.names, state.settings.expire_after, NEVER
     for record in state.pods.values() if state.assumed else ():
-        if record.state is not PodState.ASSUMED or record.spec.uid in state.claims:
+        if record.state is not PodState.ASSUMED or record.spec.uid in state.claims or record.spec.uid in state.reservations:
             continue
         if state.now >= record.since + after:
             spec, record.since = record.spec, state.now

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from treadle.core.effects import Placed, new_bind
 from treadle.core.kernel.admission_checks import OVER_LARGEST, block, gang_changed, requeue
 from treadle.core.kernel.assign import asked_for, assign, in_force
-from treadle.core.kernel.pods import between, gang, volumes
+from treadle.core.kernel.pods import between, gang, prepared
+from treadle.core.kernel.pods.charges import charge, discharge
 from treadle.core.kernel.pods.excess_types import countable
 from treadle.core.kernel.pods.shaping import shape_of, stale
 from treadle.core.kernel.pods.states import ASSUMED, PodState
@@ -45,16 +46,15 @@ def see(state: State, spec: PodSpec) -> None:
     if record is None:
         kinds = state.shapes.kinds
         kind = kinds.coming = kinds.of(spec)
-        volumes.come(state, spec)
+        prepared.come(state, spec)
         state.gangs.use(spec)
         record = state.pods[spec.uid] = PodRecord(spec, shape_of(state, spec, kind), kind)
         kinds.coming = None
         state.widen()
     elif record.state is PodState.ASSUMED and not spec.node and not spec.deleting:
-        before, record.spec = (
-            record.spec,
-            spec,
-        )  # the bind is under way: what was decided stays counted until its outcome is known
+        # The bind is under way: what was decided stays counted until its outcome is known.
+        before, record.spec = record.spec, spec
+        prepared.renamed(state, before, spec)
         _asks_elsewhere(state, record, before)
         return
     elif _confirms(state, record, spec):
@@ -73,7 +73,7 @@ def see(state: State, spec: PodSpec) -> None:
             state.adopted_at = state.now
         before, was_in = record.spec, record.application
         withdraw(state, record, stays=True)
-        volumes.renamed(state, before, spec)
+        prepared.renamed(state, before, spec)
         if spec.gang_source or before.gang_source:
             state.gangs.unuse(before)
             state.gangs.use(spec)
@@ -120,7 +120,7 @@ def gone(state: State, uid: str) -> None:
     state.excess_types.pop(uid, None)
     if record is not None:
         withdraw(state, record)
-        volumes.gone(state, record.spec)
+        prepared.gone(state, record.spec)
         state.gangs.unuse(record.spec)
         state.shapes.kinds.release(record.kind)
         state.record(uid, "gone")
@@ -134,7 +134,7 @@ def _contribute(state: State, record: PodRecord) -> None:
         record.node = row
         state.nodes.count(row, record.shape.demand, record.shape.ports)
         between.enter(record)
-        volumes.enter(state, record)
+        prepared.enter(state, record)
         state.pods.move(record, PodState.BOUND)
         if spec.scheduler in state.scheduler.names:
             _join(state, record)
@@ -155,6 +155,17 @@ def _contribute(state: State, record: PodRecord) -> None:
     enqueue(state, record)
 
 
+def recount(state: State, record: PodRecord) -> None:
+    """Count a pod on a node for what it comes to by now."""
+    application = record.application
+    withdraw(state, record, stays=True)
+    record.shape = shape_of(state, record.spec, record.kind)
+    state.widen()
+    _contribute(state, record)
+    if application is not None and application is not record.application:
+        _drop_if_empty(state, application)
+
+
 def withdraw(state: State, record: PodRecord, *, stays: bool = False) -> None:
     """Take away everything that is counted for a pod; the record is IDLE afterwards and belongs to nothing.
 
@@ -163,7 +174,7 @@ def withdraw(state: State, record: PodRecord, *, stays: bool = False) -> None:
     application = record.application
     if record.state in {PodState.ASSUMED, PodState.BOUND}:
         between.leave(record)
-        volumes.leave(state, record)
+        prepared.leave(state, record)
         row, record.node = record.node, -1
         state.nodes.give(row, record.shape.demand, record.shape.ports)
         gang.leave(state, record)
@@ -312,10 +323,10 @@ def assume(state: State, ask: Ask, row: int, part: Application | None = None) ->
         if application.quota is not None:
             application.quota.demand_changed()
     spec, node = record.spec, nodes.names[row]
-    if shape.storage is not None:
-        volumes.enter(state, record)
-        if shape.storage.find or shape.storage.make:
-            return volumes.begin(state, record)
+    if shape.prepared:
+        prepared.enter(state, record)
+        if (asked := prepared.begin(state, record)) is not None:
+            return asked
     return new_bind((spec.uid, spec.namespace, spec.name, node, application.id, application.chain[0].path, cause, spec.version))
 
 
@@ -324,7 +335,7 @@ def forget(state: State, record: PodRecord) -> None:
     application = record.application
     assert application is not None
     between.leave(record)
-    volumes.leave(state, record)
+    prepared.leave(state, record)
     state.nodes.give(record.node, record.shape.demand, record.shape.ports)
     gang.leave(state, record)
     record.node = -1
@@ -358,33 +369,6 @@ def _release_master(state: State, record: PodRecord) -> None:
     _count_master(record, -1)
     if application is not None and application.queue is not None and application.queue.masters_blocked:
         state.masters_relieved[application.queue] = None
-
-
-def charge(state: State, application: Application, demand: Demand) -> None:
-    """Add a demand to the usage of an application and its queues."""
-    if state.updates.demands is not None:
-        state.updates.demands[application] = None
-    for usage in application.ledgers:
-        for position, value in demand:
-            usage[position] += value
-    if application.quota is not None:
-        application.quota.touched[application.quota.user] = None
-    state.dirty[application] = None
-
-
-def discharge(state: State, application: Application, demand: Demand) -> None:
-    """Return a demand; what waits for one of the queues' maxima is looked at again."""
-    if state.updates.demands is not None:
-        state.updates.demands[application] = None
-    for usage in application.ledgers:
-        for position, value in demand:
-            usage[position] -= value
-    if application.quota is not None:
-        application.quota.touched[application.quota.user] = None
-    for queue in application.chain:
-        if queue.blocked:
-            state.relieved[queue] = None
-    state.dirty[application] = None
 
 
 def _count_foreign(state: State, row: int, demand: Demand, sign: int) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from treadle.core.kernel.devices.needs import device_needs, extended_of
 from treadle.core.kernel.gangs.known import gang_of, topology_of
 from treadle.core.kernel.volumes.needs import needs_of
+from treadle.core.model.devices import NO_DEVICES, DeviceNeeds
 from treadle.core.model.volumes import NO_NEEDS
 
 if TYPE_CHECKING:
@@ -24,8 +26,9 @@ def shape_of(state: State, spec: PodSpec, kind: Kind) -> Shape:
     rules = spec.constraints
     placement = placement_of(state, spec) if state.explicit or spec.tags else None
     storage = storage_of(state, spec) if rules.volumes is not None else None
+    devices = devices_of(state, spec) if rules.claims is not None else None
     gang = gang_of(state, spec) if spec.gang else None
-    if spec.problem or kind.avoided_by or placement is not None or storage is not None or gang is not None:
+    if spec.problem or kind.avoided_by or placement or storage is not None or rules.claims is not None or gang is not None:
         rules = replace(
             rules,
             problem=spec.problem,
@@ -33,10 +36,15 @@ def shape_of(state: State, spec: PodSpec, kind: Kind) -> Shape:
             placement=placement,
             storage=storage,
             volumes=None,
+            devices=devices,
+            claims=None,
             gang=gang,
             together=together(state, spec) if gang is not None else None,
         )
-    return state.shapes.of(spec.demand, rules)
+    demand = spec.demand
+    if devices is not None and devices.extended:
+        demand = tuple(one for one in demand if one not in devices.extended)
+    return state.shapes.of(demand, rules)
 
 
 def placement_of(state: State, spec: PodSpec) -> tuple[str, tuple[PlacementConstraint, ...]] | None:
@@ -64,6 +72,19 @@ def together(state: State, spec: PodSpec) -> tuple[str, bool] | None:
     return found if found[0] else None
 
 
+def devices_of(state: State, spec: PodSpec) -> DeviceNeeds | None:
+    """Return what a pod's claims for devices come to, None for a pod without any."""
+    claims = spec.constraints.claims
+    if claims is None:
+        return None
+    extended = extended_of(claims, spec.demand, state.shapes.devices)
+    if not claims.claims and not claims.waiting and not extended:
+        return None
+    if spec.node or spec.scheduler not in state.scheduler.names:
+        return DeviceNeeds(extended=extended) if extended else NO_DEVICES  # what it holds is told by its claims
+    return device_needs(claims, spec.uid, extended, state.shapes.devices)
+
+
 def stale(state: State, record: PodRecord) -> bool:
     """Whether a pod has another shape by now, for what the core adds to what it asks."""
     asked, spec = record.shape.asked, record.spec
@@ -71,6 +92,7 @@ def stale(state: State, record: PodRecord) -> bool:
         (bool(state.explicit or spec.tags or asked.placement is not None) and asked.placement != placement_of(state, spec))
         or (spec.constraints.volumes is not None and asked.storage != storage_of(state, spec))
         or (bool(spec.gang) and _in_other_gang(state, record))
+        or (spec.constraints.claims is not None and asked.devices != devices_of(state, spec))
     )
 
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from treadle.core.effects import Placed
 from treadle.core.kernel.admission_checks import block
 from treadle.core.kernel.gangs.known import complete
-from treadle.core.kernel.pods.lifecycle import assume, charge, discharge
+from treadle.core.kernel.pods.charges import charge, discharge
+from treadle.core.kernel.pods.lifecycle import assume
 from treadle.core.kernel.tree.limits import exceeded
 from treadle.core.kernel.tree.order import taken, unpark
 

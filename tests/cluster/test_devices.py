@@ -1,0 +1,274 @@
+"""Pods with claims for devices on a real API server, with the controller that makes claims from templates and frees them. Slices are written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cluster.client import fake_node
+from cluster.control_plane import DEFAULT_CONTROLLERS, ControlPlane
+from cluster.treadle_process import Cluster, Treadle, eventually, pod
+
+Json = dict[str, Any]
+DRIVER = "gpu.example.com"
+PODS = "/api/v1/namespaces/default/pods"
+DEVICES = "/apis/resource.k8s.io/v1"
+CLAIMS = f"{DEVICES}/namespaces/default/resourceclaims"
+TEMPLATES = f"{DEVICES}/namespaces/default/resourceclaimtemplates"
+CONTROLLERS = f"{DEFAULT_CONTROLLERS},resourceclaim-controller"
+PROTECTION = "resource.kubernetes.io/delete-protection"
+
+
+def gpu(name: str, model: str = "a100", memory: str = "40Gi", **fields: Any) -> Json:
+    attributes = {"model": {"string": model}, "driverVersion": {"version": "2.1.0"}}
+    return {"name": name, "attributes": attributes, "capacity": {"memory": {"value": memory}}, **fields}
+
+
+def slice_of(node: str, *devices: Json, generation: int = 1) -> Json:
+    pool = {"name": node, "generation": generation, "resourceSliceCount": 1}
+    return {
+        "metadata": {"name": f"slice-{node}"},
+        "spec": {"driver": DRIVER, "nodeName": node, "pool": pool, "devices": [*devices]},
+    }
+
+
+def device_class(name: str, *expressions: str, **fields: Any) -> Json:
+    return {"metadata": {"name": name}, "spec": {"selectors": [{"cel": {"expression": one}} for one in expressions], **fields}}
+
+
+def request(name: str = "gpus", of: str = "gpu", **fields: Any) -> Json:
+    return {"name": name, "exactly": {"deviceClassName": of, **fields}}
+
+
+def claim(name: str, *requests: Json, **fields: Any) -> Json:
+    return {"metadata": {"name": name, "namespace": "default"}, "spec": {"devices": {"requests": [*requests], **fields}}}
+
+
+def with_claims(name: str, *claims: str, template: str = "", **spec: Any) -> Json:
+    entries: list[Json] = [{"name": f"c{at}", "resourceClaimName": one} for at, one in enumerate(claims)]
+    if template:
+        entries.append({"name": "made", "resourceClaimTemplateName": template})
+    return pod(name, application="app", cpu="100m", memory="64Mi", resourceClaims=entries, **spec)
+
+
+def create(plane: ControlPlane, path: str, *objects: Json) -> None:
+    for one in objects:
+        status, answer = plane.api("POST", path, one)
+        assert status == 201, answer
+
+
+def get(plane: ControlPlane, path: str) -> Json:
+    answer: Json = plane.api("GET", path)[1]
+    return answer
+
+
+def node_of(plane: ControlPlane, name: str) -> str:
+    node: str = get(plane, f"{PODS}/{name}").get("spec", {}).get("nodeName", "")
+    return node
+
+
+def told(plane: ControlPlane, name: str) -> tuple[str, str]:
+    conditions = get(plane, f"{PODS}/{name}")["status"].get("conditions", [])
+    return next(
+        ((one["reason"], one["message"]) for one in conditions if one["type"] == "PodScheduled" and "reason" in one), ("", "")
+    )
+
+
+def devices_of(found: Json) -> list[str]:
+    results = found.get("status", {}).get("allocation", {}).get("devices", {}).get("results", [])
+    return [f"{one['pool']}/{one['device']}" for one in results]
+
+
+def holders(found: Json) -> list[str]:
+    return sorted(one["name"] for one in found.get("status", {}).get("reservedFor", []))
+
+
+def finish(plane: ControlPlane, name: str) -> None:
+    patch = {"status": {"phase": "Succeeded"}}
+    status, answer = plane.api("PATCH", f"{PODS}/{name}/status", patch, content_type="application/merge-patch+json")
+    assert status == 200, answer
+
+
+@pytest.fixture
+def cluster(fresh_control_plane: Callable[..., ControlPlane]) -> Cluster:
+    plane = fresh_control_plane()
+    plane.apply_crds()
+    plane.start_controller_manager(CONTROLLERS)
+    for number in range(3):
+        name = f"node-{number}"
+        plane.api("POST", "/api/v1/nodes", fake_node(name, "8", "32Gi", labels={"kubernetes.io/hostname": name}))
+    large = f'device.driver == "{DRIVER}" && device.capacity["{DRIVER}"].memory.compareTo(quantity("80Gi")) >= 0'
+    create(
+        plane,
+        f"{DEVICES}/deviceclasses",
+        device_class("gpu", f'device.driver == "{DRIVER}"'),
+        device_class("large", large),
+    )
+    create(
+        plane,
+        f"{DEVICES}/resourceslices",
+        slice_of("node-1", gpu("gpu-0"), gpu("gpu-1"), gpu("gpu-2", "h100", "80Gi")),
+    )
+    return Cluster(plane)
+
+
+def test_a_claim_has_its_devices_before_its_pod_is_bound(cluster: Cluster, tmp_path: Path) -> None:
+    plane = cluster.plane
+    config = [{"opaque": {"driver": DRIVER, "parameters": {"mode": "shared"}}}]
+    create(
+        plane,
+        CLAIMS,
+        claim(
+            "two",
+            request(count=2, selectors=[{"cel": {"expression": f'device.attributes["{DRIVER}"].model == "a100"'}}]),
+            config=config,
+        ),
+    )
+    create(plane, CLAIMS, claim("big", request(of="large")))
+    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+        treadle.wait_ready()
+        create(plane, PODS, with_claims("pod-two", "two"), with_claims("pod-big", "big"))
+        cluster.wait_bound(2, 30)
+        two, big = get(plane, f"{CLAIMS}/two"), get(plane, f"{CLAIMS}/big")
+        assert devices_of(two) == ["node-1/gpu-0", "node-1/gpu-1"]
+        assert devices_of(big) == ["node-1/gpu-2"]
+        assert holders(two) == ["pod-two"]
+        assert two["status"]["reservedFor"][0]["uid"] == get(plane, f"{PODS}/pod-two")["metadata"]["uid"]
+        assert PROTECTION in two["metadata"]["finalizers"]
+        allocation = two["status"]["allocation"]
+        assert allocation["nodeSelector"]["nodeSelectorTerms"][0]["matchFields"][0]["values"] == ["node-1"]
+        assert allocation["devices"]["config"] == [{"source": "FromClaim", **config[0]}]
+        # the claim was written before the pod
+        for name in ("two", "big"):
+            written = int(get(plane, f"{CLAIMS}/{name}")["metadata"]["resourceVersion"])
+            assert written < int(get(plane, f"{PODS}/pod-{name}")["metadata"]["resourceVersion"])
+
+        # one more finds none left, and says so; the class that is not there is named
+        create(
+            plane,
+            CLAIMS,
+            claim("late", request()),
+            claim("odd", request(of="ghost")),
+            claim("broken", request(selectors=[{"cel": {"expression": f'device.attributes["{DRIVER}"].nosuch == 1'}}])),
+        )
+        create(plane, PODS, with_claims("pod-late", "late"), with_claims("pod-odd", "odd"), with_claims("pod-lost", "nowhere"))
+        words = "0/3 nodes are available: 3 cannot allocate all claims."
+        eventually(lambda: told(plane, "pod-late") == ("Unschedulable", words), 30, "no device is left")
+        missing = ("DevicesNotReady", "request gpus: device class ghost does not exist")
+        eventually(lambda: told(plane, "pod-odd") == missing, 30, "the class is missing")
+        lost = ("DevicesNotReady", 'could not find ResourceClaim "default/nowhere"')
+        eventually(lambda: told(plane, "pod-lost") == lost, 30, "the claim is missing")
+        # a slice brings it
+        create(plane, f"{DEVICES}/resourceslices", slice_of("node-2", gpu("gpu-0")))
+        eventually(lambda: node_of(plane, "pod-late") == "node-2", 30, "a device has come")
+        create(plane, PODS, with_claims("pod-broken", "broken"))
+        eventually(
+            lambda: "nosuch" in told(plane, "pod-broken")[1] or told(plane, "pod-broken")[0] == "Unschedulable",
+            30,
+            "the expression",
+        )
+
+
+def test_a_claim_is_shared_and_freed_and_two_pods_compete_for_one_device(cluster: Cluster, tmp_path: Path) -> None:
+    plane = cluster.plane
+    create(plane, CLAIMS, claim("shared", request(count=3)))
+    template = {"metadata": {"name": "one", "namespace": "default"}, "spec": {"spec": claim("", request())["spec"]}}
+    create(plane, TEMPLATES, template)
+    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+        treadle.wait_ready()
+        create(plane, PODS, *(with_claims(f"sharer-{number}", "shared") for number in range(5)))
+        cluster.wait_bound(5, 30)
+        assert holders(get(plane, f"{CLAIMS}/shared")) == [f"sharer-{number}" for number in range(5)]
+        assert {one["spec"]["nodeName"] for one in cluster.bound()} == {"node-1"}
+
+        create(plane, PODS, *(with_claims(f"single-{number}", template="one") for number in range(2)))
+        words = "0/3 nodes are available: 3 cannot allocate all claims."
+        for number in range(2):
+            eventually(lambda number=number: told(plane, f"single-{number}") == ("Unschedulable", words), 30, "all are taken")
+        create(plane, f"{DEVICES}/resourceslices", slice_of("node-0", gpu("gpu-0")))
+        first = eventually(
+            lambda: [name for name in ("single-0", "single-1") if node_of(plane, name) == "node-0"], 30, "one goes"
+        )
+        assert len(first) == 1
+        other = "single-1" if first == ["single-0"] else "single-0"
+        assert not node_of(plane, other)
+        finish(plane, first[0])
+        eventually(lambda: node_of(plane, other) == "node-0", 60, "the other follows when the first has ended")
+
+
+def test_a_restart_in_the_middle_loses_nothing(cluster: Cluster, tmp_path: Path) -> None:
+    plane = cluster.plane
+    create(
+        plane,
+        f"{DEVICES}/resourceslices",
+        *(slice_of(f"node-{number}", *(gpu(f"gpu-{at}") for at in range(24 if number == 0 else 4))) for number in (0, 2)),
+    )
+    create(plane, CLAIMS, *(claim(f"claim-{number}", request()) for number in range(16)))
+    # a claim that got devices before the crash, and is reserved for nobody, on a node that its pod cannot go to
+    create(plane, CLAIMS, claim("stray", request()))
+    stray = get(plane, f"{CLAIMS}/stray")
+    result = {"request": "gpus", "driver": DRIVER, "pool": "node-1", "device": "gpu-0"}
+    only = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["node-1"]}]}]
+    stray["status"] = {"allocation": {"devices": {"results": [result]}, "nodeSelector": {"nodeSelectorTerms": only}}}
+    status, answer = plane.api("PUT", f"{CLAIMS}/stray/status", stray)
+    assert status == 200, answer
+    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+        create(plane, PODS, *(with_claims(f"pod-{number}", f"claim-{number}") for number in range(16)))
+        eventually(
+            lambda: any(devices_of(one) for one in get(plane, CLAIMS)["items"] if one["metadata"]["name"] != "stray"),
+            30,
+            "it has begun",
+        )
+        treadle.kill()
+    with Treadle(plane.kubeconfig, tmp_path):
+        cluster.wait_bound(16, 60)
+        elsewhere = {"nodeSelector": {"kubernetes.io/hostname": "node-0"}}
+        create(plane, PODS, with_claims("pod-stray", "stray", **elsewhere))
+        eventually(lambda: node_of(plane, "pod-stray") == "node-0", 60, "the devices are given back, and others taken")
+    held = [one for found in get(plane, CLAIMS)["items"] for one in devices_of(found)]
+    assert len(held) == len(set(held)) == 17
+    for one in cluster.bound():
+        name = one["spec"]["resourceClaims"][0]["resourceClaimName"]
+        found = get(plane, f"{CLAIMS}/{name}")
+        assert holders(found) == [one["metadata"]["name"]]
+        assert devices_of(found)[0].startswith(one["spec"]["nodeName"])
+
+
+def test_an_extended_resource_that_a_class_serves_is_satisfied_by_a_claim_made_for_the_pod(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    plane = cluster.plane
+    create(
+        plane,
+        f"{DEVICES}/deviceclasses",
+        device_class("served", f'device.driver == "{DRIVER}"', extendedResourceName="example.com/gpu"),
+    )
+
+    def asking(name: str, resource: str, count: str) -> Json:
+        made = pod(name, application="app", cpu="100m", memory="64Mi")
+        resources = made["spec"]["containers"][0]["resources"]
+        for part in ("requests", "limits"):
+            resources.setdefault(part, {})[resource] = count
+        return made
+
+    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+        treadle.wait_ready()
+        create(plane, PODS, asking("two", "example.com/gpu", "2"), asking("one", "deviceclass.resource.kubernetes.io/large", "1"))
+        cluster.wait_bound(2, 30)
+        claims = {one["metadata"]["ownerReferences"][0]["name"]: one for one in get(plane, CLAIMS)["items"]}
+        assert sorted(devices_of(claims["two"])) == ["node-1/gpu-0", "node-1/gpu-1"]
+        assert devices_of(claims["one"]) == ["node-1/gpu-2"]
+        for name, found in claims.items():
+            status = get(plane, f"{PODS}/{name}")["status"]["extendedResourceClaimStatus"]
+            assert status["resourceClaimName"] == found["metadata"]["name"]
+            assert status["requestMappings"][0]["requestName"] == found["spec"]["devices"]["requests"][0]["name"]
+            assert holders(found) == [name]
+        # there are no more, and a pod is never bound without
+        create(plane, PODS, asking("late", "example.com/gpu", "1"))
+        words = "0/3 nodes are available: 3 cannot allocate all claims."
+        eventually(lambda: told(plane, "late") == ("Unschedulable", words), 30, "no device is left")
+        plane.api("DELETE", f"{PODS}/two", {"gracePeriodSeconds": 0})
+        eventually(lambda: node_of(plane, "late") == "node-1", 60, "devices are free again")
