@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from cluster.client import fake_node
 from cluster.control_plane import DEFAULT_CONTROLLERS, ControlPlane
 from cluster.treadle_process import Cluster, Treadle, eventually, pod
 
 Json = dict[str, Any]
+ROOT = Path(__file__).resolve().parents[2]
 DRIVER = "gpu.example.com"
 PODS = "/api/v1/namespaces/default/pods"
 DEVICES = "/apis/resource.k8s.io/v1"
@@ -235,6 +237,27 @@ def test_a_restart_in_the_middle_loses_nothing(cluster: Cluster, tmp_path: Path)
         found = get(plane, f"{CLAIMS}/{name}")
         assert holders(found) == [one["metadata"]["name"]]
         assert devices_of(found)[0].startswith(one["spec"]["nodeName"])
+
+
+def test_the_example_has_its_devices(cluster: Cluster, tmp_path: Path) -> None:
+    plane = cluster.plane
+    status, answer = plane.api("DELETE", f"{DEVICES}/deviceclasses/gpu")  # the example brings its own
+    assert status == 200, answer
+    create(plane, f"{DEVICES}/resourceslices", slice_of("node-0", gpu("gpu-0"), gpu("gpu-1")))
+    paths = {
+        "DeviceClass": f"{DEVICES}/deviceclasses",
+        "ResourceClaim": CLAIMS,
+        "ResourceClaimTemplate": TEMPLATES,
+        "Pod": PODS,
+        "Job": "/apis/batch/v1/namespaces/default/jobs",
+    }
+    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+        treadle.wait_ready()
+        for one in yaml.safe_load_all((ROOT / "examples" / "devices.yaml").read_text()):
+            create(plane, paths[one["kind"]], one)
+        cluster.wait_bound(4, 60)
+    held = [one for found in get(plane, CLAIMS)["items"] for one in devices_of(found)]
+    assert len(held) == len(set(held)) == 5
 
 
 def test_an_extended_resource_that_a_class_serves_is_satisfied_by_a_claim_made_for_the_pod(

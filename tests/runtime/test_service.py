@@ -163,8 +163,9 @@ async def test_a_full_queue_is_no_reason_to_buy_nodes(api: FakeApi) -> None:
 async def test_a_rule_that_is_not_built_is_named_and_the_pod_is_not_bound_against_it(api: FakeApi) -> None:
     add_nodes(api)
     async with treadle(api):
-        add_pods(api, "a", schedulingGroup={"podGroupName": "g"})
-        assert "spec.schedulingGroup" in await waits(api, "a", "UnsupportedConstraint")
+        never = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "Never"}
+        add_pods(api, "a", topologySpreadConstraints=[never])
+        assert "spec.topologySpreadConstraints" in await waits(api, "a", "UnsupportedConstraint")
 
 
 async def test_while_devices_cannot_be_listed_only_pods_with_claims_for_them_wait(api: FakeApi) -> None:
