@@ -13,7 +13,7 @@ from treadle.core.kernel.admission_checks import OVER_LARGEST, block, gang_chang
 from treadle.core.kernel.assign import asked_for, assign, in_force
 from treadle.core.kernel.pods import between, gang, volumes
 from treadle.core.kernel.pods.excess_types import countable
-from treadle.core.kernel.pods.shaping import shape_of, stale
+from treadle.core.kernel.pods.shaping import node_of, shape_of, stale
 from treadle.core.kernel.pods.states import ASSUMED, PodState
 from treadle.core.kernel.tree import admission
 from treadle.core.kernel.tree.members import Application, Ask, PodRecord, Queue
@@ -38,7 +38,9 @@ def see(state: State, spec: PodSpec) -> None:
         if record is not None:
             gone(state, spec.uid)
         return
-    if record is None and not spec.node and spec.scheduler not in state.scheduler.names and spec.scheduler in NEVER_OURS:
+    if not spec.node and not spec.expected and spec.scheduler in NEVER_OURS and spec.scheduler not in state.scheduler.names:
+        if record is not None:
+            gone(state, spec.uid)  # it was expected on a node and is no longer
         return  # one that asks for another scheduler is kept: its name may become an alias of ours
     if record is None or spec.demand != record.spec.demand:
         spec = countable(state, spec)
@@ -51,10 +53,8 @@ def see(state: State, spec: PodSpec) -> None:
         kinds.coming = None
         state.widen()
     elif record.state is PodState.ASSUMED and not spec.node and not spec.deleting:
-        before, record.spec = (
-            record.spec,
-            spec,
-        )  # the bind is under way: what was decided stays counted until its outcome is known
+        # The bind is under way: what was decided stays counted until its outcome is known.
+        before, record.spec = record.spec, spec
         _asks_elsewhere(state, record, before)
         return
     elif _confirms(state, record, spec):
@@ -69,7 +69,7 @@ def see(state: State, spec: PodSpec) -> None:
     elif record.spec == spec and record.state is not PodState.IDLE:
         return
     else:
-        if spec.node and not record.spec.node and record.state is not PodState.ASSUMED:
+        if spec.node and not record.spec.node and record.state not in {PodState.ASSUMED, PodState.BOUND}:
             state.adopted_at = state.now
         before, was_in = record.spec, record.application
         withdraw(state, record, stays=True)
@@ -129,8 +129,9 @@ def gone(state: State, uid: str) -> None:
 def _contribute(state: State, record: PodRecord) -> None:
     """Count a pod as its description says. Its record contributes nothing at present."""
     spec = record.spec
-    if spec.node:
-        row = state.nodes.ensure(spec.node)
+    where = node_of(state, spec)
+    if where:
+        row = state.nodes.ensure(where)
         record.node = row
         state.nodes.count(row, record.shape.demand, record.shape.ports)
         between.enter(record)
