@@ -12,7 +12,19 @@ HERE = Path(__file__).resolve().parent
 # Beside this file lies a module that is called like the folder of the real control plane.
 sys.path[:] = [str(HERE.parent), *(entry for entry in sys.path if entry != str(HERE))]
 
-BENCHMARKS = ("core", "capacity", "shares", "edits", "ends", "rules", "instructions", "memory", "cluster", "cluster_capacity")
+BENCHMARKS = (
+    "core",
+    "capacity",
+    "shares",
+    "edits",
+    "ends",
+    "rules",
+    "preferences",
+    "instructions",
+    "memory",
+    "cluster",
+    "cluster_capacity",
+)
 
 
 def main(names: list[str]) -> int:

@@ -21,7 +21,7 @@ Json = dict[str, Any]
 
 RECORDED = Path(__file__).resolve().parents[1] / "kube" / "recorded"
 ARGUMENTS = (
-    "--feature-gates=GenericWorkload=true,InPlacePodLevelResourcesVerticalScaling=true",
+    "--feature-gates=GenericWorkload=true,InPlacePodLevelResourcesVerticalScaling=true,UserNamespacesHostNetworkSupport=true",
     "--runtime-config=scheduling.k8s.io/v1alpha2=true",
 )
 """So that the server keeps fields that are still behind a gate."""
@@ -108,9 +108,13 @@ FULL: Json = {
                     {"weight": 7, "preference": {"matchExpressions": [_expression("zone", "In", "a")]}}
                 ],
             },
-            "podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [_NEAR]},
+            "podAffinity": {
+                "requiredDuringSchedulingIgnoredDuringExecution": [_NEAR],
+                "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 5, "podAffinityTerm": _FAR}],
+            },
             "podAntiAffinity": {
-                "requiredDuringSchedulingIgnoredDuringExecution": [_NEAR, _FAR, {**_NEAR, "namespaceSelector": {}}]
+                "requiredDuringSchedulingIgnoredDuringExecution": [_NEAR, _FAR, {**_NEAR, "namespaceSelector": {}}],
+                "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 6, "podAffinityTerm": _NEAR}],
             },
         },
         "tolerations": [
@@ -142,8 +146,27 @@ FULL: Json = {
         "schedulingGroup": {"podGroupName": "group"},
     },
 }
+DEEP: Json = {
+    "metadata": {"name": "deep"},
+    "spec": {
+        "hostNetwork": True,
+        "hostUsers": False,
+        "restartPolicy": "Never",
+        "containers": [
+            {
+                "name": "main",
+                "image": "registry.example/app:1",
+                "restartPolicy": "Never",
+                "restartPolicyRules": [{"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [42]}}],
+            }
+        ],
+    },
+}
 STATUS: Json = {
     "phase": "Running",
+    "reason": "OutOfcpu",
+    "message": "no room: größer",
+    "nominatedNodeName": "n1",
     "conditions": [
         {"type": "PodScheduled", "status": "True"},
         {"type": "PodResizePending", "status": "True", "reason": "Infeasible", "message": "no room: größer"},
@@ -179,7 +202,15 @@ NODE: Json = {
         "unschedulable": True,
         "taints": [{"key": "a", "value": "b", "effect": "NoSchedule"}, {"key": "c", "effect": "NoExecute"}],
     },
-    "status": {"allocatable": {**AMOUNTS, "pods": "110"}, "capacity": {**AMOUNTS, "pods": "110"}},
+    "status": {
+        "allocatable": {**AMOUNTS, "pods": "110"},
+        "capacity": {**AMOUNTS, "pods": "110"},
+        "images": [
+            {"names": ["registry.example/app@sha256:1", "registry.example/app:1"], "sizeBytes": 123456789},
+            {"names": ["none"]},
+        ],
+        "declaredFeatures": ["One", "Two"],
+    },
 }
 
 
@@ -199,6 +230,7 @@ def fill(plane: ControlPlane) -> None:
     ok("POST", PODS, FULL)
     plain = {"containers": [{"name": "main", "image": "none"}]}
     ok("POST", PODS, {"metadata": {"name": "plain"}, "spec": plain})
+    ok("POST", PODS, DEEP)
     ok("POST", PODS, {"metadata": {"name": "ending", "finalizers": ["example.com/kept"]}, "spec": {**plain, "nodeName": "n2"}})
     ok("DELETE", f"{PODS}/ending", {"gracePeriodSeconds": 3600})
     ok("PATCH", f"{PODS}/full/status", {"status": STATUS}, merge)

@@ -9,13 +9,13 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 
 from core.builders import Scenario, a_pod, limits, replaced
 from treadle.core.effects import Bind
-from treadle.core.events import PodSeen
+from treadle.core.events import PodRefused, PodSeen
 from treadle.core.kernel.nodes.rules import host_ports, static_refusal
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.state import State
 from treadle.core.kernel.tidy import close_up, prune
 from treadle.core.kernel.tree.members import Application, Ask, Queue
-from treadle.core.model import NO_CONSTRAINTS, Constraints, HostPort, Taint, Toleration
+from treadle.core.model import NO_CONSTRAINTS, Constraints, HostPort, Limit, Taint, Toleration
 
 QUEUES = ["root.a", "root.b", "root.b.x", "root.b.y", "root.c", "root.c.z", "root.default"]
 
@@ -101,10 +101,12 @@ class CoreMachine(RuleBasedStateMachine):
     )
     def node(self, name: str, cpu: int, memory: int, pods: int, zone: str, odd: int) -> None:
         taints = (Taint("gpu", "", "NoSchedule"),) if odd == 0 else ()
+        headroom = (("cpu", Limit(value=2000)), ("gpu", Limit(percent=50.0))) if odd in {1, 2} else ()
         extra = {"gpu": 2} if odd in {0, 1} else {}
         self.scenario.node(
-            name, cpu=cpu, memory=memory, pods=pods, labels={"zone": zone}, taints=taints, unschedulable=odd == 7, resources=extra
-        )
+            name, cpu=cpu, memory=memory, pods=pods, labels={"zone": zone}, taints=taints, unschedulable=odd == 7, resources=extra,
+            headroom=headroom,
+        )  # fmt: skip
 
     @rule(name=st.sampled_from(NODES))
     def no_node(self, name: str) -> None:
@@ -197,6 +199,21 @@ class CoreMachine(RuleBasedStateMachine):
             f"pod-{self.number}", "root.a", "app0", scheduler="treadle" if ours else "other", node=node, cpu=cpu, memory=0
         )
 
+    @rule(number=st.integers(0, 3), node=st.sampled_from([*NODES, "unheard-of", ""]), cpu=st.integers(0, 3), bound=st.booleans())
+    def pod_expected_by_another_scheduler(self, number: int, node: str, cpu: int, bound: bool) -> None:
+        where = {"node": node} if bound else {"expected": node}
+        self.scenario.pod(f"theirs-{number}", "", "other", scheduler="default-scheduler", cpu=cpu, memory=0, **where)
+
+    @rule(number=st.integers(0, 3))
+    def such_a_pod_goes(self, number: int) -> None:
+        self.scenario.gone(f"theirs-{number}")
+
+    @rule(name=consumes(pods))
+    def pod_is_refused_by_its_kubelet(self, name: str) -> None:
+        record = self.scenario.core.state.pods.get(name)
+        if record is not None and record.spec.node:
+            self.scenario.tell(PodRefused(record.spec, "OutOfcpu", "no room"))
+
     @rule(name=consumes(pods))
     def pod_goes(self, name: str) -> None:
         self.scenario.gone(name)
@@ -255,9 +272,10 @@ class CoreMachine(RuleBasedStateMachine):
     def time_passes(self, seconds: float) -> None:
         self.scenario.wait(seconds)
 
-    @rule(scoring=st.sampled_from(["Pack", "Spread"]), aliases=st.sampled_from([(), ("other",)]))
-    def scheduler(self, scoring: str, aliases: tuple[str, ...]) -> None:
-        self.scenario.scheduler(scoring=scoring, aliases=aliases)
+    @rule(scoring=st.sampled_from(["Pack", "Spread"]), aliases=st.sampled_from([(), ("other",)]), left=st.sampled_from([0, 0, 1]))
+    def scheduler(self, scoring: str, aliases: tuple[str, ...], left: int) -> None:
+        headroom = (("cpu", Limit(value=1000)),) if left else ()
+        self.scenario.scheduler(scoring=scoring, aliases=aliases, headroom=headroom)
 
     @rule()
     def nothing_placeable_is_left_after_a_full_plan(self) -> None:

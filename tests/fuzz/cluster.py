@@ -16,6 +16,9 @@ TYPES = ["cpu", "memory", "ephemeral-storage", "nvidia.com/gpu", "hugepages-2Mi"
 ZONES = ["a", "b", ""]
 KEYS = ["zone", "treadle.dev/partition", "kubernetes.io/hostname", "topology.kubernetes.io/zone", "size", "acme.org/x"]
 NUMBERS = ["1", "5", "-3", "007", "9223372036854775807", "99999999999999999999", "a", "", "1.5", "+2"]
+FEATURES = ["RestartAllContainersOnContainerExits", "UserNamespacesHostNetworkSupport"]
+IMAGES = ["none", "none:latest", "registry.example/app:1", "registry.example/app@sha256:1", ""]
+HEADROOMS = ["cpu=1,memory=1Gi", "cpu=1", "pods=100", "cpu=x", "", "=", "cpu=1,cpu=2", "made.org/n=1", "memory=-1", "x" * 500]
 _POD_QUANTITIES = [text for text in QUANTITIES if not text.startswith("-")]
 
 
@@ -49,14 +52,24 @@ def node(name: str, chance: Random, style: Style) -> Json:
         }
         for _ in range(0 if style.busy else chance.choice([0] * 8 + [1, 2]))
     ]
+    status: Json = {"allocatable": allocatable}
+    if chance.random() < 0.3:
+        status["declaredFeatures"] = chance.sample([*FEATURES, "SomethingElse"], chance.choice([1, 2, 3]))
+    if chance.random() < 0.5:
+        status["images"] = [
+            {"names": chance.sample(IMAGES, chance.choice([0, 1, 2])), "sizeBytes": chance.choice([0, 5 << 20, 500 << 20, 2**62])}
+            for _ in range(chance.choice([1, 2, 5]))
+        ]
+    meta: Json = {"name": name, "uid": f"uid-{name}", "labels": labels}
+    if chance.random() < 0.15:
+        meta["annotations"] = {"treadle.dev/headroom": chance.choice(HEADROOMS)}
     spec: Json = {}
     if taints:
         spec["taints"] = taints
     if chance.random() < 0.05:
         spec["unschedulable"] = True
     return {
-        "apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "uid": f"uid-{name}", "labels": labels},
-        "spec": spec, "status": {"allocatable": allocatable},
+        "apiVersion": "v1", "kind": "Node", "metadata": meta, "spec": spec, "status": status,
     }  # fmt: skip
 
 
@@ -131,9 +144,17 @@ def pod(uid: str, chance: Random, style: Style) -> Json:
         if notes is not None and chance.random() < 0.7:
             notes["treadle.dev/allocated-queue"] = chance.choice([*LEAVES, "root.made.up", "root..", "x", "root.b.x.made.deep"])
             meta["annotations"] = notes
+    if chance.random() < 0.03:
+        spec["hostNetwork"] = True
+        spec["hostUsers"] = chance.choice([True, False])
     status: Json = {"phase": "Running" if "nodeName" in spec and chance.random() < 0.8 else "Pending"}
     if chance.random() < 0.02:
         status["phase"] = chance.choice(["Succeeded", "Failed"])
+        if chance.random() < 0.5:
+            status["reason"] = chance.choice(["OutOfcpu", "OutOf", "NodeAffinity", "Evicted", "größer" * 300])
+            status["message"] = chance.choice(["", "Pod was rejected: no room", "x" * 5000])
+    if "nodeName" not in spec and chance.random() < 0.08:
+        status["nominatedNodeName"] = chance.choice([*NODES, "unheard-of"])
     if "nodeName" not in spec and chance.random() < 0.1:
         status["conditions"] = [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "x"}]
     found: Json = {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec, "status": status}
@@ -233,7 +254,9 @@ def _requests(chance: Random, style: Style) -> dict[str, Any]:
 
 
 def _container(name: str, chance: Random, style: Style) -> Json:
-    found: Json = {"name": name, "image": "none"}
+    found: Json = {"name": name, "image": chance.choice(IMAGES[:4])}
+    if chance.random() < 0.03:
+        found["restartPolicyRules"] = [{"action": chance.choice(["RestartAllContainers", "Restart"])}]
     if chance.random() < 0.95:
         found["resources"] = {"requests": _requests(chance, style)}
     if chance.random() < 0.08:

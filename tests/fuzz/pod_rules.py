@@ -9,6 +9,7 @@ Json = dict[str, Any]
 APPS = ("web", "db", "")
 TOPOLOGIES = ("zone", "kubernetes.io/hostname", "topology.kubernetes.io/zone", "unheard/of")
 RULE = "requiredDuringSchedulingIgnoredDuringExecution"
+WISH = "preferredDuringSchedulingIgnoredDuringExecution"
 TEXTS = (
     "notin,node,a", "in,rack,a", "cardinality,node,a,0,2", "cardinality,rack,a,b,2,1", "and(notin,node,a:or(in,rack,all/b:gpu=yes))", "zone!=a",
     "in,node,not-self/a", "in,node,app-id/a", "in", "", ",", "and(", "or()", "and(" * 40, "in,node," + "a," * 300, "cardinality,node,a,-9,99999999999999999999",
@@ -63,6 +64,10 @@ def add(pod: Json, chance: Random) -> None:
     for kind in ("podAffinity", "podAntiAffinity"):
         if chance.random() < 0.3:
             affinity[kind] = {RULE: [term(chance) for _ in range(chance.choice([1, 1, 2]))]}
+        if chance.random() < 0.3:
+            affinity.setdefault(kind, {})[WISH] = [
+                {"weight": chance.choice([1, 50, 100]), "podAffinityTerm": term(chance)} for _ in range(chance.choice([1, 1, 2]))
+            ]
     if affinity:
         spec["affinity"] = {**spec.get("affinity", {}), **affinity}
     if chance.random() < 0.4:

@@ -36,6 +36,7 @@ from treadle.core.events import (
     NodeGone,
     NodeSeen,
     PodGone,
+    PodRefused,
     PodSeen,
     StorageGone,
     StorageKnown,
@@ -55,6 +56,8 @@ Step = tuple[Any, ...]
 START = 1_000_000.0
 OUTCOMES = [*["done"] * 12, "seen", "seen", "elsewhere", "transient", "refused", "gone", "nothing"]
 SECONDS = [0.0, 0.01, 0.5, 1.0, 1.0, 1.0, 2.0, 2.0, 3.0, 16.0, 61.0, 301.0, 10_000.0]
+
+REFUSALS = ("OutOfcpu", "OutOfmemory", "OutOfexample.com/a", "NodeAffinity", "größer" * 200, "")
 
 
 class Failure(Exception):
@@ -165,6 +168,18 @@ class World:
             uid = sorted(self.pods)[at % len(self.pods)]
             del self.pods[uid]
             self.tell(PodGone(uid))
+
+    def do_pod_refused(self, at: int, reason: str) -> None:
+        """Let the kubelet of a pod's node fail the pod, as the watch of failed pods tells it."""
+        bound = sorted(uid for uid, body in self.pods.items() if body["spec"].get("nodeName"))
+        if bound:
+            uid = bound[at % len(bound)]
+            body = self.pods.pop(uid)
+            body["status"] = {"phase": "Failed", "reason": reason, "message": f"Pod was rejected: {reason}"}
+            pod = translate.pod(msgspec.json.decode(msgspec.json.encode(body), type=wire.Pod))
+            self.tell(PodRefused(pod, reason, body["status"]["message"]))
+            if at % 2:
+                self.tell(PodGone(uid))
 
     def do_time(self, seconds: float) -> None:
         self.now += seconds
@@ -446,6 +461,8 @@ def next_step(world: World, chance: Random, style: Style, number: int) -> Step:
         case "edit":
             return "edit", chance.randrange(1 << 16), _edit(chance, style)
         case "pod_gone":
+            if chance.random() < 0.3:
+                return "pod_refused", chance.randrange(1 << 16), chance.choice(REFUSALS)
             return "pod_gone", chance.randrange(1 << 16)
         case "node":
             return "node", cluster.node(chance.choice(cluster.NODES), chance, style)

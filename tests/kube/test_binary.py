@@ -30,6 +30,7 @@ PARTS = {
     "affinity": "Affinity",
     "overhead": "AmountEntry",
     "allocatable": "AmountEntry",
+    "images": "ContainerImage",
     "allocatedResources": "AmountEntry",
     "limits": "AmountEntry",
     "requests": "AmountEntry",

@@ -30,11 +30,31 @@ def test_a_pod_without_rules_about_others_has_none() -> None:
     assert rules(pod("a")) is None
 
 
-def test_what_is_only_preferred_is_no_rule() -> None:
-    preferred = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "podAffinityTerm": WEB}]}
-    anyway = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}
+def test_what_is_only_preferred_is_kept_apart_from_what_is_demanded() -> None:
+    preferred = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 7, "podAffinityTerm": WEB}]}
+    anyway = {"maxSkew": 2, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}
+    affinity = {"podAffinity": preferred, "podAntiAffinity": {**preferred, RULE: [WEB]}}
+    found = rules(pod("a", affinity={"podAffinity": preferred}, topologySpreadConstraints=[anyway]))
 
-    assert rules(pod("a", affinity={"podAffinity": preferred}, topologySpreadConstraints=[anyway])) is None
+    assert found == PodRules(
+        "default",
+        preferred=((7, PodTerm("zone", IS_WEB, ("default",))),),
+        preferred_spread=(SpreadTerm("zone", 2, None),),
+    )
+    assert not found.hard
+    demanding = rules(pod("a", affinity={"podAntiAffinity": affinity["podAntiAffinity"]}))
+    assert demanding is not None
+    assert demanding.hard
+    assert demanding.preferred == ((-7, PodTerm("zone", IS_WEB, ("default",))),)
+
+
+def test_a_term_that_is_said_twice_counts_once_with_both_weights() -> None:
+    preferred = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 7, "podAffinityTerm": WEB}] * 2}
+    found = rules(pod("a", affinity={"podAffinity": preferred}))
+
+    assert found is not None
+    assert found.preferred == ((14, PodTerm("zone", IS_WEB, ("default",))),)
+    assert rules(pod("a", affinity={"podAffinity": preferred, "podAntiAffinity": preferred})) is None
 
 
 def test_a_term_without_namespaces_is_about_the_pods_own() -> None:

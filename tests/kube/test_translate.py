@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from kube.manifests import Json, container, node, pod, wired
-from treadle.core.model import HostPort, NodeSpec, PodSpec, Requirement, Taint, Toleration, Wish
+from treadle.core.model import HostPort, Limit, NodeSpec, PodSpec, Requirement, Taint, Toleration, Wish
 from treadle.kube import translate, wire
 
 
@@ -97,6 +97,94 @@ def test_a_pod_with_a_deletion_timestamp_is_being_deleted() -> None:
 @pytest.mark.parametrize(("phase", "finished"), [("Pending", False), ("Running", False), ("Succeeded", True), ("Failed", True)])
 def test_a_finished_pod_is_finished(phase: str, finished: bool) -> None:
     assert translated(pod("a", status={"phase": phase})).finished is finished
+
+
+@pytest.mark.parametrize(
+    ("manifest", "features"),
+    [
+        (pod("a"), ()),
+        (pod("a", {"name": "c", "restartPolicyRules": [{"action": "Restart"}]}), ()),
+        (
+            pod("a", {"name": "c", "restartPolicyRules": [{"action": "Restart"}, {"action": "RestartAllContainers"}]}),
+            ("RestartAllContainersOnContainerExits",),
+        ),
+        (
+            pod("a", initContainers=[{"name": "i", "restartPolicyRules": [{"action": "RestartAllContainers"}]}]),
+            ("RestartAllContainersOnContainerExits",),
+        ),
+        (pod("a", hostNetwork=True), ()),
+        (pod("a", hostUsers=False), ()),
+        (pod("a", hostNetwork=True, hostUsers=True), ()),
+        (pod("a", hostNetwork=True, hostUsers=False), ("UserNamespacesHostNetworkSupport",)),
+    ],
+)
+def test_a_pod_needs_the_features_that_follow_from_what_it_is(manifest: Json, features: tuple[str, ...]) -> None:
+    assert translated(manifest).constraints.features == features
+
+
+def test_a_node_declares_features() -> None:
+    assert translated_node({"metadata": {"name": "n"}, "status": {"declaredFeatures": ["B", "A"]}}).features == ("A", "B")
+    assert translated_node({"metadata": {"name": "n"}, "status": {"declaredFeatures": None}}).features == ()
+
+
+def for_node(*names: str, key: str = "metadata.name") -> Json:
+    """The affinity with which the DaemonSet controller makes pods."""
+    term = {"matchFields": [{"key": key, "operator": "In", "values": list(names)}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
+
+
+DAEMON: Json = {"metadata": {"ownerReferences": [{"kind": "DaemonSet", "name": "d", "uid": "u", "controller": True}]}}
+
+
+@pytest.mark.parametrize(
+    ("manifest", "expected"),
+    [
+        (pod("a"), ""),
+        (pod("a", status={"phase": "Pending", "nominatedNodeName": "n"}), "n"),
+        (pod("a", status={"phase": "Pending", "nominatedNodeName": "n"}, nodeName="m"), ""),
+        (pod("a", affinity=for_node("n"), **DAEMON), "n"),
+        (pod("a", affinity=for_node("n")), ""),
+        (pod("a", affinity=for_node("n", "m"), **DAEMON), ""),
+        (pod("a", affinity=for_node("n", key="metadata.other"), **DAEMON), ""),
+        (pod("a", affinity={"nodeAffinity": {}}, **DAEMON), ""),
+        (pod("a", **DAEMON), ""),
+    ],
+)
+def test_a_pod_is_expected_where_it_is_nominated_or_made_for(manifest: Json, expected: str) -> None:
+    assert translated(manifest).expected == expected
+
+
+def leaving(text: str) -> NodeSpec:
+    return translated_node({"metadata": {"name": "n", "annotations": {"treadle.dev/headroom": text}}})
+
+
+def test_a_node_may_leave_something_to_others() -> None:
+    assert leaving("cpu=2, memory=4Gi,pods=10%").headroom == (
+        ("cpu", Limit(value=2000)),
+        ("memory", Limit(value=4 << 30)),
+        ("pods", Limit(percent=10.0)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "is not a list, parted by commas, of TYPE=AMOUNT"),
+        ("cpu", "is not a list, parted by commas, of TYPE=AMOUNT"),
+        ("cpu=1,cpu=2", "names cpu twice"),
+        ("cpu=much", "cpu: "),
+        ("cpu=-1", "cpu: "),
+        ("cpu=101%", "a percentage from 0% to 100%"),
+        ("cpu=x%", "cpu: "),
+        ("cpu=nan%", "a percentage from 0% to 100%"),
+        ("cpu=" + "1" * 2000, "is not a list"),
+    ],
+)
+def test_what_a_node_leaves_in_words_that_make_no_sense_is_told_and_nothing_is_left(text: str, words: str) -> None:
+    found = leaving(text)
+    assert found.headroom == ()
+    assert found.problem.startswith("metadata.annotations[treadle.dev/headroom]: ")
+    assert words in found.problem
 
 
 SCHEDULED = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes are available."}

@@ -358,7 +358,7 @@ async def test_a_synced_service_is_healthy_ready_and_has_metrics(api: FakeApi) -
         assert await get(service, "/healthz") == (200, "ok\n")
         status, details = await get_json(service, "/readyz")
         assert (status, details["synced"], details["leader"], details["waitingFor"]) == (200, True, "leader", "")
-        assert set(details["watches"]) == {"pods", "nodes", "namespaces", *PATHS, *DEVICE_PATHS}
+        assert set(details["watches"]) == {"pods", "failed pods", "nodes", "namespaces", *PATHS, *DEVICE_PATHS}
         await until(lambda: service.core.state.bound == 1)
         text = (await get(service, "/metrics"))[1]
         assert 'treadle_pods{state="bound"} 1.0' in text

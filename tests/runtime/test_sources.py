@@ -9,7 +9,7 @@ import pytest
 
 from kube.access import connected, refuse, served, until
 from treadle.controllers.ledger import Ledger
-from treadle.core.events import Event, NamespaceSeen, NodeGone, NodeSeen, PodGone, PodSeen, QueueGone
+from treadle.core.events import Event, NamespaceSeen, NodeGone, NodeSeen, PodGone, PodRefused, PodSeen, QueueGone
 from treadle.fakeapi import FakeApi
 from treadle.kube import wire
 from treadle.kube.errors import ApiError, Unreachable
@@ -42,6 +42,34 @@ def test_pods_are_seen_and_gone_by_uid() -> None:
     seen, gone = at.events
     assert isinstance(seen, PodSeen)
     assert (seen.pod.uid, gone) == ("1", PodGone("1"))
+
+
+def failed(uid: str, reason: str, message: str = "") -> wire.Pod:
+    return wire.Pod(meta(uid), wire.PodSpec(node_name="n"), wire.PodStatus("Failed", reason=reason, message=message))
+
+
+def test_a_pod_that_its_kubelet_did_not_take_is_told_once_and_what_failed_before_we_looked_is_past() -> None:
+    at = Told()
+    at.sources._failed_pods([("ADDED", failed("before", "OutOfcpu"))])
+    at.sources.failed.synced.set()
+    at.sources._failed_pods([("ADDED", failed("a", "OutOfcpu", "no room")), ("MODIFIED", failed("a", "OutOfcpu"))])
+    at.sources._failed_pods([("ADDED", failed("before", "OutOfcpu")), ("ADDED", failed("a", "OutOfcpu"))])  # listed again
+
+    (event,) = at.events
+    assert isinstance(event, PodRefused)
+    assert (event.pod.uid, event.pod.node, event.reason, event.message) == ("a", "n", "OutOfcpu", "no room")
+
+
+def test_a_pod_that_failed_for_another_reason_was_not_refused() -> None:
+    at = Told()
+    at.sources.failed.synced.set()
+    evicted = failed("evicted", "Evicted", "Pod was rejected: The node had condition: [MemoryPressure].")
+    at.sources._failed_pods([("ADDED", failed("ended", "")), ("ADDED", evicted), ("ADDED", failed("late", "DeadlineExceeded"))])
+    assert at.events == []
+    for reason in ("OutOfmemory", "OutOfexample.com/gpu", "NodeAffinity", "NodePorts", "UnexpectedAdmissionError"):
+        at.sources._failed_pods([("ADDED", failed(reason, reason))])
+    at.sources._failed_pods([("ADDED", failed("other", "SysctlForbidden", "Pod was rejected: forbidden sysctl"))])
+    assert len(at.events) == 6
 
 
 def test_nodes_are_seen_and_gone_by_name() -> None:

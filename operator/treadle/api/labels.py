@@ -10,6 +10,9 @@ import json
 from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
+from treadle.core.errors import InvalidSpec
+from treadle.core.model import Limit
+
 GROUP: Final = "treadle.dev"
 VERSION: Final = "v1alpha1"
 API_VERSION: Final = f"{GROUP}/{VERSION}"
@@ -17,6 +20,8 @@ SCHEDULER_NAME: Final = "treadle"
 
 QUEUE: Final = f"{GROUP}/queue"
 APPLICATION: Final = f"{GROUP}/application"
+HEADROOM: Final = f"{GROUP}/headroom"
+"""An annotation of nodes: what of a node is left to other schedulers."""
 ROLE: Final = f"{GROUP}/role"
 EXECUTION_TYPE: Final = f"{GROUP}/execution-type"
 ALLOCATION_TAGS: Final = f"{GROUP}/allocation-tags"
@@ -56,6 +61,8 @@ _MAKERS: Final = (
     ("job-name", "job/"),
 )
 
+MOST_HEADROOM: Final = 1000
+"""Characters of what a node may say that it leaves to others."""
 Strings: TypeAlias = Mapping[str, str] | None
 Role: TypeAlias = Literal["master", "worker", ""]
 
@@ -134,6 +141,24 @@ def role_of(labels: Strings, annotations: Strings) -> Role:
         or _FLINK_ROLES.get(labels.get(FLINK_COMPONENT, ""))
         or _RAY_ROLES.get(labels.get(RAY_NODE_TYPE, ""), "")
     )
+
+
+def headroom_of(text: str) -> tuple[tuple[str, Limit], ...]:
+    """Return what a node leaves to others, from ``cpu=2,memory=4Gi``; a percentage is one of what is allocatable. Raises ``ValueError``."""
+    found: dict[str, Limit] = {}
+    for part in text.split(","):
+        name, sign, value = (one.strip() for one in part.partition("="))
+        if not (name and sign and value) or len(text) > MOST_HEADROOM:
+            raise ValueError(f"{text[:60]!r} is not a list, parted by commas, of TYPE=AMOUNT, as in cpu=2,memory=4Gi or cpu=10%")
+        if name in found:
+            raise ValueError(f"{text[:60]!r} names {name[:40]} twice")
+        try:
+            found[name] = Limit.parse(name, value)
+        except (ValueError, InvalidSpec) as error:
+            raise ValueError(f"{name[:40]}: {error}") from error
+        if found[name].value < 0 or not 0 <= (found[name].percent or 0.0) <= 100:
+            raise ValueError(f"{name[:40]}: {value[:40]!r} is not an amount of 0 or more, or a percentage from 0% to 100%")
+    return tuple(sorted(found.items()))
 
 
 def tags_of(annotations: Strings) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -307,6 +307,30 @@ class Partition(Model):
     exclusive: Bool = Field(default=True, description="Whether its idle nodes are kept from asks that do not name it.")
 
 
+_Weight = Annotated[Int, Field(ge=0, le=100)]
+
+
+class NodeWeights(Model):
+    """How much what pods prefer counts in the choice of a node, by the names of kube-scheduler's plugins; its weights hold for what is left out."""
+
+    taint_toleration: _Weight | None = Field(default=None, description="Taints with PreferNoSchedule; 3 by default.")
+    node_affinity: _Weight | None = Field(
+        default=None,
+        description="Preferred node affinity of pods with further preferences; 2 by default. Alone it goes before all else.",
+    )
+    pod_topology_spread: _Weight | None = Field(default=None, description="Topology spread with ScheduleAnyway; 2 by default.")
+    inter_pod_affinity: _Weight | None = Field(default=None, description="Preferred affinity between pods; 2 by default.")
+    node_resources_fit: _Weight | None = Field(
+        default=None, description="What scoring says of the node, for pods with preferences; 1 by default."
+    )
+    image_locality: _Weight | None = Field(
+        default=None, description="Images that are on the node; 0 by default, since it costs each pod a look at all nodes."
+    )
+    hard_pod_affinity: _Weight | None = Field(
+        default=None, description="What a pod that requires to be with others is worth to these; 1 by default."
+    )
+
+
 class SchedulerNodes(Model):
     """How nodes are grouped and chosen."""
 
@@ -316,6 +340,11 @@ class SchedulerNodes(Model):
     )
     scoring: Literal["Pack", "Spread"] = Field(
         default="Pack", description="Pack fills nodes one after another, Spread keeps them evenly used."
+    )
+    weights: NodeWeights | None = None
+    headroom: Limits | None = Field(
+        default=None,
+        description="What of each node is left to pods of other schedulers, those that are there included; the node's annotation treadle.dev/headroom goes first.",
     )
 
     @model_validator(mode="after")

@@ -16,6 +16,8 @@ from treadle.core.units.resources import format_amount
 from treadle.core.views.figures import Amounts, ApplicationFigures, PartitionFigures, QueueFigures
 from treadle.core.views.view import View
 
+MOST_NODES = 3
+"""Nodes of which is said what cannot be understood."""
 MOST_PART = 1e6
 """The largest part of a guarantee that is written out."""
 
@@ -80,13 +82,20 @@ def _ready(entry: Entry, core: View, serving: str) -> tuple[bool, str, str]:
             return False, c.DISCIPLINE_REFUSED, core.discipline_problem
         if unplaceable := core.placement_problem:
             return False, c.RULE_PLACES_NOBODY, f"spec.capacity: {unplaceable}; what it matches goes by its fallback"
-        return True, c.IN_FORCE, ""
+        return True, c.IN_FORCE, _of_nodes(core)
     if entry.kind == "Reservation":
         return False, c.NOT_PLANNED, "reservations are accepted and kept; no placement is planned for them yet"
     application = core.application(f"{entry.namespace}/{entry.name}")
     if application is not None and application.obstacle is not None:
         return False, application.obstacle.reason, application.obstacle.message
     return True, c.IN_FORCE, ""
+
+
+def _of_nodes(core: View) -> str:
+    """Say what nodes say that is not acted on, empty for nothing."""
+    found = sorted(core.node_problems.items())
+    more = f", and {len(found) - MOST_NODES} more" if len(found) > MOST_NODES else ""
+    return "; ".join(f"node {name}: {problem}" for name, problem in found[:MOST_NODES]) + more
 
 
 def _moved(entry: Entry, core: View, previous: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """From the models of our kinds to what the core is told."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -7,7 +8,7 @@ from treadle.api import labels
 from treadle.api.application import Application
 from treadle.api.quantities import seconds
 from treadle.api.queue import Acl, Queue
-from treadle.api.scheduler import ParentRule, Scheduler, SchedulerFair, SchedulerGangs
+from treadle.api.scheduler import NodeWeights, ParentRule, Scheduler, SchedulerFair, SchedulerGangs
 from treadle.api.scheduler import PlacementRule as Rule
 from treadle.controllers import capacity
 from treadle.core.errors import InvalidSpec
@@ -21,6 +22,7 @@ from treadle.core.model import (
     QueueSpec,
     SchedulerSpec,
 )
+from treadle.core.model.scheduler import Weights
 from treadle.core.rules.constraints.parsing import parse_expression
 from treadle.core.rules.placement.rules import analyse
 from treadle.core.rules.policies import policy_named
@@ -98,8 +100,37 @@ def scheduler(model: Scheduler, aliases: tuple[str, ...]) -> SchedulerSpec:
         capacity.mapping(spec.capacity),
         spec.capacity is not None and spec.capacity.queue_mappings_override is True,
         tuple((one.tag, parse_expression(one.constraint)) for one in spec.placement_constraints or ()),
+        _weights(spec.nodes.weights),
+        _headroom(spec.nodes.headroom or {}),
         _gangs(spec.gangs),
     )
+
+
+def _weights(said: NodeWeights | None) -> Weights:
+    usual = Weights()
+    if said is None:
+        return usual
+
+    def weight(own: int | None, default: int) -> int:
+        return default if own is None else own
+
+    return Weights(
+        taints=weight(said.taint_toleration, usual.taints),
+        node_affinity=weight(said.node_affinity, usual.node_affinity),
+        spread=weight(said.pod_topology_spread, usual.spread),
+        pod_affinity=weight(said.inter_pod_affinity, usual.pod_affinity),
+        resources=weight(said.node_resources_fit, usual.resources),
+        images=weight(said.image_locality, usual.images),
+        required_affinity=weight(said.hard_pod_affinity, usual.required_affinity),
+    )
+
+
+def _headroom(said: Mapping[str, str | int]) -> tuple[tuple[str, Limit], ...]:
+    found = tuple((name, Limit.parse(name, text)) for name, text in sorted(said.items()))
+    for name, limit in found:
+        if limit.percent is not None and limit.percent > 100:
+            raise InvalidSpec(f"spec.nodes.headroom[{name}]: {limit.percent:g}% is more than there is; allowed are 0% to 100%")
+    return found
 
 
 def _gangs(gangs: SchedulerGangs | None) -> GangSettings:

@@ -21,12 +21,14 @@ from treadle.core.events import (
     EvictFailed,
     NamespaceSeen,
     NodeGone,
+    NodeHeldOff,
     NodeSeen,
     PodAssumed,
     PodGone,
     PodGroupGone,
     PodGroupSeen,
     PodGroupsServed,
+    PodRefused,
     PodSeen,
     QueueGone,
     QueueSeen,
@@ -44,6 +46,7 @@ from treadle.core.kernel.gangs.held import serve_gangs
 from treadle.core.kernel.gangs.keeping import keep_for_gangs, next_run
 from treadle.core.kernel.gangs.partial import give_up_partial, next_partial, withhold
 from treadle.core.kernel.invariants import broken
+from treadle.core.kernel.periodic import refused
 from treadle.core.kernel.periodic.expiry import expired, next_expiry
 from treadle.core.kernel.periodic.lifetimes import expire, next_look
 from treadle.core.kernel.periodic.reports import due, forget_reports
@@ -132,6 +135,12 @@ class Core:
                 state.discipline.membership.pod_seen(pod.uid)
             case PodGone(uid):
                 lifecycle.gone(state, uid)
+            case PodRefused(pod):
+                lifecycle.gone(state, pod.uid)
+                if pod.node and pod.scheduler in state.scheduler.names:
+                    refused.refused(state, event)
+            case NodeHeldOff():
+                refused.held_off(state, event)
             case BindDone(uid):
                 record = state.pods.get(uid)
                 if record is not None:
@@ -146,6 +155,8 @@ class Core:
                 if state.nodes.specs[row] is None:
                     state.preemption.left_alone.pop(row, None)  # that was another node
                 if state.nodes.see(node):
+                    if state.refused.pauses:
+                        refused.node_changed(state, node.name)
                     state.widen()
                     if state.excess_types and len(state.types) > types:
                         self._see_again(list(state.excess_types.values()))
@@ -154,6 +165,8 @@ class Core:
                         self._regroup_on(row)
             case NodeGone(name):
                 state.updates.cluster_changed |= state.nodes.gone(name)
+                if state.refused.pauses:
+                    refused.node_changed(state, name)
             case QueueSeen(queue):
                 state.tree.define(queue)
             case QueueGone(path):
@@ -197,6 +210,10 @@ class Core:
                 if any(getattr(scheduler, name) != getattr(before, name) for name in OF_ALL_QUEUES):
                     state.tree.unsettled = state.tree.whole = True
                 state.scheduler = scheduler
+                state.nodes.weigh(scheduler.weights)
+                if scheduler.headroom != before.headroom:
+                    state.nodes.leave(scheduler.headroom)
+                    state.updates.cluster_changed = True
                 if scheduler.names != names:
                     self._names_changed()
                 if scheduler.placement != before.placement:
@@ -257,6 +274,8 @@ class Core:
         state.discipline.sync_demand()
         # 3. What owners are to be told, what has to be asked for, what has come to its end.
         effects = due(state, explain)
+        if state.refused.pauses:
+            effects += refused.due(state)
         effects += expired(state)
         effects += expire(state)
         effects += withhold(state) if state.gangs.failed else []
@@ -291,6 +310,7 @@ class Core:
             next_expiry(state),
             next_look(state),
             next_claim(state),
+            refused.next_end(state),
             next_run(state),
             next_partial(state),
             state.locality.timers[0][0] if state.locality.timers else None,

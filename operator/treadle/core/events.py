@@ -47,6 +47,24 @@ class PodGone:
 
 
 @dataclass(frozen=True, slots=True)
+class PodRefused:
+    """The kubelet of a pod's node did not take the pod, which has failed for it: the reason and the message of its status."""
+
+    pod: PodSpec
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeHeldOff:
+    """Told to a new core: pods like this one are not placed on the node that it names before ``until``, and ``pause`` seconds is how long that was for."""
+
+    pod: PodSpec
+    until: float
+    pause: float
+
+
+@dataclass(frozen=True, slots=True)
 class QueueSeen:
     """A queue was defined or changed."""
 
@@ -240,6 +258,8 @@ Event = (
     | NodeGone
     | PodSeen
     | PodGone
+    | PodRefused
+    | NodeHeldOff
     | QueueSeen
     | QueueGone
     | ApplicationSeen

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping
 from treadle.api.labels import PLACEMENT_CONSTRAINTS
 from treadle.core.model import LabelSelector, PodRules, PodTerm, Requirement, SpreadTerm, selects
 from treadle.core.model.placement_constraints import PlacementConstraint
+from treadle.core.model.pod_rules import WeightedTerm
 from treadle.core.rules.constraints.parsing import ConstraintError, parse_expression
 from treadle.kube import wire
 
-DO_NOT_SCHEDULE = "DoNotSchedule"
+DO_NOT_SCHEDULE, SCHEDULE_ANYWAY = "DoNotSchedule", "ScheduleAnyway"
 MOST_KNOWN = 4096
 _labels: dict[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]] = {}
 """Labels of pods: those of an application are alike."""
@@ -45,12 +46,27 @@ def rules_of(spec: wire.PodSpec, namespace: str, own: Mapping[str, str], applica
     spread = tuple(
         _spread(one, own) for one in spec.topology_spread_constraints or () if one.when_unsatisfiable == DO_NOT_SCHEDULE
     )
+    preferred = _preferred(spec.affinity, namespace) if spec.affinity is not None else ()
+    anyway = tuple(
+        _spread(one, own) for one in spec.topology_spread_constraints or () if one.when_unsatisfiable == SCHEDULE_ANYWAY
+    )
     wanted = (_placement(placement),) if placement else ()
-    if not (affinity or anti or spread or wanted):
+    if not (affinity or anti or spread or wanted or preferred or anyway):
         return None
     looked_at = {requirement.key for term in affinity for requirement in term.selector or ()}
     known = tuple(sorted((key, value) for key, value in own.items() if key in looked_at))
-    return PodRules(namespace, affinity, anti, spread, known, wanted, application if wanted else "")
+    return PodRules(namespace, affinity, anti, spread, known, wanted, application if wanted else "", preferred, anyway)
+
+
+def _preferred(seen: wire.Affinity, namespace: str) -> tuple[WeightedTerm, ...]:
+    """Return what a pod prefers, each term once with the sum of its weights; anti-affinity below zero."""
+    found: dict[PodTerm, int] = {}
+    for rules, sign in ((seen.pod_affinity, 1), (seen.pod_anti_affinity, -1)):
+        for one in rules.preferred or () if rules is not None else ():
+            if one.pod_affinity_term is not None:
+                term = _term(one.pod_affinity_term, namespace)
+                found[term] = found.get(term, 0) + sign * one.weight
+    return tuple((weight, term) for term, weight in found.items() if weight)
 
 
 def _placement(text: str) -> PlacementConstraint:

@@ -17,6 +17,7 @@ from treadle.core.effects import (
     GANG_IGNORED,
     LIFETIME_OVER,
     PARTITION_IGNORED,
+    POD_REFUSED,
     QUEUE_NOT_FOUND,
     Expire,
     RecordEvent,
@@ -47,6 +48,7 @@ _ACTIONS: Final = {
     QUEUE_NOT_FOUND: "Placing",
     PARTITION_IGNORED: "Placing",
     GANG_IGNORED: "Placing",
+    POD_REFUSED: "Placing",
     "InternalError": "Placing",
 }
 _NORMAL: Final = {"Scheduled", "Preempted"}

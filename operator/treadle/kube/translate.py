@@ -5,7 +5,19 @@ from dataclasses import replace
 from treadle.api import labels
 from treadle.api.gang_words import NOTHING, gang_of
 from treadle.core.errors import InvalidSpec
-from treadle.core.model import NO_CONSTRAINTS, Constraints, HostPort, NodeSpec, PodSpec, Requirement, Taint, Toleration, Wish
+from treadle.core.model import (
+    NO_CONSTRAINTS,
+    Constraints,
+    HostPort,
+    Limit,
+    NodeSpec,
+    PodSpec,
+    Requirement,
+    Taint,
+    Toleration,
+    Wish,
+)
+from treadle.core.model.nodes import NodeImage
 from treadle.core.units.resources import amount
 from treadle.kube import accounting, wire
 from treadle.kube.devices import claims_of
@@ -13,6 +25,11 @@ from treadle.kube.pod_rules import DO_NOT_SCHEDULE, known_labels, rules_of
 from treadle.kube.storage import matters, volumes_of
 
 DAY_ONE = 0.0
+REFUSALS = frozenset(
+    {"NodeAffinity", "NodePorts", "UnexpectedAdmissionError", "VolumeAttachmentLimitExceeded", "PodFeatureUnsupported"}
+)
+REJECTED = "Pod was rejected: "
+"""What the message of a pod begins with that its kubelet did not take."""
 MOST_REQUIREMENTS = 1000
 LONGEST_APPLICATION = 253
 MOST_ANNOTATIONS = 255 * 1024
@@ -20,6 +37,10 @@ MOST_ANNOTATIONS = 255 * 1024
 
 The server accepts a Binding that exceeds the limit, and then refuses every later write to the pod, the kubelet's status included.
 """
+MOST_IMAGES = 8192
+"""Images, and lists of them, that are remembered."""
+_node_images: dict[NodeImage, NodeImage] = {}
+_pod_images: dict[tuple[str, ...], tuple[str, ...]] = {}
 _constraints: dict[tuple[wire.Toleration, ...], Constraints] = {}
 _WORDS = frozenset(
     {
@@ -43,7 +64,26 @@ def node(seen: wire.Node) -> NodeSpec:
         except InvalidSpec:
             allocatable[name] = 0
     taints = tuple(Taint(one.key, one.value, one.effect) for one in (spec.taints or ())) if spec is not None else ()
-    return NodeSpec(seen.metadata.name, allocatable, seen.metadata.labels or {}, taints, spec is not None and spec.unschedulable)
+    features = tuple(sorted(set(status.declared_features or ()))) if status is not None else ()
+    cordoned = spec is not None and spec.unschedulable
+    headroom: tuple[tuple[str, Limit], ...] = ()
+    problem = ""
+    if seen.metadata.annotations and labels.HEADROOM in seen.metadata.annotations:
+        try:
+            headroom = labels.headroom_of(seen.metadata.annotations[labels.HEADROOM])
+        except ValueError as error:
+            problem = f"metadata.annotations[{labels.HEADROOM}]: {error}"
+    return NodeSpec(
+        seen.metadata.name,
+        allocatable,
+        seen.metadata.labels or {},
+        taints,
+        cordoned,
+        features,
+        headroom,
+        tuple(map(_node_image, (status.images or ()) if status is not None else ())),
+        problem,
+    )
 
 
 def pod(seen: wire.Pod) -> PodSpec:
@@ -97,6 +137,7 @@ def pod(seen: wire.Pod) -> PodSpec:
         name=meta.name,
         scheduler=spec.scheduler_name,
         node=spec.node_name,
+        expected="" if spec.node_name else _expected(spec, status, owner),
         demand=demand,
         constraints=rules,
         labels=known_labels(own),
@@ -114,6 +155,7 @@ def pod(seen: wire.Pod) -> PodSpec:
         groups=groups,
         partition=labels.partition_of(own, notes),
         held_in=notes.get(labels.ALLOCATED_QUEUE, "") if notes and spec.node_name else "",
+        images=_images(spec),
         created=created.timestamp() if created is not None else DAY_ONE,
         finished=finished,
         deleting=meta.deletion_timestamp is not None,
@@ -122,6 +164,58 @@ def pod(seen: wire.Pod) -> PodSpec:
         reported=reported,
         version=meta.resource_version,
     )
+
+
+def _node_image(seen: wire.ContainerImage) -> NodeImage:
+    """Translate an image of a node: one object for all nodes that have it."""
+    key = (tuple(seen.names or ()), max(0, seen.size_bytes))
+    known = _node_images.get(key)
+    if known is None:
+        if len(_node_images) >= MOST_IMAGES:
+            _node_images.clear()
+        known = _node_images[key] = (tuple(tagged(name) for name in key[0]), key[1])
+    return known
+
+
+def _images(spec: wire.PodSpec) -> tuple[str, ...]:
+    """Return the images of a pod's containers, one object for pods that are alike."""
+    found = tuple(one.image for one in spec.containers or ())
+    if spec.init_containers:
+        found += tuple(one.image for one in spec.init_containers)
+    known = _pod_images.get(found)
+    if known is None:
+        if len(_pod_images) >= MOST_IMAGES:
+            _pod_images.clear()
+        known = _pod_images[found] = tuple(map(tagged, found))
+    return known
+
+
+def tagged(name: str) -> str:
+    """Return the name of an image with its tag, as nodes tell it (``normalizedImageName``)."""
+    return name if name.rfind(":") > name.rfind("/") else f"{name}:latest"
+
+
+def refused(status: wire.PodStatus) -> bool:
+    """Whether a pod that failed was not taken by its kubelet, by what became of the node meanwhile or what others placed there."""
+    if status.reason == "Evicted":
+        return False  # by a kubelet that is short of something, which its taints tell
+    return status.reason.startswith("OutOf") or status.reason in REFUSALS or status.message.startswith(REJECTED)
+
+
+def _expected(spec: wire.PodSpec, status: wire.PodStatus | None, owner: tuple[str, str] | None) -> str:
+    """Return the node on which a pod without one is about to be: the one that its scheduler has made room on, or the one that it was made for."""
+    if status is not None and status.nominated_node_name:
+        return status.nominated_node_name
+    if owner is None or owner[0] != "DaemonSet" or spec.affinity is None or spec.affinity.node_affinity is None:
+        return ""
+    required = spec.affinity.node_affinity.required
+    named = {
+        tuple(one.values or ()) if one.key == "metadata.name" and one.operator == "In" else ()
+        for term in (required.node_selector_terms or () if required is not None else ())
+        for one in (term.match_fields or (wire.Expression(),))
+    }
+    only = named.pop() if len(named) == 1 else ()
+    return only[0] if len(only) == 1 else ""
 
 
 def _too_long(application: str, notes: dict[str, str]) -> str:
@@ -155,9 +249,12 @@ def constraints(
         affinity = _affinity(spec.affinity)
         placement = (notes or {}).get(labels.PLACEMENT_CONSTRAINTS) or (own or {}).get(labels.PLACEMENT_CONSTRAINTS, "")
         pods = rules_of(spec, namespace, own or {}, f"{namespace}/{application}", placement)
-        if ports or unsupported or wish is not None or spec.node_selector or affinity is not None or pods is not None:
+        features = _features(spec)
+        if ports or unsupported or wish is not None or spec.node_selector or affinity is not None or pods is not None or features:
             selector = tuple(sorted((spec.node_selector or {}).items()))
-            return Constraints(selector, affinity, _tolerations(tolerations), ports, unsupported, wish, pods=pods)
+            return Constraints(
+                selector, affinity, _tolerations(tolerations), ports, unsupported, wish, pods=pods, features=features
+            )
     if not tolerations:
         return NO_CONSTRAINTS
     known = _constraints.get(tolerations)
@@ -175,10 +272,27 @@ def _is_plain(spec: wire.PodSpec, own: dict[str, str] | None, notes: dict[str, s
         and not spec.node_selector
         and not spec.topology_spread_constraints
         and not spec.init_containers
+        and not spec.host_network
         and (own is None or _WORDS.isdisjoint(own))
         and (notes is None or _WORDS.isdisjoint(notes))
-        and (spec.containers is None or not any(container.ports for container in spec.containers))
+        and (
+            spec.containers is None or not any(container.ports or container.restart_policy_rules for container in spec.containers)
+        )
     )
+
+
+def _features(spec: wire.PodSpec) -> tuple[str, ...]:
+    """Return the features that a node must declare for a pod (``InferForScheduling`` of component-helpers ``nodedeclaredfeatures``)."""
+    found = []
+    if any(
+        rule.action == "RestartAllContainers"
+        for container in (*(spec.containers or ()), *(spec.init_containers or ()))
+        for rule in container.restart_policy_rules or ()
+    ):
+        found.append("RestartAllContainersOnContainerExits")
+    if spec.host_network and spec.host_users is False:
+        found.append("UserNamespacesHostNetworkSupport")
+    return tuple(found)
 
 
 def _wish(affinity: wire.Affinity | None, notes: dict[str, str] | None) -> Wish | None:

@@ -53,11 +53,17 @@ class ContainerPort(Wire):
     protocol: str = "TCP"
 
 
+class RestartRule(Wire):
+    action: str = ""
+
+
 class Container(Wire):
     name: str = ""
     resources: Resources | None = None
     ports: list[ContainerPort] | None = None
     restart_policy: str = ""
+    image: str = ""
+    restart_policy_rules: list[RestartRule] | None = None
 
 
 class Toleration(msgspec.Struct, gc=False, rename="camel", frozen=True):
@@ -104,8 +110,14 @@ class PodAffinityTerm(Wire):
     namespace_selector: LabelSelector | None = None
 
 
+class PreferredPodTerm(Wire):
+    weight: int = 0
+    pod_affinity_term: PodAffinityTerm | None = None
+
+
 class PodAffinity(Wire):
     required: list[PodAffinityTerm] | None = msgspec.field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
+    preferred: list[PreferredPodTerm] | None = msgspec.field(default=None, name="preferredDuringSchedulingIgnoredDuringExecution")
 
 
 class Affinity(Wire):
@@ -200,6 +212,8 @@ class PodSpec(Wire):
     volumes: list[Volume] | None = None
     resource_claims: list[PodClaim] | None = None
     scheduling_group: SchedulingGroup | None = None
+    host_network: bool = False
+    host_users: bool | None = None
 
 
 class Condition(Wire):
@@ -224,6 +238,9 @@ class PodStatus(Wire):
     resources: Resources | None = None
     resource_claim_statuses: list[PodClaimStatus] | None = None
     extended_resource_claim_status: ExtendedClaimStatus | None = None
+    reason: str = ""
+    message: str = ""
+    nominated_node_name: str = ""
 
 
 class Pod(Wire):
@@ -243,8 +260,15 @@ class NodeSpec(Wire):
     unschedulable: bool = False
 
 
+class ContainerImage(Wire):
+    names: list[str] | None = None
+    size_bytes: int = 0
+
+
 class NodeStatus(Wire):
     allocatable: Amounts | None = None
+    images: list[ContainerImage] | None = None
+    declared_features: list[str] | None = None
 
 
 class Node(Wire):

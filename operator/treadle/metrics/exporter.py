@@ -57,6 +57,8 @@ class Samples:
     """Seconds that a collection of garbage has stopped everything for, at the most."""
     preempted: Mapping[str, int] = field(default_factory=dict)
     """Pods that were preempted, by the path of their queue."""
+    refused: Mapping[str, int] = field(default_factory=dict)
+    """Pods that the kubelets of their nodes did not take, by the reason."""
     core_errors: Mapping[str, int] = field(default_factory=dict)
     """How often the core raised, by what it did (event or pass)."""
     set_aside: int = 0
@@ -94,6 +96,10 @@ class _Page(Collector):
         yield _labelled(
             CounterMetricFamily("treadle_queue_preempted_pods", "Pods preempted from a queue.", labels=["queue"]),
             samples.preempted,
+        )
+        yield _labelled(
+            CounterMetricFamily("treadle_pods_refused", "Pods that the kubelet of their node did not take.", labels=["reason"]),
+            samples.refused,
         )
         yield CounterMetricFamily("treadle_passes", "Passes of the engine that planned.", samples.passes)
         yield CounterMetricFamily("treadle_engine_busy_seconds", "Time spent handling events and planning.", samples.busy_seconds)

@@ -48,8 +48,10 @@ def blamed(error: BaseException) -> str:
 def subject(event: e.Event) -> Subject:
     """Return what an event is about."""
     match event:
-        case e.PodSeen(pod) | e.PodAssumed(pod):
+        case e.PodSeen(pod) | e.PodAssumed(pod) | e.PodRefused(pod):
             return "Pod", pod.uid
+        case e.NodeHeldOff(pod):
+            return "Node", pod.node
         case (
             e.PodGone(uid) | e.BindDone(uid) | e.BindFailed(uid) | e.BindsFailed(uid) | e.DevicesAssumed(uid) | e.EvictFailed(uid)
         ):

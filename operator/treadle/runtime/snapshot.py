@@ -68,6 +68,7 @@ def metrics_of(service: Parts) -> Samples:
         evictions={name: getattr(service.evictor, name) for name in ("evicted", "deleted", "stayed")},
         holds=counts.holds,
         preempted=dict(service.evictor.gone_from),
+        refused=view.refused,
         binds_in_flight=binder.in_flight,
         bind_limit=binder.limit,
         passes=engine.passes,

@@ -18,6 +18,7 @@ from treadle.core.events import (
     NodeGone,
     NodeSeen,
     PodGone,
+    PodRefused,
     PodSeen,
     StorageGone,
     StorageKnown,
@@ -35,6 +36,8 @@ T = TypeVar("T", bound=wire.Node | wire.Namespace | wire.Storage | device_wire.O
 
 LIVE_PODS = {"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"}
 """A finished pod leaves this watch with a deletion: it holds nothing any more."""
+FAILED_PODS = {"fieldSelector": "status.phase=Failed"}
+"""That deletion carries the pod as it was before, so what it failed for is told by a watch of its own."""
 LIST_EVERY = 30.0
 TELL_EVERY = 0.1
 """Seconds between two looks at whether storage and devices have been listed, while they have not."""
@@ -48,9 +51,12 @@ class Sources:
 
     def __init__(self, client: Client, put: Callable[[Event], None]) -> None:
         self._put = put
+        self._failed: set[str] = set()
+        self._problems: dict[str, str] = {}
         self._uids: dict[tuple[type, str, str], str] = {}
         self._told: dict[type[StorageKnown | DevicesKnown], tuple[bool, str]] = {}
         self.pods: Reflector[wire.Pod] = Reflector(client, "/api/v1/pods", wire.Pod, self._pods, LIVE_PODS)
+        self.failed: Reflector[wire.Pod] = Reflector(client, "/api/v1/pods", wire.Pod, self._failed_pods, FAILED_PODS)
         self.nodes: Reflector[wire.Node] = Reflector(client, "/api/v1/nodes", wire.Node, self._nodes)
         self.namespaces: Reflector[wire.Namespace] = Reflector(client, "/api/v1/namespaces", wire.Namespace, self._namespaces)
         self.storage: dict[str, Reflector[Any]] = {
@@ -64,7 +70,7 @@ class Sources:
     @property
     def all(self) -> dict[str, Reflector[Any]]:
         """Every reflector, by resource."""
-        return {**self.needed, **self.storage, **self.devices}
+        return {**self.needed, "failed pods": self.failed, **self.storage, **self.devices}
 
     @property
     def needed(self) -> dict[str, Reflector[Any]]:
@@ -101,9 +107,29 @@ class Sources:
         for change, pod in changes:
             put(PodGone(pod.metadata.uid) if change == "DELETED" else PodSeen(translate.pod(pod)))
 
+    def _failed_pods(self, changes: list[tuple[Change, wire.Pod]]) -> None:
+        """Tell of pods that failed for their kubelet did not take them, each once; those that had failed before we looked are past."""
+        for change, pod in changes:
+            uid = pod.metadata.uid
+            if change == "DELETED":
+                self._failed.discard(uid)
+            elif uid not in self._failed:
+                self._failed.add(uid)
+                status = pod.status
+                if self.failed.synced.is_set() and status is not None and translate.refused(status):
+                    self._put(PodRefused(translate.pod(pod), status.reason, status.message))
+
     def _nodes(self, changes: list[tuple[Change, wire.Node]]) -> None:
         for change, node in self._current(changes):
-            self._put(NodeGone(node.metadata.name) if change == "DELETED" else NodeSeen(translate.node(node)))
+            if change == "DELETED":
+                self._problems.pop(node.metadata.name, None)
+                self._put(NodeGone(node.metadata.name))
+                continue
+            spec = translate.node(node)
+            if spec.problem and spec.problem != self._problems.get(spec.name):
+                log.warning("node %s: %s", spec.name, spec.problem)
+            self._problems[spec.name] = spec.problem
+            self._put(NodeSeen(spec))
 
     def _namespaces(self, changes: list[tuple[Change, wire.Namespace]]) -> None:
         for change, namespace in self._current(changes):

@@ -290,6 +290,45 @@ def test_gated_and_terminating_pods_are_left_alone_until_the_gate_is_lifted() ->
     assert [bind.name for bind in scenario.plan()] == ["gated"]
 
 
+def test_a_gated_pod_is_no_demand_of_its_queue_and_waits_for_nobody() -> None:
+    scenario = Scenario().nodes(1, cpu=2).queue("root.a").pod("gated", "root.a", gated=True, cpu=2)
+    assert scenario.plan() == []
+    scenario.core.refresh_shares()
+    state = scenario.core.state
+    assert state.pods.waiting == 0
+    assert not any(state.tree.queues["root.a"].demand)
+    assert not state.applications
+
+    scenario.wait(60).plan()
+    assert not scenario.reports, "the API server says itself that a pod is gated"
+
+    scenario.pod("other", "root.a", application="other", cpu=2)
+    assert [bind.name for bind in scenario.plan()] == ["other"], "and it holds no room"
+    scenario.tell(PodSeen(replaced(a_pod("gated", "root.a", cpu=2), gated=False)))
+    scenario.plan()
+    assert scenario.why("gated")[0] == "Unschedulable"
+    scenario.gone("other")
+    assert [bind.name for bind in scenario.plan()] == ["gated"]
+
+
+def test_a_gated_member_is_not_one_of_those_that_start_together() -> None:
+    scenario = Scenario().nodes(1)
+    members = [a_pod(f"w-{number}", gang="w", gang_minimums=(("w", 2),), gated=number == 1) for number in range(2)]
+    scenario.tell(*map(PodSeen, members))
+    assert scenario.plan() == []
+    assert scenario.why("w-0")[0] == "GangIncomplete"
+    scenario.tell(PodSeen(replaced(members[1], gated=False)))
+    assert len(scenario.plan()) == 2
+
+
+def test_a_pod_that_waits_for_a_feature_goes_when_a_kubelet_declares_it() -> None:
+    scenario = Scenario().nodes(1).pod("p", constraints=Constraints(features=("Users",)))
+    assert scenario.plan() == []
+    assert scenario.why("p")[1] == "0/1 nodes are available: 1 node(s) didn't match Pod's required features."
+    scenario.nodes(1, features=("Users",))
+    assert [bind.node for bind in scenario.plan()] == ["node-0"]
+
+
 def test_pods_of_other_schedulers_are_not_ours_and_an_alias_makes_them_so() -> None:
     scenario = Scenario().nodes(1).pod("theirs", scheduler="yunikorn")
     assert scenario.plan() == []

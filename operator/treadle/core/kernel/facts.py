@@ -22,6 +22,7 @@ from treadle.core.events import (
     DevicesKnown,
     DevicesSeen,
     NamespaceSeen,
+    NodeHeldOff,
     NodeSeen,
     PodAssumed,
     PodGroupSeen,
@@ -66,6 +67,7 @@ def facts(state: State, under_way: Container[str] | None = None) -> list[Event]:
     ]
     events += [ApplicationSeen(application) for application in state.explicit.values()]
     events += [NodeSeen(spec) for spec in state.nodes.specs if spec is not None]
+    events += [NodeHeldOff(pause.pod, pause.until, pause.seconds) for pause in state.refused.pauses.values()]
     storage = state.shapes.storage
     events += [StorageSeen(thing) for thing in storage.all()]
     if storage.known or storage.trouble:
@@ -123,6 +125,8 @@ def _of_pod(state: State, record: PodRecord, under_way: Container[str] | None, d
             record.shape.asked,
             partition=None,
             avoided_by=(),
+            liked_by=(),
+            images=(),
             placement=None,
             storage=None,
             volumes=spec.constraints.volumes,

@@ -99,14 +99,21 @@ def _nodes(state: State) -> list[str]:
         for position, value in hold.shape.demand:
             kept[hold.row][position] += value
     for row, name in enumerate(nodes.names):
-        expected = [have - used for have, used in zip(nodes.allocatable[row], held[row], strict=True)]
+        spec = nodes.specs[row]
+        others = (nodes.left_of(spec) if spec is not None else None) or [0] * width
+        withheld = [max(0, left - taken) for left, taken in zip(others, foreign[row], strict=True)]
+        expected = [have - used - kept for have, used, kept in zip(nodes.allocatable[row], held[row], withheld, strict=True)]
         left = [value - more for value, more in zip(expected, kept[row], strict=True)]
         if left != nodes.free[row]:
             problems.append(f"node {name}: {nodes.free[row]} is free, the pods and holds leave {left}")
         if row not in nodes.overdrawn and any(value < 0 for value in expected):
             problems.append(f"node {name} is over its allocatable: {expected} left")
     problems += _rows(state)
-    taken = [sum(min(on[at], nodes.allocatable[row][at]) for row, on in foreign.items()) for at in range(width)]
+    taken = [0] * width
+    for row, spec in enumerate(nodes.specs):
+        left = (nodes.left_of(spec) if spec is not None else None) or [0] * width
+        for at in range(width):
+            taken[at] += min(max(foreign[row][at], left[at]), nodes.allocatable[row][at])
     if taken != nodes.foreign:
         problems.append(f"others' pods take {taken} of what the nodes have, {nodes.foreign} counted")
     return problems

@@ -14,7 +14,7 @@ from treadle.core.kernel.memory import Admission, Assignment, Locality, Updates
 from treadle.core.kernel.nodes.scores import SCORES, Score
 from treadle.core.kernel.nodes.shapes import Shapes
 from treadle.core.kernel.nodes.table import Nodes
-from treadle.core.kernel.periodic.memory import Lifetimes, Reports
+from treadle.core.kernel.periodic.memory import Lifetimes, Refused, Reports
 from treadle.core.kernel.pods.table import PodTable
 from treadle.core.kernel.preemption.memory import Preemption
 from treadle.core.kernel.seam import Discipline
@@ -91,6 +91,7 @@ class State:
     """Claims from which devices were taken for want of a node that suits them, and the version at which."""
     lifetimes: Lifetimes = field(default_factory=Lifetimes)
     reports: Reports = field(default_factory=Reports)
+    refused: Refused = field(default_factory=Refused)
     story: Story = field(default_factory=Story)
     timers: list[Timer] = field(default_factory=list)
     expiry: float = float("inf")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from treadle.core.model.devices import DeviceNeeds, PodClaims
 from treadle.core.model.placement_constraints import PlacementConstraint
-from treadle.core.model.pod_rules import PodRules, PodTerm
+from treadle.core.model.pod_rules import PodRules, PodTerm, WeightedTerm
 from treadle.core.model.selectors import Requirement
 from treadle.core.model.volumes import PodVolumes, VolumeNeeds
 
@@ -66,6 +66,10 @@ class Constraints:
     """What the pod demands of the pods around it."""
     avoided_by: tuple[PodTerm, ...] = ()
     """The terms of other pods' anti-affinity that are about this pod; put here by the core."""
+    liked_by: tuple[WeightedTerm, ...] = ()
+    """The preferences of other pods that are about this pod; put here by the core."""
+    images: tuple[str, ...] = ()
+    """The images of its containers, where it matters which nodes have them; put here by the core."""
     placement: tuple[str, tuple[PlacementConstraint, ...]] | None = None
     """The placement constraints of the pod's application, after its id; put here by the core."""
     volumes: PodVolumes | None = None
@@ -78,6 +82,10 @@ class Constraints:
     """What these come to; put here by the core, in place of ``claims``."""
     gang: tuple[str, str] | None = None
     """The application and the gang in it with whose pods the pod starts together; put here by the core."""
+    features: tuple[str, ...] = ()
+    """What the node must declare that it can do, by what the pod is like."""
+    held_off: tuple[str, ...] = ()
+    """Nodes whose kubelets refused such pods a moment ago; put here by the core."""
     together: tuple[str, bool] | None = None
     """The label of nodes of which all of its gang are to have one value, and whether that is required; put here by the core."""
     problem: str = ""

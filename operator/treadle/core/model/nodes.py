@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from treadle.core.model.queues import Limit
+
 
 @dataclass(frozen=True, slots=True)
 class Taint:
@@ -10,6 +12,10 @@ class Taint:
     key: str
     value: str
     effect: str
+
+
+NodeImage = tuple[tuple[str, ...], int]
+"""An image on a node: its names, and its size in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,3 +27,11 @@ class NodeSpec:
     labels: dict[str, str] = field(default_factory=dict)
     taints: tuple[Taint, ...] = ()
     unschedulable: bool = False
+    features: tuple[str, ...] = ()
+    """What the kubelet declares that it can do (``status.declaredFeatures``)."""
+    headroom: tuple[tuple[str, Limit], ...] = ()
+    """What is left to the pods of other schedulers, as the node says itself: amounts, or percentages of what is allocatable."""
+    images: tuple[NodeImage, ...] = field(default=(), compare=False)
+    """The images that are on the node: nothing that decides which pods may go there."""
+    problem: str = ""
+    """What the node says that cannot be understood, and is not acted on."""

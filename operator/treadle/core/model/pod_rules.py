@@ -20,9 +20,13 @@ class PodTerm:
     namespace_selector: LabelSelector = None
 
 
+WeightedTerm = tuple[int, PodTerm]
+"""How much a pod likes to be with pods that a term is about; below zero: to be apart from them."""
+
+
 @dataclass(frozen=True, slots=True)
 class SpreadTerm:
-    """A constraint of topology spread with DoNotSchedule, about pods in the pod's own namespace.
+    """A constraint of topology spread, about pods in the pod's own namespace.
 
     ``self_match``: whether the pod is itself one of those that are spread. ``honor_affinity`` and ``honor_taints``: whether nodes
     that the pod may not go to for its node affinity, or for their taints, are left out of the count.
@@ -52,3 +56,17 @@ class PodRules:
     labels: tuple[tuple[str, str], ...] = ()
     placement: tuple[PlacementConstraint, ...] = ()
     application: str = ""
+    preferred: tuple[WeightedTerm, ...] = ()
+    """Preferred affinity, and preferred anti-affinity with weights below zero."""
+    preferred_spread: tuple[SpreadTerm, ...] = ()
+    """Topology spread with ScheduleAnyway."""
+
+    @property
+    def hard(self) -> bool:
+        """Whether anything is demanded, and not only preferred."""
+        return bool(self.affinity or self.anti_affinity or self.spread or self.placement)
+
+    @property
+    def likes(self) -> tuple[WeightedTerm, ...]:
+        """What draws pods to where this one is, or keeps them off: its preferences, and with weight 0 what it requires to be near."""
+        return self.preferred + tuple((0, term) for term in self.affinity)

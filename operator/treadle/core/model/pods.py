@@ -20,6 +20,8 @@ class PodSpec:
     name: str
     scheduler: str = ""
     node: str = ""
+    expected: str = ""
+    """The node on which another scheduler is about to put the pod, as far as it says so: a pod of another scheduler counts there already."""
     demand: tuple[tuple[str, int], ...] = ()
     constraints: Constraints = NO_CONSTRAINTS
     labels: tuple[tuple[str, str], ...] = ()
@@ -46,6 +48,8 @@ class PodSpec:
     """The partition of nodes that the pod asks for, empty if it did not say."""
     held_in: str = ""
     """The queue that the pod was bound in, as written with its bind."""
+    images: tuple[str, ...] = ()
+    """The images of its containers, each once for each container."""
     created: float = 0.0
     finished: bool = False
     deleting: bool = False

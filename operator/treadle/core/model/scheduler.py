@@ -7,9 +7,27 @@ from treadle.core.model.fair import FairSettings, PlacementRule
 from treadle.core.model.gangs import GangSettings
 from treadle.core.model.mapping import MappingRule
 from treadle.core.model.placement_constraints import PlacementConstraint
+from treadle.core.model.queues import Limit
 
 FAIR, CAPACITY = "Fair", "Capacity"
 """The disciplines: whose rules share the tree."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How much each preference counts in the choice of a node; each gives a node 0 to 100 points (kube-scheduler's plugins and their default weights).
+
+    ``images`` is 0 unless it is asked for: every pod has images, and pods that differ in them could not share what is found out for them.
+    ``required_affinity`` is what a pod that must be with others is worth to these (``hardPodAffinityWeight``).
+    """
+
+    taints: int = 3
+    node_affinity: int = 2
+    spread: int = 2
+    pod_affinity: int = 2
+    resources: int = 1
+    images: int = 0
+    required_affinity: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +49,9 @@ class SchedulerSpec:
     """Whether those are asked for applications that name a queue, too."""
     placement: tuple[tuple[str, PlacementConstraint], ...] = ()
     """Placement constraints of the cluster, each with the allocation tag of the pods that it holds for."""
+    weights: Weights = field(default_factory=Weights)
+    headroom: tuple[tuple[str, Limit], ...] = ()
+    """What is left of each node to the pods of other schedulers, where the node does not say otherwise of a type."""
     gangs: GangSettings = field(default_factory=GangSettings)
 
     @property

@@ -14,8 +14,22 @@ class Requirement:
     field: bool = False
 
 
+LONGEST_INTEGER = 19
+"""Digits of an integer of 64 bits."""
 LabelSelector = tuple[Requirement, ...] | None
 """What selects by labels: all of its expressions hold. An empty one selects everything, None nothing."""
+
+
+def integer(text: str) -> int | None:
+    """Return the integer of 64 bits that a text is, as Go's ``strconv.ParseInt`` reads it; None for any other text.
+
+    Python's own reading also takes spaces and underscores, which labels may have.
+    """
+    digits = text[1:] if text[:1] in {"+", "-"} else text
+    if not (digits.isascii() and digits.isdecimal() and len(digits.lstrip("0")) <= LONGEST_INTEGER):
+        return None
+    number = int(text)
+    return number if -(1 << 63) <= number < 1 << 63 else None
 
 
 def selects(selector: LabelSelector, labels: Mapping[str, str]) -> bool:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from treadle.core.kernel.nodes.pick_preferring import feasible
 from treadle.core.kernel.nodes.rules import host_ports, static_refusal
 from treadle.core.kernel.volumes.rule import ALSO
 from treadle.core.units.resources import PODS
@@ -38,3 +41,16 @@ def _refusal(state: State, shape: Shape, row: int) -> list[str]:
         return sorted(short)
     between = shape.between.refusal(row)
     return sorted(between.split(ALSO)) if between else []
+
+
+def preferences(state: State, shape: Shape) -> dict[str, dict[str, int]]:
+    """Return the points that pods of a shape give each node that can take one now, by plugin."""
+    usable = feasible(state.nodes, shape)
+    found: dict[str, dict[str, int]] = {state.nodes.names[row]: {} for row in np.flatnonzero(usable).tolist()}
+    if shape.preferences is None or not found:
+        return {}
+    rows = np.flatnonzero(usable)
+    for name, points in shape.preferences.parts(rows):
+        for row in rows.tolist():
+            found[state.nodes.names[row]][name] = int(points[row])
+    return found

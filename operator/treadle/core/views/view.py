@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.preemption.holds import kept_by_queue
 from treadle.core.views import explain, figures, tree
-from treadle.core.views.refusals import refusals
+from treadle.core.views.refusals import preferences, refusals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,6 +66,11 @@ class View:
         record = self._state.pods.get(uid)
         return {} if record is None else refusals(self._state, record.shape)
 
+    def preferences(self, uid: str) -> dict[str, dict[str, int]]:
+        """Return the points that a pod that waits gives each node that can take it now, by kube-scheduler's plugin; empty for a pod that prefers nothing."""
+        record = self._state.pods.get(uid)
+        return {} if record is None else preferences(self._state, record.shape)
+
     # ---- what became of definitions
 
     def problem(self, path: str) -> Problem | None:
@@ -108,6 +113,16 @@ class View:
     def placement_problem(self) -> str:
         """What is wrong with placement rules; empty if nothing is."""
         return self._state.discipline.placement.problem()
+
+    @property
+    def node_problems(self) -> dict[str, str]:
+        """What nodes say that cannot be understood and is not acted on, by their names."""
+        return self._state.nodes.problems
+
+    @property
+    def refused(self) -> dict[str, int]:
+        """How many pods of ours the kubelets of their nodes did not take, by the reason."""
+        return dict(self._state.refused.counts)
 
     # ---- pods
 

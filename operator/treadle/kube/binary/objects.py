@@ -19,6 +19,8 @@ MAGIC: Final = b"k8s\0"
 """What every object begins with."""
 MOST, LONGEST = 1024, 512
 """Parts that are remembered by each of the readers below, and bytes of such a part."""
+MOST_IMAGES = 8192
+"""Images of nodes that are remembered: each node tells up to fifty with every report."""
 MOST_WHOLE, LONGEST_WHOLE = 512, 4096
 """Specs, and as many statuses, that are remembered, and bytes of one."""
 
@@ -110,6 +112,11 @@ def _toleration(part: bytes) -> wire.Toleration:
     return wire.Toleration(one.key, one.operator or "Equal", one.value, one.effect)
 
 
+def _image(part: bytes) -> wire.ContainerImage:
+    one = _image_of(part)
+    return wire.ContainerImage(list(one.names) or None, one.sizeBytes)
+
+
 def _affinity(part: bytes) -> wire.Affinity:
     one = _affinity_of(part)
     return wire.Affinity(
@@ -121,6 +128,7 @@ def _affinity(part: bytes) -> wire.Affinity:
 
 _text_entry_of = CLASSES["TextEntry"].FromString
 _amount_entry_of = CLASSES["AmountEntry"].FromString
+_image_of = CLASSES["ContainerImage"].FromString
 _owner_of = CLASSES["OwnerReference"].FromString
 _time_of = CLASSES["Time"].FromString
 _resources_of = CLASSES["ResourceRequirements"].FromString
@@ -133,6 +141,7 @@ _owner_in = _Remembered(_owner).__getitem__
 _time_in = _Remembered(_time).__getitem__
 _resources_in = _Remembered(_resources).__getitem__
 _toleration_in = _Remembered(_toleration).__getitem__
+_image_in = _Remembered(_image, MOST_IMAGES).__getitem__
 _affinity_in = _Remembered(_affinity).__getitem__
 
 
@@ -170,7 +179,11 @@ def _expressions(seen: Any) -> list[wire.Expression] | None:
 
 
 def _pod_affinity(seen: Any) -> wire.PodAffinity:
-    return wire.PodAffinity([_pod_term(one) for one in seen.requiredDuringSchedulingIgnoredDuringExecution] or None)
+    wishes = seen.preferredDuringSchedulingIgnoredDuringExecution
+    return wire.PodAffinity(
+        [_pod_term(one) for one in seen.requiredDuringSchedulingIgnoredDuringExecution] or None,
+        [wire.PreferredPodTerm(one.weight, _pod_term(one.podAffinityTerm)) for one in wishes] or None,
+    )
 
 
 def _pod_term(seen: Any) -> wire.PodAffinityTerm:
@@ -220,7 +233,17 @@ def _metadata(seen: Any) -> wire.Metadata:
 
 
 def _containers(seen: Any) -> list[wire.Container] | None:
-    return [wire.Container(one.name, _resources_in(one.resources), _ports(one.ports), one.restartPolicy) for one in seen] or None
+    return [
+        wire.Container(
+            one.name,
+            _resources_in(one.resources),
+            _ports(one.ports),
+            one.restartPolicy,
+            one.image,
+            [wire.RestartRule(rule.action) for rule in one.restartPolicyRules] if one.restartPolicyRules else None,
+        )
+        for one in seen
+    ] or None
 
 
 def _ports(seen: Any) -> list[wire.ContainerPort] | None:
@@ -264,6 +287,8 @@ def _pod_spec(part: bytes) -> wire.PodSpec:
         [_volume(one) for one in seen.volumes] or None,
         [wire.PodClaim(one.name, one.resourceClaimName, one.resourceClaimTemplateName) for one in seen.resourceClaims] or None,
         wire.SchedulingGroup(seen.schedulingGroup.podGroupName) if has("schedulingGroup") else None,
+        seen.hostNetwork,
+        seen.hostUsers if has("hostUsers") else None,
     )
 
 
@@ -293,6 +318,9 @@ def _pod_status(part: bytes) -> wire.PodStatus:
         wire.ExtendedClaimStatus(seen.extendedResourceClaimStatus.resourceClaimName)
         if seen.HasField("extendedResourceClaimStatus")
         else None,
+        seen.reason.decode(errors="replace"),
+        seen.message.decode(errors="replace"),
+        seen.nominatedNodeName,
     )
 
 
@@ -317,10 +345,16 @@ def _pod(seen: Any) -> wire.Pod:
 
 
 def _node(seen: Any) -> wire.Node:
-    spec = seen.spec
+    spec, status = seen.spec, seen.status
     taints = [wire.Taint(one.key, one.value, one.effect) for one in spec.taints] or None
     return wire.Node(
-        _metadata(seen.metadata), wire.NodeSpec(taints, spec.unschedulable), wire.NodeStatus(_amounts(seen.status.allocatable))
+        _metadata(seen.metadata),
+        wire.NodeSpec(taints, spec.unschedulable),
+        wire.NodeStatus(
+            _amounts(status.allocatable),
+            [_image_in(one) for one in status.images] or None,
+            list(status.declaredFeatures) or None,
+        ),
     )
 
 

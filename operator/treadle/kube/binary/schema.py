@@ -55,6 +55,7 @@ MESSAGES: Final[dict[str, dict[str, tuple[int, str]]]] = {
         "containers": (2, "*Container"),
         "nodeSelector": (7, "*bytes"),
         "nodeName": (10, "string"),
+        "hostNetwork": (11, "bool"),
         "affinity": (18, "bytes"),
         "schedulerName": (19, "string"),
         "initContainers": (20, "*Container"),
@@ -62,6 +63,7 @@ MESSAGES: Final[dict[str, dict[str, tuple[int, str]]]] = {
         "priority": (25, "int32"),
         "overhead": (32, "*bytes"),
         "topologySpreadConstraints": (33, "*TopologySpreadConstraint"),
+        "hostUsers": (37, "bool"),
         "schedulingGates": (38, "*PodSchedulingGate"),
         "resourceClaims": (39, "*PodResourceClaim"),
         "resources": (40, "bytes"),
@@ -69,10 +71,13 @@ MESSAGES: Final[dict[str, dict[str, tuple[int, str]]]] = {
     },
     "Container": {
         "name": (1, "string"),
+        "image": (2, "string"),
         "ports": (6, "*ContainerPort"),
         "resources": (8, "bytes"),
         "restartPolicy": (24, "string"),
+        "restartPolicyRules": (25, "*ContainerRestartRule"),
     },
+    "ContainerRestartRule": {"action": (1, "string")},
     "ContainerPort": {
         "hostPort": (2, "int32"),
         "containerPort": (3, "int32"),
@@ -90,8 +95,15 @@ MESSAGES: Final[dict[str, dict[str, tuple[int, str]]]] = {
         "requiredDuringSchedulingIgnoredDuringExecution": (1, "NodeSelector"),
         "preferredDuringSchedulingIgnoredDuringExecution": (2, "*PreferredSchedulingTerm"),
     },
-    "PodAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": (1, "*PodAffinityTerm")},
-    "PodAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": (1, "*PodAffinityTerm")},
+    "PodAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": (1, "*PodAffinityTerm"),
+        "preferredDuringSchedulingIgnoredDuringExecution": (2, "*WeightedPodAffinityTerm"),
+    },
+    "PodAntiAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": (1, "*PodAffinityTerm"),
+        "preferredDuringSchedulingIgnoredDuringExecution": (2, "*WeightedPodAffinityTerm"),
+    },
+    "WeightedPodAffinityTerm": {"weight": (1, "int32"), "podAffinityTerm": (2, "PodAffinityTerm")},
     "PodAffinityTerm": {
         "labelSelector": (1, "LabelSelector"),
         "namespaces": (2, "*string"),
@@ -139,8 +151,11 @@ MESSAGES: Final[dict[str, dict[str, tuple[int, str]]]] = {
     "PodStatus": {
         "phase": (1, "string"),
         "conditions": (2, "*PodCondition"),
+        "message": (3, "bytes"),
+        "reason": (4, "bytes"),
         "containerStatuses": (8, "*ContainerStatus"),
         "initContainerStatuses": (10, "*ContainerStatus"),
+        "nominatedNodeName": (11, "string"),
         "resourceClaimStatuses": (15, "*PodResourceClaimStatus"),
         "extendedResourceClaimStatus": (18, "PodExtendedResourceClaimStatus"),
         "allocatedResources": (19, "*bytes"),
@@ -152,7 +167,8 @@ MESSAGES: Final[dict[str, dict[str, tuple[int, str]]]] = {
     "Node": {"metadata": (1, "ObjectMeta"), "spec": (2, "NodeSpec"), "status": (3, "NodeStatus")},
     "NodeSpec": {"unschedulable": (4, "bool"), "taints": (5, "*Taint")},
     "Taint": {"key": (1, "string"), "value": (2, "string"), "effect": (3, "string")},
-    "NodeStatus": {"allocatable": (2, "*bytes")},
+    "NodeStatus": {"allocatable": (2, "*bytes"), "images": (8, "*bytes"), "declaredFeatures": (14, "*string")},
+    "ContainerImage": {"names": (1, "*string"), "sizeBytes": (2, "int64")},
     "Namespace": {"metadata": (1, "ObjectMeta")},
 }
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from treadle.core.kernel.between.tallies import About
     from treadle.core.model import PodSpec, PodTerm
+    from treadle.core.model.pod_rules import WeightedTerm
 
 T = TypeVar("T")
 Labels = tuple[tuple[str, str], ...]
@@ -27,13 +28,22 @@ ENOUGH = 256
 class Kind:
     """Pods in one namespace with the same labels and tags that carry the same terms of anti-affinity and are, or are not, being deleted.
 
+    ``likes`` are their preferences about other pods, and ``liked_by`` those of others that are about them.
     ``pods`` is how many there are, wherever; ``tallies`` are the counts that they are in while they are on nodes, and
     ``avoided_by`` the terms of others' anti-affinity that are about them.
     """
 
-    __slots__ = ("avoided_by", "carried", "deleting", "labels", "namespace", "pods", "tallies")
+    __slots__ = ("avoided_by", "carried", "deleting", "labels", "liked_by", "likes", "namespace", "pods", "tallies")
 
-    def __init__(self, namespace: str, labels: Labels, carried: tuple[PodTerm, ...], *, deleting: bool) -> None:
+    def __init__(
+        self,
+        namespace: str,
+        labels: Labels,
+        carried: tuple[PodTerm, ...],
+        likes: tuple[WeightedTerm, ...] = (),
+        *,
+        deleting: bool,
+    ) -> None:
         self.namespace = namespace
         self.labels = labels
         self.carried = carried
@@ -41,6 +51,13 @@ class Kind:
         self.pods = 0
         self.tallies: tuple[Tally, ...] = ()
         self.avoided_by: tuple[PodTerm, ...] = ()
+        self.likes = likes
+        self.liked_by: tuple[WeightedTerm, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, Labels, tuple[PodTerm, ...], tuple[WeightedTerm, ...], bool]:
+        """What it is found by."""
+        return self.namespace, self.labels, self.carried, self.likes, self.deleting
 
     def describes(self, spec: PodSpec) -> bool:
         """Whether a pod is of this kind."""
@@ -49,6 +66,7 @@ class Kind:
             self.labels == (spec.labels + marks(spec) if spec.tags or spec.gang else spec.labels)
             and self.deleting == spec.deleting
             and self.carried == (rules.anti_affinity if rules is not None else ())
+            and self.likes == (rules.likes if rules is not None else ())
         )
 
 
@@ -94,12 +112,14 @@ class Kinds:
     """
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, Labels, tuple[PodTerm, ...], bool], Kind] = {}
+        self._known: dict[tuple[str, Labels, tuple[PodTerm, ...], tuple[WeightedTerm, ...], bool], Kind] = {}
         self._in: dict[str, dict[Kind, None]] = {}
         self._by: dict[str, dict[str, dict[str, dict[Kind, None]]]] = {}
         """Kinds by the value of a label, for those namespaces and labels that a selector has asked for."""
         self._tallies: dict[About, Tally] = {}
         self._carried: dict[PodTerm, Tally] = {}
+        self._liking: dict[WeightedTerm, Tally] = {}
+        self._likings: Index[WeightedTerm] = Index()
         self._abouts: Index[About] = Index()
         self._terms: Index[PodTerm] = Index()
         self._enough = ENOUGH
@@ -114,10 +134,11 @@ class Kinds:
         rules = spec.constraints.pods
         carried = rules.anti_affinity if rules is not None else ()
         labels = spec.labels + marks(spec) if spec.tags or spec.gang else spec.labels
-        key = (spec.namespace, labels, carried, spec.deleting)
+        likes = rules.likes if rules is not None else ()
+        key = (spec.namespace, labels, carried, likes, spec.deleting)
         kind = self._known.get(key)
         if kind is None:
-            kind = self._known[key] = Kind(spec.namespace, labels, carried, deleting=spec.deleting)
+            kind = self._known[key] = Kind(spec.namespace, labels, carried, likes, deleting=spec.deleting)
             self._enter(kind)
         kind.pods += 1
         return kind
@@ -126,7 +147,7 @@ class Kinds:
         """Take note that there is one pod less of a kind."""
         kind.pods -= 1
         if not kind.pods:
-            del self._known[kind.namespace, kind.labels, kind.carried, kind.deleting]
+            del self._known[kind.key]
             self.avoiding.pop(kind, None)
             alike = self._in[kind.namespace]
             del alike[kind]
@@ -165,6 +186,18 @@ class Kinds:
                     self.avoiding[kind] = None
         return found
 
+    def likers(self, liking: WeightedTerm) -> Tally:
+        """Return the count of the pods that have a preference."""
+        found = self._liking.get(liking)
+        if found is None:
+            found = self._liking[liking] = Tally()
+            self._likings.add(liking[1], liking)
+            for kind in self._selected(liking[1]):
+                kind.liked_by = (*kind.liked_by, liking)
+                if self._others(kind):
+                    self.avoiding[kind] = None
+        return found
+
     def namespace_labelled(self, name: str, labels: Mapping[str, str]) -> None:
         """Take over the labels of a namespace; if that changes what a rule is about, all counts are begun again."""
         before = self.namespaces.get(name, {})
@@ -172,7 +205,11 @@ class Kinds:
             return
         concerned = [
             term
-            for term in (*(term for about in self._tallies for term in about.terms), *self._carried)
+            for term in (
+                *(term for about in self._tallies for term in about.terms),
+                *self._carried,
+                *(term for _, term in self._liking),
+            )
             if term.namespace_selector and selects(term.namespace_selector, before) != selects(term.namespace_selector, labels)
         ]
         if labels:
@@ -190,15 +227,15 @@ class Kinds:
             tally.begin()
             self.uncounted.append(tally)
         for kind in self._known.values():
-            before = kind.avoided_by
+            before = kind.avoided_by, kind.liked_by
             self._match(kind)
-            if kind.avoided_by != before:
+            if (kind.avoided_by, kind.liked_by) != before:
                 self.avoiding[kind] = None
 
     @property
     def crowded(self) -> bool:
         """Whether so many counts have come up since the last look that it is time to see which are in use."""
-        return len(self._tallies) + len(self._carried) > self._enough
+        return len(self._tallies) + len(self._carried) + len(self._liking) > self._enough
 
     def prune(self, used: Collection[Tally]) -> None:
         """Forget the counts that no rule looks at: those of terms stay while pods carry them."""
@@ -207,17 +244,23 @@ class Kinds:
             self._tallies.pop(about).end()
         for term in [term for term, tally in self._carried.items() if tally not in used and term not in carried]:
             self._carried.pop(term).end()
-        left = {*self._tallies.values(), *self._carried.values()}
+        liking = {one for kind in self._known.values() for one in kind.likes}
+        for one in [one for one, tally in self._liking.items() if tally not in used and one not in liking]:
+            self._liking.pop(one).end()
+        left = {*self._tallies.values(), *self._carried.values(), *self._liking.values()}
         self.uncounted = [tally for tally in self.uncounted if tally in left]
         for kind in self._known.values():
             kind.tallies = tuple(tally for tally in kind.tallies if tally in left)
             kind.avoided_by = tuple(term for term in kind.avoided_by if term in self._carried)
+            kind.liked_by = tuple(one for one in kind.liked_by if one in self._liking)
         self._by.clear()
-        self._abouts, self._terms = Index(), Index()
+        self._abouts, self._terms, self._likings = Index(), Index(), Index()
         for about in self._tallies:
             self._abouts.add(about.terms[0], about)
         for term in self._carried:
             self._terms.add(term, term)
+        for one in self._liking:
+            self._likings.add(one[1], one)
         self._enough = max(ENOUGH, 2 * len(left))
 
     def close_up(self, moved: list[int]) -> None:
@@ -231,7 +274,7 @@ class Kinds:
 
     def tallies(self) -> list[Tally]:
         """Return all counts."""
-        return [*self._tallies.values(), *self._carried.values()]
+        return [*self._tallies.values(), *self._carried.values(), *self._liking.values()]
 
     def selected(self, term: PodTerm, namespace: str, labels: Mapping[str, str]) -> bool:
         """Whether a term is about a pod with these labels in a namespace."""
@@ -249,6 +292,8 @@ class Kinds:
                 values.setdefault(labels[key], {})[kind] = None
         for term in kind.carried:
             self.carriers(term)
+        for one in kind.likes:
+            self.likers(one)
         self._match(kind)
 
     def _match(self, kind: Kind) -> None:
@@ -257,9 +302,13 @@ class Kinds:
         concerned = self._abouts.concerned(kind.namespace, labels)
         found = [self._tallies[about] for about in concerned if self._is_about(about, kind, labels)]
         found += [self._carried[term] for term in kind.carried]
+        found += [self._liking[one] for one in dict.fromkeys(kind.likes)]
         kind.tallies = tuple(found)
         kind.avoided_by = tuple(
             term for term in self._terms.concerned(kind.namespace, labels) if self.selected(term, kind.namespace, labels)
+        )
+        kind.liked_by = tuple(
+            one for one in self._likings.concerned(kind.namespace, labels) if self.selected(one[1], kind.namespace, labels)
         )
 
     def _is_about(self, about: About, kind: Kind, labels: Mapping[str, str]) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.core.kernel.nodes import pick_in_cells
+from treadle.core.kernel.nodes import pick_in_cells, pick_preferring
 from treadle.core.kernel.nodes.orders import Candidates
 from treadle.core.kernel.nodes.rules import host_ports
 from treadle.core.kernel.nodes.rules.resources import fits, fitting
@@ -35,6 +35,8 @@ def pick(nodes: Nodes, shape: Shape, score: Score) -> int:
         return nodes.only if takes(nodes, nodes.only, shape) else -1
     found = shape.candidates
     if found is None or found.score is not score:
+        if shape.preferences is not None:
+            return pick_preferring.pick(nodes, shape, shape.preferences, score)
         if shape.between is not None:
             return pick_in_cells.pick(nodes, shape, shape.between, score)
         found = shape.candidates = Candidates(score)

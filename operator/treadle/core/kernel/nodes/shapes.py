@@ -9,6 +9,8 @@ from treadle.core.kernel.between.kinds import Kinds
 from treadle.core.kernel.between.rules import Between
 from treadle.core.kernel.devices.registry import Devices
 from treadle.core.kernel.nodes.near import Near
+from treadle.core.kernel.nodes.preferences import Preferences
+from treadle.core.kernel.nodes.rules.taints import tolerated
 from treadle.core.kernel.tree.parked import Parked, Registry
 from treadle.core.kernel.volumes.in_use import InUse
 from treadle.core.kernel.volumes.storage import Storage
@@ -23,7 +25,10 @@ if TYPE_CHECKING:
     from treadle.core.kernel.nodes.cells import Cells
     from treadle.core.kernel.nodes.orders import Candidates
     from treadle.core.kernel.nodes.table import Nodes
+    from treadle.core.model import PodRules
 
+Alike = tuple[tuple[tuple[str, int], ...], Constraints]
+"""A demand by name, and constraints about nodes by themselves."""
 NO_GANG = ("", "")
 ENOUGH = 256
 """Shapes up to which it is not asked whether they are in use: users can make up as many as they like, by pods that are all different."""
@@ -34,7 +39,8 @@ class Shape:
 
     ``asked`` are the constraints as they came. ``near`` are the nodes that such pods would like, None for those that do not care;
     the constraints are then only what is hard about nodes by themselves. ``between`` are the rules about the pods around it and about volumes,
-    None for those without any; their orders of nodes are ``cells``, those of all others ``candidates``. ``storage`` is what the volumes come to, ``devices`` what
+    None for those without any; ``preferences`` is what they would like beside that, which is weighed anew for each pod, None where nothing is. Their orders of
+    nodes are ``cells``, those of all others ``candidates``. ``storage`` is what the volumes come to, ``devices`` what
     the claims for devices do, ``prepared`` whether there is any of both; ``extra`` is what counts on nodes that have an extended resource themselves which
     a class of devices serves elsewhere. ``gang`` is the application and its gang with which such pods start together.
     """
@@ -56,6 +62,7 @@ class Shape:
         "near",
         "parked",
         "ports",
+        "preferences",
         "prepared",
         "storage",
         "together",
@@ -69,35 +76,19 @@ class Shape:
         constraints: Constraints,
         registry: Registry | None = None,
         between: Between | None = None,
+        preferences: Preferences | None = None,
     ) -> None:
         self.id = identity
         self.named = named
         self.demand = demand
         self.asked = constraints
         wish = constraints.wish
-        self.near = Near(wish) if wish is not None else None
+        weighed = preferences is not None and wish is not None and not (wish.nodes or wish.racks)
+        self.near = Near(wish) if wish is not None and not weighed else None
+        self.preferences = preferences
         self.between = between
         self.gang = constraints.gang or NO_GANG
-        if (
-            (wish is not None and wish.relax)
-            or between is not None
-            or constraints.storage is not None
-            or constraints.devices is not None
-            or constraints.gang is not None
-        ):
-            kept = None if wish is not None and wish.relax else wish
-            constraints = replace(
-                constraints,
-                wish=kept,
-                pods=None,
-                avoided_by=(),
-                placement=None,
-                storage=None,
-                devices=None,
-                gang=None,
-                together=None,
-            )
-        self.constraints = constraints
+        self.constraints = constraints = about_nodes(constraints)
         self.ports = constraints.host_ports
         self.storage = self.asked.storage
         self.together: Shape | None = None
@@ -112,6 +103,67 @@ class Shape:
         self.cells: Cells | None = None
         self.parked = Parked(self, Registry() if registry is None else registry)
 
+    def weigh(self, preferences: Preferences | None) -> None:
+        """Prefer something else from now on."""
+        self.preferences = preferences
+        self.candidates = self.cells = None
+        wish = self.asked.wish
+        weighed = preferences is not None and wish is not None and not (wish.nodes or wish.racks)
+        if weighed or wish is None:
+            self.near = None
+        elif self.near is None:
+            self.near = Near(wish)
+
+    def hold_off(self, names: tuple[str, ...]) -> None:
+        """Let such pods go to none of these nodes for now, and to all others that suit."""
+        if self.constraints.held_off != names:
+            self.constraints = replace(self.constraints, held_off=names)
+            self.candidates = self.cells = None
+
+
+def about_nodes(constraints: Constraints) -> Constraints:
+    """Return what of some constraints is hard, and about nodes by themselves."""
+    wish = constraints.wish
+    if (
+        (wish is not None and wish.relax)
+        or constraints.pods is not None
+        or constraints.avoided_by
+        or constraints.placement is not None
+        or constraints.storage is not None
+        or constraints.devices is not None
+        or constraints.gang is not None
+        or constraints.together is not None
+        or constraints.liked_by
+        or constraints.images
+    ):
+        kept = None if wish is not None and wish.relax else wish
+        return replace(
+            constraints,
+            wish=kept,
+            pods=None,
+            avoided_by=(),
+            liked_by=(),
+            images=(),
+            placement=None,
+            storage=None,
+            devices=None,
+            gang=None,
+            together=None,
+        )
+    return constraints
+
+
+def demanded(rules: PodRules | None) -> PodRules | None:
+    """Return rules without what is only preferred, None where that is all."""
+    if rules is None or not rules.hard:
+        return None
+    return replace(rules, preferred=(), preferred_spread=()) if rules.preferred or rules.preferred_spread else rules
+
+
+def alike(named: tuple[tuple[str, int], ...], constraints: Constraints) -> Alike:
+    """Return what pods have in common that a node refuses alike, wherever they wait."""
+    return named, replace(about_nodes(constraints), partition=None, volumes=None, claims=None, held_off=(), problem="")
+
 
 class Shapes:
     """The shapes in use, by what they are."""
@@ -124,6 +176,9 @@ class Shapes:
         self.in_use = InUse(self.storage)
         self.devices = Devices()
         self._between: dict[Constraints, Between] = {}
+        self._preferences: dict[Constraints, Preferences] = {}
+        self.weighed = 0
+        """How often weights and kinds of taints had changed when preferences were last looked at."""
         self._known: dict[tuple[tuple[tuple[str, int], ...], Constraints], Shape] = {}
         self._next = 0
         self.waiting = Registry()
@@ -131,6 +186,7 @@ class Shapes:
         self._largest_of = 0
         self._enough = ENOUGH
         self._within: dict[tuple[int, tuple[str, str] | None], Shape] = {}
+        self._held_off: dict[Alike, tuple[str, ...]] = {}
 
     def within(self, shape: Shape, partition: tuple[str, str] | None) -> Shape:
         """Return what a shape is for nodes of one partition (a node label and its value); None: wherever they are."""
@@ -145,20 +201,39 @@ class Shapes:
         key = (named, constraints)
         shape = self._known.get(key)
         if shape is None:
-            between = self._rules_between(constraints)
-            shape = self._known[key] = Shape(self._next, named, self._types.demand(named), constraints, self.waiting, between)
+            shape = self._known[key] = Shape(
+                self._next,
+                named,
+                self._types.demand(named),
+                constraints,
+                self.waiting,
+                self._rules_between(constraints),
+                self._preferences_of(constraints),
+            )
             if shape.devices is not None and shape.devices.extended:
                 shape.extra = self._types.demand(shape.devices.extended)
             self._next += 1
+            if self._held_off:
+                shape.hold_off(self._held_off.get(alike(named, constraints), ()))
             together = constraints.together
             if together is not None:
                 shape.together = shape if together[1] else self.of(named, replace(constraints, together=(together[0], True)))
         return shape
 
+    def hold_off(self, kind: Alike, names: tuple[str, ...]) -> None:
+        """Let pods that are alike go to none of these nodes for now, and to all others that suit."""
+        if names:
+            self._held_off[kind] = names
+        else:
+            self._held_off.pop(kind, None)
+        for shape in self._known.values():
+            if shape.named == kind[0] and alike(shape.named, shape.asked) == kind:
+                shape.hold_off(names)
+
     def _rules_between(self, constraints: Constraints) -> Between | None:
         """Return the rules between pods, None where there are none; pods of different sizes share them."""
         if (
-            constraints.pods is None
+            (constraints.pods is None or not constraints.pods.hard)
             and not constraints.avoided_by
             and constraints.placement is None
             and (constraints.together is None or not constraints.together[1])
@@ -170,7 +245,7 @@ class Shapes:
             constraints.selector,
             constraints.affinity,
             constraints.tolerations,
-            pods=constraints.pods,
+            pods=demanded(constraints.pods),
             avoided_by=constraints.avoided_by,
             placement=constraints.placement,
             storage=constraints.storage,
@@ -182,6 +257,39 @@ class Shapes:
         if found is None:
             found = self._between[key] = Between(key, self.kinds, self._nodes, self.storage, self.in_use, self.devices)
         return found
+
+    def _preferences_of(self, constraints: Constraints) -> Preferences | None:
+        """Return what is preferred, None for nothing; where nodes have taints that keep pods off if others will do, all have preferences that do not tolerate them."""
+        rules, wish = constraints.pods, constraints.wish
+        soft = rules is not None and (rules.preferred or rules.preferred_spread)
+        if not (soft or constraints.liked_by or constraints.images or self._dislikes(constraints)):
+            return None
+        key = Constraints(
+            constraints.selector,
+            constraints.affinity,
+            constraints.tolerations,
+            wish=wish,
+            pods=rules,
+            liked_by=constraints.liked_by,
+            images=constraints.images,
+        )
+        found = self._preferences.get(key)
+        if found is None:
+            found = self._preferences[key] = Preferences(key, self.kinds, self._nodes)
+        return found
+
+    def _dislikes(self, constraints: Constraints) -> bool:
+        nodes = self._nodes
+        return bool(nodes.weights.taints) and any(not tolerated(taint, constraints.tolerations) for taint in nodes.disliked)
+
+    def weigh_anew(self) -> None:
+        """Look again at what pods prefer: weights have changed, or which taints there are."""
+        self.weighed = self._nodes.weighed
+        before, self._preferences = self._preferences, {}
+        for shape in self._known.values():
+            shape.weigh(self._preferences_of(shape.asked))
+        for preferences in before.values():
+            preferences.close()
 
     def largest_within(self, maximum: Vector) -> Vector:
         """Return the most of each type that a pod of any shape demands, but for shapes that demand more of a type than a maximum allows at all."""
@@ -211,7 +319,13 @@ class Shapes:
             if between not in kept:
                 between.close()
                 del self._between[key]
-        self.kinds.prune({tally for between in self._between.values() for tally in between.tallies})
+        weighed = {shape.preferences for shape in self._known.values()}
+        for key, preferences in list(self._preferences.items()):
+            if preferences not in weighed:
+                preferences.close()
+                del self._preferences[key]
+        looked_at: list[Between | Preferences] = [*self._between.values(), *self._preferences.values()]
+        self.kinds.prune({tally for each in looked_at for tally in each.tallies})
         self._within.clear()
         self._enough = max(ENOUGH, 2 * len(self._known))
 

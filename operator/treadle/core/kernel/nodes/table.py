@@ -17,11 +17,13 @@ import numpy as np
 
 from treadle.core.kernel.between.topologies import Topologies
 from treadle.core.kernel.nodes.cell_orders import SharedOrders
+from treadle.core.kernel.nodes.images import Images
 from treadle.core.kernel.nodes.log import Log
 from treadle.core.kernel.nodes.orders import Orders
 from treadle.core.kernel.nodes.parts import Parts
 from treadle.core.kernel.nodes.rules import static_refusal, taints
 from treadle.core.model import HostPort, NodeSpec, Taint
+from treadle.core.model.scheduler import Weights
 from treadle.core.units.resources import CPU, MEMORY, Demand, ResourceTypes, Vector, extend, held
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from treadle.core.kernel.between.topologies import Topology
     from treadle.core.kernel.nodes.orders import Candidates
     from treadle.core.model import Constraints
+    from treadle.core.model.queues import Limit
 
 MOST_PARTED = 64
 """Ways to part the nodes by topologies that are remembered."""
@@ -82,6 +85,20 @@ class Nodes:
         self.total: Vector = [0] * len(types)
         self.foreign: Vector = [0] * len(types)
         self._foreign_on: dict[int, Vector] = {}
+        self.headroom: tuple[tuple[str, Limit], ...] = ()
+        """What is left to others of every node that does not say otherwise."""
+        self.left: dict[int, Vector] = {}
+        """What is left to others of a row's node, what they hold of it included; rows of which nothing is left are not here."""
+        self.withheld: dict[int, Vector] = {}
+        """What of that they do not hold yet: it is counted as if a pod had it."""
+        self.weights = Weights()
+        self.images = Images()
+        self.disliked: Counter[Taint] = Counter()
+        """How many nodes have which taints with PreferNoSchedule."""
+        self.weighed = 0
+        """How often it has changed which of these there are, or what preferences count."""
+        self.problems: dict[str, str] = {}
+        """What nodes say that cannot be understood, by their names."""
         self._columns: NDArray[np.int64] = np.zeros((len(types), 0), dtype=np.int64)
         self.stale: set[int] = set()
         self._per: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
@@ -133,11 +150,64 @@ class Nodes:
         """Take over a node's description; returns whether anything that matters changed."""
         row = self.ensure(spec.name)
         old = self.specs[row]
+        if old is None or old.images != spec.images:
+            self.images.see(row, spec.images)
         if old == spec:
+            self.specs[row] = spec
             return False
         self._describe(row, spec, self.types.vector(spec.allocatable))
         self.bare.discard(row)
+        self._note_problem(spec.name, spec.problem)
         return True
+
+    def _note_problem(self, name: str, problem: str) -> None:
+        if problem:
+            self.problems[name] = problem
+        else:
+            self.problems.pop(name, None)
+
+    def _dislike(self, spec: NodeSpec | None, change: int) -> None:
+        """Count the taints of a node that keep pods off where others will do."""
+        for taint in spec.taints if spec is not None else ():
+            if taint.effect == "PreferNoSchedule":
+                self.disliked[taint] += change
+                if not self.disliked[taint]:
+                    del self.disliked[taint]
+                    self.weighed += 1
+                elif change > 0 and self.disliked[taint] == 1:
+                    self.weighed += 1
+
+    def weigh(self, weights: Weights) -> None:
+        """Let preferences count so much."""
+        if weights != self.weights:
+            self.weights = weights
+            self.weighed += 1
+
+    def leave(self, headroom: tuple[tuple[str, Limit], ...]) -> None:
+        """Leave so much of every node to others, where it does not say otherwise."""
+        if headroom == self.headroom:
+            return
+        self.headroom = headroom
+        for row, spec in enumerate(self.specs):
+            if spec is not None:
+                self._describe(row, spec, self.allocatable[row])
+
+    def left_of(self, spec: NodeSpec) -> Vector | None:
+        """Return how much of a node is left to others, None for nothing; no more than it has."""
+        if not (self.headroom or spec.headroom):
+            return None
+        found = [0] * len(self.types)
+        for name, limit in {**dict(self.headroom), **dict(spec.headroom)}.items():
+            at = self.types.index.get(name)
+            if at is not None:
+                have = spec.allocatable.get(name, 0)
+                found[at] = max(0, min(have, limit.resolve(have)))
+        return found if any(found) else None
+
+    def touch(self, row: int) -> None:
+        """Look at a node again as if it had been edited."""
+        self.edited.add(row, len(self.names))
+        self._improved(row)
 
     def gone(self, name: str) -> bool:
         """Forget a node's description; what is still bound to it stays counted on the row."""
@@ -145,6 +215,8 @@ class Nodes:
         if row is None or self.specs[row] is None:
             return False
         self._describe(row, None, [0] * len(self.types))
+        self.images.see(row, ())
+        self._note_problem(name, "")
         self.bare.add(row)
         self._vacate(row)
         return True
@@ -152,14 +224,22 @@ class Nodes:
     def _describe(self, row: int, spec: NodeSpec | None, allocatable: Vector) -> None:
         self.widen()
         old, free = self.allocatable[row], self.free[row]
-        for position, taken in enumerate(self._foreign_on.get(row, ())):
-            self.foreign[position] += min(taken, allocatable[position]) - min(taken, old[position])
+        self._count_others(row, -1)
         for position, value in enumerate(allocatable):
             change = value - old[position]
             free[position] += change
             self.total[position] += change
+        self._dislike(self.specs[row], -1)
+        self._dislike(spec, 1)
         self.specs[row] = spec
         self.allocatable[row] = allocatable
+        left = None if spec is None else self.left_of(spec)
+        if left is not None:
+            self.left[row] = left
+        else:
+            self.left.pop(row, None)
+        self._count_others(row, 1)
+        self._withhold(row)
         self.per_memory[row] = 1.0 / allocatable[MEMORY] if allocatable[MEMORY] else 0.0
         self.per_cpu[row] = 1.0 / allocatable[CPU] if allocatable[CPU] else 0.0
         self._per = None
@@ -172,7 +252,15 @@ class Nodes:
         """Lengthen every vector after a new resource type appeared."""
         width = len(self.types)
         if len(self.total) < width:
-            for vector in (self.total, self.foreign, *self._foreign_on.values(), *self.free, *self.allocatable):
+            for vector in (
+                self.total,
+                self.foreign,
+                *self._foreign_on.values(),
+                *self.left.values(),
+                *self.withheld.values(),
+                *self.free,
+                *self.allocatable,
+            ):
                 extend(vector, width)
 
     def _changed(self, row: int) -> None:
@@ -197,6 +285,17 @@ class Nodes:
 
     def count_foreign(self, row: int, demand: Demand, sign: int) -> None:
         """Count a foreign pod on a row (1), or take it out (-1), in what there is to share."""
+        if row in self.left:
+            self._count_others(row, -1)
+            on = self._foreign_on.setdefault(row, [0] * len(self.total))
+            for position, value in demand:
+                on[position] += sign * value
+            if not any(on):
+                del self._foreign_on[row]
+            self._count_others(row, 1)
+            self._withhold(row)
+            self._improved(row)
+            return
         on = self._foreign_on.setdefault(row, [0] * len(self.total))
         have = self.allocatable[row]
         for position, value in demand:
@@ -206,9 +305,38 @@ class Nodes:
         if not any(on):
             del self._foreign_on[row]
 
+    def _others(self, row: int) -> Vector | None:
+        """Return what others have of a node: what their pods take, or what is left to them if that is more."""
+        on, left = self._foreign_on.get(row), self.left.get(row)
+        if left is None:
+            return on
+        return left if on is None else [max(pair) for pair in zip(on, left, strict=True)]
+
+    def _count_others(self, row: int, sign: int) -> None:
+        """Count what others have of a node in what there is to share (1), or take it out (-1)."""
+        have = self.allocatable[row]
+        for position, taken in enumerate(self._others(row) or ()):
+            self.foreign[position] += sign * min(taken, have[position])
+
+    def _withhold(self, row: int) -> None:
+        """Keep back of a node what is left to others and not theirs yet."""
+        before, left = self.withheld.pop(row, None), self.left.get(row)
+        after = None
+        if left is not None:
+            on = self._foreign_on.get(row) or [0] * len(left)
+            after = [max(0, most - taken) for most, taken in zip(left, on, strict=True)]
+            if any(after):
+                self.withheld[row] = after
+        free = self.free[row]
+        for vector, sign in ((before, 1), (after, -1)):
+            for position, value in enumerate(vector or ()):
+                free[position] += sign * value
+        if before or after:
+            self._note_overdraft(row)
+
     def to_share(self, row: int) -> Vector:
-        """Return what a node has, less what others' pods take of it."""
-        on = self._foreign_on.get(row)
+        """Return what a node has, less what others have of it."""
+        on = self._others(row)
         have = self.allocatable[row]
         return have if on is None else [max(0, value - taken) for value, taken in zip(have, on, strict=True)]
 
@@ -359,10 +487,13 @@ class Nodes:
         self.overdrawn = {moved[row] for row in self.overdrawn}
         self._weightless = Counter({moved[row]: count for row, count in self._weightless.items()})
         self._foreign_on = {moved[row]: on for row, on in self._foreign_on.items()}
+        self.left = {moved[row]: left for row, left in self.left.items()}
+        self.withheld = {moved[row]: kept for row, kept in self.withheld.items()}
         self.vacant = []
         self.stale.clear()
         self._columns = np.zeros((len(self.types), 0), dtype=np.int64)
         self._per = None
+        self.images.forget()
         self.orders.keep(())
         self.shared.clear()
         self._masks.clear()

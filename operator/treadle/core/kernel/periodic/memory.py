@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from treadle.core.effects import RecordEvent
+    from treadle.core.kernel.nodes.shapes import Alike
     from treadle.core.kernel.tree.members import Application, Ask
+    from treadle.core.model import PodSpec
 
 
 @dataclass(slots=True)
@@ -40,3 +44,22 @@ class Reports:
     """Pods, by uid, whose binds have failed again since their owners were last told of such."""
     partly: dict[Ask, tuple[int, float, float, int]] = field(default_factory=dict)
     """Asks of very many pods of which some were looked at: how many, when the first of them may be told more, when the first was told, and how many pods there were."""
+
+
+@dataclass(slots=True)
+class Pause:
+    """A node is left alone ``until``, for ``seconds``; a pod like the ``pod`` was refused. ``over``: pods may go there again, and only the length is remembered."""
+
+    pod: PodSpec
+    until: float
+    seconds: float
+    over: bool = False
+
+
+@dataclass(slots=True)
+class Refused:
+    """What is kept of refused pods: ``counts`` by reason."""
+
+    pauses: dict[tuple[str, Alike], Pause] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    events: list[RecordEvent] = field(default_factory=list)

@@ -30,6 +30,8 @@ def constraints_changed(state: State, application: Application) -> None:
 
 def look_between(state: State) -> None:
     """Bring up to date what is known of the pods around pods: count those that rules have come up for, and ask anew for those that others avoid by now."""
+    if state.shapes.weighed != state.nodes.weighed:
+        reweigh(state)
     kinds = state.shapes.kinds
     if kinds.uncounted:
         between.count_up(state)
@@ -39,3 +41,12 @@ def look_between(state: State) -> None:
             if record.kind in avoiding and record.state is PodState.WAITING:
                 set_aside(state, record)
                 enqueue(state, record)
+
+
+def reweigh(state: State) -> None:
+    """Let pods that wait be asked for by what counts for them by now."""
+    state.shapes.weigh_anew()
+    for record in list(state.pods.values()):
+        if record.state is PodState.WAITING and stale(state, record):
+            set_aside(state, record)
+            enqueue(state, record)

@@ -14,7 +14,7 @@ from treadle.core.kernel.assign import asked_for, assign, in_force
 from treadle.core.kernel.pods import between, gang, prepared
 from treadle.core.kernel.pods.charges import charge, discharge
 from treadle.core.kernel.pods.excess_types import countable
-from treadle.core.kernel.pods.shaping import shape_of, stale
+from treadle.core.kernel.pods.shaping import node_of, shape_of, stale
 from treadle.core.kernel.pods.states import ASSUMED, PodState
 from treadle.core.kernel.tree import admission
 from treadle.core.kernel.tree.members import Application, Ask, PodRecord, Queue
@@ -39,7 +39,9 @@ def see(state: State, spec: PodSpec) -> None:
         if record is not None:
             gone(state, spec.uid)
         return
-    if record is None and not spec.node and spec.scheduler not in state.scheduler.names and spec.scheduler in NEVER_OURS:
+    if not spec.node and not spec.expected and spec.scheduler in NEVER_OURS and spec.scheduler not in state.scheduler.names:
+        if record is not None:
+            gone(state, spec.uid)  # it was expected on a node and is no longer
         return  # one that asks for another scheduler is kept: its name may become an alias of ours
     if record is None or spec.demand != record.spec.demand:
         spec = countable(state, spec)
@@ -69,7 +71,7 @@ def see(state: State, spec: PodSpec) -> None:
     elif record.spec == spec and record.state is not PodState.IDLE:
         return
     else:
-        if spec.node and not record.spec.node and record.state is not PodState.ASSUMED:
+        if spec.node and not record.spec.node and record.state not in {PodState.ASSUMED, PodState.BOUND}:
             state.adopted_at = state.now
         before, was_in = record.spec, record.application
         withdraw(state, record, stays=True)
@@ -129,8 +131,9 @@ def gone(state: State, uid: str) -> None:
 def _contribute(state: State, record: PodRecord) -> None:
     """Count a pod as its description says. Its record contributes nothing at present."""
     spec = record.spec
-    if spec.node:
-        row = state.nodes.ensure(spec.node)
+    where = node_of(state, spec)
+    if where:
+        row = state.nodes.ensure(where)
         record.node = row
         state.nodes.count(row, record.shape.demand, record.shape.ports)
         between.enter(record)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from treadle.core.kernel.tree.members import PodRecord
     from treadle.core.model import PodSpec
     from treadle.core.model.placement_constraints import PlacementConstraint
+    from treadle.core.model.pod_rules import WeightedTerm
     from treadle.core.model.volumes import VolumeNeeds
 
 
@@ -28,6 +29,9 @@ def shape_of(state: State, spec: PodSpec, kind: Kind) -> Shape:
     storage = storage_of(state, spec) if rules.volumes is not None else None
     devices = devices_of(state, spec) if rules.claims is not None else None
     gang = gang_of(state, spec) if spec.gang else None
+    images = images_of(state, spec)
+    if kind.liked_by or images:
+        rules = replace(rules, liked_by=liked_by(state, spec, kind), images=images)
     if spec.problem or kind.avoided_by or placement or storage is not None or rules.claims is not None or gang is not None:
         rules = replace(
             rules,
@@ -45,6 +49,23 @@ def shape_of(state: State, spec: PodSpec, kind: Kind) -> Shape:
     if devices is not None and devices.extended:
         demand = tuple(one for one in demand if one not in devices.extended)
     return state.shapes.of(demand, rules)
+
+
+def node_of(state: State, spec: PodSpec) -> str:
+    """Return the name of the node on which a pod counts: where it is, or where another scheduler is about to put it; empty for none."""
+    if spec.node or not spec.expected or spec.gated or spec.deleting or spec.scheduler in state.scheduler.names:
+        return spec.node
+    return spec.expected
+
+
+def images_of(state: State, spec: PodSpec) -> tuple[str, ...]:
+    """Return the images of a pod that waits, where it counts which nodes have them."""
+    return spec.images if state.nodes.weights.images and not spec.node and spec.scheduler in state.scheduler.names else ()
+
+
+def liked_by(state: State, spec: PodSpec, kind: Kind) -> tuple[WeightedTerm, ...]:
+    """Return the preferences of others that are about a pod that waits for us."""
+    return kind.liked_by if not spec.node and spec.scheduler in state.scheduler.names else ()
 
 
 def placement_of(state: State, spec: PodSpec) -> tuple[str, tuple[PlacementConstraint, ...]] | None:
@@ -88,7 +109,11 @@ def devices_of(state: State, spec: PodSpec) -> DeviceNeeds | None:
 def stale(state: State, record: PodRecord) -> bool:
     """Whether a pod has another shape by now, for what the core adds to what it asks."""
     asked, spec = record.shape.asked, record.spec
-    return asked.avoided_by != record.kind.avoided_by or (
+    return (
+        asked.avoided_by != record.kind.avoided_by
+        or asked.liked_by != liked_by(state, spec, record.kind)
+        or asked.images != images_of(state, spec)
+    ) or (
         (bool(state.explicit or spec.tags or asked.placement is not None) and asked.placement != placement_of(state, spec))
         or (spec.constraints.volumes is not None and asked.storage != storage_of(state, spec))
         or (bool(spec.gang) and _in_other_gang(state, record))

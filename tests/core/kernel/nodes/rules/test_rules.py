@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from core.builders import a_node
-from treadle.core.kernel.nodes.rules import affinity, host_ports, static_refusal, taints, unschedulable
+from treadle.core.kernel.nodes.rules import affinity, declared_features, host_ports, static_refusal, taints, unschedulable
 from treadle.core.kernel.nodes.rules.resources import fits, shortages
 from treadle.core.model import Constraints, HostPort, Requirement, Taint, Toleration
 
@@ -27,6 +27,16 @@ SOFT = Taint("slow", "", "PreferNoSchedule")
         (Toleration("n", "Gt", "5"), Taint("n", "7", "NoSchedule"), True),
         (Toleration("n", "Lt", "5"), Taint("n", "7", "NoSchedule"), False),
         (Toleration("n", "Gt", "five"), Taint("n", "7", "NoSchedule"), False),
+        (Toleration("n", "Lt", "9"), Taint("n", "7", "NoSchedule"), True),
+        (Toleration("n", "Gt", "7"), Taint("n", "7", "NoSchedule"), False),
+        (Toleration("n", "Lt", "7"), Taint("n", "7", "NoSchedule"), False),
+        (Toleration("n", "Gt", "-5"), Taint("n", "-3", "NoSchedule"), True),
+        (Toleration("n", "Gt", "5", "NoExecute"), Taint("n", "7", "NoSchedule"), False),
+        (Toleration("other", "Gt", "5"), Taint("n", "7", "NoSchedule"), False),
+        (Toleration("n", "Gt", "5"), Taint("n", "007", "NoSchedule"), False),
+        (Toleration("n", "Gt", "5"), Taint("n", "1_000", "NoSchedule"), False),
+        (Toleration("n", "Gt", "0"), Taint("n", "9223372036854775808", "NoSchedule"), False),
+        (Toleration("n", "Gt", "0"), Taint("n", "", "NoSchedule"), False),
         (Toleration("n", "Unheard"), Taint("n", "7", "NoSchedule"), False),
     ],
 )
@@ -47,7 +57,15 @@ def test_a_cordoned_node_takes_only_who_tolerates_it() -> None:
     assert not unschedulable.refuses(cordoned, tolerant)
 
 
-LABELS = {"zone": "a", "cores": "16"}
+def test_a_pod_goes_only_to_nodes_that_declare_all_that_it_needs() -> None:
+    wanted = Constraints(features=("Restarts", "Users"))
+    assert declared_features.refuses(a_node("n"), wanted) == "node(s) didn't match Pod's required features"
+    assert declared_features.refuses(a_node("n", features=("Restarts",)), wanted)
+    assert not declared_features.refuses(a_node("n", features=("More", "Restarts", "Users")), wanted)
+    assert not declared_features.refuses(a_node("n"), Constraints())
+
+
+LABELS = {"zone": "a", "cores": "16", "thousand": "1_000", "plus": "+20"}
 
 
 @pytest.mark.parametrize(
@@ -61,6 +79,8 @@ LABELS = {"zone": "a", "cores": "16"}
         ("DoesNotExist", ((Requirement("zone", "DoesNotExist"),),), False),
         ("Gt", ((Requirement("cores", "Gt", ("8",)),),), True),
         ("Lt", ((Requirement("cores", "Lt", ("8",)),),), False),
+        ("Gt of a number with an underscore", ((Requirement("thousand", "Gt", ("8",)),),), False),
+        ("Gt of a number with a plus", ((Requirement("plus", "Gt", ("8",)),),), True),
         ("Gt of what is no number", ((Requirement("zone", "Gt", ("8",)),),), False),
         ("all expressions of a term", ((Requirement("zone", "Exists"), Requirement("disk", "Exists")),), False),
         ("any term", ((Requirement("disk", "Exists"),), (Requirement("zone", "Exists"),)), True),

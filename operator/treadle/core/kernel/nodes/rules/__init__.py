@@ -6,7 +6,16 @@ host ports change with every placement and are looked at each time.
 
 from collections.abc import Callable
 
-from treadle.core.kernel.nodes.rules import affinity, locality, named, partition, taints, unschedulable
+from treadle.core.kernel.nodes.rules import (
+    affinity,
+    declared_features,
+    held_off,
+    locality,
+    named,
+    partition,
+    taints,
+    unschedulable,
+)
 from treadle.core.model import Constraints, NodeSpec
 
 StaticRule = Callable[[NodeSpec, Constraints], str]
@@ -18,6 +27,8 @@ STATIC_RULES: tuple[StaticRule, ...] = (
     affinity.refuses,
     locality.refuses,
     partition.refuses,
+    declared_features.refuses,
+    held_off.refuses,
 )
 """Each returns an empty text where the node is admitted, else the reason as users read it. In kube-scheduler's order."""
 

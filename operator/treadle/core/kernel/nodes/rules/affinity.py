@@ -5,6 +5,7 @@ an empty term admits nothing. NotIn and DoesNotExist hold where the label is abs
 """
 
 from treadle.core.model import Constraints, NodeSpec, Requirement
+from treadle.core.model.selectors import integer
 
 REASON = "node(s) didn't match Pod's node affinity/selector"
 
@@ -22,9 +23,9 @@ def holds(requirement: Requirement, node: NodeSpec) -> bool:
         case "DoesNotExist":
             return value is None
         case "Gt" | "Lt" as operator:
-            try:
-                number, bound = int(value or ""), int(requirement.values[0])
-            except (ValueError, IndexError):
+            number = integer(value or "")
+            bound = integer(requirement.values[0]) if len(requirement.values) == 1 else None
+            if number is None or bound is None:
                 return False
             return number > bound if operator == "Gt" else number < bound
     return False

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from treadle.core.model import Constraints, NodeSpec, Taint, Toleration
+from treadle.core.model.selectors import integer
 
 REASON = "node(s) had untolerated taint(s)"
 
@@ -19,12 +20,18 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
         case "Equal":
             return bool(toleration.key) and toleration.value == taint.value
         case "Lt" | "Gt" as operator:
-            try:
-                value, bound = int(taint.value), int(toleration.value)
-            except ValueError:
+            value, bound = _decimal(taint.value), _decimal(toleration.value)
+            if value is None or bound is None:
                 return False
             return value < bound if operator == "Lt" else value > bound
     return False
+
+
+def _decimal(text: str) -> int | None:
+    """Return the integer that a text is in the one way in which the API lets it be written: no plus, no zeros before it."""
+    digits = text.removeprefix("-")
+    plain = text == "0" or (digits and not digits.startswith(("0", "+", "-")))
+    return integer(text) if plain else None
 
 
 def tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:

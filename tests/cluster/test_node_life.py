@@ -1,0 +1,66 @@
+"""Nodes that are cordoned, shrink, are lost and come back, on a real API server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from cluster.client import fake_node
+from cluster.control_plane import ControlPlane
+from cluster.treadle_process import Cluster, Treadle, eventually, pod
+
+Json = dict[str, Any]
+PODS, NODES = "/api/v1/namespaces/default/pods", "/api/v1/nodes"
+MERGE = "application/merge-patch+json"
+
+
+def create(plane: ControlPlane, name: str, cpu: str = "1") -> None:
+    status, answer = plane.api("POST", PODS, pod(name, application=name, cpu=cpu, memory="64Mi"))
+    assert status == 201, answer
+
+
+def node_of(plane: ControlPlane, name: str) -> str:
+    return plane.api("GET", f"{PODS}/{name}")[1]["spec"].get("nodeName", "")
+
+
+def waits(plane: ControlPlane, name: str, words: str) -> bool:
+    conditions = plane.api("GET", f"{PODS}/{name}")[1]["status"].get("conditions", [])
+    return any(words in one.get("message", "") for one in conditions if one["type"] == "PodScheduled")
+
+
+def patched(plane: ControlPlane, path: str, body: Json) -> None:
+    status, answer = plane.api("PATCH", path, body, content_type=MERGE)
+    assert status == 200, answer
+
+
+def test_a_node_through_its_life(fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path) -> None:
+    plane = fresh_control_plane()
+    plane.apply_crds()
+    cluster = Cluster(plane)
+    plane.api("POST", NODES, fake_node("node-0", "4", "32Gi"))
+    with Treadle(plane.kubeconfig, tmp_path):
+        create(plane, "first", cpu="2")
+        cluster.wait_bound(1)
+
+        patched(plane, f"{NODES}/node-0", {"spec": {"unschedulable": True}})
+        create(plane, "second")
+        eventually(lambda: waits(plane, "second", "were unschedulable"), what="a cordoned node takes no more")
+        patched(plane, f"{NODES}/node-0", {"spec": {"unschedulable": None}})
+        eventually(lambda: node_of(plane, "second") == "node-0", what="the node is uncordoned")
+
+        patched(plane, f"{NODES}/node-0/status", {"status": {"allocatable": {"cpu": "2"}}})
+        create(plane, "third")
+        eventually(lambda: waits(plane, "third", "Insufficient cpu"), what="it has shrunk below what is used")
+        patched(plane, f"{NODES}/node-0/status", {"status": {"allocatable": {"cpu": "4"}}})
+        eventually(lambda: node_of(plane, "third") == "node-0", what="it has grown in place")
+
+        plane.api("DELETE", f"{NODES}/node-0")
+        create(plane, "fourth")
+        eventually(lambda: waits(plane, "fourth", "0/0 nodes"), what="the node is lost, with pods bound to it")
+        plane.api("POST", NODES, fake_node("node-0", "4", "32Gi"))
+        create(plane, "fifth")
+        eventually(lambda: waits(plane, "fifth", "Insufficient cpu"), what="made anew it is full of what is bound to its name")
+        assert not node_of(plane, "fourth")
+        plane.api("DELETE", f"{PODS}/first", {"gracePeriodSeconds": 0})
+        eventually(lambda: node_of(plane, "fourth") == "node-0", what="room has come, for the older one first")
