@@ -12,7 +12,8 @@ from pprint import pformat
 
 sys.path[:0] = [str(Path(__file__).parents[1])]
 
-from fuzz.world import a_run, smaller  # noqa: E402 - the tests are no package
+from fuzz.runs import a_run  # noqa: E402
+from fuzz.smaller import smaller  # noqa: E402 - the tests are no package
 
 
 def main() -> int:

@@ -1,9 +1,11 @@
-"""Objects of storage by chance, as the API server takes them, and volumes and gangs of pods: names come from small pools, so that they meet."""
+"""Objects of storage by chance, as the API server takes them, and volumes of pods: names come from small pools, so that they meet."""
 
 from __future__ import annotations
 
 from random import Random
 from typing import Any
+
+from fuzz import pod_groups
 
 Json = dict[str, Any]
 CLAIMS, VOLUMES, CLASSES = ("c0", "c1", "c2", "c3"), ("v0", "v1", "v2"), ("wait", "now", "local", "")
@@ -14,13 +16,6 @@ SELECTED = "volume.kubernetes.io/selected-node"
 KINDS = (
     "persistentvolumeclaims", "persistentvolumes", "storageclasses", "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments",
 )  # fmt: skip
-GROUPS = (
-    '[{"name": "g", "minMember": 2}]',
-    '[{"name": "g", "minMember": 2}, {"name": "h", "minMember": 0}]',
-    "[]",
-    "{",
-    '[{"name": 1, "minMember": "x"}]',
-)
 
 
 def _terms(chance: Random) -> list[Json]:
@@ -170,18 +165,8 @@ def _capacity(chance: Random) -> Json:
 
 def add(pod: Json, chance: Random) -> None:
     """Give a pod volumes, or a gang."""
-    meta = pod["metadata"]
-    if chance.random() < 0.5:
-        meta["labels"] = {**meta.get("labels", {}), "treadle.dev/gang": chance.choice("gh")}
-        if chance.random() < 0.8:
-            meta["labels"]["treadle.dev/gang-min-member"] = chance.choice(["1", "2", "3", "6", "100000", "0", "x"])
-        return
-    if chance.random() < 0.2:
-        meta["annotations"] = {
-            **meta.get("annotations", {}),
-            "yunikorn.apache.org/task-groups": chance.choice(GROUPS),
-            "yunikorn.apache.org/task-group-name": "g",
-        }
+    if chance.random() < 0.6:
+        pod_groups.add(pod, chance)
         return
     found: list[Json] = []
     for at in range(chance.choice([1, 1, 2])):

@@ -11,6 +11,8 @@ import pytest
 
 from fuzz import cluster, schema, world
 from fuzz.patterns import text
+from fuzz.runs import a_run
+from fuzz.smaller import smaller
 from treadle.api.objects import parse
 
 
@@ -23,8 +25,8 @@ def _quiet() -> Iterator[None]:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_nothing_that_the_api_server_accepts_raises_or_breaks_an_invariant(seed: int) -> None:
-    steps, failure, _ = world.a_run(seed, 100)
-    assert failure is None, f"{failure}\nthe fewest steps: {world.smaller(steps, failure, most=60)}"
+    steps, failure, _ = a_run(seed, 100)
+    assert failure is None, f"{failure}\nthe fewest steps: {smaller(steps, failure, most=60)}"
 
 
 @pytest.mark.parametrize("kind", ["Scheduler", "Queue", "Application", "Reservation"])
@@ -43,7 +45,7 @@ def test_text_made_from_a_pattern_matches_it(pattern: str) -> None:
 
 
 def test_a_run_is_the_same_for_the_same_seed() -> None:
-    assert world.a_run(3, 60) == world.a_run(3, 60)
+    assert a_run(3, 60) == a_run(3, 60)
 
 
 def test_what_went_wrong_is_shown_with_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,4 +60,4 @@ def test_what_went_wrong_is_shown_with_few_steps(monkeypatch: pytest.MonkeyPatch
     steps += [("plan", 1), ("node_gone", "n0"), ("look",)]
     failure = world.play(steps)
     assert failure is not None
-    assert [step[0] for step in world.smaller(steps, failure)] == ["node", "node_gone"]
+    assert [step[0] for step in smaller(steps, failure)] == ["node", "node_gone"]

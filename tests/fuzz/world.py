@@ -10,20 +10,18 @@ import copy
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from random import Random
 from typing import Any
 
 import msgspec
 
-from fuzz import cluster, devices, schema, storage
-from fuzz.schema import LEAVES, QUEUES, Style
+from fuzz import pod_groups, schema
 from treadle.api import acted
 from treadle.api.labels import queue_of
 from treadle.api.objects import KINDS
 from treadle.controllers.ledger import Ledger
 from treadle.controllers.status import merge_patch, status_of
 from treadle.core import Core
-from treadle.core.effects import Bind, BindVolumes, Evict, Expire, FreeDevices, ReportWaiting, ReserveDevices, Verify
+from treadle.core.effects import Bind, BindVolumes, Evict, Expire, FreeDevices, ReportWaiting, ReserveDevices, Verify, Withhold
 from treadle.core.events import (
     BindDone,
     BindFailed,
@@ -36,6 +34,9 @@ from treadle.core.events import (
     NodeGone,
     NodeSeen,
     PodGone,
+    PodGroupGone,
+    PodGroupSeen,
+    PodGroupsServed,
     PodRefused,
     PodSeen,
     StorageGone,
@@ -194,6 +195,10 @@ class World:
                 self.binds.append(effect)
                 check(holds=effect.uid in self.pods, words=f"a bind of {effect.uid}, which is not there")
                 check(holds=len(effect.queue) <= 63 and len(effect.application) <= 253 + 64, words=f"{effect}")
+            elif isinstance(effect, Withhold):
+                for bind in [bind for bind in self.binds if bind.uid in effect.uids]:
+                    self.binds.remove(bind)
+                    self.tell(BindFailed(bind.uid, "transient", effect.why))
             elif isinstance(effect, BindVolumes):
                 self.claims.append(effect)
             elif isinstance(effect, ReserveDevices):
@@ -253,6 +258,15 @@ class World:
                 if asked.uid in self.pods and outcome == "written":
                     self.pods[asked.uid].setdefault("status", {})["extendedResourceClaimStatus"] = {"resourceClaimName": name}
                     self._see(asked.uid)
+
+    def do_group(self, source: str, body: Json) -> None:
+        self.tell(PodGroupSeen(pod_groups.translated(source, body)))
+
+    def do_group_gone(self, source: str, name: str) -> None:
+        self.tell(PodGroupGone(source, name))
+
+    def do_groups_served(self, source: str, served: bool) -> None:
+        self.tell(PodGroupsServed(source, served=served))
 
     def do_storage(self, kind: str, body: Json) -> None:
         of = PATHS[kind][1]
@@ -414,123 +428,6 @@ def fault(schema: Json, value: Any, path: str) -> str:
     return ""
 
 
-def next_step(world: World, chance: Random, style: Style, number: int) -> Step:
-    """Return what happens next."""
-    kinds = [
-        "object",
-        "gone",
-        "pod",
-        "pods",
-        "edit",
-        "pod_gone",
-        "node",
-        "node_gone",
-        "namespace",
-        "time",
-        "plan",
-        "outcomes",
-        "evicted",
-        "look",
-        "anew",
-        "storage",
-        "storage_gone",
-        "storage_known",
-        "claims",
-        "devices",
-        "devices_gone",
-        "devices_known",
-        "reserved",
-    ]
-    weights = (
-        [4, 1, 6, 10, 2, 2, 1, 0.3, 0.3, 20, 24, 20, 8, 6, 1, 6, 0.5, 0.3, 6, 6, 0.5, 0.3, 6]
-        if style.busy
-        else [10, 2, 14, 9, 5, 6, 3, 1, 1, 12, 16, 12, 5, 6, 1, 8, 1, 0.5, 6, 8, 1, 0.5, 6]
-    )
-    match chance.choices(kinds, weights)[0]:
-        case "object":
-            kind = chance.choices(["Scheduler", "Queue", "Application", "Reservation"], [3, 10, 3, 0.3])[0]
-            return "object", an_object(kind, chance, style)
-        case "gone":
-            if world.objects and chance.random() < 0.9:
-                return "object_gone", *chance.choice(sorted(world.objects))
-            return "object_gone", "Queue", "", chance.choice(QUEUES)
-        case "pod":
-            return "pod", cluster.pod(f"p{number}", chance, style)
-        case "pods":
-            return "pods", cluster.pod(f"p{number}", chance, style), chance.choice([2, 6, 16])
-        case "edit":
-            return "edit", chance.randrange(1 << 16), _edit(chance, style)
-        case "pod_gone":
-            if chance.random() < 0.3:
-                return "pod_refused", chance.randrange(1 << 16), chance.choice(REFUSALS)
-            return "pod_gone", chance.randrange(1 << 16)
-        case "node":
-            return "node", cluster.node(chance.choice(cluster.NODES), chance, style)
-        case "node_gone":
-            return "node_gone", chance.choice(cluster.NODES)
-        case "namespace":
-            return "namespace", cluster.namespace(chance.choice(cluster.NAMESPACES), chance)
-        case "time":
-            return "time", chance.choice(SECONDS)
-        case "plan":
-            return "plan", chance.choice([1, 3, 1000, 1000])
-        case "outcomes":
-            return "outcomes", [chance.choice(OUTCOMES) for _ in range(chance.choice([1, 3, 20]))]
-        case "storage":
-            kind = chance.choice(storage.KINDS)
-            return "storage", kind, storage.thing(kind, chance)
-        case "storage_gone":
-            return "storage_gone", chance.choice(storage.KINDS), chance.randrange(1 << 16)
-        case "storage_known":
-            return "storage_known", chance.random() < 0.9
-        case "claims":
-            return "claims", [chance.choice(["made", "made", "written", "failed"]) for _ in range(chance.choice([1, 5]))]
-        case "devices":
-            kind = chance.choice(devices.KINDS)
-            return "devices", kind, devices.thing(kind, chance)
-        case "devices_gone":
-            return "devices_gone", chance.choice(devices.KINDS), chance.randrange(1 << 16)
-        case "devices_known":
-            return "devices_known", chance.random() < 0.9
-        case "reserved":
-            return "reserved", [chance.choice(["written", "written", "untold", "failed"]) for _ in range(chance.choice([1, 5]))]
-        case "evicted":
-            return "evicted", [
-                chance.choice(["stays", "leaving", "leaving", "gone", "nothing"]) for _ in range(chance.choice([1, 5]))
-            ]
-        case "look":
-            return ("look",)
-    return "anew", chance.random() < 0.3
-
-
-def an_object(kind: str, chance: Random, style: Style) -> Json:
-    match kind:
-        case "Scheduler":
-            return schema.made(kind, cluster.chosen(chance, ["treadle"], ["treadle", "spark", "other"], style), chance, style)
-        case "Queue":
-            return schema.made(kind, chance.choice(QUEUES), chance, style)
-        case "Application":
-            return schema.made(kind, chance.choice(["app0", "app1", "app2", "j"]), chance, style, "ns")
-    return schema.made(kind, "res", chance, style, "ns")
-
-
-def _edit(chance: Random, style: Style) -> Json:
-    labels, notes = cluster._names(chance, style)
-    return chance.choice(
-        [
-            {"metadata": {"labels": labels}},
-            {"metadata": {"annotations": notes}},
-            {"metadata": {"deletionTimestamp": "2026-11-20T00:00:00Z"}},
-            {"spec": {"schedulingGates": None}},
-            {"spec": {"tolerations": [cluster._toleration(chance)]}},
-            {"spec": {"containers": cluster.pod("x", chance, style)["spec"]["containers"]}},
-            {"status": {"phase": chance.choice(["Running", "Pending", "Failed"])}},
-            {"status": {"containerStatuses": [{"name": "c0", "allocatedResources": {"cpu": "3", "memory": "1Gi"}}]}},
-            {},
-        ]
-    )
-
-
 def play(steps: Iterable[Step], after: Callable[[], None] = lambda: None) -> Failure | None:
     """Play steps in a new world and return what went wrong, None if nothing did."""
     world = World()
@@ -560,83 +457,3 @@ def played(world: World, step: Step) -> Failure | None:
 
 def _without_numbers(text: str) -> str:
     return "".join("#" if char.isdigit() else char for char in text)
-
-
-def a_run(seed: int, length: int) -> tuple[list[Step], Failure | None, int]:
-    """Play a run of this seed; returns its steps up to a failure, the failure, and how many objects were made."""
-    chance = Random(seed)
-    style = Style(chance)
-    world = World()
-    steps: list[Step] = []
-    made = 0
-    opening: list[Step] = [("storage_known", True), ("devices_known", True)]
-    opening += [("node", cluster.node(name, chance, style)) for name in cluster.NODES[:2]]
-    opening += [("object", an_object("Scheduler", chance, style))] if chance.random() < 0.8 else []
-    for name in sorted(chance.sample(QUEUES, chance.choice([0, 4, 8, len(QUEUES)]))):
-        opening.append(("object", schema.made("Queue", name, chance, style)))
-    for number in range(length):
-        step = opening.pop(0) if opening else next_step(world, chance, style, number)
-        steps.append(step)
-        made += step[2] if step[0] == "pods" else step[0] in {"object", "pod", "node", "namespace", "edit"}
-        if failure := played(world, step):
-            return steps, failure, made
-    last: Step
-    for last in (("plan", 1000), ("look",), ("time", 1.0), ("plan", 1000), ("look",)):
-        steps.append(last)
-        if failure := played(world, last):
-            return steps, failure, made
-    return steps, None, made
-
-
-def smaller(steps: list[Step], failure: Failure, most: int = 400) -> list[Step]:
-    """Leave out steps as long as the same thing goes wrong: halves first, then smaller and smaller chunks."""
-    tries, size = 0, max(1, len(steps) // 2)
-    while size and tries < most:
-        at = 0
-        while at < len(steps) and tries < most:
-            fewer = steps[:at] + steps[at + size :]
-            tries += 1
-            found = play(fewer)
-            if found is not None and found.kind == failure.kind:
-                steps = fewer
-            else:
-                at += size
-        size = size // 2
-    return _plainer(steps, failure)
-
-
-def _plainer(steps: list[Step], failure: Failure, most: int = 600) -> list[Step]:
-    """Leave out what is inside the steps: entries of objects, the outer ones first."""
-    tries, at, path = 0, 0, 0
-    while at < len(steps) and tries < most:
-        places = list(_places(steps[at]))
-        if path >= len(places):
-            at, path = at + 1, 0
-            continue
-        tried = copy.deepcopy(steps)
-        holder: Any = tried[at]
-        for key in places[path][:-1]:
-            holder = holder[key]
-        del holder[places[path][-1]]
-        tries += 1
-        try:
-            found = play(tried)
-        except (KeyError, TypeError):
-            found = None
-        if found is not None and found.kind == failure.kind:
-            steps = tried
-        else:
-            path += 1
-    return steps
-
-
-def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterable[tuple[Any, ...]]:
-    """The paths of what can be left out of a step, parents before children."""
-    if isinstance(value, tuple | list | dict):
-        for key, each in value.items() if isinstance(value, dict) else enumerate(value):
-            if path and key not in {"kind", "metadata", "uid", "name"}:
-                yield (*path, key)
-            yield from _places(each, (*path, key))
-
-
-__all__ = ["LEAVES", "Failure", "World", "a_run", "play", "smaller"]

@@ -1,0 +1,159 @@
+"""What happens next, by chance, and whole runs of such steps."""
+
+from __future__ import annotations
+
+from random import Random
+
+from fuzz import cluster, devices, pod_groups, schema, storage
+from fuzz.schema import QUEUES, Style
+from fuzz.world import OUTCOMES, REFUSALS, SECONDS, Failure, Json, Step, World, played
+
+WEIGHTS = {
+    "object": (4, 10),
+    "gone": (1, 2),
+    "pod": (6, 14),
+    "pods": (10, 9),
+    "edit": (2, 5),
+    "pod_gone": (2, 6),
+    "node": (1, 3),
+    "node_gone": (0.3, 1),
+    "namespace": (0.3, 1),
+    "time": (20, 12),
+    "plan": (24, 16),
+    "outcomes": (20, 12),
+    "evicted": (8, 5),
+    "look": (6, 6),
+    "anew": (1, 1),
+    "storage": (6, 8),
+    "storage_gone": (0.5, 1),
+    "storage_known": (0.3, 0.5),
+    "claims": (6, 6),
+    "devices": (6, 8),
+    "devices_gone": (0.5, 1),
+    "devices_known": (0.3, 0.5),
+    "reserved": (6, 6),
+    "group": (3, 4),
+    "group_gone": (0.3, 0.5),
+    "groups_served": (0.5, 1),
+}
+"""How often each step is, in busy runs and in others."""
+
+
+def next_step(world: World, chance: Random, style: Style, number: int) -> Step:
+    """Return what happens next."""
+    weights = [busy if style.busy else calm for busy, calm in WEIGHTS.values()]
+    match chance.choices(list(WEIGHTS), weights)[0]:
+        case "object":
+            kind = chance.choices(["Scheduler", "Queue", "Application", "Reservation"], [3, 10, 3, 0.3])[0]
+            return "object", an_object(kind, chance, style)
+        case "gone":
+            if world.objects and chance.random() < 0.9:
+                return "object_gone", *chance.choice(sorted(world.objects))
+            return "object_gone", "Queue", "", chance.choice(QUEUES)
+        case "pod":
+            return "pod", cluster.pod(f"p{number}", chance, style)
+        case "pods":
+            return "pods", cluster.pod(f"p{number}", chance, style), chance.choice([2, 6, 16])
+        case "edit":
+            return "edit", chance.randrange(1 << 16), _edit(chance, style)
+        case "pod_gone":
+            if chance.random() < 0.3:
+                return "pod_refused", chance.randrange(1 << 16), chance.choice(REFUSALS)
+            return "pod_gone", chance.randrange(1 << 16)
+        case "node":
+            return "node", cluster.node(chance.choice(cluster.NODES), chance, style)
+        case "node_gone":
+            return "node_gone", chance.choice(cluster.NODES)
+        case "namespace":
+            return "namespace", cluster.namespace(chance.choice(cluster.NAMESPACES), chance)
+        case "time":
+            return "time", chance.choice(SECONDS)
+        case "plan":
+            return "plan", chance.choice([1, 3, 1000, 1000])
+        case "outcomes":
+            return "outcomes", [chance.choice(OUTCOMES) for _ in range(chance.choice([1, 3, 20]))]
+        case "storage":
+            kind = chance.choice(storage.KINDS)
+            return "storage", kind, storage.thing(kind, chance)
+        case "storage_gone":
+            return "storage_gone", chance.choice(storage.KINDS), chance.randrange(1 << 16)
+        case "storage_known":
+            return "storage_known", chance.random() < 0.9
+        case "claims":
+            return "claims", [chance.choice(["made", "made", "written", "failed"]) for _ in range(chance.choice([1, 5]))]
+        case "group":
+            return "group", *pod_groups.group(chance, cluster.NAMESPACES)
+        case "group_gone":
+            return "group_gone", chance.choice(pod_groups.SOURCES), f"{chance.choice(cluster.NAMESPACES)}/g"
+        case "groups_served":
+            return "groups_served", chance.choice(pod_groups.SOURCES), chance.random() < 0.8
+        case "devices":
+            kind = chance.choice(devices.KINDS)
+            return "devices", kind, devices.thing(kind, chance)
+        case "devices_gone":
+            return "devices_gone", chance.choice(devices.KINDS), chance.randrange(1 << 16)
+        case "devices_known":
+            return "devices_known", chance.random() < 0.9
+        case "reserved":
+            return "reserved", [chance.choice(["written", "written", "untold", "failed"]) for _ in range(chance.choice([1, 5]))]
+        case "evicted":
+            return "evicted", [
+                chance.choice(["stays", "leaving", "leaving", "gone", "nothing"]) for _ in range(chance.choice([1, 5]))
+            ]
+        case "look":
+            return ("look",)
+    return "anew", chance.random() < 0.3
+
+
+def an_object(kind: str, chance: Random, style: Style) -> Json:
+    match kind:
+        case "Scheduler":
+            return schema.made(kind, cluster.chosen(chance, ["treadle"], ["treadle", "spark", "other"], style), chance, style)
+        case "Queue":
+            return schema.made(kind, chance.choice(QUEUES), chance, style)
+        case "Application":
+            return schema.made(kind, chance.choice(["app0", "app1", "app2", "j"]), chance, style, "ns")
+    return schema.made(kind, "res", chance, style, "ns")
+
+
+def _edit(chance: Random, style: Style) -> Json:
+    labels, notes = cluster._names(chance, style)
+    return chance.choice(
+        [
+            {"metadata": {"labels": labels}},
+            {"metadata": {"annotations": notes}},
+            {"metadata": {"deletionTimestamp": "2026-11-20T00:00:00Z"}},
+            {"spec": {"schedulingGates": None}},
+            {"spec": {"tolerations": [cluster._toleration(chance)]}},
+            {"spec": {"containers": cluster.pod("x", chance, style)["spec"]["containers"]}},
+            {"status": {"phase": chance.choice(["Running", "Pending", "Failed"])}},
+            {"status": {"containerStatuses": [{"name": "c0", "allocatedResources": {"cpu": "3", "memory": "1Gi"}}]}},
+            {},
+        ]
+    )
+
+
+def a_run(seed: int, length: int) -> tuple[list[Step], Failure | None, int]:
+    """Play a run of this seed; returns its steps up to a failure, the failure, and how many objects were made."""
+    chance = Random(seed)
+    style = Style(chance)
+    world = World()
+    steps: list[Step] = []
+    made = 0
+    opening: list[Step] = [("storage_known", True), ("devices_known", True)]
+    opening += [("node", cluster.node(name, chance, style)) for name in cluster.NODES[:2]]
+    opening += [("object", an_object("Scheduler", chance, style))] if chance.random() < 0.8 else []
+    for name in sorted(chance.sample(QUEUES, chance.choice([0, 4, 8, len(QUEUES)]))):
+        opening.append(("object", schema.made("Queue", name, chance, style)))
+    for number in range(length):
+        step = opening.pop(0) if opening else next_step(world, chance, style, number)
+        steps.append(step)
+        made += step[2] if step[0] == "pods" else step[0] in {"object", "pod", "node", "namespace", "edit"}
+        if failure := played(world, step):
+            return steps, failure, made
+    last: Step
+    for last in (("plan", 1000), ("look",), ("time", 1.0), ("plan", 1000), ("look",)):
+        steps.append(last)
+        if failure := played(world, last):
+            return steps, failure, made
+    return steps, None, made
