@@ -9,8 +9,8 @@ import pytest
 from core.builders import Scenario, a_node, a_pod
 from core.clusters import Cluster
 from treadle.core.effects import Bind
-from treadle.core.events import BindDone, NodeSeen, PodGone, PodSeen
-from treadle.core.model import Constraints, GangSettings, PodRules, PodSpec, PodTerm, Requirement
+from treadle.core.events import ApplicationSeen, BindDone, NodeSeen, PodGone, PodSeen
+from treadle.core.model import ApplicationSpec, Constraints, GangSettings, GangSpec, PodRules, PodSpec, PodTerm, Requirement
 
 
 def member(name: str, least: int, application: str = "big", gang: str = "w", **fields: Any) -> PodSpec:
@@ -148,6 +148,18 @@ def test_the_rules_between_its_pods_hold_among_what_is_kept() -> None:
     assert len({hold.row for hold in at.core.state.preemption.holds}) == 3
     placed = [name for _ in range(30) for name in churn.step(1)]
     assert sorted(placed) == ["g0", "g1", "g2"]
+
+
+def test_a_gang_that_needs_fewer_by_now_starts_without_waiting_for_all_that_was_kept() -> None:
+    at = fair()
+    churn = Churn(at, nodes=2, cpu=4, queue="root.b")
+    at.tell(*(PodSeen(member(f"g{number}", 4, cpu=2, queue="root.a")) for number in range(4)))
+    for _ in range(15):
+        churn.step(0)
+    assert at.core.state.preemption.holds
+    churn.step(2)
+    at.tell(ApplicationSeen(ApplicationSpec("ns/big", gangs=(GangSpec("w", 1),))))
+    assert churn.step(0) == ["g0"]
 
 
 def test_a_gang_that_is_deleted_gives_back_what_is_kept() -> None:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from treadle.core.kernel.tree.members import Ask
 
 
+OTHERS_LACK = "the gang lacks other pods by now"
+
+
 def serve_gangs(state: State, budget: int) -> list[Placed]:
     """Return the placements of the gangs whose room has come, and end the holds of those that need them no more or have waited for too long."""
     held: dict[Gang, list[Hold]] = {}
@@ -36,6 +39,8 @@ def serve_gangs(state: State, budget: int) -> list[Placed]:
         why = _over(state, gang, holds, asks)
         if why:
             give_up(state, holds, why)
+            if why == OTHERS_LACK:
+                del state.gangs.left_alone[gang]  # it may be had at once
         elif len(effects) < budget:
             effects += _tried(state, gang, holds, asks[0])
     if effects:
@@ -60,8 +65,8 @@ def _over(state: State, gang: Gang, holds: list[Hold], asks: list[Ask]) -> str:
     if any(hold.counted != state.discipline.charges_holds for hold in holds if hold.without_victims):
         return "nothing is kept by this discipline's rules any more"
     lacking = lacks(state, application, gang)
-    if isinstance(lacking, Wait) or sum(count for _, count in lacking.share) > len(holds):
-        return "the gang lacks other pods by now"
+    if isinstance(lacking, Wait) or sum(count for _, count in lacking.share) != len(holds):
+        return OTHERS_LACK
     if state.now >= holds[0].until:
         return "its time is up"
     if not all(admitted(state, hold) for hold in holds):
