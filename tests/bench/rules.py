@@ -2,7 +2,7 @@
 
 A hundred applications, each with its own labels, ask in turn; every pod of a run has the same kind of rule. ``third`` is a run in
 which every third pod has a rule, of all kinds in turn. Told apart: the events (``seen_per_s``), and the passes with their placements
-(``placed_per_s``), under both scores.
+(``placed_per_s``), under both scores. ``gangs`` are runs of gangs of so many pods each, with one zone for all of a gang, or anywhere.
 """
 
 import gc
@@ -53,8 +53,36 @@ def pod(number: int, kind: str) -> PodSpec:
     )
 
 
+def of_gang(number: int, size: int, topology: tuple[str, bool] | None) -> PodSpec:
+    gang = f"g{number // size}"
+    return PodSpec(
+        f"p{number}",
+        "ns",
+        f"p{number}",
+        "treadle",
+        demand=(("cpu", 1000), ("memory", GIB), ("pods", 1)),
+        application=f"ns/{gang}",
+        gang=gang,
+        gang_minimums=((gang, size),),
+        gang_topology=topology,
+    )
+
+
+def gangs(scoring: str) -> dict[str, dict[str, int]]:
+    found = {}
+    for size in (8, 64, 512):
+        for where, topology in (("anywhere", None), ("one zone", ("zone", True))):
+            pods = [of_gang(number, size, topology) for number in range(PODS // size * size)]
+            found[f"{size} {where}"] = _filled(pods, scoring)
+    return found
+
+
 def filled(kinds: list[str], scoring: str) -> dict[str, int]:
     """Fill a cluster with pods of some kinds in turn."""
+    return _filled([pod(number, kinds[number % len(kinds)]) for number in range(PODS)], scoring)
+
+
+def _filled(specs: list[PodSpec], scoring: str) -> dict[str, int]:
     core = Core()
     events: list[Event] = [SchedulerSeen(SchedulerSpec(scoring=scoring))]
     for number in range(NODES):
@@ -62,7 +90,7 @@ def filled(kinds: list[str], scoring: str) -> dict[str, int]:
         events.append(NodeSeen(NodeSpec(f"n{number}", {"cpu": 32_000, "memory": 128 * GIB, "pods": 110}, labels)))
     for event in events:
         core.handle(event, 0.0)
-    pods = [PodSeen(pod(number, kinds[number % len(kinds)])) for number in range(PODS)]
+    pods = [PodSeen(spec) for spec in specs]
     gc.collect()
     began = time.perf_counter()
     for seen in pods:
@@ -72,8 +100,8 @@ def filled(kinds: list[str], scoring: str) -> dict[str, int]:
     while count := sum(isinstance(effect, Bind) for effect in core.plan(0.0, BUDGET)):
         placed += count
     done = time.perf_counter()
-    assert placed == PODS, f"{kinds}: {placed}"
-    return {"seen_per_s": round(PODS / (told - began)), "placed_per_s": round(placed / (done - told))}
+    assert placed == len(pods), placed
+    return {"seen_per_s": round(placed / (told - began)), "placed_per_s": round(placed / (done - told))}
 
 
 def measure() -> dict[str, Any]:
@@ -83,4 +111,5 @@ def measure() -> dict[str, Any]:
     thirds = [kind for rule in ruled for kind in ("plain", "plain", rule)]
     for scoring in ("Pack", "Spread"):
         found[scoring] = {kind: filled([kind], scoring) for kind in KINDS} | {"third": filled(thirds, scoring)}
+    found["gangs"] = {scoring: gangs(scoring) for scoring in ("Pack", "Spread")}
     return found
