@@ -393,6 +393,20 @@ def test_an_extended_resource_is_had_from_the_node_or_else_from_devices(at: Scen
     assert [type(one) for one in planned(at)] == [Bind]
 
 
+def test_what_pods_of_others_have_of_an_extended_resource_of_a_node_is_counted_and_returned(at: Scenario) -> None:
+    see(at, replace(GPU, resource="example.com/gpu"))
+    own = a_node("own")
+    at.tell(NodeSeen(replace(own, allocatable={**own.allocatable, "example.com/gpu": 2})))
+    at.tell(PodSeen(replace(extended("other", 2), scheduler="other", node="own")))
+    position = at.core.state.types.index["example.com/gpu"]
+    assert at.core.state.nodes.foreign[position] == 2
+    at.tell(PodSeen(extended("p", 1)))
+    assert planned(at) == []
+    at.gone("other")
+    assert at.core.state.nodes.foreign[position] == 0
+    assert [(type(one), one.node) for one in planned(at)] == [(Bind, "own")]
+
+
 def test_a_claim_that_is_left_of_an_earlier_placement_is_deleted_first(at: Scenario) -> None:
     see(at, replace(GPU, resource="example.com/gpu"), slice_of("n0", *gpus(2)), claim("old", owner="p", special=True))
     at.tell(PodSeen(extended("p", 1)))

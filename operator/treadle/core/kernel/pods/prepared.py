@@ -48,6 +48,9 @@ def enter(state: State, record: PodRecord) -> None:
         if extra:
             state.extra[record.spec.uid] = extra
             state.nodes.count(record.node, extra)
+            if record.spec.scheduler not in state.scheduler.names:
+                state.nodes.count_foreign(record.node, extra, 1)
+                state.updates.cluster_changed = True
 
 
 def leave(state: State, record: PodRecord) -> None:
@@ -57,6 +60,9 @@ def leave(state: State, record: PodRecord) -> None:
         extra = state.extra.pop(record.spec.uid, None)
         if extra is not None:
             state.nodes.give(record.node, extra)
+            if record.application is None:
+                state.nodes.count_foreign(record.node, extra, -1)
+                state.updates.cluster_changed = True
         state.reservations.end(state.shapes.devices, record.spec.uid)
 
 
