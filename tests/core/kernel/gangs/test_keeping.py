@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.builders import Scenario, a_node, a_pod
+from core.builders import Scenario, a_node, a_pod, replaced
 from core.clusters import Cluster
 from treadle.core.effects import Bind
 from treadle.core.events import ApplicationSeen, BindDone, NodeSeen, PodGone, PodSeen
@@ -160,6 +160,21 @@ def test_a_gang_that_needs_fewer_by_now_starts_without_waiting_for_all_that_was_
     churn.step(2)
     at.tell(ApplicationSeen(ApplicationSpec("ns/big", gangs=(GangSpec("w", 1),))))
     assert churn.step(0) == ["g0"]
+
+
+def test_no_nodes_are_kept_for_a_gang_that_the_pods_of_others_leave_no_room_for() -> None:
+    at = fair()
+    for number in range(2):
+        at.tell(PodSeen(replaced(a_pod(f"d{number}", scheduler="default-scheduler", cpu=2), node=f"n{number}")))
+    churn = Churn(at, nodes=2, cpu=4, queue="root.b")
+    at.tell(*(PodSeen(member(f"g{number}", 2, cpu=3, queue="root.a")) for number in range(2)))
+    for _ in range(30):
+        churn.step(0)
+    assert not at.core.state.preemption.holds
+    at.gone("d0", "d1")
+    for _ in range(5):
+        churn.step(0)
+    assert len(at.core.state.preemption.holds) == 2
 
 
 def test_a_gang_that_is_deleted_gives_back_what_is_kept() -> None:

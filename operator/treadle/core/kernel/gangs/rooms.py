@@ -28,12 +28,16 @@ MOST_DOMAINS = 4
 
 
 class Rooms:
-    """The nodes as they are, and what of each is taken by the rooms that are found: ``most[type, node]`` is what they can have at all."""
+    """The nodes as they are, and what of each is taken by the rooms that are found: ``most[type, node]`` is what they can have at all, beside others' pods."""
 
     def __init__(self, state: State) -> None:
         self._state = state
         self._have = np.maximum(np.array(state.nodes.allocatable, dtype=np.int64).T, 1)
         self._most = np.array(state.nodes.allocatable, dtype=np.int64).T
+        for row in range(len(state.nodes)):
+            others = state.nodes.others_on(row)
+            if others is not None:
+                self._most[:, row] -= np.array(others, dtype=np.int64)
         for hold in state.preemption.holds:
             for position, value in hold.shape.demand:
                 self._most[position, hold.row] -= value

@@ -305,7 +305,7 @@ class Nodes:
         if not any(on):
             del self._foreign_on[row]
 
-    def _others(self, row: int) -> Vector | None:
+    def others_on(self, row: int) -> Vector | None:
         """Return what others have of a node: what their pods take, or what is left to them if that is more."""
         on, left = self._foreign_on.get(row), self.left.get(row)
         if left is None:
@@ -315,7 +315,7 @@ class Nodes:
     def _count_others(self, row: int, sign: int) -> None:
         """Count what others have of a node in what there is to share (1), or take it out (-1)."""
         have = self.allocatable[row]
-        for position, taken in enumerate(self._others(row) or ()):
+        for position, taken in enumerate(self.others_on(row) or ()):
             self.foreign[position] += sign * min(taken, have[position])
 
     def _withhold(self, row: int) -> None:
@@ -336,7 +336,7 @@ class Nodes:
 
     def to_share(self, row: int) -> Vector:
         """Return what a node has, less what others have of it."""
-        on = self._others(row)
+        on = self.others_on(row)
         have = self.allocatable[row]
         return have if on is None else [max(0, value - taken) for value, taken in zip(have, on, strict=True)]
 
