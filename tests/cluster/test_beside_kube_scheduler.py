@@ -176,7 +176,9 @@ def test_both_say_the_same_of_random_clusters(fresh_control_plane: Callable[...,
         for suite, case in cases():
             with place.cluster(case["input"]):
                 theirs = place.pod(case["input"]["pod"], "theirs", "default-scheduler")
-                eventually(lambda pod=theirs: place.verdict(pod), 30, "kube-scheduler looking at its pod")
+                eventually(
+                    lambda pod=theirs: place.verdict(pod), 60, f"kube-scheduler looking at its pod of {suite}: {case['name']}"
+                )
                 passed = extender.passed.get(theirs["metadata"]["uid"], set())
                 place.remove(theirs)
                 ours = place.pod(case["input"]["pod"], "ours", "treadle")

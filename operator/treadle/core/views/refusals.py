@@ -37,6 +37,14 @@ def _refusal(state: State, shape: Shape, row: int) -> list[str]:
         for position, value in shape.demand
         if free[position] < value
     ]
+    # Of an extended resource that a class of devices serves those are short that have some of it themselves.
+    has = spec.allocatable
+    if short:
+        short += [
+            f"Insufficient {names[position]}"
+            for position, value in shape.extra
+            if has.get(names[position]) and free[position] < value
+        ]
     if short or shape.between is None:
         return sorted(short)
     between = shape.between.refusal(row)

@@ -393,6 +393,18 @@ def test_an_extended_resource_is_had_from_the_node_or_else_from_devices(at: Scen
     assert [type(one) for one in planned(at)] == [Bind]
 
 
+def test_a_node_that_lacks_other_things_too_names_the_extended_resource_that_it_has_too_little_of(at: Scenario) -> None:
+    see(at, replace(GPU, resource="example.com/gpu"))
+    own = a_node("own")
+    at.tell(NodeSeen(replace(own, allocatable={**own.allocatable, "example.com/gpu": 2})))
+    large = extended("p", 3)
+    at.tell(PodSeen(replace(large, demand=(("cpu", 1_000_000), *large.demand[1:]))))
+    assert planned(at) == []
+    refused = at.core.view.refusals("p")
+    assert refused["own"] == ["Insufficient cpu", "Insufficient example.com/gpu"]
+    assert refused["n0"] == ["Insufficient cpu"]
+
+
 def test_what_pods_of_others_have_of_an_extended_resource_of_a_node_is_counted_and_returned(at: Scenario) -> None:
     see(at, replace(GPU, resource="example.com/gpu"))
     own = a_node("own")
