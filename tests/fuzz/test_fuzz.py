@@ -61,3 +61,37 @@ def test_what_went_wrong_is_shown_with_few_steps(monkeypatch: pytest.MonkeyPatch
     failure = world.play(steps)
     assert failure is not None
     assert [step[0] for step in smaller(steps, failure)] == ["node", "node_gone"]
+
+
+def test_amounts_of_others_beyond_64_bits_are_no_obstacle_to_keeping_nodes_for_a_gang() -> None:
+    huge = {
+        "metadata": {"name": "h", "uid": "h"},
+        "spec": {"containers": [{"resources": {"requests": {"memory": "3E"}}}], "nodeName": "n2"},
+    }
+    labels = {"treadle.dev/application": "a", "treadle.dev/gang": "g", "treadle.dev/gang-min-member": "2"}
+    gang = {"metadata": {"name": "g", "uid": "g", "labels": labels}, "spec": {"schedulerName": "treadle"}}
+    node = {"kind": "Node", "metadata": {"name": "n3", "uid": "n3"}, "status": {"allocatable": {"memory": "1E2"}}}
+    steps: list[world.Step] = [("node", node), ("pods", huge, 6), ("pods", gang, 6)]
+    assert world.play([*steps, ("plan", 1000), ("time", 301.0), ("plan", 1)]) is None
+
+
+def test_a_core_made_anew_gives_up_devices_of_a_class_that_serves_the_resource_no_longer() -> None:
+    allocatable = {"cpu": "4", "memory": "8Gi", "pods": "110"}
+    node = {"kind": "Node", "metadata": {"name": "n1", "uid": "n1"}, "status": {"allocatable": allocatable}}
+    serves = {"metadata": {"name": "odd", "uid": "odd"}, "spec": {"extendedResourceName": "acme.org/fpga"}}
+    serves_not = {"metadata": {"name": "odd", "uid": "odd"}}
+    containers = [{"name": "c", "resources": {"requests": {"acme.org/fpga": "1"}}}]
+    asks = {"metadata": {"name": "p", "uid": "p"}, "spec": {"containers": containers, "schedulerName": "treadle"}}
+    devices = {"metadata": {"name": "s", "uid": "s"}, "spec": {"allNodes": True, "devices": [{"name": "gpu-0"}]}}
+    steps: list[world.Step] = [
+        ("object", {"kind": "Queue", "metadata": {"name": "root.default"}}),
+        ("node", node),
+        ("devices", "deviceclasses", serves),
+        ("pod", asks),
+        ("devices", "resourceslices", devices),
+        ("plan", 1000),
+        ("devices", "deviceclasses", serves_not),
+        ("anew", False),
+        ("plan", 3),
+    ]
+    assert world.play(steps) is None

@@ -13,7 +13,7 @@ import numpy as np
 from treadle.core.kernel.attempt import tried
 from treadle.core.kernel.between.topologies import NOWHERE
 from treadle.core.kernel.nodes.rules import host_ports
-from treadle.core.units.resources import PODS
+from treadle.core.units.resources import PODS, held
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,7 +37,7 @@ class Rooms:
         for row in range(len(state.nodes)):
             others = state.nodes.others_on(row)
             if others is not None:
-                self._most[:, row] -= np.array(others, dtype=np.int64)
+                self._most[:, row] -= np.array(held(others), dtype=np.int64)
         for hold in state.preemption.holds:
             for position, value in hold.shape.demand:
                 self._most[position, hold.row] -= value

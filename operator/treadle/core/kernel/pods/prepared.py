@@ -55,7 +55,7 @@ def enter(state: State, record: PodRecord) -> None:
 
 def leave(state: State, record: PodRecord) -> None:
     """Let a pod have nothing in use on its node any more, and nothing kept for it."""
-    if record.shape.prepared:
+    if record.shape.prepared or (state.reservations and record.spec.uid in state.reservations):
         volumes.leave(state, record)
         extra = state.extra.pop(record.spec.uid, None)
         if extra is not None:
