@@ -406,18 +406,35 @@ async def test_a_pod_is_recorded_when_it_was_bound_and_not_when_that_was_decided
 # -- telling owners of waiting pods
 
 
-async def test_a_waiting_pods_owner_is_told_with_the_uid_as_a_fence() -> None:
+async def test_a_waiting_pods_owner_is_told_with_the_uid_and_the_version_as_a_fence() -> None:
     at = At()
     async with task_of(at.engine.run()):
-        at.put(NodeSeen(a_node("n", cpu=1)), PodSeen(a_pod("a", cpu=2)))
+        at.put(NodeSeen(a_node("n", cpu=1)), PodSeen(a_pod("a", cpu=2, version="7")))
         await until(lambda: at.patcher.writes)
 
     write = at.patcher.writes["a"]
     (condition,) = write.body["status"]["conditions"]
     assert write.path == "/api/v1/namespaces/ns/pods/a/status"
-    assert write.body["metadata"] == {"uid": "a"}
+    assert write.body["metadata"] == {"uid": "a", "resourceVersion": "7"}
     assert (condition["type"], condition["status"], condition["reason"]) == ("PodScheduled", "False", "Unschedulable")
     assert condition["lastTransitionTime"].endswith("Z")
+
+
+async def test_a_pod_that_had_changed_when_it_was_told_is_told_again() -> None:
+    at = At()
+    async with task_of(at.engine.run()):
+        at.put(NodeSeen(a_node("n", cpu=1)), PodSeen(a_pod("a", cpu=2, version="7")))
+        await until(lambda: at.patcher.writes)
+        first = at.patcher.writes.pop("a")
+        at.put(PodSeen(a_pod("a", cpu=2, version="8")))
+        assert first.done is not None
+        first.done(200)
+        await asyncio.sleep(0.05)
+        assert at.patcher.writes == {}
+        first.done(409)
+        await until(lambda: at.patcher.writes)
+
+    assert at.patcher.writes["a"].body["metadata"]["resourceVersion"] == "8"
 
 
 async def test_a_condition_that_is_there_already_keeps_its_time_when_its_reason_changes() -> None:

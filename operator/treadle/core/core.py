@@ -33,6 +33,7 @@ from treadle.core.events import (
     QueueGone,
     QueueSeen,
     QueuesInForce,
+    ReportLost,
     SchedulerSeen,
     StorageGone,
     StorageKnown,
@@ -49,7 +50,7 @@ from treadle.core.kernel.invariants import broken
 from treadle.core.kernel.periodic import refused
 from treadle.core.kernel.periodic.expiry import expired, next_expiry
 from treadle.core.kernel.periodic.lifetimes import expire, next_look
-from treadle.core.kernel.periodic.reports import due, forget_reports
+from treadle.core.kernel.periodic.reports import due, forget_reports, report_lost
 from treadle.core.kernel.pods import lifecycle
 from treadle.core.kernel.pods.anew import constraints_changed, look_between
 from treadle.core.kernel.pods.claims import expire_claims, free_devices, look_at_claims, next_claim
@@ -150,6 +151,8 @@ class Core:
             case EvictFailed(uid, message):
                 state.record(uid, "stays", message[:200])
                 holds.victim_stays(state, uid, SPARED)
+            case ReportLost(uid):
+                report_lost(state, uid)
             case NodeSeen(node):
                 types, row = len(state.types), state.nodes.ensure(node.name)
                 if state.nodes.specs[row] is None:

@@ -198,6 +198,13 @@ class BindFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class ReportLost:
+    """What the owner of a waiting pod was to be told was not written, since the pod had changed meanwhile."""
+
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
 class EvictFailed:
     """A pod that was to go stays: a disruption budget did not let it go in time, or the server refused."""
 
@@ -278,6 +285,7 @@ Event = (
     | BindDone
     | BindFailed
     | EvictFailed
+    | ReportLost
     | QueuesInForce
     | ApplicationPlaced
     | PodAssumed

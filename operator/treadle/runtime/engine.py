@@ -24,7 +24,7 @@ from treadle.core.effects import (
     Verify,
     Withhold,
 )
-from treadle.core.events import BindDone, BindFailed, Event
+from treadle.core.events import BindDone, BindFailed, Event, ReportLost
 from treadle.kube.binder import Binder, Placement
 from treadle.kube.claims import ClaimBinder
 from treadle.kube.device_claims import DeviceBinder
@@ -71,6 +71,7 @@ class Engine:
         self.claims = claims
         self.devices = devices
         self.may_plan = may_plan
+        reports.lost = lambda uid: self.put(ReportLost(uid))
         self.passes = 0
         self.busy_seconds = 0.0
         self.longest_pass = 0.0
@@ -225,7 +226,8 @@ class Engine:
                 self.binder.verify(Placement(effect.uid, effect.namespace, effect.name, effect.node))
             else:
                 pod = self.core.view.pod(effect.uid)
-                self.reports.submit(effect, again=pod is not None and pod.spec.reported[0] != "")
+                again, version = (False, "") if pod is None else (pod.spec.reported[0] != "", pod.spec.version)
+                self.reports.submit(effect, again=again, version=version)
         took = time.perf_counter() - start
         self.passes += 1
         self.busy_seconds += took

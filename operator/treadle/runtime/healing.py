@@ -53,7 +53,13 @@ def subject(event: e.Event) -> Subject:
         case e.NodeHeldOff(pod):
             return "Node", pod.node
         case (
-            e.PodGone(uid) | e.BindDone(uid) | e.BindFailed(uid) | e.BindsFailed(uid) | e.DevicesAssumed(uid) | e.EvictFailed(uid)
+            e.PodGone(uid)
+            | e.BindDone(uid)
+            | e.BindFailed(uid)
+            | e.BindsFailed(uid)
+            | e.DevicesAssumed(uid)
+            | e.EvictFailed(uid)
+            | e.ReportLost(uid)
         ):
             return "Pod", uid
         case e.NodeSeen(node):

@@ -56,6 +56,17 @@ def due(state: State, explainer: Explainer) -> list[Effect]:
     return effects
 
 
+def report_lost(state: State, uid: str) -> None:
+    """Let the owner of a pod be told again, if it still waits then: what was to be told was not written."""
+    record = state.pods.get(uid)
+    if record is None:
+        return
+    record.reported_reason, record.reported_message = record.spec.reported
+    record.reported_at = float("-inf")
+    if record.ask is not None and record.ask.wait is not None:
+        arm_report(state, record.ask)
+
+
 def forget_reports(state: State) -> None:
     """Let everything be told anew: what was to be told was perhaps not written, as another instance leads."""
     for record in state.pods.values():
