@@ -390,7 +390,7 @@ def _join(state: State, record: PodRecord) -> None:
         if explicit is not None:
             application.explicit = True
             application.requested, application.priority = explicit.queue, explicit.priority
-        application.wanted = spec.queue
+        application.wanted = state.gangs.queue_of(spec)
         application.pods[spec.uid] = record
         identify(state, application)
         if spec.node:
@@ -400,8 +400,9 @@ def _join(state: State, record: PodRecord) -> None:
     else:
         application.pods[spec.uid] = record
         begins = bool(spec.node) and not application.allocated  # the first of its pods that is on a node
-        if (not application.wanted and spec.queue) or (begins and (spec.held_in or application.queue is None)):
-            application.wanted = application.wanted or spec.queue
+        named = "" if application.wanted else state.gangs.queue_of(spec)
+        if named or (begins and (spec.held_in or application.queue is None)):
+            application.wanted = application.wanted or named
             lets_in = begins and application.queue is None
             application.allocated += lets_in  # as above: it runs
             assign_queue(state, application, spec.namespace)
