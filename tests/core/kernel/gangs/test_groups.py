@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -125,14 +126,16 @@ def test_pods_that_name_no_queue_go_to_the_one_that_their_group_names(first: str
     assert queue_of(at) == "root.b"
 
 
-def test_the_queue_that_a_pod_names_goes_before_that_of_its_group() -> None:
-    at = come(two_queues().tell(group(VOLCANO, 2, queue="root.b")), VOLCANO, 1)
-    come(at, VOLCANO, 1, "q", queue="root.a")
-    at.plan()
-    assert queue_of(at) == "root.b", "the first pod that says something, or whose group does, is heard"
-    at = come(two_queues().tell(group(VOLCANO, 2, queue="root.b")), VOLCANO, 1, queue="root.a")
-    come(at, VOLCANO, 1, "q")
-    assert len(at.plan()) == 2
+@pytest.mark.parametrize("order", list(itertools.permutations(("the group", "a plain pod", "a pod with a queue"))))
+def test_the_queue_that_a_pod_names_goes_before_that_of_its_group(order: tuple[str, ...]) -> None:
+    at = two_queues()
+    for what in order:
+        if what == "the group":
+            at.tell(group(VOLCANO, 2, queue="root.b"))
+        else:
+            come(at, VOLCANO, 1, what.replace(" ", "-"), queue="root.a" if what == "a pod with a queue" else "")
+        at.plan()
+    assert queue_of(at) == "root.a"
     at.tell(group(VOLCANO, 2, queue="root.default"))
     at.plan()
     assert queue_of(at) == "root.a"

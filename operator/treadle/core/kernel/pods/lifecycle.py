@@ -401,13 +401,20 @@ def _join(state: State, record: PodRecord) -> None:
         application.pods[spec.uid] = record
         begins = bool(spec.node) and not application.allocated  # the first of its pods that is on a node
         named = "" if application.wanted else state.gangs.queue_of(spec)
+        if spec.gang_source and spec.queue not in {"", application.wanted} and _only_namer(application, spec):
+            named = spec.queue  # which goes before what its group names
         if named or (begins and (spec.held_in or application.queue is None)):
-            application.wanted = application.wanted or named
+            application.wanted = named or application.wanted
             lets_in = begins and application.queue is None
             application.allocated += lets_in  # as above: it runs
             assign_queue(state, application, spec.namespace)
             application.allocated -= lets_in
     record.application = application
+
+
+def _only_namer(application: Application, spec: PodSpec) -> bool:
+    """Whether a pod is the only one of its application that names a queue itself."""
+    return not any(record.spec.queue for uid, record in application.pods.items() if uid != spec.uid)
 
 
 def identify(state: State, application: Application) -> None:
