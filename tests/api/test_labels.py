@@ -141,7 +141,12 @@ def test_the_pod_that_yarn_calls_the_application_master_is_told_from_its_workers
 
 @pytest.mark.parametrize(
     ("replicated", "job", "pod", "role"),
-    [("leader", "0", "0", "master"), ("leader", "0", "1", "worker"), ("leader", "1", "0", "worker"), ("workers", "0", "0", "worker")],
+    [
+        ("leader", "0", "0", "master"),
+        ("leader", "0", "1", "worker"),
+        ("leader", "1", "0", "worker"),
+        ("workers", "0", "0", "worker"),
+    ],
 )
 def test_the_coordinator_of_a_jobset_is_its_master(replicated, job, pod, role):
     labels = {

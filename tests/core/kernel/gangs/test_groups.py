@@ -109,7 +109,14 @@ def queue_of(at: Scenario) -> str:
 
 
 def two_queues() -> Scenario:
-    return Scenario().queue("root.a").queue("root.b").queue("root.default").nodes(1, cpu=4).tell(PodGroupsServed(VOLCANO, served=True))
+    return (
+        Scenario()
+        .queue("root.a")
+        .queue("root.b")
+        .queue("root.default")
+        .nodes(1, cpu=4)
+        .tell(PodGroupsServed(VOLCANO, served=True))
+    )
 
 
 @pytest.mark.parametrize("first", ["the group", "the pods"])
