@@ -10,7 +10,7 @@ import pytest
 from cluster.client import fake_node
 from cluster.control_plane import ControlPlane
 from cluster.test_pod_groups import CRDS, PLUGINS, VOLCANO, definition
-from cluster.treadle_process import Cluster, Treadle, eventually, queue
+from cluster.treadle_process import Cluster, Treadle, eventually, queue, requested
 from treadle.api.labels import role_of
 from workloads.runs import ALIASES, RUNS, Run, manifests
 
@@ -23,7 +23,7 @@ BY_NAME = {run.namespace: run for run in RUNS}
 
 
 @pytest.fixture(scope="module")
-def cluster(control_plane_binaries: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:  # noqa: ARG001
+def running(control_plane_binaries: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluster, Treadle]]:  # noqa: ARG001
     """A control plane with kwok and the PodGroups of Volcano and of the scheduler-plugins, and Treadle under all names of schedulers."""
     with ControlPlane() as plane:
         plane.apply_crds()
@@ -43,14 +43,14 @@ def cluster(control_plane_binaries: None, tmp_path_factory: pytest.TempPathFacto
         found.queues(*(queue(name) for name in sorted({run.queue for run in RUNS})))
         with Treadle(plane.kubeconfig, tmp_path_factory.mktemp("treadle")) as treadle:
             treadle.wait_ready()
-            yield found
+            yield found, treadle
 
 
 class Workload:
     """The pods of one run, on nodes that only they are on."""
 
-    def __init__(self, cluster: Cluster, run: Run) -> None:
-        self.cluster, self.plane, self.run = cluster, cluster.plane, run
+    def __init__(self, cluster: Cluster, treadle: Treadle, run: Run) -> None:
+        self.plane, self.treadle, self.run = cluster.plane, treadle, run
         self.path = f"/api/v1/namespaces/{run.namespace}/pods"
         self.nodes: list[str] = []
 
@@ -89,9 +89,9 @@ class Workload:
             if condition["type"] == "PodScheduled" and condition["status"] == "False"
         ]
 
-    def usage(self) -> tuple[dict[str, str], int]:
-        status = self.cluster.get("queues", self.run.queue).get("status", {})
-        return status.get("used") or {}, status.get("runningPods", 0)
+    def used(self) -> float:
+        """The cores that are used in the queue."""
+        return self.treadle.metric(f'treadle_queue_resource{{kind="used",queue="{self.run.queue}",resource="cpu"}}')
 
     def end(self) -> None:
         """Let the pods end, or delete those of a service."""
@@ -107,28 +107,29 @@ class Workload:
 
 
 @pytest.fixture
-def workload(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[Workload]:
-    found = Workload(cluster, request.param)
-    cluster.plane.create_namespace(found.run.namespace)
+def workload(running: tuple[Cluster, Treadle], request: pytest.FixtureRequest) -> Iterator[Workload]:
+    found = Workload(*running, request.param)
+    found.plane.create_namespace(found.run.namespace)
     yield found
     for one in found.pods():
-        cluster.plane.api("PATCH", f"{found.path}/{one['metadata']['name']}", ENDS, content_type=MERGE)
-        cluster.plane.api("DELETE", f"{found.path}/{one['metadata']['name']}", {"gracePeriodSeconds": 0})
+        found.plane.api("PATCH", f"{found.path}/{one['metadata']['name']}", ENDS, content_type=MERGE)
+        found.plane.api("DELETE", f"{found.path}/{one['metadata']['name']}", {"gracePeriodSeconds": 0})
     for node in found.nodes:
-        cluster.plane.api("DELETE", f"/api/v1/nodes/{node}")
+        found.plane.api("DELETE", f"/api/v1/nodes/{node}")
 
 
 def runs_to_its_end(workload: Workload, count: int) -> None:
     """All pods run in the queue and the application that they belong to, then they end, and their queue holds nothing."""
     run = workload.run
-    for one in workload.wait_running(count):
+    pods = workload.wait_running(count)
+    for one in pods:
         notes = one["metadata"]["annotations"]
         assert notes["treadle.dev/allocated-queue"] == run.queue
         assert notes["treadle.dev/allocated-application"] == f"{run.namespace}/{run.application}"
-    eventually(lambda: workload.usage()[0], 20, "the queue tells what it holds")
+    eventually(lambda: workload.used() == requested(pods) / 1000, 20, "the queue holds what its pods ask for")
     workload.end()
     eventually(workload.ended, 30, "all pods have ended")
-    eventually(lambda: not any(v not in ("0", 0) for v in workload.usage()[0].values()), 20, "the queue holds nothing")
+    eventually(lambda: workload.used() == 0, 20, "the queue holds nothing")
 
 
 @pytest.mark.parametrize(
