@@ -25,6 +25,7 @@ APPLICATION_SOURCES = [
     ("annotation", "yunikorn.apache.org/app-id", "v"),
     ("label", "applicationId", "v"),
     ("label", "spark-app-selector", "v"),
+    ("label", "training.kubeflow.org/job-name", "trainingjob/v"),
     ("label", "jobset.sigs.k8s.io/jobset-name", "jobset/v"),
     ("label", "ray.io/cluster", "raycluster/v"),
     ("label", "workflows.argoproj.io/workflow", "workflow/v"),
@@ -73,6 +74,32 @@ def test_a_job_is_one_application_whether_told_by_its_label_or_by_the_owner():
     )
 
 
+@pytest.mark.parametrize("kind", ["flink-native-kubernetes", "flink-standalone-kubernetes"])
+def test_the_managers_of_a_flink_cluster_are_one_application_though_they_have_different_owners(kind):
+    labels = {"app": "clicks", "type": kind}
+    managers = [
+        application_of({**labels, "component": "jobmanager"}, None, ("ReplicaSet", "clicks-5d"), "clicks-5d-x"),
+        application_of({**labels, "component": "taskmanager"}, None, ("Deployment", "clicks"), "clicks-taskmanager-1-1"),
+    ]
+    assert managers == ["flink/clicks"] * 2
+
+
+@pytest.mark.parametrize("labels", [{"type": "flink-native-kubernetes"}, {"app": "clicks", "type": "web"}, {"app": "clicks"}])
+def test_an_app_is_a_flink_cluster_only_if_its_type_says_so(labels):
+    assert application_of(labels, None, ("ReplicaSet", "clicks-5d"), "x") == "replicaset/clicks-5d"
+
+
+@pytest.mark.parametrize(
+    ("operator", "kind"),
+    [("mpi-operator", "mpijob"), ("mpijob-controller", "mpijob"), ("pytorchjob-controller", "pytorchjob"), ("", "trainingjob")],
+)
+def test_a_training_job_is_one_application_its_launcher_included_which_a_job_made(operator, kind):
+    labels = {"training.kubeflow.org/job-name": "pi", "training.kubeflow.org/operator-name": operator}
+    launcher = {**labels, "batch.kubernetes.io/job-name": "pi-launcher", "job-name": "pi-launcher"}
+    assert application_of(labels, None, ("MPIJob", "pi"), "pi-worker-0") == f"{kind}/pi"
+    assert application_of(launcher, None, ("Job", "pi-launcher"), "pi-launcher-x") == f"{kind}/pi"
+
+
 def test_a_bare_pod_is_an_application_of_its_own():
     assert application_of(None, None, None, "hello") == "pod/hello"
     assert application_of({"app": "x"}, {"note": "y"}, None, "hello") == "pod/hello"
@@ -99,10 +126,38 @@ def test_an_id_that_yunikorn_generated_for_each_pod_stands_for_that_pod_alone():
         ({"component": "kube-proxy"}, None, ""),
         ({"ray.io/node-type": "head"}, None, "master"),
         ({"ray.io/node-type": "worker"}, None, "worker"),
+        ({"training.kubeflow.org/job-role": "launcher"}, None, "master"),
+        ({"training.kubeflow.org/job-role": "worker"}, None, "worker"),
+        ({"training.kubeflow.org/job-role": "master", "training.kubeflow.org/replica-type": "worker"}, None, "master"),
+        ({"training.kubeflow.org/replica-type": "chief"}, None, "master"),
+        ({"training.kubeflow.org/replica-type": "ps"}, None, "worker"),
+        ({"training.kubeflow.org/replica-type": "xyz"}, None, ""),
+        ({"jobset.sigs.k8s.io/jobset-name": "train"}, None, ""),
     ],
 )
 def test_the_pod_that_yarn_calls_the_application_master_is_told_from_its_workers(labels, annotations, role):
     assert role_of(labels, annotations) == role
+
+
+@pytest.mark.parametrize(
+    ("replicated", "job", "pod", "role"),
+    [
+        ("leader", "0", "0", "master"),
+        ("leader", "0", "1", "worker"),
+        ("leader", "1", "0", "worker"),
+        ("workers", "0", "0", "worker"),
+    ],
+)
+def test_the_coordinator_of_a_jobset_is_its_master(replicated, job, pod, role):
+    labels = {
+        "jobset.sigs.k8s.io/jobset-name": "train",
+        "jobset.sigs.k8s.io/replicatedjob-name": replicated,
+        "jobset.sigs.k8s.io/job-index": job,
+        "jobset.sigs.k8s.io/coordinator": "train-leader-0-0.train",
+    }
+    index = {"batch.kubernetes.io/job-completion-index": pod}
+    assert role_of({**labels, **index}, None) == role
+    assert role_of(labels, index) == role
 
 
 YUNIKORN = "yunikorn.apache.org/user.info"

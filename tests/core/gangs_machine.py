@@ -95,6 +95,7 @@ class GangsMachine(RuleBasedStateMachine):
         alone=st.sampled_from([False, False, False, True]),
         topology=st.sampled_from([None, None, ("zone", True), ("zone", False)]),
         asked=st.booleans(),
+        said=st.booleans(),
     )
     def gang(
         self,
@@ -107,8 +108,9 @@ class GangsMachine(RuleBasedStateMachine):
         *,
         alone: bool,
         asked: bool,
+        said: bool,
     ) -> None:
-        """A gang comes, or a part of it; one in four keeps its pods apart, and some go to one zone. The number is said by its pods or by an object."""
+        """A gang comes, or a part of it; one in four keeps its pods apart, and some go to one zone. The number is said by its pods or by an object, which may say the queue too."""
         self.made += 1
         application = f"g{self.made}"
         rules = (
@@ -120,11 +122,11 @@ class GangsMachine(RuleBasedStateMachine):
         if topology == ("zone", True):
             self.together.add(f"ns/{application}")
         if not asked:
-            self.at.tell(PodGroupSeen(PodGroupSpec("Volcano", f"ns/{application}", least)))
+            self.at.tell(PodGroupSeen(PodGroupSpec("Volcano", f"ns/{application}", least, queue=queue if said else "")))
         for number in range(here):
             spec = a_pod(
                 f"{application}-{number}",
-                queue,
+                "" if said and not asked else queue,
                 application,
                 cpu=other if other and number % 2 else cpu,
                 gang="w" if asked else application,

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from fuzz.schema import QUEUES
 from treadle.core.model import PodGroupSpec
 from treadle.core.model.gangs import KUBERNETES, PLUGINS, SOURCES, VOLCANO
 from treadle.kube import wire
@@ -71,7 +72,14 @@ def _kubernetes(chance: Random) -> Json:
 
 def _volcano(chance: Random) -> Json:
     odd = chance.choice(
-        [{}, {"minTaskMember": {"a": 1}}, {"minMember": "two"}, {"queue": "default", "minResources": {"cpu": "1"}}]
+        [
+            {},
+            {"minTaskMember": {"a": 1}},
+            {"minMember": "two"},
+            {"queue": "default", "minResources": {"cpu": "1"}},
+            {"queue": chance.choice([*QUEUES, "nowhere", "", "x" * 300])},
+            {"queue": 7},
+        ]
     )
     return {"minMember": chance.choice(COUNTS), **odd}
 

@@ -11,7 +11,9 @@ from hypothesis import given
 
 from kube.manifests import Json, container, node, pod, wired
 from treadle.core.model import HostPort, Limit, NodeSpec, PodSpec, Requirement, Taint, Toleration, Wish
+from treadle.core.model.gangs import VOLCANO
 from treadle.kube import translate, wire
+from treadle.kube.pod_groups import pod_group
 
 
 def translated(manifest: Json) -> PodSpec:
@@ -501,6 +503,25 @@ def test_kubernetes_own_pod_group_is_a_gang_whose_object_says_more() -> None:
     manifest = pod("a", schedulingGroup={"podGroupName": "train"})
     seen = translated(manifest)
     assert (seen.gang, seen.gang_source, seen.application) == ("train", "Kubernetes", "default/podgroup/train")
+
+
+@pytest.mark.parametrize(
+    ("said", "queue", "unheeded"),
+    [
+        ({}, "", ()),
+        ({"queue": "root.a"}, "root.a", ()),
+        ({"queue": "default"}, "", ()),
+        ({"queue": 7}, "", ()),
+        ({"queue": "a" * 63}, "a" * 63, ()),
+        ({"queue": "a" * 64}, "", ("spec.queue",)),
+    ],
+)
+def test_a_pod_group_of_volcano_names_a_queue_unless_it_is_the_one_that_volcano_writes(
+    said: Json, queue: str, unheeded: tuple[str, ...]
+) -> None:
+    body = msgspec.json.encode({"metadata": {"name": "g", "namespace": "ns"}, "spec": {"minMember": 2, **said}})
+    seen = pod_group(VOLCANO, msgspec.json.decode(body, type=wire.PodGroup))
+    assert (seen.minimum, seen.queue, seen.unheeded) == (2, queue, unheeded)
 
 
 @pytest.mark.parametrize(

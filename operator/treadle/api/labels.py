@@ -50,11 +50,23 @@ PLAIN_APPLICATION: Final = "applicationId"
 SPARK_APPLICATION: Final = "spark-app-selector"
 SPARK_ROLE: Final = "spark-role"
 FLINK_COMPONENT: Final = "component"
+FLINK_TYPE: Final = "type"
+FLINK_TYPES: Final = frozenset({"flink-native-kubernetes", "flink-standalone-kubernetes"})
+"""What the label ``type`` is on the pods of a Flink cluster, whose id is the label ``app``."""
 RAY_NODE_TYPE: Final = "ray.io/node-type"
+KUBEFLOW_JOB: Final = "training.kubeflow.org/job-name"
+KUBEFLOW_OPERATOR: Final = "training.kubeflow.org/operator-name"
+KUBEFLOW_ROLE: Final = "training.kubeflow.org/job-role"
+KUBEFLOW_REPLICA: Final = "training.kubeflow.org/replica-type"
+JOBSET: Final = "jobset.sigs.k8s.io/jobset-name"
+JOBSET_COORDINATOR: Final = "jobset.sigs.k8s.io/coordinator"
+"""The address of the coordinator, on every pod of a JobSet that has one: ``JOBSET-REPLICATEDJOB-JOB-POD.SUBDOMAIN``."""
+JOBSET_PLACE: Final = (JOBSET, "jobset.sigs.k8s.io/replicatedjob-name", "jobset.sigs.k8s.io/job-index")
+COMPLETION_INDEX: Final = "batch.kubernetes.io/job-completion-index"
 
 # Labels that carry the name of the object which made the pod, with the word that goes before the name.
 _MAKERS: Final = (
-    ("jobset.sigs.k8s.io/jobset-name", "jobset/"),
+    (JOBSET, "jobset/"),
     ("ray.io/cluster", "raycluster/"),
     ("workflows.argoproj.io/workflow", "workflow/"),
     ("batch.kubernetes.io/job-name", "job/"),
@@ -69,6 +81,16 @@ Role: TypeAlias = Literal["master", "worker", ""]
 _SPARK_ROLES: Final[dict[str, Role]] = {"driver": "master", "executor": "worker"}
 _FLINK_ROLES: Final[dict[str, Role]] = {"jobmanager": "master", "taskmanager": "worker"}
 _RAY_ROLES: Final[dict[str, Role]] = {"head": "master", "worker": "worker"}
+_KUBEFLOW_ROLES: Final[dict[str, Role]] = {
+    "master": "master",
+    "launcher": "master",
+    "chief": "master",
+    "worker": "worker",
+    "ps": "worker",
+    "evaluator": "worker",
+}
+_KUBEFLOW_KINDS: Final = {"mpi-operator": "mpijob"}
+"""Operators that are not called ``KIND-controller``, with the kind of object that they serve."""
 _NONE: Final[Mapping[str, str]] = {}
 
 
@@ -114,14 +136,30 @@ def application_of(labels: Strings, annotations: Strings, owner: tuple[str, str]
             return f"pod/{pod_name}" if chosen.endswith(YUNIKORN_ONE_POD_SUFFIX) else chosen
         if group:
             return f"podgroup/{group}"
-        for label, prefix in _MAKERS:
-            if name := labels.get(label):
-                return prefix + name
+        if made := _made(labels):
+            return made
     if group:
         return f"podgroup/{group}"
     if owner is not None:
         return f"{owner[0].lower()}/{owner[1]}"
     return f"pod/{pod_name}"
+
+
+def _made(labels: Mapping[str, str]) -> str:
+    """Return the object that made a pod, as the labels of its system name it; empty if none does.
+
+    The pods of a Flink cluster, and of an MPIJob, have different owners, so that only their labels say what belongs together.
+    """
+    if name := labels.get(KUBEFLOW_JOB):
+        operator = labels.get(KUBEFLOW_OPERATOR, "")
+        kind = _KUBEFLOW_KINDS.get(operator) or operator.removesuffix("-controller") or "trainingjob"
+        return f"{kind}/{name}"
+    for label, prefix in _MAKERS:
+        if name := labels.get(label):
+            return prefix + name
+    if labels.get(FLINK_TYPE) in FLINK_TYPES and (name := labels.get("app")):
+        return f"flink/{name}"
+    return ""
 
 
 def partition_of(labels: Strings, annotations: Strings) -> str:
@@ -130,7 +168,7 @@ def partition_of(labels: Strings, annotations: Strings) -> str:
 
 
 def role_of(labels: Strings, annotations: Strings) -> Role:
-    """``master`` for the pod that YARN calls the application master (a driver, a job manager, a head), ``worker`` for its others."""
+    """``master`` for the pod that YARN calls the application master (a driver, a job manager, a head, a launcher), ``worker`` for its others."""
     own = (labels or _NONE).get(ROLE) or (annotations or _NONE).get(ROLE)
     if own:
         return "master" if own == "master" else "worker" if own == "worker" else ""
@@ -139,8 +177,21 @@ def role_of(labels: Strings, annotations: Strings) -> Role:
     return (
         _SPARK_ROLES.get(labels.get(SPARK_ROLE, ""))
         or _FLINK_ROLES.get(labels.get(FLINK_COMPONENT, ""))
-        or _RAY_ROLES.get(labels.get(RAY_NODE_TYPE, ""), "")
+        or _RAY_ROLES.get(labels.get(RAY_NODE_TYPE, ""))
+        or _KUBEFLOW_ROLES.get(labels.get(KUBEFLOW_ROLE, ""))
+        or _KUBEFLOW_ROLES.get(labels.get(KUBEFLOW_REPLICA, ""))
+        or _jobset_role(labels, annotations)
     )
+
+
+def _jobset_role(labels: Mapping[str, str], annotations: Strings) -> Role:
+    """The role in a JobSet, which has a master only if it names a coordinator."""
+    coordinator = labels.get(JOBSET_COORDINATOR)
+    if not coordinator:
+        return ""
+    index = labels.get(COMPLETION_INDEX) or (annotations or _NONE).get(COMPLETION_INDEX, "")
+    own = "-".join([*(labels.get(key, "") for key in JOBSET_PLACE), index])
+    return "master" if coordinator.partition(".")[0] == own else "worker"
 
 
 def headroom_of(text: str) -> tuple[tuple[str, Limit], ...]:

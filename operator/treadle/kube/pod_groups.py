@@ -15,17 +15,21 @@ VERSIONS: Final[dict[str, tuple[str, ...]]] = {
     PLUGINS: ("scheduling.x-k8s.io/v1alpha1", "scheduling.sigs.k8s.io/v1alpha1"),
 }
 """The group and version at which each system's may be served, the best first. Kubernetes' form is the same since 1.36."""
+VOLCANO_DEFAULT: Final = "default"
+"""The queue that Volcano writes into PodGroups that name none."""
+LONGEST_QUEUE: Final = 63
+"""Characters of a queue's name at the most, as in a label."""
 
 Spec = Mapping[str, Any]
 
 
 def pod_group(source: str, seen: wire.PodGroup) -> PodGroupSpec:
     """Translate a PodGroup; nothing is raised for what makes no sense, which counts as not said."""
-    minimum, topology, required, unheeded = _READ[source](seen.spec or {})
-    return PodGroupSpec(source, f"{seen.metadata.namespace}/{seen.metadata.name}", minimum, topology, required, unheeded)
+    return PodGroupSpec(source, f"{seen.metadata.namespace}/{seen.metadata.name}", *_READ[source](seen.spec or {}))
 
 
-Read = tuple[int | None, str, bool, tuple[str, ...]]
+Read = tuple[int | None, str, bool, tuple[str, ...], str]
+"""The minimum, the topology and whether it is required, what is not acted on, and the queue."""
 
 
 def _kubernetes(spec: Spec) -> Read:
@@ -36,17 +40,23 @@ def _kubernetes(spec: Spec) -> Read:
     unheeded += _set(spec, "resourceClaims", "priorityClassName", "priority")
     if spec.get("disruptionMode") not in (None, "Pod") and "single" not in _part(spec, "disruptionMode"):
         unheeded.append("spec.disruptionMode")
-    return _count(gang.get("minCount")), keys[0] if keys else "", True, tuple(unheeded)
+    return _count(gang.get("minCount")), keys[0] if keys else "", True, tuple(unheeded), ""
 
 
 def _volcano(spec: Spec) -> Read:
     unheeded = _set(spec, "minTaskMember", "networkTopology", "subGroupPolicy", "priorityClassName")
     minimum = _count(spec.get("minMember"))
-    return minimum if minimum is not None and minimum > 1 else None, "", True, tuple(unheeded)
+    queue = spec.get("queue")
+    if not isinstance(queue, str) or queue == VOLCANO_DEFAULT:
+        queue = ""
+    elif len(queue) > LONGEST_QUEUE:
+        queue = ""
+        unheeded.append("spec.queue")
+    return minimum if minimum is not None and minimum > 1 else None, "", True, tuple(unheeded), queue
 
 
 def _plugins(spec: Spec) -> Read:
-    return _count(spec.get("minMember")), "", True, ()
+    return _count(spec.get("minMember")), "", True, (), ""
 
 
 _READ: Final[dict[str, Callable[[Spec], Read]]] = {KUBERNETES: _kubernetes, VOLCANO: _volcano, PLUGINS: _plugins}

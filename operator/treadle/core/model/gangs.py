@@ -25,7 +25,8 @@ class GangSpec:
 class PodGroupSpec:
     """A PodGroup object of another system; ``id`` is ``namespace/name``.
 
-    ``minimum`` is None where its pods are placed one by one. ``unheeded`` names the fields that are set and not acted on.
+    ``minimum`` is None where its pods are placed one by one. ``unheeded`` names the fields that are set and not acted on, ``queue`` the
+    queue of those of its pods' applications that name none themselves.
     """
 
     source: str
@@ -34,6 +35,7 @@ class PodGroupSpec:
     topology: str = ""
     required: bool = True
     unheeded: tuple[str, ...] = ()
+    queue: str = ""
 
 
 @dataclass(frozen=True, slots=True)

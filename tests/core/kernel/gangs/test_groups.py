@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -100,3 +101,59 @@ def test_a_new_core_is_told_of_the_groups() -> None:
         other.handle(event, at.now)
     other.plan(at.now)
     assert other.explain("p-0") == at.core.explain("p-0")
+
+
+def queue_of(at: Scenario) -> str:
+    queue = at.core.state.applications["ns/app"].queue
+    return queue.path if queue is not None else ""
+
+
+def two_queues() -> Scenario:
+    return (
+        Scenario()
+        .queue("root.a")
+        .queue("root.b")
+        .queue("root.default")
+        .nodes(1, cpu=4)
+        .tell(PodGroupsServed(VOLCANO, served=True))
+    )
+
+
+@pytest.mark.parametrize("first", ["the group", "the pods"])
+def test_pods_that_name_no_queue_go_to_the_one_that_their_group_names(first: str) -> None:
+    at = two_queues()
+    if first == "the group":
+        at.tell(group(VOLCANO, 2, queue="root.b"))
+    come(at, VOLCANO, 2)
+    if first == "the pods":
+        at.plan()
+        assert queue_of(at) == "root.default"
+        at.tell(group(VOLCANO, 2, queue="root.b"))
+    assert len(at.plan()) == 2
+    assert queue_of(at) == "root.b"
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(("the group", "a plain pod", "a pod with a queue"))))
+def test_the_queue_that_a_pod_names_goes_before_that_of_its_group(order: tuple[str, ...]) -> None:
+    at = two_queues()
+    for what in order:
+        if what == "the group":
+            at.tell(group(VOLCANO, 2, queue="root.b"))
+        else:
+            come(at, VOLCANO, 1, what.replace(" ", "-"), queue="root.a" if what == "a pod with a queue" else "")
+        at.plan()
+    assert queue_of(at) == "root.a"
+    at.tell(group(VOLCANO, 2, queue="root.default"))
+    at.plan()
+    assert queue_of(at) == "root.a"
+
+
+def test_an_application_follows_its_group_to_another_queue() -> None:
+    at = come(two_queues().tell(group(VOLCANO, 2, queue="root.a")), VOLCANO, 2)
+    assert len(at.plan()) == 2
+    at.tell(group(VOLCANO, 2, queue="root.b"))
+    at.plan()
+    assert queue_of(at) == "root.b"
+    at.tell(PodGroupGone(VOLCANO, "ns/g"))
+    at.plan()
+    assert queue_of(at) == "root.b", "nobody names another one"

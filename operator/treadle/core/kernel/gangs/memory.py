@@ -66,6 +66,13 @@ class Gangs:
             self.groups = {key: group for key, group in self.groups.items() if key[0] != source}
         self.marked.update(dict.fromkeys(key for key in self.users if key[0] == source))
 
+    def queue_of(self, spec: PodSpec) -> str:
+        """Return the queue that a pod names, else the one that its PodGroup does; empty if neither does."""
+        if spec.queue or not spec.gang_source:
+            return spec.queue
+        group = self.groups.get(group_of(spec))
+        return group.queue if group is not None else ""
+
     def use(self, spec: PodSpec) -> None:
         """Take note that a pod names a group."""
         if spec.gang_source:

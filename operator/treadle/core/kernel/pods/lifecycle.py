@@ -390,7 +390,7 @@ def _join(state: State, record: PodRecord) -> None:
         if explicit is not None:
             application.explicit = True
             application.requested, application.priority = explicit.queue, explicit.priority
-        application.wanted = spec.queue
+        application.wanted = state.gangs.queue_of(spec)
         application.pods[spec.uid] = record
         identify(state, application)
         if spec.node:
@@ -400,13 +400,21 @@ def _join(state: State, record: PodRecord) -> None:
     else:
         application.pods[spec.uid] = record
         begins = bool(spec.node) and not application.allocated  # the first of its pods that is on a node
-        if (not application.wanted and spec.queue) or (begins and (spec.held_in or application.queue is None)):
-            application.wanted = application.wanted or spec.queue
+        named = "" if application.wanted else state.gangs.queue_of(spec)
+        if spec.gang_source and spec.queue not in {"", application.wanted} and _only_namer(application, spec):
+            named = spec.queue  # which goes before what its group names
+        if named or (begins and (spec.held_in or application.queue is None)):
+            application.wanted = named or application.wanted
             lets_in = begins and application.queue is None
             application.allocated += lets_in  # as above: it runs
             assign_queue(state, application, spec.namespace)
             application.allocated -= lets_in
     record.application = application
+
+
+def _only_namer(application: Application, spec: PodSpec) -> bool:
+    """Whether a pod is the only one of its application that names a queue itself."""
+    return not any(record.spec.queue for uid, record in application.pods.items() if uid != spec.uid)
 
 
 def identify(state: State, application: Application) -> None:
