@@ -10,35 +10,14 @@ import pytest
 
 from cluster.client import fake_node
 from cluster.control_plane import ControlPlane
+from cluster.pod_group_kinds import CRDS, PLUGINS, VOLCANO, definition
 from cluster.treadle_process import Cluster, Treadle, eventually, pod
 from treadle.kube import pod_groups
 
 Json = dict[str, Any]
 PODS = "/api/v1/namespaces/default/pods"
-CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 KUBERNETES = "scheduling.k8s.io/v1alpha2"
-VOLCANO, PLUGINS = "scheduling.volcano.sh/v1beta1", "scheduling.x-k8s.io/v1alpha1"
 ARGUMENTS = ("--feature-gates=GenericWorkload=true", f"--runtime-config={KUBERNETES}=true")
-
-
-def definition(version: str) -> Json:
-    """The kind as its project's CustomResourceDefinition has it, but for the schema."""
-    group, _, name = version.partition("/")
-    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {
-            "name": f"podgroups.{group}",
-            "annotations": {"api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/scheduler-plugins/pull/50"},
-        },
-        "spec": {
-            "group": group,
-            "scope": "Namespaced",
-            "names": {"plural": "podgroups", "singular": "podgroup", "kind": "PodGroup"},
-            "versions": [{"name": name, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
-        },
-    }
 
 
 def group(version: str, name: str, spec: Json) -> Json:

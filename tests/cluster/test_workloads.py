@@ -9,7 +9,7 @@ import pytest
 
 from cluster.client import fake_node
 from cluster.control_plane import ControlPlane
-from cluster.test_pod_groups import CRDS, PLUGINS, VOLCANO, definition
+from cluster.pod_group_kinds import CRDS, PLUGINS, VOLCANO, definition
 from cluster.treadle_process import Cluster, Treadle, eventually, queue, requested
 from treadle.api.labels import role_of
 from workloads.runs import ALIASES, RUNS, Run, manifests
