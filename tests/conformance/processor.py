@@ -61,7 +61,7 @@ class Cluster:
         if any(not request.tags for request in requests) and self._order:
             return found | {"error": "NoSuchElementException"}
         sizes = {request.owner.spec.uid: tuple(given["res"]) for request, given in zip(requests, batch["requests"], strict=True)}
-        avoided = {(sorted(one["tags"])[0], one["node"]) for one in batch.get("blacklist", ())}
+        avoided = {(min(one["tags"]), one["node"]) for one in batch.get("blacklist", ())}
         site = AsHadoop(self._core, dict(self._free), sizes, requests, avoided, memory_only=self._memory_only)
         result: Answer[PodRecord, str] = place(requests, self._order, site, iterator)
         site.clear()

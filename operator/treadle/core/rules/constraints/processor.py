@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, TypeVar
 
 Node = TypeVar("Node", bound=Hashable)
+Place = TypeVar("Place", contravariant=True)
 Owner = TypeVar("Owner")
 
 SERIAL, POPULAR_TAGS = "SERIAL", "POPULAR_TAGS"
@@ -39,19 +40,19 @@ class Found(Generic[Owner, Node]):
     nodes: list[Node] = field(default_factory=list)
 
 
-class Site(Protocol[Owner, Node]):
+class Site(Protocol[Owner, Place]):
     """Where requests are placed."""
 
-    def fits(self, request: Request[Owner], node: Node, /) -> bool:
+    def fits(self, request: Request[Owner], node: Place, /) -> bool:
         """Whether there is room for one container of a request on a node."""
 
-    def satisfied(self, request: Request[Owner], node: Node, /) -> bool:
+    def satisfied(self, request: Request[Owner], node: Place, /) -> bool:
         """Whether the constraints of a request hold on a node, by what was put there."""
 
-    def put(self, request: Request[Owner], node: Node, /) -> None:
+    def put(self, request: Request[Owner], node: Place, /) -> None:
         """Count one container of a request on a node."""
 
-    def take(self, request: Request[Owner], node: Node, /) -> None:
+    def take(self, request: Request[Owner], node: Place, /) -> None:
         """Count one less."""
 
 
@@ -102,7 +103,8 @@ def _round(
     left: dict[int, int] = {}
     walk, last = iter(nodes), None
     for request in in_order(requests, iterator) if nodes else ():
-        found, count = Found(request), request.count
+        found: Found[Owner, Node] = Found(request)
+        count = request.count
         placed.append(found)
         circle = Circle(last, walk, nodes)
         while circle.more() and count > 0:
@@ -165,6 +167,6 @@ class Circle(Generic[Node]):
         if self._first is not None:
             node, self._first = self._first, None
             return node
-        node, self._coming = self._coming, None
-        assert node is not None
-        return node
+        coming, self._coming = self._coming, None
+        assert coming is not None
+        return coming
