@@ -6,8 +6,11 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from core.builders import Scenario, a_pod, limits
+from core.naive_rules import Cluster
 from core.ruled import placed
 from treadle.core.events import ApplicationSeen, PodSeen
 from treadle.core.model import RACK_LABEL, ApplicationSpec, Constraints, PodRules, PodSpec
@@ -115,3 +118,49 @@ def test_an_edit_makes_pods_that_wait_be_placed_by_themselves() -> None:
     placed(at)
 
     assert "COULD_NOT_PLACE_ON_NODE" not in at.why("p2")[1]
+
+
+TAGS = ["a", "b", "c"]
+SINGLE = st.builds(
+    lambda kind, scope, tag: f"{kind},{scope},{tag}",
+    st.sampled_from(["in", "notin"]),
+    st.sampled_from(["node", "rack"]),
+    st.sampled_from(TAGS),
+) | st.builds(lambda tag, most: f"cardinality,node,{tag},0,{most}", st.sampled_from(TAGS), st.integers(0, 2))
+CONSTRAINT = st.just("") | SINGLE | st.builds(lambda one, other: f"or({one}:{other})", SINGLE, SINGLE)
+KINDS = st.lists(
+    st.tuples(st.sets(st.sampled_from(TAGS), max_size=2), CONSTRAINT, st.integers(1, 4), st.integers(1, 2)),
+    min_size=1,
+    max_size=5,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(KINDS, st.integers(1, 4), st.integers(1, 4), st.sampled_from([SERIAL, POPULAR_TAGS]))
+def test_all_that_one_pass_places_satisfies_its_constraints_in_the_end(
+    kinds: list[tuple[set[str], str, int, int]], nodes: int, cpu: int, iterator: str
+) -> None:
+    at = a_cluster(nodes, iterator, cpu=cpu)
+    at.core.validate = True
+    pods = {}
+    for number, (tags, constraint, count, size) in enumerate(kinds):
+        for each in range(count):
+            one = tagged(f"p{number}-{each}", *sorted(tags), constraint=constraint, cpu=size)
+            pods[one.uid] = one
+            at.tell(PodSeen(one))
+    before: dict[str, str] = {}
+    while binds := at.plan():  # an end comes, since each placement is for good
+        now = {bind.uid: bind.node for bind in binds}
+        everywhere = {uid: (pods[uid], node) for uid, node in (before | now).items()}
+        for uid, node in now.items():
+            cluster = Cluster(
+                {n.name: n for n in at.core.state.nodes.specs if n is not None},
+                {},
+                {k: v for k, v in everywhere.items() if k != uid},
+            )
+            assert not cluster.refusal(pods[uid], cluster.nodes[node]), uid
+        at.confirm(binds)
+        before |= now
+    at.everybody_says_why()
+    for uid in pods.keys() - before.keys():
+        assert at.why(uid)[0] == "Unschedulable"

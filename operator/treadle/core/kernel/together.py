@@ -2,7 +2,7 @@
 
 When the first ask of such an application has its turn all of its asks are tried, by ``rules.constraints.processor``: in the order of an iterator, on
 nodes in turn, with a look back at what later ones have broken. What found nodes is placed at once and for good. What was rejected is tried again in further
-attempts, until one places nothing more; then it waits, for its queue if that is full or for nodes. A later change on nodes that
+attempts, until one places nothing more, and unlike in YARN all that is placed satisfies its constraints in the end; then it waits, for its queue if that is full or for nodes. A later change on nodes that
 suit one of them begins anew, with all that wait.
 
 To the limit of a user it is one placement, as a gang is.
@@ -23,7 +23,7 @@ from treadle.core.kernel.nodes.rules import host_ports
 from treadle.core.kernel.nodes.rules.resources import fits, fitting
 from treadle.core.kernel.tree.limits import exceeded
 from treadle.core.model import Wait
-from treadle.core.rules.constraints.processor import Request, place
+from treadle.core.rules.constraints.processor import Found, Request, place, take_back
 from treadle.core.rules.constraints.writing import in_words
 
 if TYPE_CHECKING:
@@ -104,11 +104,14 @@ def place_together(state: State, ask: Ask) -> Outcome:
     nodes = _nodes(state, asks)
     with tried(state, application) as attempt:
         cluster = Cluster(application, state, attempt, asks)
+        placed: list[Found[Ask, int]] = []
         for _ in range(ATTEMPTS):
             left = cluster.waiting()
             cluster.full.clear()
             requests = [Request(one, one.shape.asked.batch[2] if one.shape.asked.batch else (), left[one]) for one in left]
-            place(requests, nodes, cluster, batch[1])
+            placed += place(requests, nodes, cluster, batch[1]).placed
+            while take_back(cluster, placed):
+                pass  # what relied on it is next
             if cluster.waiting() in ({}, left):
                 break
         left, full = cluster.waiting(), {one: queue for one, queue in cluster.full.items() if one in cluster.waiting()}

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, TypeVar
 
 Node = TypeVar("Node", bound=Hashable)
-Place = TypeVar("Place", contravariant=True)
+Place_contra = TypeVar("Place_contra", contravariant=True)
 Owner = TypeVar("Owner")
 
 SERIAL, POPULAR_TAGS = "SERIAL", "POPULAR_TAGS"
@@ -40,19 +40,19 @@ class Found(Generic[Owner, Node]):
     nodes: list[Node] = field(default_factory=list)
 
 
-class Site(Protocol[Owner, Place]):
+class Site(Protocol[Owner, Place_contra]):
     """Where requests are placed."""
 
-    def fits(self, request: Request[Owner], node: Place, /) -> bool:
+    def fits(self, request: Request[Owner], node: Place_contra, /) -> bool:
         """Whether there is room for one container of a request on a node."""
 
-    def satisfied(self, request: Request[Owner], node: Place, /) -> bool:
+    def satisfied(self, request: Request[Owner], node: Place_contra, /) -> bool:
         """Whether the constraints of a request hold on a node, by what was put there."""
 
-    def put(self, request: Request[Owner], node: Place, /) -> None:
+    def put(self, request: Request[Owner], node: Place_contra, /) -> None:
         """Count one container of a request on a node."""
 
-    def take(self, request: Request[Owner], node: Place, /) -> None:
+    def take(self, request: Request[Owner], node: Place_contra, /) -> None:
         """Count one less."""
 
 
@@ -86,7 +86,7 @@ def place(
     rejected = list(requests)
     for _ in range(ROUNDS):
         rejected = _round(rejected, nodes, site, iterator, placed)
-        rejected += _broken(site, placed)
+        rejected += take_back(site, placed)
         if not rejected:
             break
     return Answer(placed, rejected)
@@ -119,8 +119,11 @@ def _round(
     return [replace(request, count=count) for request, count in counts if count > 0]
 
 
-def _broken(site: Site[Owner, Node], placed: list[Found[Owner, Node]]) -> list[Request[Owner]]:
-    """Take back what does not satisfy its constraints any more, the first one first; returns it as requests."""
+def take_back(site: Site[Owner, Node], placed: list[Found[Owner, Node]]) -> list[Request[Owner]]:
+    """Take back what does not satisfy its constraints any more, the first one first; returns it as requests.
+
+    What is taken back later may have been what others relied on, which were looked at before: nothing is broken once nothing is taken back.
+    """
     broken = []
     for found in placed:
         before, found.nodes = found.nodes, []
