@@ -149,3 +149,39 @@ def test_the_placement_constraints_of_an_application_hold_for_its_pods(
         waiting = next(one["metadata"]["name"] for one in cluster.all_pods() if not one["spec"].get("nodeName"))
         words = "0/3 nodes are available: 3 node(s) didn't satisfy placement constraints."
         eventually(lambda: told(plane, waiting).startswith(words), 30, "the one that waits is told why")
+
+
+def test_pods_of_an_application_are_placed_together(fresh_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
+    """One keeps away from those that come after it: by itself it would have been content with a node on which one of them lands later."""
+    cluster = fresh_cluster(3, "8", "32Gi")
+    plane = cluster.plane
+    found = {
+        "apiVersion": "treadle.dev/v1alpha1",
+        "kind": "Application",
+        "metadata": {"name": "mixed", "namespace": "default"},
+        "spec": {"placeTogether": "Backwards"},
+    }
+    path = "/apis/treadle.dev/v1alpha1/namespaces/default/applications"
+    status, answer = plane.api("POST", path, found)
+    assert status == 422
+    assert 'supported values: "Serial", "PopularTags"' in answer["message"]
+    found["spec"] = {"placeTogether": "Serial"}
+    status, answer = plane.api("POST", path, found)
+    assert status == 201, answer
+    kinds = [("shy", "notin,node,loud")] + [("loud", "notin,node,loud")] * 3
+    for number, (tag, constraint) in enumerate(kinds):
+        one = labelled(f"pod-{number}", "mixed")
+        one["metadata"]["annotations"] = {"treadle.dev/allocation-tags": tag, "treadle.dev/placement-constraints": constraint}
+        create(plane, one)
+    with Treadle(plane.kubeconfig, tmp_path):
+        cluster.wait_bound(3)
+        left = eventually(
+            lambda: [
+                name
+                for number in range(4)
+                if "COULD_NOT_PLACE_ON_NODE" in told(plane, name := f"pod-{number}")
+                and "constraint notin,node,loud" in told(plane, name)
+            ]
+        )
+    assert len(left) == 1
+    assert len(nodes_of(cluster, "mixed")) == 3

@@ -163,7 +163,15 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
         }
     ),
     "Application": frozenset(
-        {"spec.queue", "spec.lifetime", "spec.priority", "spec.user", "spec.partition", "spec.placementConstraints"}
+        {
+            "spec.queue",
+            "spec.lifetime",
+            "spec.priority",
+            "spec.user",
+            "spec.partition",
+            "spec.placementConstraints",
+            "spec.placeTogether",
+        }
         | {"spec.gangs", "spec.gangs.name", "spec.gangs.minMember", "spec.gangs.topologyKey", "spec.gangs.topologyMode"}
     ),
     "Reservation": frozenset(),

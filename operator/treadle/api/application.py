@@ -35,6 +35,7 @@ MAX_USER: Final = 256
 MAX_AHEAD: Final = 16
 MAX_AHEAD_NAME: Final = 253
 
+PlaceTogether = Literal["Serial", "PopularTags"]
 Phase = Literal["New", "Submitted", "Accepted", "Running", "Finished", "Failed", "Killed"]
 
 
@@ -80,6 +81,10 @@ class ApplicationSpec(Model):
         default=None,
         description="Constraints in YARN's language, such as notin,node,hbase; all must hold for each pod of the application.",
         json_schema_extra={"x-kubernetes-list-type": "atomic"},
+    )
+    place_together: PlaceTogether | None = Field(
+        default=None,
+        description="Pods that wait are placed as a set, those first that came first (Serial) or whose tags are most common (PopularTags).",
     )
     reservation: DnsLabel | None = Field(default=None, description="A Reservation of this namespace to run inside.")
 

@@ -24,6 +24,7 @@ from treadle.core.model import (
 )
 from treadle.core.model.scheduler import Weights
 from treadle.core.rules.constraints.parsing import parse_expression
+from treadle.core.rules.constraints.processor import POPULAR_TAGS, SERIAL
 from treadle.core.rules.placement.rules import analyse
 from treadle.core.rules.policies import policy_named
 
@@ -55,6 +56,9 @@ def queue(model: Queue) -> QueueSpec:
     )
 
 
+_ITERATORS = {"Serial": SERIAL, "PopularTags": POPULAR_TAGS}
+
+
 def application(model: Application) -> ApplicationSpec:
     """Translate an application; its id is ``namespace/name``. Its user is the spec's, else the annotation's, else unsaid."""
     identity = f"{model.metadata.namespace}/{model.metadata.name}"
@@ -73,6 +77,7 @@ def application(model: Application) -> ApplicationSpec:
         lifetime=_seconds(spec.lifetime),
         created=None if made is None else datetime.fromisoformat(made).timestamp(),
         placement=tuple(parse_expression(text) for text in spec.placement_constraints or ()),
+        together=_ITERATORS.get(spec.place_together or "", ""),
         gangs=tuple(
             GangSpec(gang.name, gang.min_member, gang.topology_key or "", gang.topology_mode != "Preferred")
             for gang in spec.gangs or ()

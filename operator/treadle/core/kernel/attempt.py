@@ -46,17 +46,18 @@ class Attempt:
         self._charge(shape, 1)
         self._placed.append((ask, record, row))
 
+    def lift(self, ask: Ask, row: int) -> PodRecord:
+        """Take the pod of an ask that was placed last on a node out again; returns it."""
+        at = next(at for at in range(len(self._placed) - 1, -1, -1) if self._placed[at][0] is ask and self._placed[at][2] == row)
+        _, record, _ = self._placed.pop(at)
+        self._uncount(ask, record, row)
+        return record
+
     def undo(self) -> None:
         """Take all of them out again, the last first."""
         state = self._state
         for ask, record, row in reversed(self._placed):
-            shape = ask.shape
-            self._charge(shape, -1)
-            prepared.leave(state, record)
-            for tally in record.kind.tallies:
-                tally.add(row, -1)
-            record.node = -1
-            state.nodes.give(row, shape.demand, shape.ports)
+            self._uncount(ask, record, row)
         for walked in self._walked:
             walked.candidates = None
             if walked.cells is not None:
@@ -71,6 +72,15 @@ class Attempt:
             effects.append(assume(self._state, ask, row))
             taken(ask.application)
         return effects
+
+    def _uncount(self, ask: Ask, record: PodRecord, row: int) -> None:
+        state, shape = self._state, ask.shape
+        self._charge(shape, -1)
+        prepared.leave(state, record)
+        for tally in record.kind.tallies:
+            tally.add(row, -1)
+        record.node = -1
+        state.nodes.give(row, shape.demand, shape.ports)
 
     def _charge(self, shape: Shape, sign: int) -> None:
         for usage in self._application.ledgers:

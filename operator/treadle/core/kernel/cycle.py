@@ -21,6 +21,7 @@ from treadle.core.kernel.gangs.start import next_node, start
 from treadle.core.kernel.nodes.candidates import pick
 from treadle.core.kernel.pods.lifecycle import assume
 from treadle.core.kernel.seam import Choice
+from treadle.core.kernel.together import place_together
 from treadle.core.kernel.tree.limits import exceeded
 from treadle.core.kernel.tree.members import Application
 from treadle.core.kernel.tree.order import activate, arm_report_at, park, placed, rekey, unpark
@@ -252,6 +253,11 @@ def _serve(state: State, root: Queue, budget: int, effects: list[Placed]) -> Non
             if quota is not None:
                 turns.quota_grew(application)
             continue
+        elif ask.batched:
+            budget -= _together(state, root, ask, effects)
+            if quota is not None:
+                turns.quota_grew(application)
+            continue
         else:
             row, wait = _particular(state, ask)
             if wait is not None:
@@ -303,6 +309,22 @@ def _gang(state: State, root: Queue, ask: Ask, effects: list[Placed]) -> int:
     if waiting.open:
         _call_first(state, root)
     return 0
+
+
+def _together(state: State, root: Queue, ask: Ask, effects: list[Placed]) -> int:
+    """Place what waits of an application that is placed together, and park what is left; returns how many pods were placed."""
+    outcome, waiting = place_together(state, ask), state.shapes.waiting
+    effects += outcome.placed
+    for one, full in outcome.full.items():
+        one.shape.parked.discard(one)
+        _at_maximum(state, one, full)
+    for one, wait in outcome.refused.items():
+        _no_room(state, root, one, wait)
+    if outcome.placed and waiting.shapes:
+        _follow(state, root, ask, more=True)
+    elif waiting.open:
+        _call_first(state, root)
+    return len(outcome.placed)
 
 
 def _no_room(state: State, root: Queue, ask: Ask, wait: Wait = FOR_A_NODE) -> None:

@@ -22,6 +22,8 @@ class ApplicationSpec:
     """When it was submitted, on the clock of the pods' ``created``; None: when its first pod was made."""
     placement: tuple[PlacementConstraint, ...] = ()
     """Placement constraints, all of which hold for each of its pods."""
+    together: str = ""
+    """The iterator by which its pods that wait are placed together (``rules.constraints.processor``); empty: each by itself."""
     gangs: tuple[GangSpec, ...] = ()
     """Its pods that start together."""
     uid: str = ""

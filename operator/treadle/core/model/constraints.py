@@ -88,6 +88,8 @@ class Constraints:
     """Nodes whose kubelets refused such pods a moment ago; put here by the core."""
     together: tuple[str, bool] | None = None
     """The label of nodes of which all of its gang are to have one value, and whether that is required; put here by the core."""
+    batch: tuple[str, str, tuple[str, ...]] | None = None
+    """The application with whose other pods that wait it is placed together, in the order of which iterator, and its allocation tags; put here by the core."""
     problem: str = ""
     """Why the pod cannot be understood; it goes nowhere then, and stands for itself."""
 

@@ -100,7 +100,7 @@ def _waiting(state: State, ask: Ask) -> tuple[str, str]:
     if reason == NO_NODE and wait.blocker:
         return NO_NODE, no_node_for_gang(state, ask) + _coming_for_gang(state, ask)
     if reason == NO_NODE:
-        return NO_NODE, no_node(state, ask.shape) + _coming(state, ask)
+        return NO_NODE, no_node(state, ask.shape) + _coming(state, ask) + wait.message
     words = _LIMITS.get(reason)
     return reason, words(state, ask) if words is not None else wait.message
 

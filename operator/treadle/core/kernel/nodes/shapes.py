@@ -133,6 +133,7 @@ def about_nodes(constraints: Constraints) -> Constraints:
         or constraints.devices is not None
         or constraints.gang is not None
         or constraints.together is not None
+        or constraints.batch is not None
         or constraints.liked_by
         or constraints.images
     ):
@@ -149,6 +150,7 @@ def about_nodes(constraints: Constraints) -> Constraints:
             devices=None,
             gang=None,
             together=None,
+            batch=None,
         )
     return constraints
 

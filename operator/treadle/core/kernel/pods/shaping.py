@@ -30,8 +30,11 @@ def shape_of(state: State, spec: PodSpec, kind: Kind) -> Shape:
     devices = devices_of(state, spec) if rules.claims is not None else None
     gang = gang_of(state, spec) if spec.gang else None
     images = images_of(state, spec)
+    batch = batch_of(state, spec) if state.explicit else None
     if kind.liked_by or images:
         rules = replace(rules, liked_by=liked_by(state, spec, kind), images=images)
+    if batch is not None:
+        rules = replace(rules, batch=batch)
     if spec.problem or kind.avoided_by or placement or storage is not None or rules.claims is not None or gang is not None:
         rules = replace(
             rules,
@@ -77,6 +80,16 @@ def placement_of(state: State, spec: PodSpec) -> tuple[str, tuple[PlacementConst
     return (spec.application, found) if found else None
 
 
+def batch_of(state: State, spec: PodSpec) -> tuple[str, str, tuple[str, ...]] | None:
+    """Return with which pods a pod is placed together, None for one that is placed by itself: pods of gangs, and those with volumes or claims for devices."""
+    explicit = state.explicit.get(spec.application)
+    if explicit is None or not explicit.together or spec.gang:
+        return None
+    if spec.constraints.volumes is not None or spec.constraints.claims is not None:
+        return None
+    return spec.application, explicit.together, spec.tags
+
+
 def storage_of(state: State, spec: PodSpec) -> VolumeNeeds | None:
     """Return what a pod's volumes come to, None for a pod without any that matter."""
     volumes = spec.constraints.volumes
@@ -115,6 +128,7 @@ def stale(state: State, record: PodRecord) -> bool:
         or asked.images != images_of(state, spec)
     ) or (
         (bool(state.explicit or spec.tags or asked.placement is not None) and asked.placement != placement_of(state, spec))
+        or (bool(state.explicit or asked.batch is not None) and asked.batch != batch_of(state, spec))
         or (spec.constraints.volumes is not None and asked.storage != storage_of(state, spec))
         or (bool(spec.gang) and _in_other_gang(state, record))
         or (spec.constraints.claims is not None and asked.devices != devices_of(state, spec))

@@ -81,6 +81,7 @@ class Ask:
     __slots__ = (
         "active",
         "application",
+        "batched",
         "key",
         "master",
         "plain",
@@ -99,7 +100,9 @@ class Ask:
         self.key = key
         """The shape's id, the pods' priority, whether they are masters: unique in the application."""
         self.master = key[2]
-        self.plain = not self.master and shape.near is None and not shape.gang[1]
+        self.batched = shape.asked.batch is not None and not self.master
+        """Whether it is placed together with others of its application."""
+        self.plain = not self.master and shape.near is None and not shape.gang[1] and not self.batched
         """Whether nothing but room and maxima matters to it."""
         self.rank = (-key[1], not key[2], number)
         """Its place among the asks of its application: pod priority, then masters, then first come first served."""
