@@ -188,7 +188,9 @@ class World:
     def do_plan(self, budget: int) -> None:
         effects = self.core.plan(self.now, budget)
         binds = [effect for effect in effects if isinstance(effect, Bind)]
-        whole = any(self.core.state.pods[bind.uid].spec.gang for bind in binds)  # a gang is placed whole, whatever the budget
+        placed = [self.core.state.pods[bind.uid] for bind in binds]
+        # a gang is placed whole, whatever the budget, and so is what is placed together
+        whole = any(record.spec.gang or record.shape.asked.batch is not None for record in placed)
         check(holds=len(binds) <= budget or whole, words=f"{len(binds)} binds of {budget} that were allowed")
         for effect in effects:
             if isinstance(effect, Bind):

@@ -240,7 +240,7 @@ class Core:
             self.check()
 
     def plan(self, now: float, budget: int = 1_000_000, only: str = "") -> list[Effect]:
-        """Return what to do now: at most ``budget`` binds, but a gang whole, and what waiting pods' owners are to be told.
+        """Return what to do now: at most ``budget`` binds, but a gang or what is placed together whole, and what waiting pods' owners are to be told.
 
         ``only`` names the one node that offers itself, as YARN's nodes do with each heartbeat: pods are placed there or nowhere.
         ``KeyError`` if it is not known.

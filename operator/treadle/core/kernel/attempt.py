@@ -25,7 +25,8 @@ class Attempt:
     def __init__(self, state: State, application: Application) -> None:
         self._state = state
         self._application = application
-        self._placed: list[tuple[Ask, PodRecord, int]] = []
+        self._placed: dict[int, tuple[Ask, PodRecord, int]] = {}
+        self._number = 0
         self._walked: dict[Shape, None] = {}
         """Shapes whose orders of nodes have been walked meanwhile, and have lost nodes that are as good as before afterwards."""
 
@@ -34,8 +35,8 @@ class Attempt:
         self._walked[shape] = None
         return pick(self._state.nodes, shape, self._state.score)
 
-    def place(self, ask: Ask, record: PodRecord, row: int) -> None:
-        """Count a pod of an ask on a node."""
+    def place(self, ask: Ask, record: PodRecord, row: int) -> int:
+        """Count a pod of an ask on a node; returns the number of the placement."""
         state, shape = self._state, ask.shape
         state.nodes.take(row, shape.demand, shape.ports)
         record.node = row
@@ -44,19 +45,20 @@ class Attempt:
         prepared.enter(state, record)
         prepared.begin(state, record)
         self._charge(shape, 1)
-        self._placed.append((ask, record, row))
+        self._number += 1
+        self._placed[self._number] = ask, record, row
+        return self._number
 
-    def lift(self, ask: Ask, row: int) -> PodRecord:
-        """Take the pod of an ask that was placed last on a node out again; returns it."""
-        at = next(at for at in range(len(self._placed) - 1, -1, -1) if self._placed[at][0] is ask and self._placed[at][2] == row)
-        _, record, _ = self._placed.pop(at)
+    def lift(self, number: int) -> PodRecord:
+        """Take the pod of one placement out again; returns it."""
+        ask, record, row = self._placed.pop(number)
         self._uncount(ask, record, row)
         return record
 
     def undo(self) -> None:
         """Take all of them out again, the last first."""
         state = self._state
-        for ask, record, row in reversed(self._placed):
+        for ask, record, row in reversed(self._placed.values()):
             self._uncount(ask, record, row)
         for walked in self._walked:
             walked.candidates = None
@@ -67,7 +69,7 @@ class Attempt:
     def commit(self) -> list[Placed]:
         """Place for good, and in the same order, what has been undone just now: each ask gives up its first pods."""
         effects = []
-        for ask, _, row in self._placed:
+        for ask, _, row in self._placed.values():
             unpark(ask)
             effects.append(assume(self._state, ask, row))
             taken(ask.application)

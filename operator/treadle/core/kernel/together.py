@@ -54,6 +54,7 @@ class Cluster:
         self._state = state
         self._attempt = attempt
         self._left: dict[Ask, deque[PodRecord]] = {ask: deque(ask.pods) for ask in asks}
+        self._there: dict[tuple[Ask, int], list[int]] = {}
         self.full: dict[Ask, Queue] = {}
         """Asks that found a queue full when they were last tried."""
 
@@ -79,12 +80,12 @@ class Cluster:
     def put(self, request: Request[Ask], row: int) -> None:
         """Count a pod on a node."""
         ask = request.owner
-        self._attempt.place(ask, self._left[ask].popleft(), row)
+        self._there.setdefault((ask, row), []).append(self._attempt.place(ask, self._left[ask].popleft(), row))
 
     def take(self, request: Request[Ask], row: int) -> None:
         """Count it there no more."""
         ask = request.owner
-        self._left[ask].appendleft(self._attempt.lift(ask, row))
+        self._left[ask].appendleft(self._attempt.lift(self._there[ask, row].pop()))
 
     def waiting(self) -> dict[Ask, int]:
         """Return how many pods of each ask are on no node."""
