@@ -7,7 +7,7 @@ UV_COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --
 BENCH ?=
 export PYTHONSAFEPATH := 1
 
-.PHONY: help setup demo test quick lint format crds bench lock control-plane search soak clean
+.PHONY: help setup demo test quick lint format crds bench lock control-plane search soak spark clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -43,13 +43,17 @@ quick: setup ## the tiers that need no control plane
 test: setup lint ## every test; the cluster tier where there is a Go toolchain
 	$(BIN)/python -m pytest -q -m "not cluster" -n 2
 	$(BIN)/python tests/cluster/control_plane.py build-if-possible
-	@if $(BIN)/python tests/cluster/control_plane.py ready; then $(BIN)/python -m pytest -q -m "cluster and not soak" -n 2 --dist loadfile; fi
+	@if $(BIN)/python tests/cluster/control_plane.py ready; then $(BIN)/python -m pytest -q -m "cluster and not soak and not spark" -n 2 --dist loadfile; fi
 
 search: setup ## the properties with 20 times as many examples, new ones (TREADLE_SEARCH)
 	TREADLE_SEARCH=$${TREADLE_SEARCH:-20} $(BIN)/python -m pytest -q -n 2 tests/core tests/kube/test_accounting.py
 
 soak: control-plane ## half an hour of churn and a fault every second on a real control plane (TREADLE_SOAK_SECONDS, TREADLE_SOAK_SEED)
 	$(BIN)/python -m pytest -q -m soak tests/cluster/test_soak.py -s
+
+spark: control-plane ## Spark's own spark-submit on a real control plane; needs Java, and downloads Spark
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --target .spark --require-hashes -r tests/cluster/tools/spark.lock
+	TREADLE_SPARK=.spark $(BIN)/python -m pytest -q -m spark tests/cluster/test_spark_submit.py
 
 control-plane: setup ## build etcd, kube-apiserver and friends into the cache
 	$(BIN)/python tests/cluster/control_plane.py build
@@ -62,6 +66,7 @@ crds: setup ## write crds/ from the models
 
 lock: setup ## compile the locks again
 	$(UV_COMPILE) -o requirements-bootstrap.lock requirements-bootstrap.in
+	$(UV_COMPILE) -o tests/cluster/tools/spark.lock tests/cluster/tools/spark.in
 	$(UV_COMPILE) -o requirements.lock pyproject.toml
 	$(UV_COMPILE) --group dev -o requirements-dev.lock -c requirements.lock pyproject.toml requirements-build.in
 

@@ -14,12 +14,14 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from cluster.client import fake_node
 from cluster.control_plane import ControlPlane
 
 NODES, PODS, APPLICATIONS, QUEUES = 1_000, 10_000, 25, 5
 ROUNDS = 4
+HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 PYTHON = sys.executable
 HERE = Path(__file__).resolve().parent
 
@@ -41,12 +43,27 @@ def pod(number: int, scheduler: str) -> dict[str, Any]:
     }
 
 
+class Setup(NamedTuple):
+    """What the cluster is like: how many nodes in how many zones, and the pods, by number and scheduler."""
+
+    nodes: int = NODES
+    zones: int = 1
+    pod: Callable[[int, str], dict[str, Any]] = pod
+
+
+PLAIN = Setup()
+
+
 @contextmanager
-def prepared(scheduler: str, discipline: str = "Fair") -> Iterator[ControlPlane]:
+def prepared(scheduler: str, discipline: str = "Fair", setup: Setup = PLAIN) -> Iterator[ControlPlane]:
     """A fresh control plane with every node, queue and waiting pod; the queues have blocks for both disciplines."""
     with ControlPlane() as plane:
         plane.apply_crds()
-        plane.create_nodes(NODES, "32", "128Gi")
+        nodes = []
+        for number in range(setup.nodes):
+            labels = {HOST: f"node-{number:05d}", ZONE: f"zone-{number % setup.zones}"}
+            nodes.append(fake_node(f"node-{number:05d}", "32", "128Gi", labels=labels))
+        plane.create_many("/api/v1/nodes", nodes)
         chosen = {"metadata": {"name": "treadle"}, "spec": {"discipline": discipline}}
         kind = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Scheduler"}
         plane.api("POST", "/apis/treadle.dev/v1alpha1/schedulers", {**kind, **chosen})
@@ -59,17 +76,19 @@ def prepared(scheduler: str, discipline: str = "Fair") -> Iterator[ControlPlane]
                 "spec": {"fair": {"weight": str(number + 1)}, "capacity": block},
             }
             plane.api("POST", "/apis/treadle.dev/v1alpha1/queues", body)
-        plane.create_many("/api/v1/namespaces/default/pods", [pod(number, scheduler) for number in range(PODS)])
+        plane.create_many("/api/v1/namespaces/default/pods", [setup.pod(number, scheduler) for number in range(PODS)])
         yield plane
 
 
-def limit() -> dict[str, Any]:
-    with prepared("nobody") as plane:
+def limit(setup: Setup = PLAIN) -> dict[str, Any]:
+    with prepared("nobody", setup=setup) as plane:
         _, pods = plane.api("GET", "/api/v1/pods")
         nodes = [node["metadata"]["name"] for node in plane.api("GET", "/api/v1/nodes")[1]["items"]]
         written = {"namespace": "default", "queue": "root.q0", "application": "default/app-0"}
         lines = [
-            json.dumps({"uid": one["metadata"]["uid"], "name": one["metadata"]["name"], "node": nodes[number % NODES], **written})
+            json.dumps(
+                {"uid": one["metadata"]["uid"], "name": one["metadata"]["name"], "node": nodes[number % len(nodes)], **written}
+            )
             for number, one in enumerate(pods["items"])
         ]
         done = subprocess.run(
@@ -125,8 +144,8 @@ def scraped(url: str, pattern: str, context: ssl.SSLContext | None = None) -> Ca
     return read
 
 
-def treadle(discipline: str = "Fair") -> dict[str, Any]:
-    with prepared("treadle", discipline) as plane:
+def treadle(discipline: str = "Fair", setup: Setup = PLAIN) -> dict[str, Any]:
+    with prepared("treadle", discipline, setup) as plane:
         port = plane_port()
         started = time.perf_counter()
         command = [
@@ -155,8 +174,8 @@ def treadle(discipline: str = "Fair") -> dict[str, Any]:
         return found
 
 
-def kube_scheduler() -> dict[str, Any]:
-    with prepared("default-scheduler") as plane:
+def kube_scheduler(setup: Setup = PLAIN) -> dict[str, Any]:
+    with prepared("default-scheduler", setup=setup) as plane:
         started = time.perf_counter()
         process = plane.start_kube_scheduler(qps=10_000, burst=10_000)
         context = ssl.create_default_context()

@@ -1,4 +1,5 @@
-"""Benchmarks: one JSON line each, ratios taken in one run on one machine. ``run.py [NAME ...]`` runs those named, all without a name.
+"""Benchmarks: one JSON line each, ratios taken in one run on one machine. ``run.py [NAME ...]`` runs those named; without a name all but
+the long ones.
 
 Nothing is asserted here: the machines are shared and noisy, and a number is for people to read.
 """
@@ -25,12 +26,14 @@ BENCHMARKS = (
     "cluster",
     "cluster_capacity",
 )
+LONG = ("cluster_rules", "scheduler_perf")
+"""Those that are run when they are named."""
 
 
 def main(names: list[str]) -> int:
-    unknown = [name for name in names if name not in BENCHMARKS]
+    unknown = [name for name in names if name not in BENCHMARKS + LONG]
     if unknown:
-        print(f"unknown benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}", file=sys.stderr)
+        print(f"unknown benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS + LONG)}", file=sys.stderr)
         return 2
     for name in names or BENCHMARKS:
         module = importlib.import_module(f"bench.{name}")

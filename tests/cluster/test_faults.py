@@ -8,15 +8,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Self
 
 import pytest
 from aiohttp import web
 
 from cluster.faulty_proxy import FaultyProxy, Forward, cut, hung, mistaken, refused, slow
-from cluster.treadle_process import Cluster, Treadle, eventually, overfull_nodes, pod
+from cluster.pair import BINDING, Pair, overfull
+from cluster.treadle_process import Cluster, Treadle, eventually, pod
 
-BINDING, LEASE = "/binding", "/leases/"
 LOST = 0
 """For the status of an answer: the connection is cut instead."""
 
@@ -30,10 +29,6 @@ def cluster(fresh_cluster: Callable[..., Cluster]) -> Cluster:
 def proxied(cluster: Cluster, tmp_path: Path) -> Iterator[Callable[[str], FaultyProxy]]:
     with ExitStack() as stack:
         yield lambda name: stack.enter_context(FaultyProxy(cluster.plane, tmp_path, name))
-
-
-def overfull(cluster: Cluster) -> list[str]:
-    return overfull_nodes(cluster.all_pods(), cluster.plane.api("GET", "/api/v1/nodes")[1]["items"])
 
 
 def pods(cluster: Cluster, count: int, prefix: str, cpu: str = "1") -> None:
@@ -94,51 +89,6 @@ def test_binds_that_are_refused_by_a_proxy_are_fenced_and_made_again(
         cluster.wait_bound(24)
         assert treadle.metric("treadle_pods_fenced_total") == 8
     assert overfull(cluster) == []
-
-
-class Pair:
-    """Two instances with one lease, each behind a proxy of its own; the first leads."""
-
-    def __init__(self, cluster: Cluster, proxied: Callable[[str], FaultyProxy], folder: Path) -> None:
-        self.cluster = cluster
-        self.proxies = [proxied("one"), proxied("other")]
-        arguments = ("--leader-elect", "--namespace", "default")
-        self.treadles = [Treadle(proxy.kubeconfig, folder, *arguments) for proxy in self.proxies]
-
-    def __enter__(self) -> Self:
-        self.treadles[0].start()
-        self.wait_leader(0)
-        self.treadles[1].start()
-        self.treadles[1].wait_ready()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for treadle in self.treadles:
-            treadle.__exit__()
-
-    def wait_leader(self, which: int) -> None:
-        treadle = self.treadles[which]
-        eventually(lambda: (treadle.ready() or {}).get("leader") == "leader", 60, f"instance {which} leads")
-
-    def signal(self, which: int, what: signal.Signals) -> None:
-        process = self.treadles[which].process
-        assert process is not None
-        process.send_signal(what)
-
-    def lose(self, which: int) -> None:
-        """Let an instance renew its lease no more."""
-        self.proxies[which].fault("PUT", LEASE, refused(503))
-        self.proxies[which].fault("GET", LEASE, refused(503))
-
-    def binds(self, which: int) -> int:
-        return sum(method == "POST" and path.endswith(BINDING) for method, path, _ in self.proxies[which].seen)
-
-    def settled(self, bound: int) -> None:
-        """Wait until so many pods are bound, and a while longer, in which whatever was on its way arrives."""
-        self.cluster.wait_bound(bound)
-        end = time.monotonic() + 5
-        eventually(lambda: time.monotonic() > end, 30)
-        assert (len(self.cluster.bound()), overfull(self.cluster)) == (bound, [])
 
 
 @pytest.mark.parametrize("first", [0, 1])

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from fractions import Fraction
-from typing import Any
 
 import pytest
 
 from kube.access import until
+from kube.claim_server import Json, Server
 from treadle.core.effects import ClaimDevices, FreeDevices, MakeClaim, ReserveDevices
 from treadle.core.events import BindFailed
 from treadle.core.model import Requirement
@@ -27,84 +27,14 @@ from treadle.core.model.devices import (
     DeviceToleration,
 )
 from treadle.core.model.devices import Mapping as Served
+from treadle.kube.announcing import Announce
 from treadle.kube.device_claims import DeviceBinder, allocation_of
-from treadle.kube.errors import ApiError, Unreachable
 
-Json = dict[str, Any]
 GPU = Allocation(
     (DeviceResult("gpu", "driver", "pool", "gpu-0"),),
     ((Requirement("metadata.name", "In", ("n0",), field=True),),),
     (DeviceConfig("FromClaim", (), '{"driver":"driver"}'),),
 )
-
-
-class Answer:
-    def __init__(self, status: int, body: Mapping[str, Any]) -> None:
-        self.status, self._body = status, body
-
-    def json(self) -> Mapping[str, Any]:
-        return self._body
-
-    def error(self) -> ApiError:
-        return ApiError(self.status, "Reason", str(self._body.get("message", "")))
-
-
-class Server:
-    """Keeps claims; ``faults`` says of the next writes whether they are ``lost`` before or ``unheard`` after they were taken, or what status they get."""
-
-    def __init__(self) -> None:
-        self.claims: dict[str, Json] = {}
-        self.pods: dict[str, Json] = {}
-        self.faults: list[str | int] = []
-        self.log: list[str] = []
-        self.version = 0
-
-    def have(self, name: str, **fields: Any) -> Json:
-        self.version += 1
-        found = {"metadata": {"name": name, "uid": f"uid-{name}", "resourceVersion": str(self.version)}, "status": {}, **fields}
-        self.claims[name] = found
-        return found
-
-    async def request(self, method: str, path: str, body: Any = None, **_: Any) -> Answer:
-        await asyncio.sleep(0)
-        fault = self.faults.pop(0) if self.faults and method != "GET" else ""
-        if fault == "lost":
-            raise Unreachable("connection reset")
-        if isinstance(fault, int):
-            return Answer(fault, {"message": "no"})
-        answer = self._answer(method, path, body)
-        if fault == "unheard":
-            raise Unreachable("no answer in time")
-        return answer
-
-    def _answer(self, method: str, path: str, body: Any) -> Answer:
-        self.log.append(f"{method} {path.partition('/namespaces/ns/')[2]}")
-        if "/pods/" in path:
-            self.pods[path.split("/")[-2]] = body
-            return Answer(200, body)
-        if method == "POST":
-            name = f"{body['metadata']['generateName']}x"
-            found = self.have(name, spec=body["spec"])
-            found["metadata"] |= {key: value for key, value in body["metadata"].items() if key != "generateName"}
-            return Answer(201, copy.deepcopy(found))
-        name = path.removesuffix("/status").rpartition("/")[2]
-        found = self.claims[name]
-        if method == "GET":
-            return Answer(200, copy.deepcopy(found))
-        if method == "DELETE":
-            del self.claims[name]
-            return Answer(200, {})
-        if body["metadata"]["resourceVersion"] != found["metadata"]["resourceVersion"]:
-            return Answer(409, {"message": "the object has been modified"})
-        self.version += 1
-        for part in ("metadata", "status"):
-            for key, value in body.get(part, {}).items():
-                if value is None:
-                    found[part].pop(key, None)
-                else:
-                    found[part][key] = value
-        found["metadata"]["resourceVersion"] = str(self.version)
-        return Answer(200, copy.deepcopy(found))
 
 
 @pytest.fixture
@@ -113,9 +43,9 @@ def server() -> Server:
 
 
 @asynccontextmanager
-async def writing(server: Server) -> AsyncIterator[tuple[DeviceBinder, list[BindFailed]]]:
+async def writing(server: Server, announce: Announce | None = None) -> AsyncIterator[tuple[DeviceBinder, list[BindFailed]]]:
     told: list[BindFailed] = []
-    binder = DeviceBinder(server, told.append)  # type: ignore[arg-type]
+    binder = DeviceBinder(server, told.append, announce=announce)  # type: ignore[arg-type]
     task = asyncio.create_task(binder.run())
     try:
         yield binder, told
@@ -208,6 +138,59 @@ async def test_who_does_not_lead_any_more_writes_nothing(server: Server) -> None
         server.faults = []
         await asyncio.sleep(0)
     assert holders(server, "c") == []
+
+
+class Announcements:
+    """What was announced, in the order of all that was sent; nothing is written down while ``refusing``."""
+
+    def __init__(self, server: Server) -> None:
+        self.server, self.refusing = server, False
+
+    async def __call__(self, names: list[str]) -> bool:
+        if not self.refusing:
+            self.server.log.append(f"announced {' '.join(names)}")
+        return not self.refusing
+
+
+async def test_a_claim_is_announced_before_it_is_given_devices_and_not_where_a_pod_comes_to_share_it(server: Server) -> None:
+    claim = copy.deepcopy(server.have("c"))
+    async with writing(server, Announcements(server)) as (binder, _):
+        binder.submit(reserving(claim, "a", GPU))
+        await until(lambda: binder.written == 1)
+        assert binder.announcing.settled
+        binder.submit(reserving(claim, "b"))
+        await until(lambda: binder.written == 2)
+    assert server.log == [
+        "announced ns/c/uid-c",
+        "PATCH resourceclaims/c",
+        "PATCH resourceclaims/c/status",
+        "PATCH resourceclaims/c/status",
+    ]
+
+
+async def test_a_claim_that_is_made_is_announced_before_it_is_given_devices(server: Server) -> None:
+    made = MakeClaim((), (), GPU)
+    async with writing(server, Announcements(server)) as (binder, _):
+        binder.submit(ReserveDevices("a", "ns", "pod-a", "n0", (), 1, made))
+        await until(lambda: binder.written == 1)
+    name = "pod-a-extended-resources-x"
+    assert server.log[:3] == [
+        "POST resourceclaims",
+        f"announced ns/{name}/uid-{name}",
+        f"PATCH resourceclaims/{name}/status",
+    ]
+
+
+async def test_what_cannot_be_announced_is_not_sent_until_it_can(server: Server) -> None:
+    claim, announce = copy.deepcopy(server.have("c")), Announcements(server)
+    announce.refusing = True
+    async with writing(server, announce) as (binder, told):
+        binder.submit(reserving(claim, "a", GPU))
+        await asyncio.sleep(0.15)
+        assert (server.log, binder.announcing.settled) == ([], False)
+        announce.refusing = False
+        await until(lambda: binder.written == 1)
+    assert told == []
 
 
 async def test_devices_are_given_back_and_claims_made_for_pods_are_deleted(server: Server) -> None:

@@ -279,6 +279,22 @@ async def test_what_is_written_down_is_found_by_the_successor_and_not_by_one_who
         assert [(asked.namespace, asked.name, asked.uid) for asked in other.inherited] == [("ns", "b", "u2"), ("ns", "c", "u3")]
 
 
+async def test_binds_and_claims_are_written_down_beside_each_other() -> None:
+    at = Election()
+    async with task_of(at.run(one := at.candidate("one"))):
+        await asyncio.sleep(1)
+        assert await one.record(["ns/a/u1"])
+        assert await one.record_claims(["ns/c/u2", "ns/d/u3"])
+        assert await one.record(["ns/b/u4"])
+    async with task_of(at.run(other := at.candidate("other"))):
+        await asyncio.sleep(40)
+        assert [asked.uid for asked in other.inherited] == ["u4"]
+        assert [asked.uid for asked in other.inherited_claims] == ["u2", "u3"]
+        await other.release()
+    annotations = at.api.get("leases.coordination.k8s.io", NAME)["metadata"].get("annotations") or {}
+    assert annotations == {}
+
+
 async def test_a_successor_of_the_same_name_inherits_as_well() -> None:
     at = Election()
     async with task_of(at.run(one := at.candidate("same"))):

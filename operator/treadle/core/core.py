@@ -176,10 +176,10 @@ class Core:
                 state.tree.undefine(path)
             case ApplicationSeen(application):
                 state.explicit[application.id] = application
-                self._application_changed(application.id, application.queue, application.priority, explicit=True)
+                self._application_changed(application.id, application.queue, explicit=True)
             case ApplicationGone(identity):
                 state.explicit.pop(identity, None)
-                self._application_changed(identity, "", 0, explicit=False)
+                self._application_changed(identity, "", explicit=False)
             case NamespaceSeen(name, queue, labels):
                 state.shapes.kinds.namespace_labelled(name, dict(labels))
                 if state.namespaces.get(name, "") != queue:
@@ -414,12 +414,13 @@ class Core:
             if application.pods:
                 lifecycle.assign_queue(self.state, application, application.id.partition("/")[0])
 
-    def _application_changed(self, identity: str, queue: str, priority: int, *, explicit: bool) -> None:
+    def _application_changed(self, identity: str, queue: str, *, explicit: bool) -> None:
         application = self.state.applications.get(identity)
         if application is None:
             return
         application.explicit = explicit
         application.requested = queue
+        priority = lifecycle.priority_of(self.state, application)
         for part in application.everywhere():
             part.priority = priority
         lifecycle.identify(self.state, application)

@@ -13,7 +13,7 @@ import logging
 import math
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import NamedTuple
 
 import msgspec
@@ -21,6 +21,7 @@ import msgspec
 from treadle.api.labels import GROUP
 from treadle.core.events import BindDone, BindFailed, PodGone, PodSeen
 from treadle.kube import translate
+from treadle.kube.announcing import Announce
 from treadle.kube.doubts import FIRST_WAIT, LONGEST_WAIT, Asked, Doubts
 from treadle.kube.errors import Unreachable, Withheld
 from treadle.kube.transport import Client, Response
@@ -35,8 +36,6 @@ MOST_IN_DOUBT = 400
 WEBHOOK_FAILED = 'Internal error occurred: failed calling webhook "'
 """How a 500 begins by which the API server says that an admission webhook could not be asked: it has refused the bind before it stored anything."""
 Outcome = BindDone | BindFailed | PodSeen | PodGone
-Announce = Callable[[list[str]], Awaitable[bool]]
-"""Writes down which binds may be under way from now on, each as ``namespace/name/uid``, in place of those before; returns whether it is written."""
 
 ALLOCATED_QUEUE = f"{GROUP}/allocated-queue"
 ALLOCATED_APPLICATION = f"{GROUP}/allocated-application"

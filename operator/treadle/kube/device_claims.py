@@ -3,6 +3,9 @@
 Each write holds only for the claim as it was read (its resourceVersion). Writes to one claim follow each other, each at the version that the one
 before it made, so many pods may come to share a claim at once. Where there is no answer the same write is sent again: the version lets it be
 taken once, so in the end it is known whether it was. Until then the devices are kept.
+
+One device may stand in many claims, so versions alone do not keep two leaders from giving it twice: a leader announces the claims
+that are about to get devices, and its successor fences them (``kube.device_fences``).
 """
 
 import asyncio
@@ -17,6 +20,7 @@ from treadle.core.effects import ClaimDevices, FreeDevices, MakeClaim, ReserveDe
 from treadle.core.events import BindFailed
 from treadle.core.model.devices import PROTECTION, Allocation, Consumer, DeviceRequest, DeviceResult
 from treadle.core.model.volumes import NodeTerms
+from treadle.kube.announcing import Announce, Announcing
 from treadle.kube.devices import GROUP, SPECIAL
 from treadle.kube.errors import Unreachable, Withheld
 from treadle.kube.quantities import text_of
@@ -38,10 +42,14 @@ _OK, _CREATED, _CONFLICT, _TOO_MANY, _SERVER = 200, 201, 409, 429, 500
 
 
 class DeviceBinder:
-    """Writes what was decided for the claims of pods; ``report`` gets what went wrong. ``written`` counts writes that were taken."""
+    """Writes what was decided for the claims of pods; ``report`` gets what went wrong. ``written`` counts writes that were taken.
 
-    def __init__(self, client: Client, report: Callable[[BindFailed], None]) -> None:
+    ``announce`` is asked before anything is sent that gives a claim devices.
+    """
+
+    def __init__(self, client: Client, report: Callable[[BindFailed], None], *, announce: Announce | None = None) -> None:
         self.client = client
+        self.announcing = Announcing(announce)
         self.written = 0
         self.failed = 0
         self._report = report
@@ -60,6 +68,7 @@ class DeviceBinder:
     async def run(self) -> None:
         """Write until cancelled."""
         async with asyncio.TaskGroup() as group:
+            group.create_task(self.announcing.run(), name="announce-devices")
             while True:
                 decided = await self._waiting.get()
                 task = group.create_task(self._safely(decided), name=f"devices-{decided.uid}")
@@ -111,20 +120,23 @@ class DeviceBinder:
                 return
             reserved = [*known, _consumer(consumer)]
         allocation = None if claim.allocation is None else allocation_of(claim.allocation)
-        if allocation is not None and PROTECTION not in finalizers:
-            body: dict[str, Any] = {
-                "metadata": {"uid": claim.uid, "resourceVersion": version, "finalizers": [*finalizers, PROTECTION]}
-            }
-            answer = await self._patch(path, body, what, lambda found: PROTECTION in (found["metadata"].get("finalizers") or []))
-            version = answer["metadata"]["resourceVersion"]
         status: dict[str, Any] = {"reservedFor": reserved, **({"allocation": allocation} if allocation is not None else {})}
-        written = {"metadata": {"uid": claim.uid, "resourceVersion": version}, "status": status}
 
         def ours(found: Mapping[str, Any]) -> bool:
             there = found.get("status") or {}
             return bool(there.get("allocation")) and any(one["uid"] == consumer.uid for one in there.get("reservedFor") or ())
 
-        answer = await self._patch(f"{path}/status", written, what, ours, read=path)
+        async with self.announcing.of(f"{claim.namespace}/{claim.claim}/{claim.uid}" if allocation is not None else ""):
+            if allocation is not None and PROTECTION not in finalizers:
+                body: dict[str, Any] = {
+                    "metadata": {"uid": claim.uid, "resourceVersion": version, "finalizers": [*finalizers, PROTECTION]}
+                }
+                answer = await self._patch(
+                    path, body, what, lambda found: PROTECTION in (found["metadata"].get("finalizers") or [])
+                )
+                version = answer["metadata"]["resourceVersion"]
+            written = {"metadata": {"uid": claim.uid, "resourceVersion": version}, "status": status}
+            answer = await self._patch(f"{path}/status", written, what, ours, read=path)
         self._newest[claim.uid] = answer
         if len(self._newest) > MOST_KEPT:
             del self._newest[next(iter(self._newest))]
@@ -155,9 +167,10 @@ class DeviceBinder:
         status = {"allocation": allocation_of(made.allocation), "reservedFor": [_consumer(Consumer(decided.uid, decided.name))]}
         patch = {"metadata": {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}, "status": status}
         where, what = f"{path}/{meta['name']}", f'resourceclaim "{meta["name"]}"'
-        await self._patch(
-            f"{where}/status", patch, what, lambda found: bool((found.get("status") or {}).get("allocation")), read=where
-        )
+        async with self.announcing.of(f"{decided.namespace}/{meta['name']}/{meta['uid']}"):
+            await self._patch(
+                f"{where}/status", patch, what, lambda found: bool((found.get("status") or {}).get("allocation")), read=where
+            )
         mappings = [
             {"containerName": one.container, "resourceName": one.resource, "requestName": one.request} for one in made.mappings
         ]

@@ -5,7 +5,8 @@ for its duration as we observe it. Every write carries the resourceVersion that 
 
 Leading is a right that runs out by itself, by a clock that goes on while the process is stopped: ``right`` is asked whenever a
 write leaves. What was sent while it held may still arrive late. So a leader writes into the lease what it is about to bind, and
-who comes after it finds that in ``inherited``: it sees to those pods before it decides anything.
+which claims are about to get devices. Who comes after it finds that in ``inherited`` and ``inherited_claims``: it sees to those
+pods and claims before it decides anything.
 """
 
 import asyncio
@@ -24,6 +25,8 @@ log = logging.getLogger(__name__)
 
 BINDING = f"{GROUP}/binding"
 """The annotation of a lease with the pods whose binds may be under way, each as ``namespace/name/uid``."""
+CLAIMING = f"{GROUP}/claiming"
+"""The annotation of a lease with the ResourceClaims for which devices may be on their way, each as ``namespace/name/uid``."""
 SLACK = 0.5
 """Seconds before the lease's end at which the last write of a leader ends."""
 
@@ -54,6 +57,8 @@ class Lease:
         """Why the last try to lead, or to see who does, came to nothing; empty if it did not."""
         self.inherited: list[Asked] = []
         """Pods whose binds a predecessor may have under way; filled when the lease is acquired."""
+        self.inherited_claims: list[Asked] = []
+        """ResourceClaims that a predecessor may be giving devices; filled when the lease is acquired."""
         self._client = client
         self._collection = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
         self._name = name
@@ -97,13 +102,20 @@ class Lease:
 
         It renews the lease as well.
         """
+        return await self._record(BINDING, binding)
+
+    async def record_claims(self, claiming: list[str]) -> bool:
+        """Write down which ResourceClaims may get devices from now on; returns whether that is written and we lead."""
+        return await self._record(CLAIMING, claiming)
+
+    async def _record(self, annotation: str, names: list[str]) -> bool:
         async with self._lock:
             if not self.held or self._given_up or self._written is None:
                 return False
             lease = self._written
             metadata = {
                 **lease["metadata"],
-                "annotations": {**(lease["metadata"].get("annotations") or {}), BINDING: " ".join(binding)},
+                "annotations": {**(lease["metadata"].get("annotations") or {}), annotation: " ".join(names)},
             }
             start = self._clock()
             try:
@@ -150,7 +162,8 @@ class Lease:
                     return
                 lease["spec"].update(holderIdentity="", leaseDurationSeconds=1)
                 if settled:
-                    (lease["metadata"].get("annotations") or {}).pop(BINDING, None)
+                    for annotation in (BINDING, CLAIMING):
+                        (lease["metadata"].get("annotations") or {}).pop(annotation, None)
                 answer = await self._client.request("PUT", path, lease, timeout=2, pool="lease")
                 if answer.status != 409:
                     return
@@ -189,7 +202,7 @@ class Lease:
             answer = await self._put(lease)
         if answer.status in {200, 201} and not self._given_up:
             if not self.held:
-                self.inherited = _announced(lease)
+                self.inherited, self.inherited_claims = _announced(lease, BINDING), _announced(lease, CLAIMING)
             self._renew_at(start, answer)
         elif answer.status not in {200, 201, 409}:
             raise answer.error()
@@ -214,9 +227,9 @@ class Lease:
         }
 
 
-def _announced(lease: dict[str, Any]) -> list[Asked]:
-    """Read which binds a leader has announced; what is not in the form is left out."""
-    text = ((lease.get("metadata") or {}).get("annotations") or {}).get(BINDING) or ""
+def _announced(lease: dict[str, Any], annotation: str) -> list[Asked]:
+    """Read what a leader has announced; what is not in the form is left out."""
+    text = ((lease.get("metadata") or {}).get("annotations") or {}).get(annotation) or ""
     parts = [entry.split("/") for entry in text.split()]
     return [Asked(part[2], part[0], part[1]) for part in parts if len(part) == 3 and all(part)]
 

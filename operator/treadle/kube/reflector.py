@@ -85,6 +85,10 @@ class Reflector(Generic[T]):
         self._accept = PREFERRED if kind in binary.KINDS else JSON
         self._object: msgspec.json.Decoder[T] = msgspec.json.Decoder(kind)
 
+    def reached(self, version: int) -> bool:
+        """Whether the sink has been told of everything up to a resourceVersion; they are ordered (KEP-5504)."""
+        return self._version.isdecimal() and int(self._version) >= version
+
     async def run(self) -> None:
         """List and watch until cancelled. What brought nothing is tried again after a wait that doubles up to some seconds."""
         wait = FIRST_WAIT

@@ -19,6 +19,7 @@ from treadle.kube.auth import Access
 from treadle.kube.binder import Binder
 from treadle.kube.claims import ClaimBinder
 from treadle.kube.device_claims import DeviceBinder
+from treadle.kube.device_fences import DeviceFences
 from treadle.kube.doubts import Asked
 from treadle.kube.errors import KubeError
 from treadle.kube.evictor import Evictor
@@ -39,6 +40,8 @@ log = logging.getLogger(__name__)
 
 MOST_SETTLING = 15.0
 """Seconds for which binds of a predecessor are waited for at the most."""
+CATCHING_UP, LONGEST_CATCHING_UP = 0.02, 30.0
+"""Seconds between two looks at whether the watch of claims has come as far as a new leader has read them, and after which it decides without."""
 BLIND_AFTER = 5.0
 """Seconds without a byte from the watch of nodes or pods, while it cannot be had, after which nothing is decided."""
 STALE_AFTER = 200.0
@@ -108,7 +111,8 @@ class Service:
             over=self.recorder.expired,
         )
         self.claims = ClaimBinder(self.client, self._put)
-        self.devices = DeviceBinder(self.client, self._put)
+        self.devices = DeviceBinder(self.client, self._put, announce=None if self.lease is None else self.lease.record_claims)
+        self.device_fences = DeviceFences(self.client)
         reports = WaitingReports(self.patcher)
         self.engine = Engine(
             self.core, self.binder, self.evictor, reports, self.recorder, self.claims, self.devices, self._may_plan
@@ -292,19 +296,34 @@ class Service:
             self._succeeding.cancel()
             self._succeeding = None
         if leading and self.lease is not None:
-            self._succeeding = self._spawn(self._succeed(self.lease.inherited), "succeed")
+            self._succeeding = self._spawn(self._succeed(self.lease.inherited, self.lease.inherited_claims), "succeed")
         elif not leading:
             self.client.cut()
             self.patcher.withdraw()
             self.engine.stand_down()
 
-    async def _succeed(self, inherited: list[Asked]) -> None:
-        """Keep out every bind that a predecessor announced, when all pods are known; nothing is decided before."""
+    async def _succeed(self, inherited: list[Asked], claims: list[Asked]) -> None:
+        """Keep out every bind that a predecessor announced and all devices that it was giving, when all pods are known; nothing is decided before."""
         for reflector in self.sources.needed.values():
             await reflector.synced.wait()
-        await self.binder.settle(inherited)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.binder.settle(inherited))
+            group.create_task(self._settle_claims(claims))
         if inherited:
             log.info("of %d binds that a predecessor announced none can take place any more", len(inherited))
+
+    async def _settle_claims(self, claims: list[Asked]) -> None:
+        """Fence the claims that a predecessor was giving devices, and wait until the watch has told what they have got.
+
+        A watch that could not list claims yet needs no waiting: its first list comes after the fences.
+        """
+        version, watch = await self.device_fences.settle(claims), self.sources.devices["resourceclaims"]
+        deadline = time.monotonic() + LONGEST_CATCHING_UP
+        while version and not watch.reached(version) and (watch.synced.is_set() or not watch.problem):
+            if time.monotonic() > deadline:
+                log.warning("resourceclaims are not known as they are after the last leader's writes: %s", watch.problem)
+                return
+            await asyncio.sleep(CATCHING_UP)
 
     async def _listen(self) -> str:
         host, port = listen_address(self.options.listen)
@@ -345,7 +364,7 @@ class Service:
         if self.operator is not None:
             await asyncio.to_thread(self.operator.stop)
         if self.lease is not None:
-            await self.lease.release(settled=self.binder.settled)
+            await self.lease.release(settled=self.binder.settled and self.devices.announcing.settled)
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()

@@ -389,9 +389,10 @@ def _join(state: State, record: PodRecord) -> None:
         explicit = state.explicit.get(spec.application)
         if explicit is not None:
             application.explicit = True
-            application.requested, application.priority = explicit.queue, explicit.priority
+            application.requested = explicit.queue
         application.wanted = state.gangs.queue_of(spec)
         application.pods[spec.uid] = record
+        application.priority = priority_of(state, application)
         identify(state, application)
         if spec.node:
             application.allocated = 1  # a running application is let into a stopped queue
@@ -399,6 +400,8 @@ def _join(state: State, record: PodRecord) -> None:
         application.allocated = 0
     else:
         application.pods[spec.uid] = record
+        if spec.priority != application.priority:
+            _more_urgent(state, application, spec)
         begins = bool(spec.node) and not application.allocated  # the first of its pods that is on a node
         named = "" if application.wanted else state.gangs.queue_of(spec)
         if spec.gang_source and spec.queue not in {"", application.wanted} and _only_namer(application, spec):
@@ -410,6 +413,23 @@ def _join(state: State, record: PodRecord) -> None:
             assign_queue(state, application, spec.namespace)
             application.allocated -= lets_in
     record.application = application
+
+
+def priority_of(state: State, application: Application) -> int:
+    """Return what an application's object says, or else the highest priority of its pods."""
+    explicit = state.explicit.get(application.id)
+    if explicit is not None and explicit.priority:
+        return explicit.priority
+    return max((record.spec.priority for record in application.pods.values()), default=0)
+
+
+def _more_urgent(state: State, application: Application, spec: PodSpec) -> None:
+    """Raise an application that no object gives a priority to that of a pod of its own; it stays when the pod goes, so that its place does not come and go."""
+    explicit = state.explicit.get(application.id)
+    if spec.priority > application.priority and (explicit is None or not explicit.priority):
+        for part in application.everywhere():
+            part.priority = spec.priority
+            state.dirty[part] = None
 
 
 def _only_namer(application: Application, spec: PodSpec) -> bool:

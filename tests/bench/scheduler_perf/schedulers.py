@@ -1,0 +1,82 @@
+"""The schedulers that are measured, as processes."""
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from bench.scheduler_perf.cases import Case, Json
+from cluster.control_plane import ControlPlane, free_port
+
+OURS = "/apis/treadle.dev/v1alpha1"
+
+
+class Running(NamedTuple):
+    """A scheduler that runs."""
+
+    name: str
+    """What pods name to be scheduled by it."""
+    pid: int
+
+    def cpu_s(self) -> float:
+        """Return the seconds of processor time that it has used."""
+        ticks = Path(f"/proc/{self.pid}/stat").read_text().rsplit(") ", 1)[1].split()
+        return (int(ticks[11]) + int(ticks[12])) / 100
+
+
+@contextmanager
+def treadle(plane: ControlPlane, case: Case) -> Iterator[Running]:
+    """Treadle as it comes; where pods preempt by priority, with the preemption of CapacityScheduler within a queue, without its patience."""
+    plane.apply_crds()
+    spec: Json = {}
+    if case.preempts:
+        within = {
+            "enabled": True,
+            "minimumThreshold": "0",
+            "maxAllowableLimit": "1",
+            "preemptionOrderPolicy": "priority_first",
+        }
+        preemption = {
+            "enabled": True,
+            "monitoringInterval": "1s",
+            "maxWaitBeforeKill": "0s",
+            "totalPreemptionPerRound": "1",
+            "naturalTerminationFactor": "1",
+            "intraQueue": within,
+        }
+        spec = {"discipline": "Capacity", "capacity": {"preemption": preemption}}
+    body = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Scheduler", "metadata": {"name": "treadle"}, "spec": spec}
+    status, answer = plane.api("POST", f"{OURS}/schedulers", body)
+    if status >= 300:
+        raise RuntimeError(f"the Scheduler object is refused: {answer.get('message')}")
+    command = [
+        sys.executable,
+        "-m",
+        "treadle",
+        "run",
+        "--kubeconfig",
+        str(plane.kubeconfig),
+        "--listen",
+        f"127.0.0.1:{free_port()}",
+    ]
+    with (
+        tempfile.TemporaryFile() as log,
+        subprocess.Popen([*command, "--log-level", "warning"], stdout=log, stderr=log) as process,
+    ):
+        try:
+            yield Running("treadle", process.pid)
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+@contextmanager
+def kube_scheduler(plane: ControlPlane, _: Case) -> Iterator[Running]:
+    """kube-scheduler as it comes, without limits on its client."""
+    yield Running("default-scheduler", plane.start_kube_scheduler(qps=10_000, burst=10_000).pid)
+
+
+SCHEDULERS = {"treadle": treadle, "kube-scheduler": kube_scheduler}
