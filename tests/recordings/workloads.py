@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 
-from fuzz import world as fuzzing
-from recordings.log import RecordingCore
+from recordings.log import LOGS, RecordingCore, decode, lines_of
 from treadle.core.effects import Bind, Effect, Evict, Expire, ReportWaiting, Verify
 from treadle.core.events import (
     ApplicationSeen,
@@ -64,24 +63,16 @@ CONSTRAINTS = [
 ]
 
 
-def churn(seed: int, length: int = 400) -> RecordingCore:
-    """What the fuzzer does with this seed, with one core all along."""
-
-    class Recorded(fuzzing.World):
-        def do_anew(self, under_way: bool) -> None:
-            """Keep the core: its log is one."""
-
-    chance = Random(seed)
-    style = fuzzing.Style(chance)
+def churn(seed: int) -> RecordingCore:
+    """What a fuzzer did once with this seed: the events of the log that there is, told again, with what is decided now."""
     core = RecordingCore()
-    world = Recorded(core=core)
-    for name in fuzzing.cluster.NODES[:2]:
-        world.play(("node", fuzzing.cluster.node(name, chance, style)))
-    world.play(("object", fuzzing.an_object("Scheduler", chance, style)))
-    for name in sorted(chance.sample(fuzzing.QUEUES, len(fuzzing.QUEUES) // 2)):
-        world.play(("object", fuzzing.schema.made("Queue", name, chance, style)))
-    for number in range(length):
-        world.play(fuzzing.next_step(world, chance, style, number))
+    for line in lines_of(LOGS / f"churn-{seed}.jsonl.gz"):
+        if line[0] == "event":
+            core.handle(decode(line[2]), line[1])
+        elif line[0] == "plan":
+            core.plan(line[1], line[2])
+        elif line[0] == "read":
+            core.refresh_shares()
     core.close()
     return core
 

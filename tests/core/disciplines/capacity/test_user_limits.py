@@ -7,6 +7,7 @@ from collections import Counter
 from core.builders import by_queue
 from core.clusters import Cluster
 from treadle.controllers.capacity import capacity as read
+from treadle.core.events import PodGone
 from treadle.core.model import CAPACITY
 from treadle.core.model.capacity import CapacityQueueSpec, PartitionShare
 
@@ -67,3 +68,19 @@ def test_a_user_whose_next_pod_fits_nowhere_does_not_hold_up_the_other_pods_of_t
         cluster.pod(f"bob-{number}", "root.a", "bob-second", user="bob", created=3.0)
     held = Counter(bind.uid.partition("-")[0] for bind in cluster.plan())
     assert held == {"ann": 11, "bob": 9}  # who is at the limit, not above it, gets one more pod
+
+
+def test_users_who_came_and_went_leave_nothing_behind() -> None:
+    cluster = a_cluster(1_000, a=leaf("root.a", "1w", user_limit_factor=-1.0))
+    cluster.pod("stays", "root.a", "stays", user="ann")
+    cluster.plan()
+    for number in range(200):  # nobody's limit is ever asked for: all are below what each may have in any case
+        cluster.pod(f"p{number}", "root.a", f"app-{number}", user=f"user-{number}")
+        assert len(cluster.plan()) == 1
+        cluster.core.handle(PodGone(f"p{number}"), cluster.now)
+    cluster.plan()
+    application = next(iter(cluster.core.state.applications.values()))
+    assert application.quota is not None
+    users = application.quota.leaf.users
+    assert list(users.users) == ["ann"]
+    assert {user.name for touched in users.touched.values() for user in touched} <= {"ann"}

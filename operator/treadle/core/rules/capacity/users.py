@@ -145,6 +145,14 @@ class Users:
         for touched in self.touched.values():
             touched[user] = None
 
+    def _lose(self, user: User) -> None:
+        """Look again at a user who went, where the sums hold what that user had; else there is nothing to look at, and nobody may look for long."""
+        for partition, touched in self.touched.items():
+            if partition in self.followed and user in self.followed[partition].held:
+                touched[user] = None
+            else:
+                touched.pop(user, None)
+
     def out_of_date(self) -> list[str]:
         """Return the users whose usage changed and was not noted, for a check."""
         return [
@@ -158,7 +166,7 @@ class Users:
         """Remove a user without applications."""
         user = self.users.pop(name, None)
         if user is not None:
-            self._touch(user)
+            self._lose(user)
         self.active.pop(name, None)
         self.inactive.pop(name, None)
         self.active_weights = self._weights(self.active)
