@@ -70,7 +70,7 @@ def application(model: Application) -> ApplicationSpec:
     return ApplicationSpec(
         identity,
         spec.queue or "",
-        spec.priority or 0,
+        spec.priority,
         user,
         groups,
         spec.partition or "",

@@ -1,7 +1,8 @@
 """The workloads of Kubernetes' own scheduler_perf on a real API server: Treadle and kube-scheduler in turn, each on a fresh control plane.
 
 Their YAML comes with the Go module of the kube-scheduler that is measured. ``TREADLE_PERF`` names workloads (all of ``NAMES`` without
-it); ``TREADLE_PERF_SIZE`` is how the name of a size begins, such as ``500Nodes`` (without it the first that Kubernetes measures itself).
+it); ``TREADLE_PERF_SIZE`` is how the name of a size begins, such as ``500Nodes``, or ``smallest``
+(without it the first that Kubernetes measures itself).
 
 For each and either scheduler: how many pods were bound of those measured, the seconds from the first creation to the last bind (pods
 are created while they are scheduled, as in scheduler_perf), the rate, and the scheduler's processor seconds meanwhile.

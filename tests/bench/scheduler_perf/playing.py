@@ -57,6 +57,7 @@ class Player:
     def __init__(self, plane: ControlPlane, scheduler: Running, case: Case) -> None:
         self.plane, self.scheduler, self.case = plane, scheduler, case
         self.outcome = Outcome(0, 0, 0.0, 0.0)
+        self._nodes = 0
         self._background: list[asyncio.Task[None]] = []
         self._encode = msgspec.json.Encoder().encode
 
@@ -85,14 +86,18 @@ class Player:
             if labelled["labelKey"]:
                 values = labelled["labelValues"]
                 mine["metadata"].setdefault("labels", {})[labelled["labelKey"]] = values[number % len(values)]
-            made = await self._create(mine)
+            # With the usual label; for that the name has to be known.
+            name = mine["metadata"].setdefault("name", f"{mine['metadata'].pop('generateName', '')}{self._nodes:05d}")
+            self._nodes += 1
+            mine["metadata"].setdefault("labels", {})["kubernetes.io/hostname"] = name
+            await self._create(mine)
             if "csiNodeAllocatable" in allocatable:
                 drivers = [
-                    {"name": name, "nodeID": made["metadata"]["name"], "allocatable": limit}
-                    for name, limit in allocatable["csiNodeAllocatable"].items()
+                    {"name": driver, "nodeID": name, "allocatable": limit}
+                    for driver, limit in allocatable["csiNodeAllocatable"].items()
                 ]
                 migrated = {"storage.alpha.kubernetes.io/migrated-plugins": ",".join(allocatable.get("migratedPlugins", []))}
-                meta = {"name": made["metadata"]["name"], "annotations": migrated}
+                meta = {"name": name, "annotations": migrated}
                 await self._create(
                     {"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": meta, "spec": {"drivers": drivers}}
                 )

@@ -12,7 +12,8 @@ class ApplicationSpec:
 
     id: str
     queue: str = ""
-    priority: int = 0
+    priority: int | None = None
+    """None: the highest of its pods'."""
     user: str = ""
     groups: tuple[str, ...] = ()
     partition: str = ""

@@ -21,9 +21,9 @@ def test_an_application_without_an_object_has_the_highest_priority_of_its_pods()
 
 def test_what_the_object_says_goes_before_what_pods_have_until_it_is_gone() -> None:
     scenario = a_fifo_queue()
-    scenario.tell(ApplicationSeen(ApplicationSpec("ns/newer", priority=1)))
+    scenario.tell(ApplicationSeen(ApplicationSpec("ns/newer", priority=0)))
     scenario.pod("high", "root.a", "newer", cpu=1, created=2.0, priority=100)
-    assert scenario.core.state.applications["ns/newer"].priority == 1
+    assert scenario.core.state.applications["ns/newer"].priority == 0
     scenario.tell(ApplicationGone("ns/newer"))
     assert scenario.core.state.applications["ns/newer"].priority == 100
 

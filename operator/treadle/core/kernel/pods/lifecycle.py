@@ -418,7 +418,7 @@ def _join(state: State, record: PodRecord) -> None:
 def priority_of(state: State, application: Application) -> int:
     """Return what an application's object says, or else the highest priority of its pods."""
     explicit = state.explicit.get(application.id)
-    if explicit is not None and explicit.priority:
+    if explicit is not None and explicit.priority is not None:
         return explicit.priority
     return max((record.spec.priority for record in application.pods.values()), default=0)
 
@@ -426,7 +426,7 @@ def priority_of(state: State, application: Application) -> int:
 def _more_urgent(state: State, application: Application, spec: PodSpec) -> None:
     """Raise an application that no object gives a priority to that of a pod of its own; it stays when the pod goes, so that its place does not come and go."""
     explicit = state.explicit.get(application.id)
-    if spec.priority > application.priority and (explicit is None or not explicit.priority):
+    if spec.priority > application.priority and (explicit is None or explicit.priority is None):
         for part in application.everywhere():
             part.priority = spec.priority
             state.dirty[part] = None
