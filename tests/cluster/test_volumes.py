@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,11 +14,11 @@ from cluster.volume_objects import (
     CLAIMS,
     DRIVER,
     HOST,
-    Provisioner,
     SELECTED,
     STORAGE,
     VOLUMES,
     ZONE,
+    Provisioner,
     claim,
     create,
     node_of,
