@@ -63,7 +63,9 @@ class ApplicationSpec(Model):
     queue: QueuePath | None = Field(default=None, description="A leaf queue's path; placement rules decide otherwise.")
     priority: (
         Annotated[int, Strict(), Field(ge=-_PRIORITY_LIMIT, le=_PRIORITY_LIMIT, json_schema_extra={"format": "int32"})] | None
-    ) = Field(default=None, description="Higher goes first among the applications of the queue; the highest of its pods' if not given.")
+    ) = Field(
+        default=None, description="Higher goes first among the applications of the queue; the highest of its pods' if not given."
+    )
     user: Annotated[str, Field(min_length=1, max_length=MAX_USER)] | None = Field(
         default=None, description="Whom the application counts for; its pods' user otherwise."
     )

@@ -1,14 +1,18 @@
 """The schedulers that are measured, as processes."""
 
+import re
+import ssl
 import subprocess
 import sys
 import tempfile
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from bench.scheduler_perf.cases import Case, Json
+from cluster.client import eventually
 from cluster.control_plane import ControlPlane, free_port
 
 OURS = "/apis/treadle.dev/v1alpha1"
@@ -67,6 +71,7 @@ def treadle(plane: ControlPlane, case: Case) -> Iterator[Running]:
         subprocess.Popen([*command, "--log-level", "warning"], stdout=log, stderr=log) as process,
     ):
         try:
+            eventually(lambda: _answers(f"http://127.0.0.1:{port}/readyz"), 60, "Treadle is ready")
             yield Running("treadle", process.pid)
         finally:
             process.terminate()
@@ -76,7 +81,21 @@ def treadle(plane: ControlPlane, case: Case) -> Iterator[Running]:
 @contextmanager
 def kube_scheduler(plane: ControlPlane, _: Case) -> Iterator[Running]:
     """kube-scheduler as it comes, without limits on its client."""
-    yield Running("default-scheduler", plane.start_kube_scheduler(qps=10_000, burst=10_000).pid)
+    process = plane.start_kube_scheduler(qps=10_000, burst=10_000)
+    found = re.search(r"--secure-port=(\d+)", Path(f"/proc/{process.pid}/cmdline").read_text())
+    assert found is not None
+    eventually(lambda: _answers(f"https://127.0.0.1:{found[1]}/readyz"), 60, "kube-scheduler is ready")
+    yield Running("default-scheduler", process.pid)
+
+
+def _answers(url: str) -> bool:
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    try:
+        with urllib.request.urlopen(url, timeout=5, context=context) as answer:
+            return answer.status == 200
+    except OSError:
+        return False
 
 
 SCHEDULERS = {"treadle": treadle, "kube-scheduler": kube_scheduler}

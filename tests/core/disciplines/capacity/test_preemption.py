@@ -148,6 +148,20 @@ def test_applications_of_higher_priority_go_before_those_of_the_same_queue(clust
     assert asked[0].why == "application ns/high comes before ns/low in queue root.a"
 
 
+def test_large_pods_of_higher_priority_all_get_room_though_the_least_urgent_are_on_other_nodes(cluster: Preempting) -> None:
+    cluster.preempting(intra_queue=True, intra_by_priority=True, intra_limit=1.0)
+    cluster.share("root.a", "100%").nodes(5, cpu=4)
+    places = [0, 0, 1, 2, 3, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4, 4]  # beside one of them there is room for a large one
+    for number, place in enumerate(places):
+        cluster.pod(f"low-{number}", "root.a", f"low-{number}", cpu=0.9, created=float(number), node=f"node-{place}")
+    for number in range(5):
+        cluster.application(f"high-{number}", priority=10)
+        cluster.pod(f"high-{number}", "root.a", f"high-{number}", cpu=3)
+    asked = cluster.run(10)
+    assert cluster.running() == {"high": 5, "low": 5}
+    assert len(asked) == 15
+
+
 def test_a_user_below_the_limit_gets_what_another_has_over_it(cluster: Preempting) -> None:
     cluster.preempting(intra_queue=True, intra_limit=1.0)
     cluster.share("root.a", "100%", user_limit=50.0).nodes(1, cpu=10)

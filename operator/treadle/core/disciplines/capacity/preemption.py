@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from treadle.core.disciplines.capacity.preemption_snapshot import take_snapshot
+from treadle.core.disciplines.capacity.preemption_snapshot import take_snapshot, urgency
 from treadle.core.disciplines.capacity.state import capacity_state
 from treadle.core.kernel.cycle import AT_MAXIMUM, cycle
 from treadle.core.kernel.gangs.start import lacks
@@ -82,6 +82,10 @@ def _round(state: State, capacities: LiveCapacityTree) -> list[Evict]:
     for need in sorted((need for need in needs if need.right == "queues"), key=search.part_had):
         for ask in need.asks:
             effects += search.help(need, ask, last=True)
+    if settings.intra_by_priority:
+        for need in (need for need in needs if need.right == "inside"):
+            for ask in need.asks:
+                effects += search.help_elsewhere(need, ask)
     return effects
 
 
@@ -200,6 +204,10 @@ class _CapacitySearch(Search):
         self.edges = set()
         self.quotas: dict[tuple[str, str, str], Vector] = {}
         self.inside: dict[tuple[str, str], Vector] = {}
+        self.inside_of: dict[tuple[str, str], Vector] = {}
+        """What may be obtained inside each leaf, by path and partition."""
+        self.elsewhere = False
+        """Whether any less urgent application of the leaf may give what YARN takes from the least urgent ones."""
         self.has: dict[tuple[str, str], Vector] = {}
         """What each queue has without those who go, by path and partition."""
         self.owed: dict[tuple[str, str, str], Vector] = {}
@@ -219,10 +227,12 @@ class _CapacitySearch(Search):
 
     def measure_inside(self, round_: Round) -> None:
         """Take over what may be obtained from each application of a leaf for others of it."""
-        for (_, partition), queue in round_.queues.items():
+        for (path, partition), queue in round_.queues.items():
+            of_leaf = self.inside_of[path, partition] = [0] * self.width
             for each in queue.applications:
                 if any(each.obtain):
                     self.inside[each.member.name, partition] = list(each.obtain)
+                    add_to(of_leaf, each.obtain)
 
     def part_had(self, need: Need) -> tuple[float, str, str]:
         """Return which part of what it should have a leaf has by now: the neediest comes first."""
@@ -264,6 +274,18 @@ class _CapacitySearch(Search):
             if hold.row not in taken:
                 place(state, hold)
         return effects
+
+    def help_elsewhere(self, need: Need, ask: Ask) -> list[Evict]:
+        """Make room for pods that the least urgent applications cannot make room for, on nodes that others of lower priority are on.
+
+        YARN takes from the least urgent, wherever they are, and so much that the ask would have room if nodes did not matter.
+        Here no pod goes that makes no room, so the same amount may be taken from whoever is less urgent, where it makes room.
+        """
+        self.elsewhere = True
+        try:
+            return self.help(need, ask)
+        finally:
+            self.elsewhere = False
 
     def _help_gang(self, need: Need, ask: Ask, *, last: bool) -> list[Evict]:
         """Make room for all pods with which a gang starts, if that fits into what is lacking, or makes up for the rest of it."""
@@ -355,8 +377,13 @@ class _CapacitySearch(Search):
         leaf = victim.owner.chain[0]
         if leaf is not need.queue or victim.owner in {ask.application for ask in need.asks}:
             return False
-        quota = self.inside.get((victim.owner.id, victim.owner.partition))
         calculator = self.round.context.calculator
+        if self.elsewhere:
+            most = self.inside_of.get((leaf.path, victim.owner.partition))
+            if most is None or not calculator.any_above_zero(minus(most, sum_of(leaf.path))):
+                return False
+            return urgency(victim.owner, self.capacities) < urgency(need.asks[0].application, self.capacities)
+        quota = self.inside.get((victim.owner.id, victim.owner.partition))
         return quota is not None and calculator.any_above_zero(minus(quota, sum_of(victim.owner.id)))
 
     def _master_may_go(self, victim: Victim, taken: Vector) -> bool:
@@ -374,6 +401,8 @@ class _CapacitySearch(Search):
                 take_from(self.quotas[right, leaf.path, partition], victim.demand)
         if (victim.owner.id, partition) in self.inside:
             take_from(self.inside[victim.owner.id, partition], victim.demand)
+        if self.need is not None and self.need.right == "inside" and (leaf.path, partition) in self.inside_of:
+            take_from(self.inside_of[leaf.path, partition], victim.demand)
         for queue in leaf.chain:
             if (queue.path, partition) in self.has:
                 take_from(self.has[queue.path, partition], victim.demand)
@@ -388,6 +417,8 @@ class _CapacitySearch(Search):
                 add_to(self.quotas[right, leaf.path, partition], victim.demand)
         if (victim.owner.id, partition) in self.inside:
             add_to(self.inside[victim.owner.id, partition], victim.demand)
+        if self.need is not None and self.need.right == "inside" and (leaf.path, partition) in self.inside_of:
+            add_to(self.inside_of[leaf.path, partition], victim.demand)
         for queue in leaf.chain:
             if (queue.path, partition) in self.has:
                 add_to(self.has[queue.path, partition], victim.demand)
