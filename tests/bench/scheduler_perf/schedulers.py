@@ -56,19 +56,12 @@ def treadle(plane: ControlPlane, case: Case) -> Iterator[Running]:
     status, answer = plane.api("POST", f"{OURS}/schedulers", body)
     if status >= 300:
         raise RuntimeError(f"the Scheduler object is refused: {answer.get('message')}")
-    command = [
-        sys.executable,
-        "-m",
-        "treadle",
-        "run",
-        "--kubeconfig",
-        str(plane.kubeconfig),
-        "--listen",
-        f"127.0.0.1:{free_port()}",
-    ]
+    port = free_port()
+    listen = ["--listen", f"127.0.0.1:{port}", "--log-level", "warning"]
+    command = [sys.executable, "-m", "treadle", "run", "--kubeconfig", str(plane.kubeconfig), *listen]
     with (
         tempfile.TemporaryFile() as log,
-        subprocess.Popen([*command, "--log-level", "warning"], stdout=log, stderr=log) as process,
+        subprocess.Popen(command, stdout=log, stderr=log) as process,
     ):
         try:
             eventually(lambda: _answers(f"http://127.0.0.1:{port}/readyz"), 60, "Treadle is ready")
