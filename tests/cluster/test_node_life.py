@@ -64,3 +64,59 @@ def test_a_node_through_its_life(fresh_control_plane: Callable[..., ControlPlane
         assert not node_of(plane, "fourth")
         plane.api("DELETE", f"{PODS}/first", {"gracePeriodSeconds": 0})
         eventually(lambda: node_of(plane, "fourth") == "node-0", what="room has come, for the older one first")
+
+
+def resized(plane: ControlPlane, name: str, cpu: str) -> None:
+    body = {"spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": cpu}}}]}}
+    status, answer = plane.api("PATCH", f"{PODS}/{name}/resize", body, content_type="application/strategic-merge-patch+json")
+    assert status == 200, answer
+
+
+def in_force(plane: ControlPlane, name: str, cpu: str, **condition: str) -> None:
+    """Say what a kubelet says of a pod that runs: which amounts are in force, and what becomes of those that were wished for."""
+    amounts = {"cpu": cpu, "memory": "64Mi"}
+    status = {
+        "name": "main",
+        "image": "pause",
+        "imageID": "",
+        "ready": True,
+        "restartCount": 0,
+        "allocatedResources": amounts,
+        "resources": {"requests": amounts},
+        "state": {"running": {}},
+    }
+    conditions = [{"type": "PodScheduled", "status": "True"}]
+    conditions += [{"type": "PodResizePending", "status": "True", **condition}] if condition else []
+    patched(
+        plane, f"{PODS}/{name}/status", {"status": {"phase": "Running", "containerStatuses": [status], "conditions": conditions}}
+    )
+
+
+def test_a_pod_that_is_resized_in_place_counts_with_what_it_wishes_and_with_what_is_in_force(
+    fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
+) -> None:
+    plane = fresh_control_plane()
+    plane.apply_crds()
+    cluster = Cluster(plane)
+    plane.api("POST", NODES, fake_node("node-0", "4", "32Gi"))
+    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+        create(plane, "grows", cpu="1")
+        cluster.wait_bound(1)
+        in_force(plane, "grows", "1")
+        resized(plane, "grows", "3")
+        used = 'treadle_queue_resource{kind="used",queue="root.default",resource="cpu"}'
+        eventually(lambda: treadle.metric(used) == 3, what="its queue is charged with what it wishes")
+        create(plane, "second", cpu="2")
+        eventually(lambda: waits(plane, "second", "Insufficient cpu"), what="no room beside what is wished")
+
+        in_force(plane, "grows", "1", reason="Infeasible", message="the node is too small")
+        eventually(lambda: node_of(plane, "second") == "node-0", what="what cannot be had is not counted")
+
+        in_force(plane, "grows", "1")
+        resized(plane, "second", "1")
+        resized(plane, "grows", "1")
+        in_force(plane, "second", "2")
+        create(plane, "third", cpu="2")
+        eventually(lambda: waits(plane, "third", "Insufficient cpu"), what="until it has shrunk, it has what it had")
+        in_force(plane, "second", "1")
+        eventually(lambda: node_of(plane, "third") == "node-0", what="it has shrunk")
