@@ -43,7 +43,7 @@ class Attempt:
         for tally in record.kind.tallies:
             tally.add(row, 1)
         prepared.enter(state, record)
-        prepared.begin(state, record)
+        prepared.decide(state, record)
         self._charge(shape, 1)
         self._number += 1
         self._placed[self._number] = ask, record, row

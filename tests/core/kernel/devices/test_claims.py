@@ -443,3 +443,18 @@ def test_a_core_that_is_made_anew_keeps_what_was_decided_and_asks_again(at: Scen
 
 def test_the_finalizer_is_kubernetes_own() -> None:
     assert PROTECTION == "resource.kubernetes.io/delete-protection"
+
+
+def test_the_pods_of_a_gang_are_tried_before_anything_is_asked_for_and_each_gets_its_devices(at: Scenario) -> None:
+    see(at, slice_of("n0", *gpus(2)), *(claim(f"c{number}") for number in range(2)))
+    members = [
+        replace(with_claims(f"p{number}", f"c{number}"), application="ns/app", gang="g", gang_minimums=(("g", 2),))
+        for number in range(2)
+    ]
+    at.tell(PodSeen(members[0]))
+    assert [effect for effect in at.core.plan(at.now) if isinstance(effect, ReserveDevices | Bind)] == []
+    at.tell(PodSeen(members[1]))
+    asked = [effect for effect in at.core.plan(at.now) if isinstance(effect, ReserveDevices)]
+    given = [result.device for effect in asked for one in effect.claims if one.allocation for result in one.allocation.results]
+    assert sorted(given) == ["gpu-0", "gpu-1"]
+    assert not at.core.state.reservations.lingering

@@ -66,14 +66,33 @@ def leave(state: State, record: PodRecord) -> None:
         state.reservations.end(state.shapes.devices, record.spec.uid)
 
 
+def decide(state: State, record: PodRecord) -> None:
+    """Decide on volumes and devices for the claims of a pod that was placed for a try: the API is asked for nothing."""
+    _reserve(state, record)
+    if _binds_volumes(record):
+        volumes.begin(state, record)
+
+
 def begin(state: State, record: PodRecord) -> BindVolumes | ReserveDevices | None:
-    """Decide on volumes and devices for the claims of a pod that was placed; returns the first effect that asks the API for them, None if nothing is lacking."""
-    shape, spec = record.shape, record.spec
-    reserving = False
-    if shape.devices is not None:
-        node = state.nodes.specs[record.node]
-        assert node is not None
-        reserving = state.reservations.begin(state.shapes.devices, spec, shape.devices, node, state.now)
-    if shape.storage is not None and (shape.storage.find or shape.storage.make):
+    """Decide on volumes and devices for the claims of a pod that was placed; returns the first effect that asks the API for them, None if nothing is lacking.
+
+    What devices are asked for stays kept for a while even if the pod is placed no more.
+    """
+    reserving = _reserve(state, record)
+    if _binds_volumes(record):
         return volumes.begin(state, record)
-    return state.reservations.write(state.shapes.devices, spec, record.cause) if reserving else None
+    return state.reservations.write(state.shapes.devices, record.spec, record.cause) if reserving else None
+
+
+def _reserve(state: State, record: PodRecord) -> bool:
+    shape = record.shape
+    if shape.devices is None:
+        return False
+    node = state.nodes.specs[record.node]
+    assert node is not None
+    return state.reservations.begin(state.shapes.devices, record.spec, shape.devices, node, state.now)
+
+
+def _binds_volumes(record: PodRecord) -> bool:
+    storage = record.shape.storage
+    return storage is not None and bool(storage.find or storage.make)
