@@ -68,6 +68,7 @@ lock: setup ## compile the locks again
 	$(UV_COMPILE) -o requirements-bootstrap.lock requirements-bootstrap.in
 	$(UV_COMPILE) -o tests/cluster/tools/spark.lock tests/cluster/tools/spark.in
 	$(UV_COMPILE) -o requirements.lock pyproject.toml
+	$(UV_COMPILE) --extra solver -o requirements-solver.lock -c requirements.lock pyproject.toml
 	$(UV_COMPILE) --group dev -o requirements-dev.lock -c requirements.lock pyproject.toml requirements-build.in
 
 clean: ## remove what setup made

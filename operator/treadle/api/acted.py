@@ -51,6 +51,8 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.nodes.weights.hardPodAffinity",
             "spec.gangs.holdTimeout",
             "spec.gangs.partialTimeout",
+            "spec.placeTogether.solver",
+            "spec.placeTogether.timeLimit",
             "spec.placementRules",
             "spec.placementConstraints.tag",
             "spec.placementConstraints.constraint",

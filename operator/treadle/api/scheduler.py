@@ -367,6 +367,24 @@ class SchedulerGangs(Model):
     )
 
 
+SolverTime = Annotated[
+    str, patterned("([1-9][0-9]{1,2}|1[0-9]{3}|2000)ms|[12]s", "must be from 10ms to 2s in whole milliseconds, such as 500ms", 8)
+]
+
+
+class SchedulerPlaceTogether(Model):
+    """How the pods of Applications with placeTogether are placed as a set."""
+
+    solver: Literal["None", "HiGHS"] | None = Field(
+        default=None,
+        description="HiGHS looks for a better answer than the walk over the nodes has, if its package is installed; None if absent.",
+    )
+    time_limit: SolverTime | None = Field(
+        default=None,
+        description="How long the solver may take for a set, 500ms if absent; nothing else is decided meanwhile.",
+    )
+
+
 class Opportunistic(Model):
     """Settings of opportunistic pods; none exists yet."""
 
@@ -392,6 +410,7 @@ class SchedulerSpec(Model):
     )
     nodes: SchedulerNodes = Field(default_factory=SchedulerNodes, json_schema_extra={"default": {}})
     gangs: SchedulerGangs | None = None
+    place_together: SchedulerPlaceTogether | None = None
     opportunistic: Opportunistic | None = None
 
 

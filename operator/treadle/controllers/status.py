@@ -82,13 +82,19 @@ def _ready(entry: Entry, core: View, serving: str) -> tuple[bool, str, str]:
             return False, c.DISCIPLINE_REFUSED, core.discipline_problem
         if unplaceable := core.placement_problem:
             return False, c.RULE_PLACES_NOBODY, f"spec.capacity: {unplaceable}; what it matches goes by its fallback"
-        return True, c.IN_FORCE, _of_nodes(core)
+        if missing := core.solver_problem:
+            return (
+                False,
+                c.SOLVER_MISSING,
+                f"spec.placeTogether.solver: {missing}; sets are placed by the walk over the nodes alone",
+            )
+        return True, c.IN_FORCE, "; ".join(filter(None, (_of_nodes(core), core.solver_failures)))
     if entry.kind == "Reservation":
         return False, c.NOT_PLANNED, "reservations are accepted and kept; no placement is planned for them yet"
     application = core.application(f"{entry.namespace}/{entry.name}")
     if application is not None and application.obstacle is not None:
         return False, application.obstacle.reason, application.obstacle.message
-    return True, c.IN_FORCE, ""
+    return True, c.IN_FORCE, core.too_large(f"{entry.namespace}/{entry.name}")
 
 
 def _of_nodes(core: View) -> str:

@@ -8,7 +8,7 @@ from treadle.api import labels
 from treadle.api.application import Application
 from treadle.api.quantities import seconds
 from treadle.api.queue import Acl, Queue
-from treadle.api.scheduler import NodeWeights, ParentRule, Scheduler, SchedulerFair, SchedulerGangs
+from treadle.api.scheduler import NodeWeights, ParentRule, Scheduler, SchedulerFair, SchedulerGangs, SchedulerPlaceTogether
 from treadle.api.scheduler import PlacementRule as Rule
 from treadle.controllers import capacity
 from treadle.core.errors import InvalidSpec
@@ -22,7 +22,7 @@ from treadle.core.model import (
     QueueSpec,
     SchedulerSpec,
 )
-from treadle.core.model.scheduler import Weights
+from treadle.core.model.scheduler import TogetherSettings, Weights
 from treadle.core.rules.constraints.parsing import parse_expression
 from treadle.core.rules.constraints.processor import POPULAR_TAGS, SERIAL
 from treadle.core.rules.placement.rules import analyse
@@ -108,6 +108,7 @@ def scheduler(model: Scheduler, aliases: tuple[str, ...]) -> SchedulerSpec:
         _weights(spec.nodes.weights),
         _headroom(spec.nodes.headroom or {}),
         _gangs(spec.gangs),
+        _together(spec.place_together),
     )
 
 
@@ -145,6 +146,14 @@ def _gangs(gangs: SchedulerGangs | None) -> GangSettings:
         else {"hold_timeout": _seconds(gangs.hold_timeout), "partial_timeout": _seconds(gangs.partial_timeout)}
     )
     return GangSettings(**{name: value for name, value in said.items() if value is not None})
+
+
+def _together(said: SchedulerPlaceTogether | None) -> TogetherSettings:
+    usual = TogetherSettings()
+    if said is None:
+        return usual
+    limit = _seconds(said.time_limit)
+    return TogetherSettings(said.solver == "HiGHS", usual.time_limit if limit is None else limit)
 
 
 def _fair(fair: SchedulerFair) -> FairSettings:

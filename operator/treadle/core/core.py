@@ -175,10 +175,13 @@ class Core:
             case QueueGone(path):
                 state.tree.undefine(path)
             case ApplicationSeen(application):
+                if state.explicit.get(application.id) != application:
+                    state.together.large.pop(application.id, None)
                 state.explicit[application.id] = application
                 self._application_changed(application.id, application.queue, explicit=True)
             case ApplicationGone(identity):
                 state.explicit.pop(identity, None)
+                state.together.large.pop(identity, None)
                 self._application_changed(identity, "", explicit=False)
             case NamespaceSeen(name, queue, labels):
                 state.shapes.kinds.namespace_labelled(name, dict(labels))

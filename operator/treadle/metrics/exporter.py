@@ -59,6 +59,8 @@ class Samples:
     """Pods that were preempted, by the path of their queue."""
     refused: Mapping[str, int] = field(default_factory=dict)
     """Pods that the kubelets of their nodes did not take, by the reason."""
+    sets: Mapping[str, int] = field(default_factory=dict)
+    """Sets of pods that were placed together, by what came of the solver."""
     core_errors: Mapping[str, int] = field(default_factory=dict)
     """How often the core raised, by what it did (event or pass)."""
     set_aside: int = 0
@@ -100,6 +102,14 @@ class _Page(Collector):
         yield _labelled(
             CounterMetricFamily("treadle_pods_refused", "Pods that the kubelet of their node did not take.", labels=["reason"]),
             samples.refused,
+        )
+        yield _labelled(
+            CounterMetricFamily(
+                "treadle_sets_placed_together",
+                "Sets of pods that were placed together, by what came of the solver: Better is its answer, all else that of the walk.",
+                labels=["solver"],
+            ),
+            samples.sets,
         )
         yield CounterMetricFamily("treadle_passes", "Passes of the engine that planned.", samples.passes)
         yield CounterMetricFamily("treadle_engine_busy_seconds", "Time spent handling events and planning.", samples.busy_seconds)

@@ -31,6 +31,7 @@ from treadle.metrics.exporter import render
 from treadle.runtime.engine import Engine
 from treadle.runtime.garbage import Garbage
 from treadle.runtime.snapshot import metrics_of
+from treadle.runtime.solver import Highs
 from treadle.runtime.sources import Sources, keep_listing, list_kinds, wait_for_kinds
 from treadle.runtime.statuses import Statuses
 from treadle.runtime.waiting import WaitingReports
@@ -92,7 +93,7 @@ class Service:
         self.options = options
         self.access = access
         self.client = Client(access, user_agent=f"treadle/{options.name}")
-        settings = replace(options.settings or Settings(), epoch=time.time() - time.monotonic())
+        settings = replace(options.settings or Settings(), epoch=time.time() - time.monotonic(), solver=Highs())
         self.core = Core(settings, validate=options.validate)
         self.patcher = Patcher(self.client)
         identity = options.identity or f"{socket.gethostname()}-{os.getpid()}"

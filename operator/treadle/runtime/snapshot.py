@@ -69,6 +69,7 @@ def metrics_of(service: Parts) -> Samples:
         holds=counts.holds,
         preempted=dict(service.evictor.gone_from),
         refused=view.refused,
+        sets=view.sets,
         binds_in_flight=binder.in_flight,
         bind_limit=binder.limit,
         passes=engine.passes,

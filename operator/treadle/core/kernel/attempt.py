@@ -55,6 +55,10 @@ class Attempt:
         self._uncount(ask, record, row)
         return record
 
+    def placements(self) -> list[tuple[Ask, PodRecord, int]]:
+        """Return what is placed, in the order in which it was."""
+        return list(self._placed.values())
+
     def undo(self) -> None:
         """Take all of them out again, the last first."""
         state = self._state
@@ -67,8 +71,13 @@ class Attempt:
                 walked.cells = None
 
     def commit(self) -> list[Placed]:
-        """Place for good, and in the same order, what has been undone just now: each ask gives up its first pods."""
+        """Place for good, and in the same order, what has been undone just now: each pod on the node on which it was tried."""
         effects = []
+        each: dict[Ask, list[PodRecord]] = {}
+        for ask, record, _ in self._placed.values():
+            each.setdefault(ask, []).append(record)
+        for ask, records in each.items():
+            ask.pods.let_first(records)
         for ask, _, row in self._placed.values():
             unpark(ask)
             effects.append(assume(self._state, ask, row))

@@ -21,7 +21,7 @@ from treadle.core.kernel.gangs.start import next_node, start
 from treadle.core.kernel.nodes.candidates import pick
 from treadle.core.kernel.pods.lifecycle import assume
 from treadle.core.kernel.seam import Choice
-from treadle.core.kernel.together import place_together
+from treadle.core.kernel.together.placing import place_together
 from treadle.core.kernel.tree.limits import exceeded
 from treadle.core.kernel.tree.members import Application
 from treadle.core.kernel.tree.order import activate, arm_report_at, park, placed, rekey, unpark

@@ -18,6 +18,7 @@ from treadle.core.kernel.periodic.memory import Lifetimes, Refused, Reports
 from treadle.core.kernel.pods.table import PodTable
 from treadle.core.kernel.preemption.memory import Preemption
 from treadle.core.kernel.seam import Discipline
+from treadle.core.kernel.together.memory import Together
 from treadle.core.kernel.tree.members import Application, Ask, PodRecord, Queue
 from treadle.core.kernel.tree.tree import QueueTree
 from treadle.core.kernel.tree.waiting_users import UsersAtLimit
@@ -82,6 +83,7 @@ class State:
     locality: Locality = field(default_factory=Locality)
     preemption: Preemption = field(default_factory=Preemption)
     gangs: Gangs = field(default_factory=Gangs)
+    together: Together = field(default_factory=Together)
     claims: Claims = field(default_factory=Claims)
     reservations: Reservations = field(default_factory=Reservations)
     """Pods that are placed and whose claims for devices are being allocated or reserved."""

@@ -31,6 +31,14 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True)
+class TogetherSettings:
+    """How sets of pods are placed together: with a solver of integer programs or without, and the seconds that it may take for a set."""
+
+    solver: bool = False
+    time_limit: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
 class SchedulerSpec:
     """The scheduler's settings: the names that pods may ask for and how nodes are scored (Pack or Spread)."""
 
@@ -53,6 +61,7 @@ class SchedulerSpec:
     headroom: tuple[tuple[str, Limit], ...] = ()
     """What is left of each node to the pods of other schedulers, where the node does not say otherwise of a type."""
     gangs: GangSettings = field(default_factory=GangSettings)
+    together: TogetherSettings = field(default_factory=TogetherSettings)
 
     @property
     def names(self) -> frozenset[str]:

@@ -1,11 +1,13 @@
-"""The times by which the core goes."""
+"""The times by which the core goes, and what it is given from outside."""
 
 from dataclasses import dataclass
+
+from treadle.core.model.programs import Solver
 
 
 @dataclass(slots=True)
 class Settings:
-    """Times of the core, in seconds."""
+    """Times of the core, in seconds, and what others do for it."""
 
     report_after: float = 3.0
     """How long a pod waits before its owner is told why: a burst that is placed at once writes nothing."""
@@ -25,3 +27,5 @@ class Settings:
     """
     update_interval: float = 0.5
     """How often totals, limits and shares follow the cluster (FairScheduler's update-interval)."""
+    solver: Solver | None = None
+    """What solves integer programs, where a Scheduler asks for that; None: nothing does."""

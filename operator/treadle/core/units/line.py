@@ -9,7 +9,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 T = TypeVar("T")
 
@@ -58,6 +58,15 @@ class Line(Generic[T]):
         if self.gone:
             self._drop_from_front()
         return record
+
+    def let_first(self, records: Sequence[T]) -> None:
+        """Let some of those in the line stand first, in this order; the others keep theirs."""
+        if all(one is other for one, other in zip(records, self, strict=False)):
+            return
+        first = dict.fromkeys(records)
+        self.records = deque([*records, *(record for record in self if record not in first)])
+        self.gone.clear()
+        self._absent = 0
 
     def remove(self, record: T) -> None:
         """Take a pod that is in the line out of it."""

@@ -100,7 +100,7 @@ def _waiting(state: State, ask: Ask) -> tuple[str, str]:
     if reason == NO_NODE and wait.blocker:
         return NO_NODE, no_node_for_gang(state, ask) + _coming_for_gang(state, ask)
     if reason == NO_NODE:
-        return NO_NODE, no_node(state, ask.shape) + _coming(state, ask) + wait.message
+        return NO_NODE, no_node(state, ask.shape, among_others=bool(wait.message)) + _coming(state, ask) + wait.message
     words = _LIMITS.get(reason)
     return reason, words(state, ask) if words is not None else wait.message
 
@@ -234,10 +234,11 @@ def no_node_for_gang(state: State, ask: Ask) -> str:
     return words if missing is None or room(missing.shape) else f"{words}: {no_node(state, missing.shape)}"
 
 
-def no_node(state: State, shape: Shape) -> str:
+def no_node(state: State, shape: Shape, *, among_others: bool = False) -> str:
     """Return kube-scheduler's sentence: how many nodes there are, and how many are out for which reason.
 
-    A node that has got room since the pod was last looked at is out for none; then that is said.
+    A node that has got room since the pod was last looked at is out for none; then that is said. ``among_others``: it was looked at with others of its set, beside which
+    a node may be out that would take it alone.
     """
     nodes, names = state.nodes, state.types.names
     reasons = Counter(nodes.refusals(shape.constraints))
@@ -259,6 +260,8 @@ def no_node(state: State, shape: Shape) -> str:
         reasons += refused
         roomy = roomy[: len(roomy) - refused.total()]
     known = nodes.known()
+    if roomy and among_others:
+        return f"{len(roomy)} of {known} nodes would take the pod alone, but not beside the others of its set"
     if roomy:
         return f"{len(roomy)} of {known} nodes have got room since the pod was last looked at; it is looked at again with the next pass"
     parts = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0])))

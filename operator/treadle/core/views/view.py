@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.preemption.holds import kept_by_queue
+from treadle.core.kernel.together.placing import LARGEST
 from treadle.core.views import explain, figures, tree
 from treadle.core.views.refusals import preferences, refusals
 
@@ -113,6 +114,39 @@ class View:
     def placement_problem(self) -> str:
         """What is wrong with placement rules; empty if nothing is."""
         return self._state.discipline.placement.problem()
+
+    @property
+    def solver_problem(self) -> str:
+        """Why the solver that is asked for cannot be used; empty if it can, or none is asked for."""
+        solver = self._state.settings.solver
+        if not self._state.scheduler.together.solver:
+            return ""
+        return "no solver is there" if solver is None else solver.problem
+
+    @property
+    def solver_failures(self) -> str:
+        """Return how often the solver broke and what it said last; empty if it never did."""
+        memory = self._state.together
+        return (
+            ""
+            if not memory.failures
+            else f"spec.placeTogether.solver: it failed {memory.failures} times, the last time: {memory.words}"
+        )
+
+    @property
+    def sets(self) -> dict[str, int]:
+        """How many sets were placed together, by what came of the solver (``kernel.together.improving``)."""
+        return dict(self._state.together.sets)
+
+    def too_large(self, identity: str) -> str:
+        """Return what is to be said of the size of an application's set; empty for nothing."""
+        waiting = self._state.together.large.get(identity)
+        if waiting is None:
+            return ""
+        return (
+            f"spec.placeTogether: {waiting} pods waited at once, and a set has {LARGEST} at the most: they are placed in several sets, "
+            "one after the other, and what one set has placed is not tried elsewhere for the next"
+        )
 
     @property
     def node_problems(self) -> dict[str, str]:

@@ -50,13 +50,13 @@ REASON = "node(s) didn't satisfy placement constraints"
 class Tagged:
     """At least and at most so many pods with each of some tags in the node's scope."""
 
-    __slots__ = ("_counts", "_helped", "_least", "_most", "topology")
+    __slots__ = ("_helped", "counts", "least", "most", "topology")
 
     def __init__(self, counts: Sequence[DomainCounts], topology: Topology, least: int, most: int, helped: Helped) -> None:
         self.topology = topology
-        self._counts = counts
-        self._least = least
-        self._most = most
+        self.counts = counts
+        self.least = least
+        self.most = most
         self._helped = helped
         for one in counts:
             one.followers[self] = None
@@ -64,17 +64,17 @@ class Tagged:
     @property
     def tallies(self) -> list[Tally]:
         """The pods that are counted."""
-        return [one.tally for one in self._counts]
+        return [one.tally for one in self.counts]
 
     def close(self) -> None:
         """Follow the counts no longer."""
-        for one in self._counts:
+        for one in self.counts:
             one.followers.pop(self, None)
 
     def admits(self, row: int) -> bool:
         """Whether a node passes."""
-        domain, least, most = self.topology.domain[row], self._least, self._most
-        for one in self._counts:
+        domain, least, most = self.topology.domain[row], self.least, self.most
+        for one in self.counts:
             count = one.counts.get(domain, 0)
             if (least > 0 and count < least) or (most < MOST and count > most):
                 return False
@@ -82,7 +82,7 @@ class Tagged:
 
     def counted(self, domain: int, change: int) -> None:
         """Take note that there are more, or fewer, in a domain."""
-        if (change >= 0 and self._least > 0) or (change <= 0 and self._most < MOST):
+        if (change >= 0 and self.least > 0) or (change <= 0 and self.most < MOST):
             self._helped(self.topology, domain)
 
 
@@ -109,29 +109,29 @@ class Described:
 class Joined:
     """Several of which all must hold, or one."""
 
-    __slots__ = ("_all", "_children", "topology")
+    __slots__ = ("all_of_them", "children", "topology")
 
     def __init__(self, children: Sequence[Part], topology: Topology, *, all_of_them: bool) -> None:
         self.topology = topology
-        self._children = children
-        self._all = all_of_them
+        self.children = children
+        self.all_of_them = all_of_them
 
     @property
     def tallies(self) -> list[Tally]:
         """The pods that are counted."""
-        return [tally for child in self._children for tally in child.tallies]
+        return [tally for child in self.children for tally in child.tallies]
 
     def close(self) -> None:
         """Follow the counts no longer."""
-        for child in self._children:
+        for child in self.children:
             child.close()
 
     def admits(self, row: int) -> bool:
         """Whether a node passes."""
-        for child in self._children:
-            if child.admits(row) != self._all:
-                return not self._all
-        return self._all
+        for child in self.children:
+            if child.admits(row) != self.all_of_them:
+                return not self.all_of_them
+        return self.all_of_them
 
 
 Part = Tagged | Described | Joined
@@ -140,21 +140,21 @@ Part = Tagged | Described | Joined
 class Placement:
     """One constraint that must hold, as a check of nodes."""
 
-    __slots__ = ("_count", "_part", "admits", "topology")
+    __slots__ = ("admits", "part", "topology")
 
     def __init__(self, part: Part) -> None:
-        self._part = part
+        self.part = part
         self.topology = part.topology
         self.admits = part.admits
 
     @property
     def tallies(self) -> list[Tally]:
         """The pods that are counted."""
-        return self._part.tallies
+        return self.part.tallies
 
     def close(self) -> None:
         """Follow the counts no longer."""
-        self._part.close()
+        self.part.close()
 
     def follow(self) -> None:
         """Be up to date, which it always is."""

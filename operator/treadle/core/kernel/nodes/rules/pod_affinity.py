@@ -39,11 +39,11 @@ OUTSIDE = "node(s) weren't in the topology domain of the gang"
 class Away:
     """No pod of a count may be in the node's domain."""
 
-    __slots__ = ("_counts", "_helped", "_reason", "topology")
+    __slots__ = ("_helped", "_reason", "counts", "topology")
 
     def __init__(self, counts: DomainCounts, reason: str, helped: Helped) -> None:
         self.topology = counts.topology
-        self._counts = counts
+        self.counts = counts
         self._reason = reason
         self._helped = helped
         counts.listeners[self] = None
@@ -51,18 +51,18 @@ class Away:
     @property
     def tallies(self) -> list[Tally]:
         """The pods that are counted."""
-        return [self._counts.tally]
+        return [self.counts.tally]
 
     def close(self) -> None:
         """Follow the counts no longer."""
-        self._counts.listeners.pop(self, None)
+        self.counts.listeners.pop(self, None)
 
     def follow(self) -> None:
         """Be up to date, which it always is."""
 
     def admits(self, row: int) -> bool:
         """Whether a node passes."""
-        return self.topology.domain[row] not in self._counts.counts
+        return self.topology.domain[row] not in self.counts.counts
 
     def refusal(self, row: int) -> str:
         """Return why a node does not pass, or an empty text."""
@@ -70,7 +70,7 @@ class Away:
 
     def refusals(self, count: int) -> list[tuple[str, NDArray[np.bool_]]]:
         """Return for so many rows which do not pass."""
-        return [(self._reason, self._counts.column(count))]
+        return [(self._reason, self.counts.column(count))]
 
     def came(self, domain: int) -> None:
         """Take note of the first pod in a domain: nothing passes for that."""

@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.builders import Scenario, a_pod, limits
-from core.naive_rules import Cluster
+from core.builders import Scenario, limits, replaced
+from core.kernel.together.sets import a_cluster, discontent, tagged
 from core.ruled import placed
-from treadle.core.events import ApplicationSeen, PodSeen
-from treadle.core.model import RACK_LABEL, ApplicationSpec, Constraints, PodRules, PodSpec
-from treadle.core.rules.constraints.parsing import parse_expression
+from examples import examples
+from treadle.core.events import ApplicationSeen, PodGone, PodSeen
+from treadle.core.kernel.together.placing import LARGEST
+from treadle.core.model import RACK_LABEL, ApplicationSpec, Constraints, PodRules, PodSpec, PodTerm, Requirement
 from treadle.core.rules.constraints.processor import POPULAR_TAGS, SERIAL
-
-
-def a_cluster(nodes: int = 4, iterator: str = SERIAL, **fields: Any) -> Scenario:
-    at = Scenario()
-    for number in range(nodes):
-        at.node(f"n{number}", labels={RACK_LABEL: f"r{number % 2}"}, **fields)
-    at.tell(ApplicationSeen(ApplicationSpec("ns/app", together=iterator)))
-    return at
-
-
-def tagged(name: str, *tags: str, constraint: str = "", **fields: Any) -> PodSpec:
-    rules = PodRules("ns", placement=(parse_expression(constraint),), application="ns/app") if constraint else None
-    return a_pod(name, application="app", tags=tags, constraints=Constraints(pods=rules), **fields)
 
 
 def on(at: Scenario, *pods: PodSpec) -> dict[str, str]:
@@ -111,6 +98,47 @@ def test_the_iterator_says_who_is_first(iterator: str, first: str) -> None:
     assert found == {first: "n0"}
 
 
+def test_pods_of_one_ask_that_others_tell_apart_go_where_they_were_tried() -> None:
+    """Two pods that are one ask differ in a label by which they are kept from a third: the one that may be beside it is."""
+    at = a_cluster(2, cpu=2)
+    away = PodTerm("\0node", (Requirement("colour", "In", ("red",)),), ("ns",))
+    blue = tagged("blue", "x", labels=(("colour", "blue"),))
+    red = tagged("red", "x", labels=(("colour", "red"),))
+    shy = tagged("shy", "y", cpu=1)
+    shy = replaced(shy, constraints=Constraints(pods=PodRules("ns", anti_affinity=(away,))))
+    on(at, shy)
+    found = on(at, red, blue)
+
+    assert found["red"] != "n0"
+    assert not discontent(at, [shy, red, blue], {"shy": "n0", **found})
+
+
+def test_a_set_has_so_many_pods_and_the_rest_is_the_next_one() -> None:
+    at = a_cluster(3, cpu=1_000, memory=4_000, pods=2_000)
+    at.core.validate = False  # which takes as long as there are pods, after each of them
+    found = on(at, *(tagged(f"p{number}", "x", constraint="cardinality,node,x,0,399") for number in range(LARGEST + 300)))
+
+    assert len(found) == 1_200
+    assert max(Counter(found.values()).values()) == 400
+    assert f"a set has {LARGEST} at the most" in at.core.view.too_large("ns/app")
+    left = next(iter({f"p{number}" for number in range(LARGEST + 300)} - found.keys()))
+    assert at.why(left)[0] == "Unschedulable"
+
+
+def test_a_set_that_was_too_large_is_told_of_until_the_application_is_edited() -> None:
+    at = a_cluster(1, cpu=1)
+    pods = [tagged(f"p{number}", "x") for number in range(LARGEST + 2)]
+    on(at, *pods)
+    at.tell(*(PodGone(pod.uid) for pod in pods[:5]))
+    placed(at)
+    assert f"{LARGEST + 2} pods waited at once" in at.core.view.too_large("ns/app")
+    at.tell(ApplicationSeen(ApplicationSpec("ns/app", together=SERIAL)))
+    assert at.core.view.too_large("ns/app"), "nothing was edited"
+    at.tell(ApplicationSeen(ApplicationSpec("ns/app", together=POPULAR_TAGS)))
+
+    assert not at.core.view.too_large("ns/app")
+
+
 def test_an_edit_makes_pods_that_wait_be_placed_by_themselves() -> None:
     at = a_cluster(2)
     on(at, *(tagged(f"p{number}", "hbase", constraint="notin,node,hbase") for number in range(3)))
@@ -135,7 +163,7 @@ KINDS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(KINDS, st.integers(1, 4), st.integers(1, 4), st.sampled_from([SERIAL, POPULAR_TAGS]))
 def test_all_that_one_pass_places_satisfies_its_constraints_in_the_end(
     kinds: list[tuple[set[str], str, int, int]], nodes: int, cpu: int, iterator: str
@@ -151,14 +179,7 @@ def test_all_that_one_pass_places_satisfies_its_constraints_in_the_end(
     before: dict[str, str] = {}
     while binds := at.plan():  # an end comes, since each placement is for good
         now = {bind.uid: bind.node for bind in binds}
-        everywhere = {uid: (pods[uid], node) for uid, node in (before | now).items()}
-        for uid, node in now.items():
-            cluster = Cluster(
-                {n.name: n for n in at.core.state.nodes.specs if n is not None},
-                {},
-                {k: v for k, v in everywhere.items() if k != uid},
-            )
-            assert not cluster.refusal(pods[uid], cluster.nodes[node]), uid
+        assert not now.keys() & set(discontent(at, pods.values(), before | now))
         at.confirm(binds)
         before |= now
     at.everybody_says_why()

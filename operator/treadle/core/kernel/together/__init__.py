@@ -1,0 +1,1 @@
+"""Applications whose pods that wait are placed together, as a set."""

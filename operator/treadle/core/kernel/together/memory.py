@@ -1,0 +1,22 @@
+"""What is remembered of sets that are placed together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Together:
+    """What placing sets keeps (``kernel.together``).
+
+    ``large`` is how many pods of an application waited at once, by its id, where they were more than a set has, until its object is edited. ``sets`` counts the sets that were
+    placed, by what came of the solver (``kernel.together.improving``), ``failures`` how often it broke, and ``words`` is what it said then. ``credit`` is the time in seconds that
+    it may still take, at ``credit_at``.
+    """
+
+    large: dict[str, int] = field(default_factory=dict)
+    sets: dict[str, int] = field(default_factory=dict)
+    failures: int = 0
+    words: str = ""
+    credit: float = float("inf")
+    credit_at: float = 0.0
