@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 Pattern = tuple[int, ...]
 """How many pods of each item go to a node."""
+ALWAYS = Every()
 NOWHERE = -1
 """The domain of a node that is in none."""
 MOST_PATTERNS = 512
@@ -52,7 +53,7 @@ class Item:
     demand: Demand
     level: int = 0
     counts: frozenset[int] = frozenset()
-    rule: Formula = Every()
+    rule: Formula = ALWAYS
     clashes: frozenset[int] = frozenset()
 
 
