@@ -21,6 +21,7 @@ BENCHMARKS = (
     "ends",
     "rules",
     "preferences",
+    "together",
     "instructions",
     "memory",
     "cluster",

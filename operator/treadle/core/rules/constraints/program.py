@@ -89,7 +89,8 @@ class Statement:
             if come := self._come(limit.of, limit.scope, limit.domain):
                 self._rows.append(Row(come, most=limit.most))
         self._switch()
-        self.program = IntegerProgram(tuple(self._highest), tuple(self._rows), self._objectives())
+        all_are_placed = sum(before) == sum(item.count for item in items)
+        self.program = IntegerProgram(tuple(self._highest), tuple(self._rows), self._objectives()[all_are_placed:])
 
     def read(self, values: Sequence[int]) -> list[Place]:
         """Return where pods go by an answer, each node of a class in turn. Raises ``ValueError`` for what is no answer to the program."""
