@@ -57,7 +57,8 @@ def test_pods_that_clash_are_never_in_one_pattern() -> None:
 
 def test_nodes_are_one_class_where_the_same_patterns_do() -> None:
     items = [Item(2, ((CPU, 2),))]
-    classes = list(Patterns(items, nodes((6, 1), (9, 2), (7, 7), (1, 9), (3, 3), items=1)).classes())
+    ground = nodes((6, 1), (9, 2), (7, 7), (1, 9), (3, 3), items=1, large=((CPU, 2),))
+    classes = list(Patterns(items, ground).classes())
 
     assert [one.nodes for one in classes] == [(0, 1, 2), (4,)]
     assert [choice.pattern for choice in classes[0].choices] == [0, 1]

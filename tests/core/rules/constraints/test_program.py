@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -49,12 +50,16 @@ def ground(
 
 
 def solved(items: list[Item], on: Ground, ceilings: tuple[Ceiling, ...] = (), before: list[int] | None = None) -> list[Place]:
-    statement = Statement(items, on, ceilings, before or [0] * len(items))
+    statement = Statement(items, with_large(items, on), ceilings, before or [0] * len(items))
     if not statement.columns:
         return []
     solution = Highs().solve(statement.program, 10.0)
     assert solution.outcome == "best", solution
     return statement.read(solution.values)
+
+
+def with_large(items: list[Item], on: Ground) -> Ground:
+    return replace(on, large=((CPU, max(item.demand[0][1] for item in items)),))
 
 
 def number(places: list[Place]) -> int:
@@ -199,6 +204,7 @@ def test_the_best_answer_is_as_good_as_the_best_of_all_answers(drawn, places_of,
     )
     ceiling = Ceiling(tuple(item.demand[0][1] for item in items), most)
     pods = [number for number, item in enumerate(items) for _ in range(item.count)]
+    on = with_large(items, on)
     best = Worth(0, 0, 0)
     for answer in product([None, *range(len(on))], repeat=len(pods)):
         found = [(item, node) for item, node in zip(pods, answer, strict=True) if node is not None]

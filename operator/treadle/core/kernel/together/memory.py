@@ -11,12 +11,13 @@ class Together:
 
     ``large`` is how many pods of an application waited at once, by its id, where they were more than a set has, until its object is edited. ``sets`` counts the sets that were
     placed, by what came of the solver (``kernel.together.improving``), ``failures`` how often it broke, and ``words`` is what it said then. ``credit`` is the time in seconds that
-    it may still take, at ``credit_at``.
+    it may still take, at ``credit_at``. ``largest`` is the most of each resource type that a pod of a set has asked for.
     """
 
     large: dict[str, int] = field(default_factory=dict)
     sets: dict[str, int] = field(default_factory=dict)
     failures: int = 0
     words: str = ""
+    largest: dict[int, int] = field(default_factory=dict)
     credit: float = float("inf")
     credit_at: float = 0.0

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from treadle.core.kernel.state import State
     from treadle.core.kernel.together.guards import Guards
     from treadle.core.kernel.tree.members import Application, Ask, PodRecord
+    from treadle.core.units.resources import Demand
 
 TAINTED = 100
 """What a taint with PreferNoSchedule that a pod does not tolerate is worth: as much as a wish for nodes of the highest weight."""
@@ -184,6 +185,7 @@ class Stated:
             ),
             costs=np.array([self._costs(state, one.ask.shape) for one in self.kin], dtype=np.int64).reshape(-1, len(rows)),
             there={key: counts.counts for key, counts in self._looked.items()},
+            large=_largest(state.together.largest, self.kin),
         )
 
     def _admits(self, shape: Shape) -> NDArray[np.bool_]:
@@ -216,6 +218,15 @@ class Stated:
                     )
             found.append(cost)
         return found
+
+
+def _largest(known: dict[int, int], kin: list[Kin]) -> Demand:
+    """Return the most that a pod of any set so far has asked for of what this one asks for."""
+    for one in kin:
+        for position, value in one.ask.shape.demand:
+            known[position] = max(known.get(position, 0), value)
+    wanted = {position for one in kin for position, _ in one.ask.shape.demand}
+    return tuple((position, value) for position, value in sorted(known.items()) if position in wanted)
 
 
 def _is_not_limited_to(topology: Topology, by_domain: dict[int, int], most: int, row: int) -> bool:

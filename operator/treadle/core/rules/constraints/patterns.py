@@ -63,7 +63,8 @@ class Ground:
 
     ``free[type, node]``; ``admits[item, node]``: whether a node's description, and what is on it, lets a pod in; ``says[test, node]``: answers
     to ``Described``; ``domains[scope, node]``, the first scope being the node itself; ``here[count, node]``: pods of a count that are on a node, and
-    ``there`` those in each domain of a scope, by (count, scope); ``costs[item, node]``: what of its wishes a pod does not get there.
+    ``there`` those in each domain of a scope, by (count, scope); ``costs[item, node]``: what of its wishes a pod does not get there. ``large``
+    is what a large pod demands: a node with less free is of little use to others.
     """
 
     free: NDArray[np.int64]
@@ -73,6 +74,7 @@ class Ground:
     here: NDArray[np.int64]
     costs: NDArray[np.int64]
     there: Mapping[tuple[int, int], Mapping[int, int]] = field(default_factory=dict)
+    large: Demand = ()
 
     def __len__(self) -> int:
         return int(self.free.shape[1])
@@ -80,7 +82,7 @@ class Ground:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What one node of a class may get: a pattern, by number, on what conditions in wider scopes, at what cost, and whether the node ``breaks``: it had room for the largest pod of the set and has none then."""
+    """What one node of a class may get: a pattern, by number, on what conditions in wider scopes, at what cost, and whether the node ``breaks``: it had room for a large pod and has none then."""
 
     pattern: int
     conditions: frozenset[Counted]
@@ -112,15 +114,6 @@ class Patterns:
     def counts(self) -> NDArray[np.int64]:
         """``counts[pattern, item]``."""
         return np.array(self.all, dtype=np.int64).reshape(len(self.all), len(self.items))
-
-    @cached_property
-    def largest(self) -> NDArray[np.int64]:
-        """The most of each type that a pod of the set demands: a node with less free is of little use to others."""
-        found = np.zeros(self.ground.free.shape[0], dtype=np.int64)
-        for item in self.items:
-            for position, value in item.demand:
-                found[position] = max(found[position], value)
-        return found
 
     @cached_property
     def demands(self) -> NDArray[np.int64]:
@@ -207,14 +200,17 @@ class Patterns:
                 for pattern, found in zip(self.all, known[key], strict=True)
             ]
         fits = allowed[:, content_of]
+        large = np.zeros(len(ground.free), dtype=np.int64)
+        for position, value in ground.large:
+            large[position] = value
         keeps = fits.copy()
         for position, free in enumerate(ground.free):
             wanted = self.demands[:, position, None]
             if wanted.any():
                 fits &= (free >= wanted) | (wanted == 0)
-            if self.largest[position]:
-                keeps &= free >= wanted + self.largest[position]
-        had = (ground.free >= self.largest[:, None]).all(axis=0)
+            if large[position]:
+                keeps &= free >= wanted + large[position]
+        had = ((ground.free >= large[:, None]) | (large[:, None] == 0)).all(axis=0)
         breaks = fits & had & ~keeps
         signs = np.concatenate(
             [

@@ -205,10 +205,6 @@ class Statement:
 
 def worth(items: Sequence[Item], ground: Ground, places: Iterable[Place]) -> Worth:
     """Return how good an answer is, with less than zero for what is missed and broken."""
-    largest: dict[int, int] = {}
-    for item in items:
-        for position, value in item.demand:
-            largest[position] = max(largest.get(position, 0), value)
     taken: dict[int, dict[int, int]] = {}
     placed = missed = 0
     for number, node in places:
@@ -220,6 +216,6 @@ def worth(items: Sequence[Item], ground: Ground, places: Iterable[Place]) -> Wor
     broken = 0
     for node, on in taken.items():
         free = ground.free[:, node].tolist()
-        had = all(free[position] >= value for position, value in largest.items())
-        broken += had and any(free[position] - on.get(position, 0) < value for position, value in largest.items())
+        had = all(free[position] >= value for position, value in ground.large)
+        broken += had and any(free[position] - on.get(position, 0) < value for position, value in ground.large)
     return Worth(placed, -missed, -broken)
