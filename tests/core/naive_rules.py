@@ -11,7 +11,7 @@ from treadle.core.kernel.nodes.rules.placement_constraints import REASON
 from treadle.core.kernel.nodes.rules.pod_affinity import AFFINITY, ANTI_AFFINITY, AVOIDED
 from treadle.core.kernel.nodes.rules.topology_spread import NO_LABEL, UNEVEN
 from treadle.core.model import RACK_LABEL, LabelSelector, NodeSpec, PodSpec, PodTerm, SpreadTerm
-from treadle.core.model.placement_constraints import And, AttributeTarget, Or, PlacementConstraint, TagTarget
+from treadle.core.model.placement_constraints import And, AttributeTarget, DelayedOr, Or, PlacementConstraint, TagTarget
 
 
 @dataclass
@@ -43,7 +43,7 @@ class Cluster:
     def _satisfied(self, constraint: PlacementConstraint, pod: PodSpec, node: NodeSpec) -> bool:
         if isinstance(constraint, And):
             return all(self._satisfied(child, pod, node) for child in constraint.children)
-        if isinstance(constraint, Or):
+        if isinstance(constraint, Or | DelayedOr):  # which of those that are delayed are in force is not looked at
             return any(self._satisfied(child, pod, node) for child in constraint.children)
         for target in constraint.targets:
             if isinstance(target, AttributeTarget):

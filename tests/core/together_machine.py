@@ -35,7 +35,12 @@ singles = st.builds(
     st.sampled_from(TAGS),
     st.integers(0, 2),
 )
-constraints = st.sampled_from(["", ""]) | singles | st.builds(lambda one, other: f"or({one}:{other})", singles, singles)
+constraints = (
+    st.sampled_from(["", ""])
+    | singles
+    | st.builds(lambda one, other: f"or({one}:{other})", singles, singles)
+    | st.builds(lambda one, other: f"delayed-or(20s,{one}:1s,{other})", singles, singles)
+)
 
 
 class TogetherMachine(RuleBasedStateMachine):

@@ -13,6 +13,7 @@ WISH = "preferredDuringSchedulingIgnoredDuringExecution"
 TEXTS = (
     "notin,node,a", "in,rack,a", "cardinality,node,a,0,2", "cardinality,rack,a,b,2,1", "and(notin,node,a:or(in,rack,all/b:gpu=yes))", "zone!=a",
     "in,node,not-self/a", "in,node,app-id/a", "in", "", ",", "and(", "or()", "and(" * 40, "in,node," + "a," * 300, "cardinality,node,a,-9,99999999999999999999",
+    "delayed-or(1s,in,node,b:5s,zone!=a)", "delayed-or(999999999h,in,node,a:0ms,or(gpu=yes:notin,rack,a))", "delayed-or()", "delayed-or(in,node,a)",
 )  # fmt: skip
 TAGS = ("a", "b", "a,b", "", ",", " a , a ", "x" * 500)
 

@@ -20,7 +20,7 @@ _VALUE = "[A-Za-z0-9_.-]+"
 _ONE = rf"(in|notin),{_SCOPE}(,{_TAG})+|cardinality,{_SCOPE}(,{_TAG})+,{_COUNT},{_COUNT}|[A-Za-z0-9_./-]+!?={_VALUE}(,{_VALUE})*"
 _TEXT = (
     "must be a placement constraint: in,SCOPE,TAG…, notin,SCOPE,TAG…, cardinality,SCOPE,TAG…,MIN,MAX, LABEL=VALUE,…, LABEL!=VALUE,…, "
-    f"and(…:…) or or(…:…), without spaces and to {LEVELS} levels; SCOPE is node or rack, TAG may begin with {', '.join(sorted(NAMESPACES))} and a slash"
+    f"and(…:…), or(…:…) or delayed-or(TIME,…:TIME,…), without spaces and to {LEVELS} levels; SCOPE is node or rack, TAG may begin with {', '.join(sorted(NAMESPACES))} and a slash"
 )
 
 
@@ -29,7 +29,8 @@ def _nested(levels: int) -> str:
     return rf"{_ONE}|(and|or)\({inner}(:{inner})*\)"
 
 
-PlacementConstraint = Annotated[str, patterned(_nested(LEVELS), _TEXT, LONGEST)]
+_TIMED = rf"[0-9]{{1,9}}(ms|s|m|h),({_nested(LEVELS - 1)})"
+PlacementConstraint = Annotated[str, patterned(rf"{_nested(LEVELS)}|delayed-or\({_TIMED}(:{_TIMED})*\)", _TEXT, LONGEST)]
 
 
 class TaggedConstraint(Model):

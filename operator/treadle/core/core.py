@@ -52,7 +52,7 @@ from treadle.core.kernel.periodic.expiry import expired, next_expiry
 from treadle.core.kernel.periodic.lifetimes import expire, next_look
 from treadle.core.kernel.periodic.reports import due, forget_reports, report_lost
 from treadle.core.kernel.pods import lifecycle
-from treadle.core.kernel.pods.anew import constraints_changed, look_between
+from treadle.core.kernel.pods.anew import constraints_changed, look_at_delays, look_between
 from treadle.core.kernel.pods.claims import expire_claims, free_devices, look_at_claims, next_claim
 from treadle.core.kernel.pods.failures import failed
 from treadle.core.kernel.pods.states import PodState
@@ -273,6 +273,8 @@ class Core:
             self._settle_again()
         look_at_groups(state)
         look_between(state)
+        if state.delays.timers:
+            look_at_delays(state)
         expire_claims(state)
         ready: list[Effect] = [*look_at_claims(state), *free_devices(state)]
         # 2. Which applications may run, and what all demand.
@@ -319,6 +321,7 @@ class Core:
             refused.next_end(state),
             next_run(state),
             next_partial(state),
+            state.delays.timers[0][0] if state.delays.timers else None,
             state.locality.timers[0][0] if state.locality.timers else None,
             state.reports.again[0][0] if state.reports.again else None,
             *discipline.timers(),

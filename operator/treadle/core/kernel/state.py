@@ -15,6 +15,7 @@ from treadle.core.kernel.nodes.scores import SCORES, Score
 from treadle.core.kernel.nodes.shapes import Shapes
 from treadle.core.kernel.nodes.table import Nodes
 from treadle.core.kernel.periodic.memory import Lifetimes, Refused, Reports
+from treadle.core.kernel.pods.delays import Delays
 from treadle.core.kernel.pods.table import PodTable
 from treadle.core.kernel.preemption.memory import Preemption
 from treadle.core.kernel.seam import Discipline
@@ -85,6 +86,7 @@ class State:
     gangs: Gangs = field(default_factory=Gangs)
     together: Together = field(default_factory=Together)
     claims: Claims = field(default_factory=Claims)
+    delays: Delays = field(default_factory=Delays)
     reservations: Reservations = field(default_factory=Reservations)
     """Pods that are placed and whose claims for devices are being allocated or reserved."""
     extra: dict[str, Demand] = field(default_factory=dict)

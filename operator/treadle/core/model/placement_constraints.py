@@ -67,4 +67,12 @@ class Or:
     children: tuple["PlacementConstraint", ...]
 
 
-PlacementConstraint = Single | And | Or
+@dataclass(frozen=True, slots=True)
+class DelayedOr:
+    """One must hold: of those that are in force, which are the first, after its delay in ``delays`` (seconds) also the second, and so on. The last delay means nothing."""
+
+    children: tuple["PlacementConstraint", ...]
+    delays: tuple[float, ...]
+
+
+PlacementConstraint = Single | And | Or | DelayedOr

@@ -21,6 +21,8 @@ from treadle.core.kernel.gangs.known import minimum, placed, topology_of
 from treadle.core.kernel.nodes.rules import host_ports
 from treadle.core.kernel.nodes.rules.resources import fitting, shortages
 from treadle.core.kernel.periodic.failed_binds import BIND_FAILED, words_of
+from treadle.core.kernel.pods import delays
+from treadle.core.kernel.pods.shaping import asked_beside
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.preemption.holds import of_gang
 from treadle.core.kernel.tree.limits import exceeded
@@ -100,7 +102,9 @@ def _waiting(state: State, ask: Ask) -> tuple[str, str]:
     if reason == NO_NODE and wait.blocker:
         return NO_NODE, no_node_for_gang(state, ask) + _coming_for_gang(state, ask)
     if reason == NO_NODE:
-        return NO_NODE, no_node(state, ask.shape, among_others=bool(wait.message)) + _coming(state, ask) + wait.message
+        return NO_NODE, no_node(state, ask.shape, among_others=bool(wait.message)) + _coming(state, ask) + _delayed(
+            state, ask
+        ) + wait.message
     words = _LIMITS.get(reason)
     return reason, words(state, ask) if words is not None else wait.message
 
@@ -204,6 +208,15 @@ def _coming(state: State, ask: Ask) -> str:
     if kept:
         words += f" Kept for these pods until enough is free: {', '.join(sorted(kept)[:3])}{', …' if len(kept) > 3 else ''}."
     return words
+
+
+def _delayed(state: State, ask: Ask) -> str:
+    """Say which of its placement constraints will do later, of the first pod of an ask."""
+    if not state.delays.since:
+        return ""
+    spec = ask.pods.first.spec
+    own = spec.constraints.pods.placement if spec.constraints.pods is not None else ()
+    return delays.words(state, spec, own + asked_beside(state, spec))
 
 
 def _coming_for_gang(state: State, ask: Ask) -> str:

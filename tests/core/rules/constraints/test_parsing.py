@@ -6,7 +6,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from treadle.core.model.placement_constraints import MOST, And, AttributeTarget, Or, Single, TagTarget
+from treadle.core.model.placement_constraints import MOST, And, AttributeTarget, DelayedOr, Or, Single, TagTarget
 from treadle.core.rules.constraints.parsing import ConstraintError, Sourced, parse_expression, parse_specification
 
 FOO = TagTarget(("foo",))
@@ -55,6 +55,21 @@ def test_what_is_none_is_refused_in_words(text: str) -> None:
 def test_the_words_say_what_is_wanted() -> None:
     with pytest.raises(ConstraintError, match=r"'near,node,foo' is no placement constraint: in, notin, cardinality"):
         parse_expression("near,node,foo")
+
+
+def test_delayed_alternatives_are_read() -> None:
+    near, far = Single("node", 1, MOST, (FOO,)), Single("rack", 1, MOST, (FOO,))
+
+    assert parse_expression("delayed-or(30s,in,node,foo:500ms,in,rack,foo)") == DelayedOr((near, far), (30.0, 0.5))
+    assert parse_expression("and(in,node,foo:delayed-or(2m,or(in,node,foo:in,rack,foo)))") == And(
+        (near, DelayedOr((Or((near, far)),), (120.0,)))
+    )
+
+
+@pytest.mark.parametrize("text", ["delayed-or(in,node,foo)", "delayed-or(10,in,node,foo)", "delayed-or(5d,in,node,foo)"])
+def test_what_is_delayed_names_a_time(text: str) -> None:
+    with pytest.raises(ConstraintError, match="must begin with how long it is tried, such as 30s"):
+        parse_expression(text)
 
 
 def test_brackets_may_not_be_put_into_each_other_without_end() -> None:

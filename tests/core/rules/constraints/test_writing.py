@@ -18,6 +18,7 @@ from treadle.core.rules.constraints.writing import in_words
         "java=1.7,1.8",
         "os!=linux",
         "and(notin,node,a:or(in,rack,b:java=1.8))",
+        "delayed-or(30s,in,node,a:500ms,or(in,rack,a:os=linux))",
     ],
 )
 def test_a_constraint_is_written_as_it_is_read(text: str) -> None:

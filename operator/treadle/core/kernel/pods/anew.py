@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from treadle.core.kernel.admission_checks import requeue
 from treadle.core.kernel.pods import between
+from treadle.core.kernel.pods.delays import due
 from treadle.core.kernel.pods.lifecycle import enqueue, set_aside
 from treadle.core.kernel.pods.shaping import stale
 from treadle.core.kernel.pods.states import PodState
@@ -48,5 +49,14 @@ def reweigh(state: State) -> None:
     state.shapes.weigh_anew()
     for record in list(state.pods.values()):
         if record.state is PodState.WAITING and stale(state, record):
+            set_aside(state, record)
+            enqueue(state, record)
+
+
+def look_at_delays(state: State) -> None:
+    """Let pods that wait be asked for by the parts of their placement constraints that have come into force."""
+    for uid in due(state):
+        record = state.pods.get(uid)
+        if record is not None and record.state is PodState.WAITING and stale(state, record):
             set_aside(state, record)
             enqueue(state, record)

@@ -124,6 +124,7 @@ def gone(state: State, uid: str) -> None:
         withdraw(state, record)
         prepared.gone(state, record.spec)
         state.gangs.unuse(record.spec)
+        state.delays.forget(uid)
         state.shapes.kinds.release(record.kind)
         state.record(uid, "gone")
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from treadle.core.kernel.devices.needs import device_needs, extended_of
 from treadle.core.kernel.gangs.known import gang_of, topology_of
+from treadle.core.kernel.pods.delays import placement_in_force, rules_in_force
 from treadle.core.kernel.volumes.needs import needs_of
 from treadle.core.model.devices import NO_DEVICES, DeviceNeeds
 from treadle.core.model.volumes import NO_NEEDS
@@ -35,6 +36,9 @@ def shape_of(state: State, spec: PodSpec, kind: Kind) -> Shape:
         rules = replace(rules, liked_by=liked_by(state, spec, kind), images=images)
     if batch is not None:
         rules = replace(rules, batch=batch)
+    if rules.pods is not None and rules.pods.placement:
+        pods = rules_in_force(state, spec)
+        rules = rules if pods is rules.pods else replace(rules, pods=pods)
     if spec.problem or kind.avoided_by or placement or storage is not None or rules.claims is not None or gang is not None:
         rules = replace(
             rules,
@@ -73,11 +77,17 @@ def liked_by(state: State, spec: PodSpec, kind: Kind) -> tuple[WeightedTerm, ...
 
 def placement_of(state: State, spec: PodSpec) -> tuple[str, tuple[PlacementConstraint, ...]] | None:
     """Return the placement constraints of a pod's application, and of the cluster for its tags, None without any."""
+    found = asked_beside(state, spec)
+    return (spec.application, placement_in_force(state, spec, found)) if found else None
+
+
+def asked_beside(state: State, spec: PodSpec) -> tuple[PlacementConstraint, ...]:
+    """Return the placement constraints that a pod's application and the cluster have for it, as they are written."""
     explicit = state.explicit.get(spec.application)
     found = explicit.placement if explicit is not None else ()
     if spec.tags:
         found += tuple(constraint for tag, constraint in state.scheduler.placement if tag in spec.tags)
-    return (spec.application, found) if found else None
+    return found
 
 
 def batch_of(state: State, spec: PodSpec) -> tuple[str, str, tuple[str, ...]] | None:
@@ -128,6 +138,7 @@ def stale(state: State, record: PodRecord) -> bool:
         or asked.images != images_of(state, spec)
     ) or (
         (bool(state.explicit or spec.tags or asked.placement is not None) and asked.placement != placement_of(state, spec))
+        or (asked.pods is not None and bool(asked.pods.placement) and asked.pods != rules_in_force(state, spec))
         or (bool(state.explicit or asked.batch is not None) and asked.batch != batch_of(state, spec))
         or (spec.constraints.volumes is not None and asked.storage != storage_of(state, spec))
         or (bool(spec.gang) and _in_other_gang(state, record))

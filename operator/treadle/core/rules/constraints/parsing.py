@@ -5,6 +5,9 @@ An expression is one constraint::
     in,node,hbase                       notin,rack,all/zk,hbase
     cardinality,node,hbase,0,3          java=1.8,1.7        os!=linux
     and(notin,node,hbase:in,rack,zk)    or(…:…)
+    delayed-or(30s,in,node,hbase:2m,in,rack,hbase)
+
+The last form is ours: Hadoop's API has delayed alternatives, and no text can say them.
 
 A specification is what asks for containers, as in ``zk(3),notin,node,zk:hbase(5),in,rack,zk``: so many with a tag, and where.
 Spaces around words do not count, nor do empty words; only ``and`` and ``or`` must be all in small or all in large letters.
@@ -24,6 +27,7 @@ from treadle.core.model.placement_constraints import (
     SELF,
     And,
     AttributeTarget,
+    DelayedOr,
     Or,
     PlacementConstraint,
     Single,
@@ -32,6 +36,8 @@ from treadle.core.model.placement_constraints import (
 
 DEEPEST = 16
 """Levels to which ``and`` and ``or`` may be put into each other."""
+_DELAY = re.compile(r"([0-9]{1,9})(ms|s|m|h)", re.ASCII)
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _COUNTED = re.compile(r"([^()\s][^()]*)\((-?\d+)\)")
 
 
@@ -60,13 +66,13 @@ def parse_expression(text: str, depth: int = 0) -> PlacementConstraint:
     """Read one constraint. Raises ``ConstraintError``."""
     if depth > DEEPEST:
         raise ConstraintError(f"more than {DEEPEST} levels of and(…) and or(…)")
-    for form in (_target, _cardinality, _conjunction, _attribute):
+    for form in (_target, _cardinality, _conjunction, _delayed, _attribute):
         try:
             return form(text, depth)
         except _NotThis:
             continue
     raise ConstraintError(
-        f"{text!r} is no placement constraint: in, notin, cardinality, and(…), or(…) or an attribute=value is wanted"
+        f"{text!r} is no placement constraint: in, notin, cardinality, and(…), or(…), delayed-or(…) or an attribute=value is wanted"
     )
 
 
@@ -130,6 +136,25 @@ def _conjunction(text: str, depth: int) -> PlacementConstraint:
     if not children:
         raise ConstraintError(f"{text!r} has nothing in it", ended=True)
     return And(children) if head in {"and", "AND"} else Or(children)
+
+
+def _delayed(text: str, depth: int) -> PlacementConstraint:
+    head, bracket, rest = text.strip().partition("(")
+    if not bracket or head not in {"delayed-or", "DELAYED-OR"} or not rest.endswith(")"):
+        raise _NotThis
+    children, delays = [], []
+    for child in _split(rest[:-1]):
+        delay, _, constraint = child.partition(",")
+        found = _DELAY.fullmatch(delay.strip())
+        if found is None:
+            raise ConstraintError(
+                f"{child!r} in delayed-or(…) must begin with how long it is tried, such as 30s, 5m or 500ms, and a comma; opportunities are not counted"
+            )
+        delays.append(int(found[1]) * _SECONDS[found[2]])
+        children.append(parse_expression(constraint, depth + 1))
+    if not children:
+        raise ConstraintError(f"{text!r} has nothing in it", ended=True)
+    return DelayedOr(tuple(children), tuple(delays))
 
 
 def _attribute(text: str, depth: int) -> PlacementConstraint:  # noqa: ARG001 - one signature for all forms

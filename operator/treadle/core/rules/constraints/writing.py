@@ -7,6 +7,7 @@ from treadle.core.model.placement_constraints import (
     SELF,
     And,
     AttributeTarget,
+    DelayedOr,
     Or,
     PartitionTarget,
     PlacementConstraint,
@@ -20,12 +21,19 @@ def in_words(constraint: PlacementConstraint) -> str:
     match constraint:
         case And(children) | Or(children):
             return f"{'and' if isinstance(constraint, And) else 'or'}({':'.join(in_words(child) for child in children)})"
+        case DelayedOr(children, delays):
+            timed = ":".join(f"{_duration(delay)},{in_words(child)}" for child, delay in zip(children, delays, strict=True))
+            return f"delayed-or({timed})"
         case Single(scope, least, most, targets, operator):
             parts = [_about_node(one, operator) for one in targets if not isinstance(one, TagTarget)]
             tags = ",".join(_tags(one) for one in targets if isinstance(one, TagTarget))
             if tags:
                 parts.insert(0, _counted(scope, least, most, tags))
             return parts[0] if len(parts) == 1 else f"and({':'.join(parts)})"
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f}s" if seconds == round(seconds) else f"{seconds * 1000:.0f}ms"
 
 
 def _counted(scope: str, least: int, most: int, tags: str) -> str:

@@ -22,6 +22,7 @@ from treadle.core.model.placement_constraints import (
     RACK,
     And,
     AttributeTarget,
+    DelayedOr,
     Or,
     PartitionTarget,
     PlacementConstraint,
@@ -204,7 +205,7 @@ class Builder:
             helped(each, NOWHERE)
 
         match constraint:
-            case Or(children) | And(children):
+            case Or(children) | And(children) | DelayedOr(children):  # those in force: ``kernel.pods.delays``
                 parts = [self._part(child, anywhere) for child in children]
                 return Joined(parts, each, all_of_them=isinstance(constraint, And))
             case Single():
