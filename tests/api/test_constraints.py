@@ -25,6 +25,7 @@ def application(constraint: str) -> dict[str, object]:
         "java=1.8,1.7",
         "topology.kubernetes.io/zone!=z1",
         "and(notin,node,hbase:or(in,rack,zk:os=linux))",
+        "delayed-or(30s,in,node,hbase:500ms,in,rack,hbase:2h,zone!=z1)",
     ],
 )
 def test_a_constraint_in_the_usual_form_is_taken(constraint: str) -> None:
@@ -32,7 +33,20 @@ def test_a_constraint_in_the_usual_form_is_taken(constraint: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "constraint", ["", "beside,node,hbase", "in,host,hbase", "in, node, hbase", "in,node", "and()", "in,node,app/é"]
+    "constraint",
+    [
+        "",
+        "delayed-or()",
+        "delayed-or(in,node,a)",
+        "and(1s,in,node,a)",
+        "delayed-or(1s,or(os=a:os=b))",
+        "beside,node,hbase",
+        "in,host,hbase",
+        "in, node, hbase",
+        "in,node",
+        "and()",
+        "in,node,app/é",
+    ],
 )
 def test_any_other_text_is_refused_with_words_that_say_what_is_wanted(constraint: str) -> None:
     with pytest.raises(InvalidObject, match=r"spec.placementConstraints.0: .*must be a placement constraint: in,SCOPE,TAG"):

@@ -1,6 +1,6 @@
 """Placement constraints in objects: texts in YARN's language, in the one form that the API server can check as well.
 
-Pods' annotations may have more: any spaces, and ``and`` and ``or`` nested deeper than a pattern can follow.
+Pods' annotations may have more: any spaces, and ``and``, ``or`` and ``delayed-or`` nested deeper than a pattern can follow.
 """
 
 from typing import Annotated, Final
@@ -29,7 +29,8 @@ def _nested(levels: int) -> str:
     return rf"{_ONE}|(and|or)\({inner}(:{inner})*\)"
 
 
-_TIMED = rf"[0-9]{{1,9}}(ms|s|m|h),({_nested(LEVELS - 1)})"
+_TIMED = rf"[0-9]{{1,9}}(ms|s|m|h),({_ONE})"
+"""An alternative of several that are delayed; more would be over what the API server lets a pattern cost."""
 PlacementConstraint = Annotated[str, patterned(rf"{_nested(LEVELS)}|delayed-or\({_TIMED}(:{_TIMED})*\)", _TEXT, LONGEST)]
 
 

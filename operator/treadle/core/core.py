@@ -59,6 +59,7 @@ from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.preemption import holds
 from treadle.core.kernel.state import State
 from treadle.core.kernel.tidy import tidy
+from treadle.core.kernel.together.again import try_due_sets_again, try_sets_again
 from treadle.core.kernel.tree.admission import decide
 from treadle.core.kernel.tree.demand import forget_demands, update_demand
 from treadle.core.kernel.tree.partitions import partition_of
@@ -222,6 +223,8 @@ class Core:
                     state.updates.cluster_changed = True
                 if scheduler.names != names:
                     self._names_changed()
+                if scheduler.together != before.together:
+                    try_sets_again(state, state.applications.values())
                 if scheduler.placement != before.placement:
                     for each in state.applications.values():
                         constraints_changed(state, each)
@@ -273,6 +276,8 @@ class Core:
             self._settle_again()
         look_at_groups(state)
         look_between(state)
+        if state.together.again:
+            try_due_sets_again(state)
         if state.delays.timers:
             look_at_delays(state)
         expire_claims(state)
@@ -321,6 +326,7 @@ class Core:
             refused.next_end(state),
             next_run(state),
             next_partial(state),
+            min(state.together.again.values(), default=None),
             state.delays.timers[0][0] if state.delays.timers else None,
             state.locality.timers[0][0] if state.locality.timers else None,
             state.reports.again[0][0] if state.reports.again else None,

@@ -82,7 +82,12 @@ def _wake_shapes(state: State) -> None:
             if lending and turns.can_lend(shape):
                 for ask in list(parked.asks):
                     unpark(ask)
-            elif (surely and not parked.loose) or parked.open or pick(state.nodes, shape, state.score) >= 0:
+            elif (
+                (surely and not parked.loose)
+                or parked.open
+                or pick(state.nodes, shape, state.score) >= 0
+                or (shape.asked.batch is not None and state.scheduler.together.solver)  # beside others of its set, perhaps
+            ):
                 roomy.append(shape)
         call(waiting, roomy, crowded)
     if waiting.open:

@@ -71,3 +71,21 @@ class Locality:
     timers: list[tuple[float, int, Ask]] = field(default_factory=list)
     seen: int = 0
     """How far the log of improved nodes has been read for them."""
+
+
+@dataclass(slots=True)
+class Delays:
+    """What placement constraints with delays keep (``kernel.pods.delays``).
+
+    ``since`` is when pods with such constraints began to wait, by uid, and ``then`` when they are looked at next; ``timers`` are these times in a heap.
+    """
+
+    since: dict[str, float] = field(default_factory=dict)
+    then: dict[str, float] = field(default_factory=dict)
+    timers: list[tuple[float, str]] = field(default_factory=list)
+
+    def forget(self, uid: str) -> None:
+        """Forget a pod that is no more."""
+        if self.since:
+            self.since.pop(uid, None)
+            self.then.pop(uid, None)

@@ -10,12 +10,11 @@ from treadle.core.effects import Placed
 from treadle.core.kernel.devices.binding import Reservations
 from treadle.core.kernel.gangs.memory import Gangs
 from treadle.core.kernel.journal import Story
-from treadle.core.kernel.memory import Admission, Assignment, Locality, Updates
+from treadle.core.kernel.memory import Admission, Assignment, Delays, Locality, Updates
 from treadle.core.kernel.nodes.scores import SCORES, Score
 from treadle.core.kernel.nodes.shapes import Shapes
 from treadle.core.kernel.nodes.table import Nodes
 from treadle.core.kernel.periodic.memory import Lifetimes, Refused, Reports
-from treadle.core.kernel.pods.delays import Delays
 from treadle.core.kernel.pods.table import PodTable
 from treadle.core.kernel.preemption.memory import Preemption
 from treadle.core.kernel.seam import Discipline

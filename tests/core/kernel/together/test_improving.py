@@ -29,6 +29,7 @@ from treadle.core.kernel.together.improving import (
 )
 from treadle.core.model import ApplicationSpec, Constraints, PodRules, PodSpec, PodTerm, Requirement, SchedulerSpec, Taint
 from treadle.core.model.programs import Solution
+from treadle.core.model.scheduler import TogetherSettings
 from treadle.core.rules.constraints.processor import POPULAR_TAGS, SERIAL
 
 
@@ -202,6 +203,37 @@ def test_the_solver_has_a_tenth_of_the_time_in_the_long_run() -> None:
     at.tell(*(PodSeen(tagged(f"c{number}", "c", constraint="notin,node,c")) for number in range(5)))
     placed(at)
     assert len(solver.asked) == 2
+
+
+def test_a_set_for_which_there_was_no_time_is_tried_again_when_there_is() -> None:
+    at = a_cluster(2, solver=HIGHS)
+    at.core.state.together.credit = -0.05
+    assert len(on(at, tagged("a", "a", constraint="in,node,b"), tagged("b", "b", constraint="in,node,a"))) == 0
+    assert "has had its time for now" in at.why("a")[1]
+    when = at.core.next_timer()
+    assert when is not None
+    assert when <= 0.61
+    at.now = 0.7
+
+    assert set(placed(at)) == {"a", "b"}
+
+
+def test_a_node_that_comes_lets_sets_be_tried_of_which_no_pod_would_go_there_alone() -> None:
+    at = a_cluster(0, solver=HIGHS)
+    at.node("small", cpu=1)
+    assert on(at, tagged("a", "a", constraint="in,node,b"), tagged("b", "b", constraint="in,node,a")) == {}
+    at.node("new", cpu=2)
+
+    assert placed(at) == {"a": "new", "b": "new"}
+
+
+def test_a_solver_that_is_asked_for_later_is_used_at_once() -> None:
+    at = a_cluster(1)
+    assert on(at, tagged("a", "a", constraint="in,node,b"), tagged("b", "b", constraint="in,node,a")) == {}
+    at.core.state.settings.solver = HIGHS
+    at.scheduler(together=TogetherSettings(solver=True))
+
+    assert placed(at) == {"a": "n0", "b": "n0"}
 
 
 def test_the_solver_keeps_to_the_maximum_of_a_queue() -> None:

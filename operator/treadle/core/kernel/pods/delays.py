@@ -5,7 +5,7 @@ A pod has waited since it was first known to wait; a bind that fails does not be
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
@@ -13,27 +13,13 @@ from treadle.core.rules.constraints.delays import coming, delayed, in_force, nex
 from treadle.core.rules.constraints.writing import in_words
 
 if TYPE_CHECKING:
+    from treadle.core.kernel.memory import Delays
     from treadle.core.kernel.state import State
     from treadle.core.model import PodRules, PodSpec
     from treadle.core.model.placement_constraints import PlacementConstraint
 
 A_MOMENT = 0.001
 """Seconds past the end of a delay at which it is certainly over."""
-
-
-@dataclass(slots=True)
-class Delays:
-    """``since`` is when pods with such constraints began to wait, by uid, and ``then`` when they are looked at next; ``timers`` are these times in a heap."""
-
-    since: dict[str, float] = field(default_factory=dict)
-    then: dict[str, float] = field(default_factory=dict)
-    timers: list[tuple[float, str]] = field(default_factory=list)
-
-    def forget(self, uid: str) -> None:
-        """Forget a pod that is no more."""
-        if self.since:
-            self.since.pop(uid, None)
-            self.then.pop(uid, None)
 
 
 def placement_in_force(

@@ -588,7 +588,7 @@ def _drop_if_empty(state: State, application: Application) -> None:
         state.reports.unheeded.pop(application, None)
         state.reports.ungrouped.pop(application, None)
         state.gangs.forget(application.id)
-        state.together.large.pop(application.id, None)
+        state.together.forget(application.id)
         for part in application.everywhere():
             state.dirty.pop(part, None)
         application.bury()

@@ -69,6 +69,9 @@ FINAL = frozenset({BETTER, NO_BETTER})
 REFILL = 0.1
 """Seconds of solving a second."""
 
+SOONEST = 0.1
+"""Seconds after which a set is tried again at the soonest for which the solver had no time."""
+
 
 def improve(state: State, application: Application, site: Site, rows: list[int]) -> str:
     """Put the solver's answer for a set in place of the walk's, which is on the site, if it is better; returns what came of it."""
@@ -83,6 +86,8 @@ def improve(state: State, application: Application, site: Site, rows: list[int])
     memory.credit = min(settings.time_limit, memory.credit + REFILL * elapsed)
     memory.credit_at = state.now
     if memory.credit <= 0:
+        if site.waiting():
+            memory.again[application.whole.id] = state.now + SOONEST - memory.credit / REFILL
         return NO_TIME
     walked = site.clear()
     found, placed = _solved(state, application, site, rows, walked)
