@@ -12,8 +12,10 @@ WORKDIR /src
 # Without pip: what is not in the image cannot be used in it.
 RUN python -m venv --without-pip /opt/treadle
 # The lock alone first, so that a change of the source does not install the dependencies again. Every file's hash is in the lock.
-COPY requirements.lock ./
-RUN pip --python /opt/treadle/bin/python install --require-hashes --only-binary=:all: --requirement requirements.lock
+# With --build-arg LOCK=requirements-solver.lock the image has the solver for sets that are placed together.
+ARG LOCK=requirements.lock
+COPY requirements.lock requirements-solver.lock ./
+RUN pip --python /opt/treadle/bin/python install --require-hashes --only-binary=:all: --requirement "$LOCK"
 # The package is pure Python: it is copied, so that no build tool outside the lock is fetched.
 COPY operator/treadle ./treadle
 RUN set -eu; \

@@ -34,9 +34,8 @@ def test_the_user_is_a_number_and_not_root(instructions):
 
 def test_dependencies_come_from_the_lock_by_hash(instructions):
     installs = [rest for word, rest in instructions if word == "RUN" and " install " in rest]
-    assert installs == [
-        "pip --python /opt/treadle/bin/python install --require-hashes --only-binary=:all: --requirement requirements.lock"
-    ]
+    assert installs == ['pip --python /opt/treadle/bin/python install --require-hashes --only-binary=:all: --requirement "$LOCK"']
+    assert ("ARG", "LOCK=requirements.lock") in instructions
 
 
 def test_it_starts_in_exec_form_so_that_a_signal_reaches_it(instructions):

@@ -16,6 +16,7 @@ from treadle.api.objects import parse
 from treadle.controllers.status import merge_patch, percentage
 from treadle.core.effects import Evict
 from treadle.core.events import NodeSeen, PodGone, SchedulerSeen
+from treadle.core.kernel.together.placing import LARGEST
 from treadle.core.model import FairSettings, SchedulerSpec
 
 
@@ -185,6 +186,30 @@ def test_the_scheduler_that_is_served_names_what_it_serves(cluster: Cluster) -> 
 
     assert cluster.ready("Scheduler", "treadle")[:2] == ("True", "InForce")
     assert cluster.status("Scheduler", "treadle")["schedulerNames"] == ["treadle", "yunikorn"]
+
+
+def test_a_solver_that_is_asked_for_and_not_there_is_a_condition_of_the_scheduler(cluster: Cluster) -> None:
+    cluster.create("Scheduler", "treadle", {"placeTogether": {"solver": "HiGHS"}})
+
+    assert cluster.ready("Scheduler", "treadle") == (
+        "False",
+        "SolverMissing",
+        "spec.placeTogether.solver: no solver is there; sets are placed by the walk over the nodes alone",
+    )
+    cluster.edit("treadle", {"placeTogether": {"solver": "None"}})
+    assert cluster.ready("Scheduler", "treadle")[:2] == ("True", "InForce")
+
+
+def test_a_set_that_was_too_large_for_one_is_told_of_at_its_application(cluster: Cluster) -> None:
+    cluster.create("Application", "app", {"placeTogether": "Serial"}, namespace="ns")
+    cluster.core.validate = False
+    for number in range(LARGEST + 1):
+        cluster.pod(f"p{number}")
+    cluster.plan()
+    status, reason, message = cluster.ready("Application", "app", "ns")
+
+    assert (status, reason) == ("True", "InForce")
+    assert f"{LARGEST + 1} pods waited at once, and a set has {LARGEST} at the most" in message
 
 
 def test_a_name_that_another_one_has_is_named_with_its_owner(cluster: Cluster) -> None:

@@ -11,6 +11,7 @@ from treadle.api.objects import parse
 from treadle.controllers import translate
 from treadle.core.errors import InvalidSpec
 from treadle.core.model import FairSettings, Limit, PlacementRule, QueueSpec, SchedulerSpec
+from treadle.core.model.scheduler import TogetherSettings
 
 
 def queue(**spec: Any) -> QueueSpec:
@@ -111,6 +112,13 @@ def test_every_setting_of_the_scheduler_is_told() -> None:
         {"ann": 1},
         {"cpu": Limit(percent=10)},
     )
+
+
+def test_the_solver_is_told_with_its_time() -> None:
+    assert scheduler().together == TogetherSettings(solver=False, time_limit=0.5)
+    assert scheduler(placeTogether={}).together == TogetherSettings()
+    assert scheduler(placeTogether={"solver": "HiGHS", "timeLimit": "40ms"}).together == TogetherSettings(True, 0.04)
+    assert scheduler(placeTogether={"solver": "None", "timeLimit": "2s"}).together == TogetherSettings(False, 2.0)
 
 
 def test_placement_rules_are_told_with_their_parents_and_create_unless_they_say_otherwise() -> None:

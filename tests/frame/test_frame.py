@@ -46,7 +46,9 @@ def test_users_find_what_was_promised_at_the_top() -> None:
         assert (ROOT / name).exists(), name
 
 
-@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-dev.lock", "requirements-bootstrap.lock"])
+@pytest.mark.parametrize(
+    "lock", ["requirements.lock", "requirements-solver.lock", "requirements-dev.lock", "requirements-bootstrap.lock"]
+)
 def test_every_file_of_a_lock_has_a_hash_and_no_index_is_named(lock: str) -> None:
     text = (ROOT / lock).read_text()
     assert "://" not in text

@@ -108,12 +108,28 @@ def next_step(world: World, chance: Random, style: Style, number: int) -> Step:
 def an_object(kind: str, chance: Random, style: Style) -> Json:
     match kind:
         case "Scheduler":
-            return schema.made(kind, cluster.chosen(chance, ["treadle"], ["treadle", "spark", "other"], style), chance, style)
+            found = schema.made(kind, cluster.chosen(chance, ["treadle"], ["treadle", "spark", "other"], style), chance, style)
+            if chance.random() < 0.4:
+                found.setdefault("spec", {})["placeTogether"] = {"solver": chance.choice(["HiGHS", "HiGHS", "None"])}
+            return found
         case "Queue":
             return schema.made(kind, chance.choice(QUEUES), chance, style)
         case "Application":
-            return schema.made(kind, chance.choice(["app0", "app1", "app2", "j"]), chance, style, "ns")
+            found = schema.made(kind, chance.choice(["app0", "app1", "app2", "j"]), chance, style, "ns")
+            if chance.random() < 0.4:
+                found.setdefault("spec", {})["placeTogether"] = chance.choice(["Serial", "PopularTags"])
+            return found
     return schema.made(kind, "res", chance, style, "ns")
+
+
+def _sets(chance: Random) -> list[Json]:
+    """A Scheduler that asks for the solver, and Applications whose pods are placed together."""
+    asked = {"solver": chance.choice(["HiGHS", "HiGHS", "None"]), "timeLimit": "2s"}
+    found = [{"kind": "Scheduler", "metadata": {"name": "treadle"}, "spec": {"placeTogether": asked}}]
+    for number in range(6):
+        spec = {"placeTogether": chance.choice(["Serial", "PopularTags"])}
+        found.append({"kind": "Application", "metadata": {"name": f"app{number}", "namespace": "ns"}, "spec": spec})
+    return [{"apiVersion": "treadle.dev/v1alpha1", **one} for one in found]
 
 
 def _edit(chance: Random, style: Style) -> Json:
@@ -143,6 +159,8 @@ def a_run(seed: int, length: int) -> tuple[list[Step], Failure | None, int]:
     opening: list[Step] = [("storage_known", True), ("devices_known", True)]
     opening += [("node", cluster.node(name, chance, style)) for name in cluster.NODES[:2]]
     opening += [("object", an_object("Scheduler", chance, style))] if chance.random() < 0.8 else []
+    if chance.random() < 0.3:
+        opening += [("object", body) for body in _sets(chance)]
     for name in sorted(chance.sample(QUEUES, chance.choice([0, 4, 8, len(QUEUES)]))):
         opening.append(("object", schema.made("Queue", name, chance, style)))
     for number in range(length):
