@@ -33,7 +33,7 @@ def drawn(found: Json) -> str:
     }
     parts += panel(20, f"sets placed whole, of {found['sets']}", "one set in a nearly full cluster", whole)
     parts += panel(20 + PANEL, "nodes with room for a large pod", f"after {found['sets']} sets in a roomy cluster", kept)
-    parts += panel(20 + 2 * PANEL, "milliseconds a set (median)", "one set in a nearly full cluster", cost)
+    parts += panel(20 + 2 * PANEL, "milliseconds of the processor a set", "the median; one set in a nearly full cluster", cost)
     return "\n".join([*parts, "</svg>", ""])
 
 
