@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from controllers.bodies import Json
 from controllers.clusters import LATER, NOW, Cluster, condition
 from core.builders import a_node
+from core.kernel.together.sets import Answering
 from treadle.api import crds
 from treadle.api.objects import parse
 from treadle.controllers.status import merge_patch, percentage
@@ -198,6 +199,21 @@ def test_a_solver_that_is_asked_for_and_not_there_is_a_condition_of_the_schedule
     )
     cluster.edit("treadle", {"placeTogether": {"solver": "None"}})
     assert cluster.ready("Scheduler", "treadle")[:2] == ("True", "InForce")
+
+
+def test_a_solver_that_breaks_is_told_of_at_the_scheduler(cluster: Cluster) -> None:
+    cluster.core.state.settings.solver = Answering(RuntimeError("broken"))
+    cluster.create("Scheduler", "treadle", {"placeTogether": {"solver": "HiGHS"}})
+    cluster.create("Application", "app", {"placeTogether": "Serial"}, namespace="ns")
+    cluster.pod("p", cpu=1)
+    cluster.pod("q", cpu=20)
+    cluster.plan()
+
+    assert cluster.ready("Scheduler", "treadle") == (
+        "True",
+        "InForce",
+        "spec.placeTogether.solver: it failed 1 times, the last time: RuntimeError: broken",
+    )
 
 
 def test_a_set_that_was_too_large_for_one_is_told_of_at_its_application(cluster: Cluster) -> None:

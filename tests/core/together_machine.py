@@ -7,14 +7,15 @@ from dataclasses import replace
 import hypothesis.strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from core.builders import Scenario, a_node, a_pod, limits
+from core.builders import a_node, a_pod, limits
+from core.clusters import Cluster, settings
 from core.kernel.together.sets import HIGHS, Answering, discontent
 from treadle.core import Core
 from treadle.core.effects import Bind
-from treadle.core.events import ApplicationSeen, BindDone, BindFailed, NodeGone, NodeSeen, PodGone, PodSeen, SchedulerSeen
+from treadle.core.events import ApplicationSeen, BindDone, BindFailed, NodeGone, NodeSeen, PodGone, PodSeen
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.tidy import close_up, prune
-from treadle.core.model import RACK_LABEL, ApplicationSpec, Constraints, PodRules, PodSpec, SchedulerSpec
+from treadle.core.model import RACK_LABEL, ApplicationSpec, Constraints, PodRules, PodSpec
 from treadle.core.model.programs import Solution
 from treadle.core.model.scheduler import TogetherSettings
 from treadle.core.rules.constraints.parsing import parse_expression
@@ -48,18 +49,24 @@ class TogetherMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.at = Scenario()
+        self.at = Cluster()
+        self.capacity = False
         self.pods: dict[str, PodSpec] = {}
         self.on: dict[str, str] = {}
         self.flying: dict[str, str] = {}
         self.solver = "none"
         self.made = 0
 
-    @initialize(solver=st.sampled_from(["none", "highs", "highs", "infeasible"]), most=st.sampled_from([0, 0, 6]))
-    def begin(self, solver: str, most: int) -> None:
+    @initialize(
+        solver=st.sampled_from(["none", "highs", "highs", "infeasible"]), most=st.sampled_from([0, 0, 6]), capacity=st.booleans()
+    )
+    def begin(self, solver: str, most: int, *, capacity: bool) -> None:
+        self.capacity = capacity
         for name, iterator in SETS.items():
             self.at.tell(ApplicationSeen(ApplicationSpec(f"ns/{name}", together=iterator)))
-        if most:
+        if capacity:
+            self.at.share("root.default", "100%", user_limit_factor=0.5 if most else -1.0)
+        elif most:
             self.at.queue("root.default", maximum=limits(cpu=most))
         self.solved_by(solver)
         for name in NODES[:3]:
@@ -69,7 +76,11 @@ class TogetherMachine(RuleBasedStateMachine):
     def solved_by(self, solver: str) -> None:
         self.solver = solver
         self.at.core.state.settings.solver = SOLVERS[solver]
-        self.at.tell(SchedulerSeen(SchedulerSpec(together=TogetherSettings(solver=solver != "none"))))
+        together = TogetherSettings(solver=solver != "none")
+        if self.capacity:
+            self.at.scheduler(discipline="Capacity", capacity=settings(), together=together)
+        else:
+            self.at.scheduler(together=together)
 
     @rule(name=st.sampled_from(NODES), cpu=st.sampled_from([0, 1, 3, 4]), rack=st.sampled_from(["r0", "r1", ""]))
     def node(self, name: str, cpu: int, rack: str) -> None:
