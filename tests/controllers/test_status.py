@@ -212,7 +212,7 @@ def test_a_solver_that_breaks_is_told_of_at_the_scheduler(cluster: Cluster) -> N
     assert cluster.ready("Scheduler", "treadle") == (
         "True",
         "InForce",
-        "spec.placeTogether.solver: it failed 1 times, the last time: RuntimeError: broken",
+        "spec.placeTogether.solver: failures so far: 1, the last one: RuntimeError: broken; the walk's answers stand",
     )
 
 

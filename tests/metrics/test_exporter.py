@@ -14,7 +14,7 @@ from treadle.core import Core
 from treadle.core.events import NodeSeen, PodSeen
 from treadle.metrics.exporter import QueueSample, Samples, render
 
-LABELS = {"queue", "resource", "kind", "state", "result", "use", "method", "code"}
+LABELS = {"queue", "resource", "kind", "state", "result", "use", "method", "code", "solver"}
 """Labels whose values are bounded by queues, resource types and constants."""
 UNITS = {"seconds", "bytes", "ratio"}
 NOT_BASE = (
@@ -56,6 +56,7 @@ SAMPLES = Samples(
     backlog=6,
     requests={("bind", "POST", 201): 8, ("status", "PATCH", 0): 1},
     watches={"pods": (1, 5)},
+    sets={"Better": 2, "NoBetter": 1},
     leader=False,
     status_writes=7,
     events_written=3,

@@ -127,11 +127,9 @@ class View:
     def solver_failures(self) -> str:
         """Return how often the solver broke and what it said last; empty if it never did."""
         memory = self._state.together
-        return (
-            ""
-            if not memory.failures
-            else f"spec.placeTogether.solver: it failed {memory.failures} times, the last time: {memory.words}"
-        )
+        if not memory.failures:
+            return ""
+        return f"spec.placeTogether.solver: failures so far: {memory.failures}, the last one: {memory.words}; the walk's answers stand"
 
     @property
     def sets(self) -> dict[str, int]:
