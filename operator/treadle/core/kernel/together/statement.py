@@ -16,7 +16,7 @@ from treadle.core.kernel.nodes.rules import affinity, host_ports, taints
 from treadle.core.kernel.nodes.rules import placement_constraints as placement
 from treadle.core.kernel.nodes.rules.pod_affinity import Away, Near
 from treadle.core.model.placement_constraints import MOST
-from treadle.core.rules.constraints.formulas import NODE_SCOPE, Counted, Described, Every, Formula, Some
+from treadle.core.rules.constraints.formulas import NODE_SCOPE, Counted, Described, Every, Formula, Some, TooLarge
 from treadle.core.rules.constraints.patterns import Ground, Item
 from treadle.core.rules.constraints.program import Ceiling, Limit
 from treadle.core.units.resources import UNBOUNDED
@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from treadle.core.kernel.tree.members import Application, Ask, PodRecord
     from treadle.core.units.resources import Demand
 
+MOST_ITEMS = 64
+"""Kinds of pods in a set."""
+MOST_TESTS = 100_000
+"""Tests of descriptions times nodes."""
 TAINTED = 100
 """What a taint with PreferNoSchedule that a pod does not tolerate is worth: as much as a wish for nodes of the highest weight."""
 
@@ -67,9 +71,11 @@ def kin_of(waiting: Sequence[tuple[Ask, Sequence[PodRecord]]]) -> list[Kin]:
 
 
 class Stated:
-    """The items and the ground of a set of kin; ``rows`` are the nodes that are looked at, the columns of the ground. Raises ``Unsayable``."""
+    """The items and the ground of a set of kin; ``rows`` are the nodes that are looked at, the columns of the ground. Raises ``Unsayable`` and ``TooLarge``."""
 
     def __init__(self, state: State, application: Application, kin: list[Kin], rows: list[int], guards: Guards | None) -> None:
+        if len(kin) > MOST_ITEMS:
+            raise TooLarge(f"more than {MOST_ITEMS} kinds of pods")
         self.kin = kin
         self.rows = rows
         self._nodes = state.nodes
@@ -174,15 +180,21 @@ class Stated:
 
     def _ground(self, state: State) -> Ground:
         nodes, rows = self._nodes, np.array(self.rows, dtype=np.int64)
+        if len(self._tests) * len(rows) > MOST_TESTS:
+            raise TooLarge(f"more than {MOST_TESTS} tests of nodes")
+        column = {row: at for at, row in enumerate(self.rows)}
+        here = np.zeros((len(self._counts), len(rows)), dtype=np.int64)
+        for tally, number in self._counts.items():
+            for row, count in tally.rows.items():
+                if row in column:
+                    here[number, column[row]] = count
         wider = [topology for topology, scope in self._scopes.items() if scope != NODE_SCOPE]
         return Ground(
             free=nodes.columns()[:, rows].copy(),
             admits=np.array([self._admits(one.ask.shape)[rows] for one in self.kin], dtype=np.bool_).reshape(-1, len(rows)),
             says=np.array([[test(row) for row in self.rows] for test in self._tests], dtype=np.bool_).reshape(-1, len(rows)),
             domains=np.array([rows, *(topology.column(len(nodes))[rows] for topology in wider)], dtype=np.int64),
-            here=np.array([[tally.rows.get(row, 0) for row in self.rows] for tally in self._counts], dtype=np.int64).reshape(
-                -1, len(rows)
-            ),
+            here=here,
             costs=np.array([self._costs(state, one.ask.shape) for one in self.kin], dtype=np.int64).reshape(-1, len(rows)),
             there={key: counts.counts for key, counts in self._looked.items()},
             large=_largest(state.together.largest, self.kin),

@@ -40,6 +40,8 @@ NOWHERE = -1
 """The domain of a node that is in none."""
 MOST_PATTERNS = 512
 MOST_GROUNDS = 256
+MOST_LOOKS = 20_000
+"""Patterns times kinds of nodes by what is on them: each pair is looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +192,8 @@ class Patterns:
         for number, content in enumerate(contents.T.tolist()):
             key = tuple(content[:second])
             if key not in known:
+                if (len(known) + 1) * len(self.all) > MOST_LOOKS:
+                    raise TooLarge(f"more than {MOST_LOOKS} patterns on nodes with different pods")
                 here, says = content[:first], [bool(one) for one in content[first:second]]
                 known[key] = [self.conditions(pattern, here, says) for pattern in self.all]
             lets = content[third:]
