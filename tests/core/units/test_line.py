@@ -13,7 +13,10 @@ SHAPE = Shape(0, (), (), Constraints())
 KIND = Kind("ns", (), (), deleting=False)
 PODS = [PodRecord(PodSpec(f"uid-{number}", "ns", f"pod-{number}", "treadle"), SHAPE, KIND) for number in range(12)]
 STEPS = st.lists(
-    st.one_of(st.tuples(st.just("toggle"), st.integers(0, 11)), st.tuples(st.just("serve"), st.just(0))), max_size=120
+    st.one_of(
+        st.tuples(st.sampled_from(["toggle", "toggle", "first"]), st.integers(0, 11)), st.tuples(st.just("serve"), st.just(0))
+    ),
+    max_size=120,
 )
 
 
@@ -28,6 +31,10 @@ def test_a_line_is_an_ordered_dictionary_of_which_the_first_is_served(steps: lis
         elif step == "toggle":
             line.append(pod)
             model[pod] = None
+        elif step == "first":
+            first = [one for one in (pod, *PODS[:3]) if one in model]
+            line.let_first(first)
+            model = dict.fromkeys([*first, *model])
         elif model:
             first = next(iter(model))
             assert line.popleft() is first
