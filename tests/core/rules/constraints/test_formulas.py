@@ -53,5 +53,6 @@ def test_more_alternatives_than_can_be_looked_at_are_too_large() -> None:
 def test_a_formula_may_hold_unless_there_are_too_many_already() -> None:
     assert may_hold(Counted(TAGGED, NODE, least=3), lambda _: 0)
     assert not may_hold(Counted(TAGGED, RACK, most=1), lambda _: 2)
+    assert may_hold(Counted(TAGGED, RACK, most=1), lambda _: 2, {RACK})
     assert may_hold(Some((Counted(TAGGED, RACK, most=1), Described(0))), lambda _: 2)
     assert not may_hold(Every((Counted(TAGGED, RACK, most=1), Described(0))), lambda _: 2)

@@ -1,8 +1,8 @@
-"""What pods of an application that are placed demand of those that come after them, where sets are placed with a solver.
+"""What pods of an application that are placed demand of those that come after them.
 
-YARN looks at the constraints of a request when it is placed, and never again: what comes later may break them. A solver leaves pods out
-so that others are content, which would be for nothing if they came with the next set. So a later set keeps the maxima that those of
-earlier ones have asked for; their minima nothing that comes can break.
+YARN looks at the constraints of a request when it is placed, and never again: what comes later may break them. Here a later set of the same pass does not, since what was left out of a set
+was left out for those that are in it. A solver leaves pods out as well so that others are content, which would be for nothing if they came with the next pass. So with a solver all later sets keep the
+maxima that those of earlier ones have asked for; their minima nothing that comes can break.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from treadle.core.kernel.between.topologies import NOWHERE
 from treadle.core.kernel.nodes.rules.placement_constraints import Described, Joined, Placement, Tagged
+from treadle.core.kernel.pods.states import ASSUMED
 from treadle.core.model.placement_constraints import MOST
 
 if TYPE_CHECKING:
@@ -21,12 +22,17 @@ if TYPE_CHECKING:
 
 
 class Guards:
-    """How many pods of a count there may be in a domain: ``limits``, by the domain's number; what is broken already limits nobody."""
+    """How many pods of a count there may be in a domain: ``limits``, by the domain's number; what is broken already limits nobody.
 
-    def __init__(self, application: Application) -> None:
+    With ``since`` only pods that were placed at that time demand anything.
+    """
+
+    def __init__(self, application: Application, since: float | None = None) -> None:
         self.limits: dict[DomainCounts, dict[int, int]] = {}
         for record in application.whole.pods.values():
             between = record.shape.between
+            if since is not None and (record.state is not ASSUMED or record.since != since):
+                continue
             if record.node >= 0 and between is not None and record.shape.asked.batch is not None:
                 for check in between.checks:
                     if isinstance(check, Placement):

@@ -61,7 +61,7 @@ def place_together(state: State, ask: Ask) -> Outcome:
     counts = _counts(state, ask, asks)
     nodes = _nodes(state, list(counts))
     with tried(state, application) as attempt:
-        guards = Guards(application) if state.scheduler.together.solver else None
+        guards = Guards(application, None if state.scheduler.together.solver else state.now)
         site = Site(application, state, attempt, counts, guards)
         placed: list[Found[Ask, int]] = []
         for _ in range(ATTEMPTS):

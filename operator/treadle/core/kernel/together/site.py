@@ -26,9 +26,7 @@ Placement = tuple["Ask", "PodRecord", int]
 class Site:
     """Where the pods of a set go: the first so many of each ask."""
 
-    def __init__(
-        self, application: Application, state: State, attempt: Attempt, counts: dict[Ask, int], guards: Guards | None = None
-    ) -> None:
+    def __init__(self, application: Application, state: State, attempt: Attempt, counts: dict[Ask, int], guards: Guards) -> None:
         self._limiting = application.limiting
         self._state = state
         self._attempt = attempt
@@ -132,7 +130,7 @@ class Site:
             fits(nodes.free[row], shape.demand)
             and nodes.admits(row, shape.constraints)
             and (not shape.ports or host_ports.free(shape.ports, nodes.ports[row]))
-            and (self.guards is None or self.guards.allows(record.kind, row))
+            and self.guards.allows(record.kind, row)
         )
 
     def _put(self, ask: Ask, record: PodRecord, row: int) -> None:

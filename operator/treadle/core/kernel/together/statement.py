@@ -73,7 +73,7 @@ def kin_of(waiting: Sequence[tuple[Ask, Sequence[PodRecord]]]) -> list[Kin]:
 class Stated:
     """The items and the ground of a set of kin; ``rows`` are the nodes that are looked at, the columns of the ground. Raises ``Unsayable`` and ``TooLarge``."""
 
-    def __init__(self, state: State, application: Application, kin: list[Kin], rows: list[int], guards: Guards | None) -> None:
+    def __init__(self, state: State, application: Application, kin: list[Kin], rows: list[int], guards: Guards) -> None:
         if len(kin) > MOST_ITEMS:
             raise TooLarge(f"more than {MOST_ITEMS} kinds of pods")
         self.kin = kin
@@ -144,10 +144,10 @@ class Stated:
         self._tests.append(test)
         return Described(len(self._tests) - 1)
 
-    def _guard(self, guards: Guards | None) -> list[tuple[Tally, Formula]]:
+    def _guard(self, guards: Guards) -> list[tuple[Tally, Formula]]:
         """State what earlier sets demand: of a wider scope as limits, of a node as rules for the pods that are in a count."""
         found: list[tuple[Tally, Formula]] = []
-        for counts, by_domain in guards.limits.items() if guards is not None else ():
+        for counts, by_domain in guards.limits.items():
             scope = self._scope(counts.topology)
             number = self._counts.setdefault(counts.tally, len(self._counts))
             if scope != NODE_SCOPE:

@@ -12,7 +12,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
 
 NODE_SCOPE = 0
 MOST_ALTERNATIVES = 64
@@ -60,17 +60,20 @@ HOLDS: Demands = frozenset({frozenset()})
 NEVER: Demands = frozenset()
 
 
-def may_hold(formula: Formula, inside: Callable[[int], int]) -> bool:
-    """Whether a formula may hold of a pod beside so many pods of a count, if others come and wherever they are: False once there are too many."""
+def may_hold(formula: Formula, inside: Callable[[int], int], loose: Container[int] = ()) -> bool:
+    """Whether a formula may hold of a pod beside so many pods of a count on its node, if others come and wherever the node is: False once there are too many.
+
+    ``loose`` are the scopes in which a node may be in no domain, where nothing is counted.
+    """
     match formula:
-        case Counted(count, _, _, most):
-            return most is None or inside(count) <= most
+        case Counted(count, scope, _, most):
+            return most is None or scope in loose or inside(count) <= most
         case Described():
             return True
         case Every(parts):
-            return all(may_hold(part, inside) for part in parts)
+            return all(may_hold(part, inside, loose) for part in parts)
         case Some(parts):
-            return any(may_hold(part, inside) for part in parts)
+            return any(may_hold(part, inside, loose) for part in parts)
 
 
 def demands(formula: Formula, on_node: Callable[[int], int], says: Callable[[int], bool], own: Callable[[int], int]) -> Demands:

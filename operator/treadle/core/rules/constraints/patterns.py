@@ -109,6 +109,7 @@ class Patterns:
         self.ground = ground
         able = ground.admits.any(axis=0)
         self._roomiest = ground.free[:, able].max(axis=1, initial=0).tolist()
+        self._loose = {scope for scope, row in enumerate(ground.domains) if scope != NODE_SCOPE and (row == NOWHERE).any()}
         self.all: list[Pattern] = []
         self._extend([0] * len(items), 0, self._roomiest)
 
@@ -149,7 +150,8 @@ class Patterns:
         """Whether each pod of a pattern may be content if others come."""
         inside = self._inside(pattern)
         return all(
-            not count or may_hold(item.rule, beside(item, inside)) for item, count in zip(self.items, pattern, strict=True)
+            not count or may_hold(item.rule, beside(item, inside), self._loose)
+            for item, count in zip(self.items, pattern, strict=True)
         )
 
     def _inside(self, pattern: Sequence[int]) -> dict[int, int]:
