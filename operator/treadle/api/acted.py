@@ -51,6 +51,7 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.nodes.weights.hardPodAffinity",
             "spec.gangs.holdTimeout",
             "spec.gangs.partialTimeout",
+            "spec.resourceProfiles",
             "spec.placementRules",
             "spec.placementConstraints.tag",
             "spec.placementConstraints.constraint",

@@ -14,6 +14,7 @@ from treadle.api import cel
 from treadle.api.common import (
     DNS_LABEL,
     Bool,
+    Bundles,
     Conditions,
     Count,
     DnsLabel,
@@ -392,6 +393,11 @@ class SchedulerSpec(Model):
     )
     nodes: SchedulerNodes = Field(default_factory=SchedulerNodes, json_schema_extra={"default": {}})
     gangs: SchedulerGangs | None = None
+    resource_profiles: Bundles | None = Field(
+        default=None,
+        description="Bundles of amounts by name. profile.treadle.dev/NAME: 3 among the amounts of a queue is three times the bundle; a pod "
+        "that names one (annotation treadle.dev/resource-profile) is told if it asks for something else.",
+    )
     opportunistic: Opportunistic | None = None
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from treadle.api import labels
 from treadle.api.application import Application
+from treadle.api.profiles import NO_PROFILES, Profiles, resolved
 from treadle.api.quantities import seconds
 from treadle.api.queue import Acl, Queue
 from treadle.api.scheduler import NodeWeights, ParentRule, Scheduler, SchedulerFair, SchedulerGangs
@@ -27,11 +28,13 @@ from treadle.core.rules.constraints.parsing import parse_expression
 from treadle.core.rules.constraints.processor import POPULAR_TAGS, SERIAL
 from treadle.core.rules.placement.rules import analyse
 from treadle.core.rules.policies import policy_named
+from treadle.core.units.resources import amount
 
 
-def queue(model: Queue) -> QueueSpec:
+def queue(model: Queue, profiles: Profiles = NO_PROFILES) -> QueueSpec:
     """Translate a queue; its limits are resolved by the core, against the cluster. Raises ``InvalidSpec``."""
-    spec, fair = model.spec, model.spec.fair
+    spec = resolved(model.spec, profiles)
+    fair = spec.fair
     return QueueSpec(
         path=model.metadata.name,
         weight=float(fair.weight),
@@ -59,14 +62,14 @@ def queue(model: Queue) -> QueueSpec:
 _ITERATORS = {"Serial": SERIAL, "PopularTags": POPULAR_TAGS}
 
 
-def application(model: Application) -> ApplicationSpec:
-    """Translate an application; its id is ``namespace/name``. Its user is the spec's, else the annotation's, else unsaid."""
+def application(model: Application, profiles: Profiles = NO_PROFILES) -> ApplicationSpec:
+    """Translate an application; its id is ``namespace/name``. Its user is the spec's, else the annotation's, else unsaid. Raises ``InvalidSpec``."""
     identity = f"{model.metadata.namespace}/{model.metadata.name}"
     notes = model.metadata.annotations
     user, groups = labels.user_of(notes, "")
     if model.spec.user and model.spec.user != user:
         user, groups = model.spec.user, () if user else labels.groups_of(notes)
-    spec, made = model.spec, model.metadata.creation_timestamp
+    spec, made = resolved(model.spec, profiles), model.metadata.creation_timestamp
     return ApplicationSpec(
         identity,
         spec.queue or "",
@@ -88,7 +91,7 @@ def application(model: Application) -> ApplicationSpec:
 
 def scheduler(model: Scheduler, aliases: tuple[str, ...]) -> SchedulerSpec:
     """Translate the settings; ``aliases`` are those that no other Scheduler has a better claim to. Raises ``InvalidSpec``."""
-    spec = model.spec
+    spec = resolved(model.spec, model.spec.resource_profiles or {})
     rules = None
     if spec.placement_rules:
         rules = tuple(_rule(rule) for rule in spec.placement_rules)
@@ -108,6 +111,10 @@ def scheduler(model: Scheduler, aliases: tuple[str, ...]) -> SchedulerSpec:
         _weights(spec.nodes.weights),
         _headroom(spec.nodes.headroom or {}),
         _gangs(spec.gangs),
+        {
+            name: {resource: amount(resource, text) for resource, text in bundle.items()}
+            for name, bundle in (spec.resource_profiles or {}).items()
+        },
     )
 
 

@@ -55,6 +55,7 @@ from treadle.core.kernel.pods import lifecycle
 from treadle.core.kernel.pods.anew import constraints_changed, look_between
 from treadle.core.kernel.pods.claims import expire_claims, free_devices, look_at_claims, next_claim
 from treadle.core.kernel.pods.failures import failed
+from treadle.core.kernel.pods.profile import profiles_changed
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.preemption import holds
 from treadle.core.kernel.state import State
@@ -217,6 +218,8 @@ class Core:
                 if scheduler.headroom != before.headroom:
                     state.nodes.leave(scheduler.headroom)
                     state.updates.cluster_changed = True
+                if scheduler.profiles != before.profiles:
+                    profiles_changed(state)
                 if scheduler.names != names:
                     self._names_changed()
                 if scheduler.placement != before.placement:

@@ -18,6 +18,8 @@ from treadle.core.effects import (
     LIFETIME_OVER,
     PARTITION_IGNORED,
     POD_REFUSED,
+    PROFILE_DIFFERS,
+    PROFILE_UNKNOWN,
     QUEUE_NOT_FOUND,
     Expire,
     RecordEvent,
@@ -51,6 +53,8 @@ _ACTIONS: Final = {
     QUEUE_NOT_FOUND: "Placing",
     PARTITION_IGNORED: "Placing",
     GANG_IGNORED: "Placing",
+    PROFILE_UNKNOWN: "Placing",
+    PROFILE_DIFFERS: "Placing",
     POD_REFUSED: "Placing",
     "InternalError": "Placing",
 }

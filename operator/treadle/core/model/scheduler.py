@@ -53,6 +53,8 @@ class SchedulerSpec:
     headroom: tuple[tuple[str, Limit], ...] = ()
     """What is left of each node to the pods of other schedulers, where the node does not say otherwise of a type."""
     gangs: GangSettings = field(default_factory=GangSettings)
+    profiles: dict[str, dict[str, int]] = field(default_factory=dict)
+    """The amounts of each resource profile, by its name."""
 
     @property
     def names(self) -> frozenset[str]:
