@@ -6,12 +6,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pydantic.alias_generators import to_snake
 
+from examples import examples
 from treadle.api import crds, profiles, quantities
 from treadle.api.objects import KINDS, InvalidObject, parse
 from treadle.api.profiles import MAPS, TEXTS, expanded, names_any, resolved
 from treadle.core.errors import InvalidSpec
+from treadle.core.units.resources import amount
 
 Json = dict[str, Any]
 HAS = {"large": {"cpu": "2500m", "memory": "4Gi", "nvidia.com/gpu": "1"}, "small": {"cpu": "500m"}}
@@ -64,7 +68,7 @@ def test_sums_that_make_no_sense_are_refused_by_field(amounts: dict[str, str], w
 
 
 def test_a_scheduler_without_profiles_says_so() -> None:
-    with pytest.raises(InvalidSpec, match="'small' is not in spec.resourceProfiles of the Scheduler: it has none"):
+    with pytest.raises(InvalidSpec, match=r"'small' is not in spec.resourceProfiles of the Scheduler: it has none"):
         expanded({"profile.treadle.dev/small": "1"}, {}, "spec")
 
 
@@ -76,22 +80,29 @@ def test_the_text_of_a_capacity_may_name_profiles() -> None:
 
 
 def test_a_capacity_whose_profiles_have_no_memory_is_refused() -> None:
-    with pytest.raises(InvalidSpec, match=r"spec.capacity.guaranteed: .*quantities must name memory, and no profile in it has any"):
+    with pytest.raises(
+        InvalidSpec, match=r"spec.capacity.guaranteed: .*quantities must name memory, and no profile in it has any"
+    ):
         resolved(queue(capacity={"guaranteed": "[profile.treadle.dev/small=2]"}), HAS)
 
 
 def test_a_capacity_that_names_a_profile_twice_is_refused() -> None:
-    with pytest.raises(InvalidSpec, match="names profile.treadle.dev/large twice"):
+    with pytest.raises(InvalidSpec, match=r"names profile.treadle.dev/large twice"):
         resolved(queue(capacity={"guaranteed": "[profile.treadle.dev/large=2,profile.treadle.dev/large=1]"}), HAS)
 
 
 def test_templates_partitions_and_gangs_may_name_profiles() -> None:
-    template = {"maximumAllocation": {"profile.treadle.dev/small": 1}, "partitions": {"gpu": {"maximum": "[profile.treadle.dev/large=1]"}}}
+    template = {
+        "maximumAllocation": {"profile.treadle.dev/small": 1},
+        "partitions": {"gpu": {"maximum": "[profile.treadle.dev/large=1]"}},
+    }
     found = resolved(queue(capacity={"autoCreation": {"leafTemplate": template}}), HAS).capacity.auto_creation.leaf_template
     assert found.maximum_allocation == {"cpu": "500m"}
     assert found.partitions["gpu"].maximum == "[cpu=2500m,memory=4Gi,nvidia.com/gpu=1]"
     body = {"kind": "Application", "metadata": {"name": "a", "namespace": "ns"}}
-    spec = parse("Application", {**body, "spec": {"gangs": [{"name": "g", "minMember": 1, "demand": {"profile.treadle.dev/small": 2}}]}}).spec
+    spec = parse(
+        "Application", {**body, "spec": {"gangs": [{"name": "g", "minMember": 1, "demand": {"profile.treadle.dev/small": 2}}]}}
+    ).spec
     assert resolved(spec, HAS).gangs[0].demand == {"cpu": "1"}  # type: ignore[union-attr, index]
 
 
@@ -101,12 +112,44 @@ def test_what_names_no_profile_is_the_same_object() -> None:
     assert resolved(spec, {}) is spec
 
 
+AMOUNTS = st.dictionaries(
+    st.sampled_from(["cpu", "memory", "nvidia.com/gpu", "ephemeral-storage"]), st.integers(0, 10**6), max_size=4
+)
+
+
+@given(
+    st.dictionaries(st.sampled_from(["a", "b", "c"]), AMOUNTS, max_size=3),
+    st.dictionaries(st.sampled_from(["a", "b", "c"]), st.integers(0, 1000)),
+    AMOUNTS,
+)
+@settings(max_examples=examples(200), deadline=None)
+def test_a_sum_with_profiles_is_what_adding_one_bundle_after_the_other_gives(
+    bundles: dict[str, dict[str, int]], counts: dict[str, int], own: dict[str, int]
+) -> None:
+    said = {name: {resource: str(value) for resource, value in bundle.items()} for name, bundle in bundles.items()}
+    amounts = {resource: str(value) for resource, value in own.items()}
+    amounts |= {f"profile.treadle.dev/{name}": str(count) for name, count in counts.items() if name in bundles}
+    naive = {resource: amount(resource, str(value)) for resource, value in own.items()}
+    for name, bundle in bundles.items():
+        for _ in range(counts.get(name, 0)):
+            for resource, value in bundle.items():
+                naive[resource] = naive.get(resource, 0) + amount(resource, str(value))
+    found = expanded(amounts, said, "spec")
+    assert {name: amount(name, text) for name, text in found.items() if amount(name, text)} == {
+        name: value for name, value in naive.items() if value
+    }
+
+
 BAD = [
     ("a part of a profile", {"fair": {"maxResources": {"profile.treadle.dev/large": "1.5"}}}, profiles.COUNT_TEXT),
     ("a percentage of a profile", {"fair": {"maxResources": {"profile.treadle.dev/large": "50%"}}}, profiles.COUNT_TEXT),
     ("a part of a profile in a capacity", {"capacity": {"guaranteed": "[profile.treadle.dev/large=1.5]"}}, profiles.COUNT_TEXT),
     ("a weight of a profile", {"capacity": {"guaranteed": "[memory=1Gi,profile.treadle.dev/large=2w]"}}, profiles.COUNT_TEXT),
-    ("absurdly many in a capacity", {"capacity": {"guaranteed": "[memory=1Gi,profile.treadle.dev/large=1000000000]"}}, profiles.COUNT_TEXT),
+    (
+        "absurdly many in a capacity",
+        {"capacity": {"guaranteed": "[memory=1Gi,profile.treadle.dev/large=1000000000]"}},
+        profiles.COUNT_TEXT,
+    ),
 ]
 
 

@@ -35,7 +35,9 @@ class Book:
         return self.ledger.entries[kind, namespace, name]
 
     def maxima(self) -> list[dict[str, int]]:
-        return [{name: limit.value for name, limit in one.queue.maximum.items()} for one in self.events if isinstance(one, QueueSeen)]
+        return [
+            {name: limit.value for name, limit in one.queue.maximum.items()} for one in self.events if isinstance(one, QueueSeen)
+        ]
 
 
 @pytest.fixture
@@ -84,7 +86,9 @@ def test_a_queue_whose_profile_goes_keeps_what_it_had(book: Book) -> None:
     book.edit("Scheduler", scheduler, {"resourceProfiles": {"large": {"cpu": 8}}})
     assert book.maxima() == []
     entry = book.entry("Queue", "root.a")
-    assert entry.problems == ["spec.fair.maxResources: 'small' is not in spec.resourceProfiles of the Scheduler: allowed are large"]
+    assert entry.problems == [
+        "spec.fair.maxResources: 'small' is not in spec.resourceProfiles of the Scheduler: allowed are large"
+    ]
     assert entry.model is not None
 
 

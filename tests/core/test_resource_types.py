@@ -55,6 +55,7 @@ def test_a_queue_takes_its_maximum(name: str, one: int) -> None:
     reason, message = s.why("p-3")
     assert reason == "QueueMaximum"
     assert f"{name} {format_amount(name, 3 * one)} used of {format_amount(name, 3 * one)}" in message
+    s.core.refresh_shares(s.now)
     figures = s.core.view.queue("root.a")
     assert figures is not None
     assert (figures.used[name], figures.pending[name]) == (3 * one, one)
@@ -98,7 +99,10 @@ def test_two_queues_share_a_type_by_weight(name: str, one: int) -> None:
     s.wait(1.0).plan()
     s.core.refresh_shares(s.now)
     shares = {path: s.core.view.queue(path) for path in ("root.a", "root.b")}
-    assert {path: found.fair_share[name] / one for path, found in shares.items() if found is not None} == {"root.a": 6, "root.b": 2}
+    assert {path: found.fair_share[name] / one for path, found in shares.items() if found is not None} == {
+        "root.a": 6,
+        "root.b": 2,
+    }
 
 
 @every_type
@@ -137,7 +141,11 @@ def test_the_event_says_what_is_missing(name: str, one: int) -> None:
 
 @every_type
 def test_a_capacity_limits_a_queue(name: str, one: int) -> None:
-    s = Cluster().capacity(legacy=False).share("root.a", "50%", f"[memory=1000Gi,cpu=1000,{name}={3 * one}]", user_limit_factor=-1.0)
+    s = (
+        Cluster()
+        .capacity(legacy=False)
+        .share("root.a", "50%", f"[memory=1000Gi,cpu=1000,{name}={3 * one}]", user_limit_factor=-1.0)
+    )
     node_of(s.share("root.b", "50%"), name, one)
     s.plan()
     s.wait(1.0)

@@ -30,6 +30,7 @@ from treadle.core.events import (
     DevicesSeen,
     Event,
     EvictFailed,
+    GangRequested,
     NamespaceSeen,
     NodeGone,
     NodeSeen,
@@ -39,6 +40,7 @@ from treadle.core.events import (
     PodGroupsServed,
     PodRefused,
     PodSeen,
+    ProvisionerKnown,
     StorageGone,
     StorageKnown,
     StorageSeen,
@@ -269,6 +271,14 @@ class World:
 
     def do_groups_served(self, source: str, served: bool) -> None:
         self.tell(PodGroupsServed(source, served=served))
+
+    def do_provisioner(self, known: bool, trouble: str) -> None:
+        self.tell(ProvisionerKnown(known, "" if known else trouble))
+
+    def do_requested(self, phase: str, at: int) -> None:
+        """Tell how the nodes of a gang are doing that lacks some, or of one that nobody knows."""
+        gangs = [(one.application, one.gang) for one in self.core.view.gangs_lacking([("ns/app0", "g")])] or [("ns/nobody", "g")]
+        self.tell(GangRequested(*gangs[at % len(gangs)], phase, phase))  # type: ignore[arg-type]
 
     def do_storage(self, kind: str, body: Json) -> None:
         of = PATHS[kind][1]

@@ -51,6 +51,8 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.nodes.weights.hardPodAffinity",
             "spec.gangs.holdTimeout",
             "spec.gangs.partialTimeout",
+            "spec.gangs.provisioning.className",
+            "spec.gangs.provisioning.parameters",
             "spec.resourceProfiles",
             "spec.placementRules",
             "spec.placementConstraints.tag",
@@ -172,6 +174,8 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.partition",
             "spec.placementConstraints",
             "spec.placeTogether",
+            "spec.provisioning.className",
+            "spec.provisioning.parameters",
         }
         | {"spec.gangs", "spec.gangs.name", "spec.gangs.minMember", "spec.gangs.topologyKey", "spec.gangs.topologyMode"}
     ),

@@ -248,6 +248,22 @@ classes named in full.
 """
 
 
+class Provisioning(Model):
+    """What is asked of an autoscaler for gangs that wait for nodes, by its ProvisioningRequests (``autoscaling.x-k8s.io``)."""
+
+    class_name: Annotated[
+        str,
+        patterned(
+            rf"{DNS_LABEL}(\.{DNS_LABEL})*",
+            "must be a provisioning class, such as check-capacity.autoscaling.x-k8s.io or best-effort-atomic-scale-up.autoscaling.x-k8s.io, or none",
+            253,
+        ),
+    ] = Field(description="The class of the requests; none: no nodes are asked for.")
+    parameters: Annotated[dict[str, Annotated[str, Field(max_length=255)]], Field(max_length=16)] | None = Field(
+        default=None, description="Their parameters, which each class has its own of."
+    )
+
+
 class Condition(StatusModel):
     """A condition as ``metav1.Condition`` has it; see ``conditions`` for the types and reasons."""
 

@@ -76,7 +76,12 @@ def _form(units: str) -> str:
 def _checked(units: str, words: str) -> Checked:
     """The check of a capacity, by patterns that both we and the API server have."""
     form = _form(units)
-    rules = [(_OVER_100, quantities.PERCENT_TEXT), (_OVER_10000, _WEIGHT_TEXT), (_MUCH_CPU, quantities.RANGE_TEXT), (_NO_COUNT, profiles.COUNT_TEXT)]
+    rules = [
+        (_OVER_100, quantities.PERCENT_TEXT),
+        (_OVER_10000, _WEIGHT_TEXT),
+        (_MUCH_CPU, quantities.RANGE_TEXT),
+        (_NO_COUNT, profiles.COUNT_TEXT),
+    ]
 
     def check(text: str) -> None:
         if re.fullmatch(form, text, re.ASCII) is None:

@@ -28,6 +28,7 @@ from treadle.api.common import (
     Model,
     Percent,
     Policy,
+    Provisioning,
     QueuePath,
     Ratio,
     RatioOrOff,
@@ -365,6 +366,10 @@ class SchedulerGangs(Model):
         default=None,
         description="How long what is left of a gang below its minimum may run while the pods that it lacks find no room, before it is "
         "evicted; 10m if absent, 0s: for ever.",
+    )
+    provisioning: Provisioning | None = Field(
+        default=None,
+        description="How nodes are asked for, for gangs that wait for nodes and whose Application does not say otherwise; they are not if absent.",
     )
 
 

@@ -181,7 +181,9 @@ class Ledger:
     def _follow(self, serving: Entry | None) -> None:
         """Let what is said in resource profiles mean what the Scheduler that is served says now."""
         model = serving.model if serving is not None else None
-        profiles: Profiles = (model.spec.resource_profiles if model is not None and model.kind == "Scheduler" else None) or NO_PROFILES
+        profiles: Profiles = (
+            model.spec.resource_profiles if model is not None and model.kind == "Scheduler" else None
+        ) or NO_PROFILES
         if profiles == self._profiles:
             return
         self._profiles = profiles

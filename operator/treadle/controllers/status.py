@@ -82,7 +82,9 @@ def _ready(entry: Entry, core: View, serving: str) -> tuple[bool, str, str]:
             return False, c.DISCIPLINE_REFUSED, core.discipline_problem
         if unplaceable := core.placement_problem:
             return False, c.RULE_PLACES_NOBODY, f"spec.capacity: {unplaceable}; what it matches goes by its fallback"
-        return True, c.IN_FORCE, _of_nodes(core)
+        why = core.provisioning_problem
+        unasked = f"spec.gangs.provisioning: no nodes are asked for: {why}" if why else ""
+        return True, c.IN_FORCE, "; ".join(filter(None, (unasked, _of_nodes(core))))
     if entry.kind == "Reservation":
         return False, c.NOT_PLANNED, "reservations are accepted and kept; no placement is planned for them yet"
     application = core.application(f"{entry.namespace}/{entry.name}")

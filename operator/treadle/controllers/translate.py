@@ -6,6 +6,7 @@ from typing import Any
 
 from treadle.api import labels
 from treadle.api.application import Application
+from treadle.api.common import Provisioning
 from treadle.api.profiles import NO_PROFILES, Profiles, resolved
 from treadle.api.quantities import seconds
 from treadle.api.queue import Acl, Queue
@@ -23,6 +24,7 @@ from treadle.core.model import (
     QueueSpec,
     SchedulerSpec,
 )
+from treadle.core.model.gangs import Provisioning as ProvisioningSpec
 from treadle.core.model.scheduler import Weights
 from treadle.core.rules.constraints.parsing import parse_expression
 from treadle.core.rules.constraints.processor import POPULAR_TAGS, SERIAL
@@ -85,6 +87,7 @@ def application(model: Application, profiles: Profiles = NO_PROFILES) -> Applica
             GangSpec(gang.name, gang.min_member, gang.topology_key or "", gang.topology_mode != "Preferred")
             for gang in spec.gangs or ()
         ),
+        provisioning=_provisioning(spec.provisioning),
         uid=model.metadata.uid or "",
     )
 
@@ -146,12 +149,20 @@ def _headroom(said: Mapping[str, str | int]) -> tuple[tuple[str, Limit], ...]:
 
 
 def _gangs(gangs: SchedulerGangs | None) -> GangSettings:
-    said = (
+    said: dict[str, Any] = (
         {}
         if gangs is None
-        else {"hold_timeout": _seconds(gangs.hold_timeout), "partial_timeout": _seconds(gangs.partial_timeout)}
+        else {
+            "hold_timeout": _seconds(gangs.hold_timeout),
+            "partial_timeout": _seconds(gangs.partial_timeout),
+            "provisioning": _provisioning(gangs.provisioning),
+        }
     )
     return GangSettings(**{name: value for name, value in said.items() if value is not None})
+
+
+def _provisioning(said: Provisioning | None) -> ProvisioningSpec | None:
+    return None if said is None else ProvisioningSpec(said.class_name, tuple(sorted((said.parameters or {}).items())))
 
 
 def _fair(fair: SchedulerFair) -> FairSettings:

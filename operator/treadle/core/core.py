@@ -19,6 +19,7 @@ from treadle.core.events import (
     DevicesSeen,
     Event,
     EvictFailed,
+    GangRequested,
     NamespaceSeen,
     NodeGone,
     NodeHeldOff,
@@ -30,6 +31,7 @@ from treadle.core.events import (
     PodGroupsServed,
     PodRefused,
     PodSeen,
+    ProvisionerKnown,
     QueueGone,
     QueueSeen,
     QueuesInForce,
@@ -42,6 +44,7 @@ from treadle.core.events import (
 from treadle.core.kernel import facts
 from treadle.core.kernel.assign import concerned
 from treadle.core.kernel.cycle import cycle
+from treadle.core.kernel.gangs import provisioning
 from treadle.core.kernel.gangs.groups import look_at_groups
 from treadle.core.kernel.gangs.held import serve_gangs
 from treadle.core.kernel.gangs.keeping import keep_for_gangs, next_run
@@ -201,6 +204,10 @@ class Core:
                 state.gangs.gone(source, identity)
             case PodGroupsServed(source, served):
                 state.gangs.become_served(source, served=served)
+            case ProvisionerKnown(known, trouble):
+                state.gangs.provisioner, state.gangs.provisioner_trouble = known, trouble
+            case GangRequested():
+                provisioning.see(state, event)
             case DevicesSeen(thing):
                 state.shapes.devices.see(thing)
             case DevicesGone(kind, key):

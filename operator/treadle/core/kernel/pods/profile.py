@@ -56,14 +56,19 @@ def _unlike(state: State, spec: PodSpec) -> tuple[str, str] | None:
         known = f"has {', '.join(names[:MOST_NAMES])}{', …' if len(names) > MOST_NAMES else ''}" if names else "has none"
         return (
             PROFILE_UNKNOWN,
-            f"Resource profile {spec.profile[:64]}, which pods of application {spec.application} name, is not in spec.resourceProfiles of the Scheduler, "
-            f"which {known}. {COUNTS}",
+            (
+                f"Resource profile {spec.profile[:64]}, which pods of application {spec.application} name, is not in spec.resourceProfiles of the Scheduler, "
+                f"which {known}. {COUNTS}"
+            ),
         )
     asked = {name: value for name, value in spec.demand if name != "pods" or name in bundle}
     other = [name for name in sorted({*asked, *bundle}) if asked.get(name, 0) != bundle.get(name, 0)]
     if not other:
         return None
-    said = ", ".join(f"{name} {in_words(name, asked.get(name, 0))} instead of {in_words(name, bundle.get(name, 0))}" for name in other[:MOST_TYPES])
+    said = ", ".join(
+        f"{name} {in_words(name, asked.get(name, 0))} instead of {in_words(name, bundle.get(name, 0))}"
+        for name in other[:MOST_TYPES]
+    )
     more = f", and {len(other) - MOST_TYPES} more" if len(other) > MOST_TYPES else ""
     return (
         PROFILE_DIFFERS,
