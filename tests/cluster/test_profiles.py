@@ -133,3 +133,52 @@ def test_the_server_refuses_what_makes_no_sense(fresh_cluster: Callable[..., Clu
         )
         assert status == 422, spec
         assert "must have a whole number up to 999999999" in answer["message"]
+
+
+def test_the_policy_of_the_example_gives_pods_what_their_profile_has(
+    fresh_cluster: Callable[..., Cluster], tmp_path: Path
+) -> None:
+    cluster = fresh_cluster(0)
+    plane = cluster.plane
+    assert plane.api("POST", "/api/v1/nodes", fake_node("gpu", "64", "512Gi", resources=GPU))[0] == 201
+    profiles = {"gpu": {"cpu": 8, "memory": "64Gi", "nvidia.com/gpu": "1"}, "small": {"cpu": "500m"}}
+    scheduler = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Scheduler", "metadata": {"name": "treadle"}}
+    assert create(cluster, {**scheduler, "spec": {"resourceProfiles": profiles}})[0] == 201
+    admission = "/apis/admissionregistration.k8s.io/v1"
+    paths = {
+        "MutatingAdmissionPolicy": "mutatingadmissionpolicies",
+        "MutatingAdmissionPolicyBinding": "mutatingadmissionpolicybindings",
+    }
+    for one in yaml.safe_load_all((ROOT / "examples" / "resource-profiles-policy.yaml").read_text()):
+        status, answer = plane.api("POST", f"{admission}/{paths[one['kind']]}", one)
+        assert status == 201, answer
+
+    def made(name: str, profile: str, **resources: Any) -> dict[str, Any]:
+        body = pod(name, "root.train", name)
+        body["metadata"]["annotations"] = {"treadle.dev/resource-profile": profile}
+        body["spec"]["containers"][0]["resources"] = resources
+        status, answer = plane.api("POST", PODS, body)
+        assert status == 201, answer
+        return answer["spec"]["containers"][0].get("resources", {})
+
+    numbers = iter(range(1000))
+
+    def filled() -> bool:
+        return made(f"probe-{next(numbers)}", "small") == {"requests": {"cpu": "500m"}}
+
+    eventually(filled, 30, "the policy is in force")
+    assert made("trainer", "gpu") == {
+        "requests": {"cpu": "8", "memory": "64Gi", "nvidia.com/gpu": "1"},
+        "limits": {"nvidia.com/gpu": "1"},
+    }
+    assert made("unknown", "huge") == {}
+    assert made("own", "gpu", requests={"cpu": "1"}) == {"requests": {"cpu": "1"}}
+    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+        treadle.wait_ready()
+        eventually(lambda: plane.api("GET", f"{PODS}/trainer")[1]["spec"].get("nodeName"), 30, "it is placed")
+        eventually(
+            lambda: any("default/own" in note and "cpu 1 instead of 8" in note for note in events(cluster, "ProfileDiffers")),
+            30,
+            "the one that asks for something else is told",
+        )
+        assert not any("default/trainer" in note for note in events(cluster, "ProfileDiffers"))

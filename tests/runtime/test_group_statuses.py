@@ -90,6 +90,17 @@ def test_a_write_that_met_another_is_made_again(at: At) -> None:
     assert write.done is not None
     write.done(409)
     at.seen()
+    assert len(at.written()) == 1
+
+
+def test_another_writer_is_not_fought_often(at: At) -> None:
+    at.seen()
+    at.figures()
+    assert len(at.written()) == 1
+    for _ in range(4):
+        at.seen(status={"phase": "Unknown"})
+        assert at.written() == []
+        at.clock += module.APART / 5
     at.clock += module.APART
     assert len(at.written()) == 1
 

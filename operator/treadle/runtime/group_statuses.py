@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
+from http import HTTPStatus
 from typing import Any
 
 from treadle.core.model.gangs import VOLCANO
@@ -41,6 +43,8 @@ class Seen:
     written_at: float = float("-inf")
     sent: dict[str, Any] = field(default_factory=dict)
     """What was last written and has not been seen."""
+    said: tuple[Any, ...] = ()
+    """The phase, and the status of each condition, that were last written: another one is written at once."""
 
 
 class GroupStatuses:
@@ -63,7 +67,7 @@ class GroupStatuses:
             f"{path}/status" if subresource else path, meta.resource_version, version, meta.generation, dict(found.status or {})
         )
         if before is not None:
-            made.written_at = before.written_at
+            made.written_at, made.said = before.written_at, before.said
         self._seen[source, f"{meta.namespace}/{meta.name}"] = made
 
     def gone(self, source: str, identity: str) -> None:
@@ -95,41 +99,36 @@ class GroupStatuses:
         """Queue a patch for each object whose status is out of date and return how many there were."""
         view, clock = self._view(), self._clock()
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        due: list[tuple[float, Key, Seen, dict[str, Any]]] = []
+        due: list[tuple[float, Key, Seen, dict[str, Any], tuple[Any, ...]]] = []
         names = view.names
         for group in view.pod_groups():
             key = (group.source, group.id)
             seen = self._seen.get(key)
             if seen is None or not (group.pods or (group.source == VOLCANO and VOLCANO_NAME in names)):
                 continue
-            patch = self._patch(group, seen, now)
-            if patch and patch != seen.sent and (self._turned(patch, seen) or clock >= seen.written_at + APART):
-                due.append((seen.written_at, key, seen, patch))
+            new = self._wanted(group, seen, now)
+            patch, said = pod_group_status.changes(seen.status, new), _said(new)
+            if patch and patch != seen.sent and (said != seen.said or clock >= seen.written_at + APART):
+                due.append((seen.written_at, key, seen, patch, said))
         due.sort(key=lambda one: one[:2])
-        for _, (source, identity), seen, patch in due[:PER_LOOK]:
-            seen.written_at, seen.sent = clock, patch
+        for _, key, seen, patch, said in due[:PER_LOOK]:
+            seen.written_at, seen.sent, seen.said = clock, patch, said
             body = {"metadata": {"resourceVersion": seen.version}, "status": patch}
-            self._patcher.submit(f"group/{source}/{identity}", Write(seen.path, body, done=_taken(seen)))
+            self._patcher.submit(f"group/{key[0]}/{key[1]}", Write(seen.path, body, done=partial(self._done, key)))
         return len(due[:PER_LOOK])
 
-    def _patch(self, group: PodGroupFigures, seen: Seen, now: str) -> dict[str, Any]:
+    def _wanted(self, group: PodGroupFigures, seen: Seen, now: str) -> dict[str, Any]:
         running = sum(uid in self._running for uid in group.on_nodes)
         of = pod_group_status.Group(group.minimum, group.pods, len(group.on_nodes), running, group.waits)
-        new = pod_group_status.wanted(group.source, seen.served, of, seen.status, seen.generation, now)
-        return {} if new is None else pod_group_status.changes(seen.status, new)
+        return pod_group_status.wanted(group.source, seen.served, of, seen.status, seen.generation, now) or {}
 
-    @staticmethod
-    def _turned(patch: dict[str, Any], seen: Seen) -> bool:
-        """Whether a patch says something else than numbers and words: another phase, or a condition of another status."""
-        if "phase" in patch:
-            return not seen.sent  # another writer may say otherwise again and again
-        before = {one.get("type"): one.get("status") for one in seen.status.get("conditions") or () if isinstance(one, dict)}
-        return not seen.sent and any(before.get(one["type"]) != one["status"] for one in patch.get("conditions") or ())
+    def _done(self, key: Key, code: int) -> None:
+        """Write it again with the next look, at the version that is known then, where it was not taken."""
+        seen = self._seen.get(key)
+        if code >= HTTPStatus.MULTIPLE_CHOICES and seen is not None:
+            seen.sent, seen.said = {}, ()
 
 
-def _taken(seen: Seen) -> Callable[[int], None]:
-    def done(code: int) -> None:
-        if code >= 300:
-            seen.sent = {}  # the next look writes it again, at the version that is known then
-
-    return done
+def _said(new: dict[str, Any]) -> tuple[Any, ...]:
+    """Return what of a status is more than numbers and words."""
+    return (new.get("phase"), *((one["type"], one["status"]) for one in new.get("conditions") or ()))
