@@ -70,6 +70,9 @@ def test_the_example_holds_and_an_edited_profile_is_followed(fresh_cluster: Call
         status = cluster.get("queues", "root.train")["status"]
         assert (status["maximum"]["nvidia.com/gpu"], status["used"]["nvidia.com/gpu"]) == ("4", "4")
 
+        used = 'treadle_queue_resource{kind="used",queue="root.train",resource="nvidia.com/gpu"}'
+        assert treadle.metric(used) == 4
+
         edit(
             cluster.plane,
             "schedulers/treadle",
