@@ -166,6 +166,8 @@ def _make_sensible(kind: str, name: str, spec: Json, chance: Random, style: Styl
                 "totalPreemptionPerRound": "1", "naturalTerminationFactor": "1",
                 "intraQueue": {"enabled": True, "minimumThreshold": "0", "maxAllowableLimit": "1"},
             }  # fmt: skip
+        if chance.random() < 0.5:
+            spec["gangs"] = {**spec.get("gangs", {}), "provisioning": {"className": "check-capacity.autoscaling.x-k8s.io"}}
         if chance.random() < 0.7:
             spec.pop("placementRules", None)
         if chance.random() < 0.5:
