@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Literal
 
 from treadle.core.model import ApplicationSpec, NodeSpec, PodGroupSpec, PodSpec, QueueSpec, SchedulerSpec
 from treadle.core.model.devices import Allocation, DeviceObject
+from treadle.core.model.gangs import RequestPhase
 from treadle.core.model.volumes import StorageObject
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ class GangRequested:
 
     application: str
     gang: str
-    phase: Literal["pending", "provisioned", "failed", "refused", ""]
+    phase: RequestPhase
     words: str = ""
 
 

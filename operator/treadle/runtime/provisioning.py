@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from treadle.core.events import Event, GangRequested, ProvisionerKnown
+from treadle.core.model.gangs import RequestPhase
 from treadle.core.views.provisioning import Lack
 from treadle.core.views.view import View
 from treadle.kube import provisioning as p
@@ -240,11 +241,11 @@ class Provisioner:
             for gang in [gang for gang in known if gang not in wanted]:
                 del known[gang]
 
-    def _say(self, gang: Gang, phase: p.Phase | str, words: str) -> None:
+    def _say(self, gang: Gang, phase: RequestPhase, words: str) -> None:
         if self._told.get(gang, ("", "")) == (phase, words):
             return
         if phase:
             self._told[gang] = (phase, words)
         else:
             self._told.pop(gang, None)
-        self._put(GangRequested(*gang, phase, words))  # type: ignore[arg-type]
+        self._put(GangRequested(*gang, phase, words))

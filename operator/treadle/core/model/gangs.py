@@ -1,6 +1,7 @@
 """Gangs: what is said of how many pods start together, and where."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 KUBERNETES, VOLCANO, PLUGINS = "Kubernetes", "Volcano", "scheduler-plugins"
 """The systems whose PodGroup objects say how many pods start together."""
@@ -36,6 +37,10 @@ class PodGroupSpec:
     required: bool = True
     unheeded: tuple[str, ...] = ()
     queue: str = ""
+
+
+RequestPhase = Literal["pending", "provisioned", "failed", "refused", ""]
+"""How a request for nodes is doing: ``failed`` is asked for again later, ``refused`` could not be made; empty: there is none."""
 
 
 @dataclass(frozen=True, slots=True)

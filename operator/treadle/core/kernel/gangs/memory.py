@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from treadle.core.model import PodGroupSpec, PodSpec
+    from treadle.core.model.gangs import RequestPhase
 
 Gang = tuple[str, str]
 """An application and the name of a gang in it."""
@@ -16,9 +17,9 @@ Group = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """How the request for the nodes of a gang is doing: ``pending``, ``provisioned``, ``failed`` (asked for again later) or ``refused`` (it could not be made)."""
+    """How the request for the nodes of a gang is doing, and what those who wait are told of it."""
 
-    phase: Literal["pending", "provisioned", "failed", "refused", ""]
+    phase: RequestPhase
     words: str
 
 
