@@ -16,9 +16,10 @@ def test_anything_else_is_refused_with_an_example(text):
         quantities.check_amount(text)
 
 
-def test_a_negative_quantity_is_refused():
+@pytest.mark.parametrize("text", ["-1m", "-0", "-0Ki"])
+def test_a_negative_quantity_is_refused(text):
     with pytest.raises(ValueError, match="must not be negative"):
-        quantities.check_amount("-1m")
+        quantities.check_amount(text)
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("30s", 30), ("1h30m", 5400), ("500ms", 0.5), ("1m500ms", 60.5), ("0s", 0)])

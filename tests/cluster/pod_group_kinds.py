@@ -24,6 +24,14 @@ def definition(version: str) -> Json:
             "group": group,
             "scope": "Namespaced",
             "names": {"plural": "podgroups", "singular": "podgroup", "kind": "PodGroup"},
-            "versions": [{"name": name, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
+            "versions": [
+                {
+                    "name": name,
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": schema},
+                    **({"subresources": {"status": {}}} if version == PLUGINS else {}),
+                }
+            ],
         },
     }

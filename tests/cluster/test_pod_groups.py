@@ -16,6 +16,9 @@ from treadle.kube import pod_groups
 
 Json = dict[str, Any]
 PODS = "/api/v1/namespaces/default/pods"
+GROUP = "/apis/treadle.dev/v1alpha1"
+MERGE = "application/merge-patch+json"
+SCHEDULER = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Scheduler", "metadata": {"name": "treadle"}}
 KUBERNETES = "scheduling.k8s.io/v1alpha2"
 ARGUMENTS = ("--feature-gates=GenericWorkload=true", f"--runtime-config={KUBERNETES}=true")
 
@@ -81,6 +84,59 @@ def test_pods_start_with_the_minimum_of_their_group(
         assert of(cluster, "late") == set()
         assert plane.api("POST", "/api/v1/nodes", fake_node("more", "1", "16Gi"))[0] == 201
         eventually(lambda: len(of(cluster, "late")) == 2, 30, "both start when both have room")
+
+
+def status_of(plane: ControlPlane, path: str, name: str) -> Json:
+    return plane.api("GET", f"{path}/{name}")[1].get("status") or {}
+
+
+def conditions_of(plane: ControlPlane, path: str, name: str) -> dict[str, tuple[str, str]]:
+    found = status_of(plane, path, name).get("conditions") or []
+    return {one["type"]: (one["status"], one["reason"]) for one in found}
+
+
+@pytest.mark.parametrize("version", [KUBERNETES, VOLCANO, PLUGINS])
+def test_the_status_of_a_group_says_what_its_own_scheduler_would(
+    version: str, fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
+) -> None:
+    plane = fresh_control_plane(arguments=ARGUMENTS)
+    plane.apply_crds()
+    if version != KUBERNETES:
+        create(plane, CRDS, definition(version))
+    plane.create_nodes(1, "2", "16Gi")
+    path = f"/apis/{version}/namespaces/default/podgroups"
+    eventually(lambda: plane.api("GET", path)[0] == 200, 30, "the kind is served")
+    create(plane, f"{GROUP}/schedulers", {**SCHEDULER, "spec": {"aliases": ["volcano"]}})
+    create(plane, path, group(version, "g", minimum(version, 3)))
+    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+        treadle.wait_ready()
+        if version == VOLCANO:
+            eventually(lambda: status_of(plane, path, "g").get("phase") == "Inqueue", 30, "operators may make its pods")
+        for number in range(3):
+            create(plane, PODS, member(f"g-{number}", version, "g"))
+        if version == KUBERNETES:
+            waits = ("False", "Unschedulable")
+            eventually(lambda: conditions_of(plane, path, "g").get("PodGroupScheduled") == waits, 60, "it waits")
+        elif version == VOLCANO:
+            waits = ("True", "NotEnoughResources")
+            eventually(lambda: conditions_of(plane, path, "g").get("Unschedulable") == waits, 60, "it waits")
+        else:
+            eventually(lambda: status_of(plane, path, "g").get("phase") == "Pending", 60, "it waits")
+        create(plane, "/api/v1/nodes", fake_node("more", "2", "16Gi"))
+        if version == KUBERNETES:
+            placed = ("True", "Scheduled")
+            eventually(lambda: conditions_of(plane, path, "g").get("PodGroupScheduled") == placed, 60, "it is placed")
+            return
+        placed_phase = "Running" if version == VOLCANO else "Scheduling"
+        eventually(lambda: status_of(plane, path, "g").get("phase") == placed_phase, 60, "it is placed")
+        for number in range(3):
+            answer = plane.api("PATCH", f"{PODS}/g-{number}/status", {"status": {"phase": "Running"}}, content_type=MERGE)
+            assert answer[0] == 200, answer
+        eventually(lambda: status_of(plane, path, "g").get("running") == 3, 60, "it runs")
+        assert status_of(plane, path, "g")["phase"] == "Running"
+        if version == VOLCANO:
+            assert conditions_of(plane, path, "g")["Scheduled"][0] == "True"
+            assert conditions_of(plane, path, "g")["Unschedulable"][0] == "False"
 
 
 def test_kinds_that_come_later_are_found_and_those_that_go_leave_pods_alone(

@@ -160,3 +160,21 @@ def test_a_restart_while_claims_are_being_bound_loses_nothing(cluster: Cluster, 
     with Treadle(plane.kubeconfig, tmp_path), provisioner.running():
         cluster.wait_bound(10)
     assert {f"data-{one['metadata']['name'][4:]}": one["spec"]["nodeName"] for one in cluster.bound()} == before
+
+
+def test_the_pods_of_a_gang_start_together_though_their_volumes_are_made_one_by_one(cluster: Cluster, tmp_path: Path) -> None:
+    plane, provisioner = cluster.plane, Provisioner(cluster.plane)
+    labels = {"treadle.dev/gang": "workers", "treadle.dev/gang-min-member": "6"}
+    pods = [with_claims(f"worker-{number}", f"data-{number}") for number in range(6)]
+    for one in pods:
+        one["metadata"]["labels"] |= labels
+    with Treadle(plane.kubeconfig, tmp_path) as treadle, provisioner.running():
+        treadle.wait_ready()
+        create(plane, CLAIMS, *(claim(f"data-{number}", "made") for number in range(6)))
+        create(plane, "/api/v1/namespaces/default/pods", *pods[:5])
+        eventually(lambda: told(plane, "worker-0")[0] == "GangIncomplete", 30, "one is missing")
+        assert provisioner.made == 0
+        create(plane, "/api/v1/namespaces/default/pods", pods[5])
+        cluster.wait_bound(6)
+        for one in plane.api("GET", CLAIMS)[1]["items"]:
+            assert one["metadata"]["annotations"][SELECTED] == node_of(plane, one["metadata"]["name"].replace("data", "worker"))

@@ -134,9 +134,10 @@ async def test_a_watch_that_is_told_that_its_kind_is_unknown_is_begun_again(api:
     threads = set(threading.enumerate())
     async with operating(Access(api.url)) as (operator, delivered):
         await until(lambda: not operator.problem())
-        api.before = refuse(lambda _, path: path.endswith("/queues"), 404, "NotFound", "no such kind", times=2)
+        api.before = refuse(lambda _, path: path.endswith("/queues"), 404, "NotFound", "no such kind")
         api.cut_watches()
         await until(operator.problem)
+        api.before = None
         await until(lambda: not operator.problem())
         api.create(QUEUES, a_queue("root.a"))
         await until(lambda: "root.a" in delivered.names("Queue", None, "ADDED"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import hypothesis.strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -16,12 +17,14 @@ from treadle.core.events import (
     ApplicationSeen,
     BindDone,
     BindFailed,
+    GangRequested,
     NodeGone,
     NodeSeen,
     PodGone,
     PodGroupSeen,
     PodGroupsServed,
     PodSeen,
+    ProvisionerKnown,
 )
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.model import (
@@ -37,6 +40,7 @@ from treadle.core.model import (
     Requirement,
 )
 from treadle.core.model.capacity import CapacityPreemption
+from treadle.core.model.gangs import Provisioning
 
 NODES = [f"n{number}" for number in range(4)]
 ZONES = {name: f"z{number % 2}" for number, name in enumerate(NODES)}
@@ -69,7 +73,8 @@ class GangsMachine(RuleBasedStateMachine):
     def begin(self, scoring: str, most: int, *, capacity: bool, factor: float, helped: bool) -> None:
         """``helped``: room is made by preemption, and nodes are kept; a core that begins anew is told nothing of that."""
         self.helped = helped or capacity
-        gangs = GangSettings(hold_timeout=120.0 if self.helped else 0.0, partial_timeout=60.0 if helped else 0.0)
+        asks = Provisioning("check-capacity.autoscaling.x-k8s.io" if capacity != helped else "")
+        gangs = GangSettings(120.0 if self.helped else 0.0, 60.0 if helped else 0.0, asks)
         if capacity:
             preemption = CapacityPreemption(enabled=helped)
             settings = capacity_settings(preemption=preemption)
@@ -190,6 +195,17 @@ class GangsMachine(RuleBasedStateMachine):
                 else:
                     self.at.tell(BindFailed(uid, "transient", "no"))
 
+    @rule(known=st.booleans())
+    def provisioner(self, *, known: bool) -> None:
+        self.at.tell(ProvisionerKnown(known))
+
+    @rule(data=st.data(), phase=st.sampled_from(["pending", "provisioned", "failed", "refused", ""]))
+    def requested(self, data: st.DataObject, phase: Any) -> None:
+        """Nodes are asked for, for a gang that lacks some."""
+        lacking = [(one.application, one.gang) for one in self.at.core.view.gangs_lacking()]
+        if lacking:
+            self.at.tell(GangRequested(*data.draw(st.sampled_from(lacking)), phase, phase))
+
     @rule(seconds=st.sampled_from([1, 30]))
     def wait(self, seconds: int) -> None:
         self.at.now += seconds
@@ -254,6 +270,38 @@ class GangsMachine(RuleBasedStateMachine):
             if record.node >= 0 and record.spec.application in self.together:
                 zones.setdefault(record.spec.application, set()).add(ZONES[self.at.core.state.nodes.names[record.node]])
         assert all(len(found) == 1 for found in zones.values()), zones
+
+    @invariant()
+    def nodes_are_asked_for_what_a_gang_lacks_below_the_maxima_of_its_queues(self) -> None:
+        state = self.at.core.state
+        for lack in self.at.core.view.gangs_lacking(state.gangs.requests):
+            members = [
+                record
+                for record in state.pods.values()
+                if (record.spec.application, record.spec.gang) == (lack.application, lack.gang)
+            ]
+            waiting = {record.spec.uid: record for record in members if record.state is PodState.WAITING}
+            on_nodes = sum(record.node >= 0 for record in members)
+            asked = sum(one.count for one in lack.pods)
+            assert asked <= len(waiting)
+            assert {one.uid for one in lack.pods} <= set(waiting)
+            if not lack.short:
+                continue
+            least = self.least[lack.application, "w"]
+            assert asked == least - on_nodes or (lack.application, lack.gang) in state.gangs.begun
+            for queue in next(iter(waiting.values())).application.chain:
+                used = dict(enumerate(queue.usage))
+                for one in lack.pods:
+                    for name, value in one.demand:
+                        used[state.types.index[name]] += one.count * value
+                assert all(value <= queue.maximum[at] for at, value in used.items())
+
+    @invariant()
+    def who_is_told_that_nodes_are_asked_for_is_asked_for(self) -> None:
+        lacking = {(one.application, one.gang) for one in self.at.core.view.gangs_lacking()}
+        for uid, record in self.at.core.state.pods.items():
+            if record.state is PodState.WAITING and self.at.why(uid)[0] == "NodesRequested":
+                assert (record.spec.application, record.spec.gang) in lacking
 
     @invariant()
     def everybody_says_why(self) -> None:

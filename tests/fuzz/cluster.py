@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from fuzz import devices, pod_rules, storage
-from fuzz.schema import LEAVES, PARTITIONS, QUANTITIES, QUEUES, USERS, Style
+from fuzz.schema import LEAVES, PARTITIONS, PROFILES, QUANTITIES, QUEUES, USERS, Style
 
 Json = dict[str, Any]
 
@@ -201,6 +201,8 @@ def _names(chance: Random, style: Style) -> tuple[dict[str, str], dict[str, str]
         labels["treadle.dev/role"] = chosen(chance, ["master"], ["worker", "boss", ""], style)
     if chance.random() < 0.1:
         labels["treadle.dev/partition"] = chance.choice([*PARTITIONS, "none"])
+    if chance.random() < 0.1:
+        notes["treadle.dev/resource-profile"] = chosen(chance, PROFILES, ["none", "", "X" * 300], style)
     if chance.random() < 0.4:
         notes["treadle.dev/user"] = chosen(chance, ["ann", "bob"], [*USERS, "u" * 300, "日" * 200, " ", "a.b.c", "é"], style)
     if chance.random() < 0.2:

@@ -35,6 +35,8 @@ WEIGHTS = {
     "group": (3, 4),
     "group_gone": (0.3, 0.5),
     "groups_served": (0.5, 1),
+    "provisioner": (0.3, 0.5),
+    "requested": (1, 1),
 }
 """How often each step is, in busy runs and in others."""
 
@@ -87,6 +89,10 @@ def next_step(world: World, chance: Random, style: Style, number: int) -> Step:
             return "group_gone", chance.choice(pod_groups.SOURCES), f"{chance.choice(cluster.NAMESPACES)}/g"
         case "groups_served":
             return "groups_served", chance.choice(pod_groups.SOURCES), chance.random() < 0.8
+        case "provisioner":
+            return "provisioner", chance.random() < 0.7, chance.choice(["", "403"])
+        case "requested":
+            return "requested", chance.choice(["pending", "provisioned", "failed", "refused", ""]), chance.randrange(1 << 16)
         case "devices":
             kind = chance.choice(devices.KINDS)
             return "devices", kind, devices.thing(kind, chance)

@@ -43,6 +43,8 @@ RESOURCES = [
     "example.com/a-b_c.d",
     "storage",
 ]
+PROFILES = ["large", "small", "x" * 63]
+PROFILED = [f"profile.treadle.dev/{name}" for name in (*PROFILES, "none")]
 PARTITIONS = ["gpu", "ssd", "default"]
 _NAMED = {
     "queue": [*QUEUES, "root.nowhere"], "parentQueue": ["root.users", "root", "root.b", "users", "root.%user"],
@@ -53,6 +55,7 @@ _NAMED = {
 }  # fmt: skip
 _KEYS = {
     "partitions": [*PARTITIONS, "*", ""], "userWeights": USERS, "userMaxApps": USERS, "userMaxParallelAppsOf": USERS, "amPreemptionOf": LEAVES,
+    "resourceProfiles": PROFILES,
 }  # fmt: skip
 QUANTITIES = [
     "0", "1", "2", "4", "500m", "16Gi", "1Gi", "100Mi", "1e3", "0.5", "1n", "0.000000001", "3E", "1Ei", "4611686018427387903", "100k", "1.5Gi",
@@ -163,6 +166,8 @@ def _make_sensible(kind: str, name: str, spec: Json, chance: Random, style: Styl
                 "totalPreemptionPerRound": "1", "naturalTerminationFactor": "1",
                 "intraQueue": {"enabled": True, "minimumThreshold": "0", "maxAllowableLimit": "1"},
             }  # fmt: skip
+        if chance.random() < 0.5:
+            spec["gangs"] = {**spec.get("gangs", {}), "provisioning": {"className": "check-capacity.autoscaling.x-k8s.io"}}
         if chance.random() < 0.7:
             spec.pop("placementRules", None)
         if chance.random() < 0.5:
@@ -229,6 +234,8 @@ def _capacity(chance: Random, style: Style, *, maximum: bool = False) -> str:
         f"memory={chance.choice(['1Gi', '16Gi', '4Gi', '0'])}",
         *(f"{name}={value}" for name, value in zip(names, values, strict=True) if name != "memory"),
     ]
+    if chance.random() < style.full / 4:
+        entries.append(f"{chance.choice(PROFILED)}={chance.choice([1, 3])}")
     return f"[{','.join(entries)}]"
 
 
@@ -294,7 +301,10 @@ def _size(schema: Json, least: str, most: str, chance: Random) -> int:
 def _map(schema: Json, field: str, chance: Random, style: Style) -> Json:
     pool = _KEYS.get(field, RESOURCES)
     keys = chance.sample(pool, min(len(pool), _size(schema, "minProperties", "maxProperties", chance)))
-    return {key: _of(schema["additionalProperties"], key, chance, style) for key in keys}
+    found = {key: _of(schema["additionalProperties"], key, chance, style) for key in keys}
+    if pool is RESOURCES and chance.random() < style.full / 4:
+        found[chance.choice(PROFILED)] = chance.choice(["1", 2, "0", 999_999_999])
+    return found
 
 
 def _list(schema: Json, field: str, chance: Random, style: Style) -> list[Any]:

@@ -7,6 +7,7 @@ out.
 from __future__ import annotations
 
 import copy
+import re
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -31,6 +32,7 @@ from treadle.core.events import (
     DevicesSeen,
     Event,
     EvictFailed,
+    GangRequested,
     NamespaceSeen,
     NodeGone,
     NodeSeen,
@@ -40,6 +42,7 @@ from treadle.core.events import (
     PodGroupsServed,
     PodRefused,
     PodSeen,
+    ProvisionerKnown,
     StorageGone,
     StorageKnown,
     StorageSeen,
@@ -49,7 +52,7 @@ from treadle.core.model import Settings
 from treadle.core.model.devices import Consumer, DeviceClaimSpec
 from treadle.core.model.volumes import VolumeSpec
 from treadle.core.views.tree import tree_of
-from treadle.kube import translate, wire
+from treadle.kube import pod_group_status, provisioning, translate, wire
 from treadle.kube.devices import PATHS as DEVICE_PATHS
 from treadle.kube.devices import TRANSLATED as DEVICES_TRANSLATED
 from treadle.kube.storage import PATHS, TRANSLATED
@@ -272,6 +275,14 @@ class World:
     def do_groups_served(self, source: str, served: bool) -> None:
         self.tell(PodGroupsServed(source, served=served))
 
+    def do_provisioner(self, known: bool, trouble: str) -> None:
+        self.tell(ProvisionerKnown(known, "" if known else trouble))
+
+    def do_requested(self, phase: str, at: int) -> None:
+        """Tell how the nodes of a gang are doing that lacks some, or of one that nobody knows."""
+        gangs = [(one.application, one.gang) for one in self.core.view.gangs_lacking([("ns/app0", "g")])] or [("ns/nobody", "g")]
+        self.tell(GangRequested(*gangs[at % len(gangs)], phase, phase))  # type: ignore[arg-type]
+
     def do_storage(self, kind: str, body: Json) -> None:
         of = PATHS[kind][1]
         seen = msgspec.json.decode(msgspec.json.encode(body), type=of)
@@ -373,6 +384,19 @@ class World:
             assert explanation is not None
             self._sensible(explanation.reason, explanation.message)
         msgspec.json.encode(tree_of(core.state, 50))
+        for lack in core.view.gangs_lacking([("ns/app0", "g")]):
+            if lack.pods:
+                request = provisioning.request(lack, "treadle", 1, "v1", [f"t-{at}" for at in range(len(lack.pods))])
+                name = request["metadata"]["name"]
+                check(holds=re.fullmatch("[a-z0-9]([-a-z0-9]*[a-z0-9])?", name) is not None and len(name) < 200, words=name)
+                check(holds=all(one["count"] >= 1 for one in request["spec"]["podSets"]), words=f"{request}")
+                msgspec.json.encode(request)
+        for one in core.view.pod_groups():
+            group = pod_group_status.Group(one.minimum, one.pods, len(one.on_nodes), len(one.on_nodes), one.waits)
+            new = pod_group_status.wanted(one.source, "v1", group, {}, 1, "2026-11-20T00:00:00Z") or {}
+            check(holds=all(len(each["reason"]) <= 128 for each in new.get("conditions", ())), words=f"{new}")
+            again = pod_group_status.wanted(one.source, "v1", group, new, 1, "2026-11-20T00:00:01Z") or {}
+            check(holds=not pod_group_status.changes(new, again), words=f"{new} is written again as {again}")
         for key, entry in self.ledger.entries.items():
             status = status_of(entry, core.view, "treadle", "2026-11-20T00:00:00Z")
             body = self.objects[key]

@@ -12,7 +12,7 @@ from kube.manifests import pod
 from treadle.core.effects import Expire, RecordEvent
 from treadle.fakeapi import FakeApi
 from treadle.kube.patcher import Patcher, Write
-from treadle.kube.recorder import Recorder
+from treadle.kube.recorder import MOST_APPLICATIONS, Recorder
 
 
 class Recording:
@@ -63,6 +63,21 @@ def test_pods_of_one_application_are_one_event() -> None:
         "Bound 1 pod of application etl/other in queue root.prod to n1",
     ]
     assert at.taken() == 2
+
+
+def test_of_very_many_applications_the_rest_is_told_together_by_queue() -> None:
+    at = Recording()
+    for number in range(MOST_APPLICATIONS + 300):
+        at.scheduled(f"p{number}", application=f"etl/pod-{number}", node=f"n{number % 7}")
+    at.scheduled("p400", application="etl/pod-399", node="n0")
+    at.recorder.flush(now=True)
+    assert len(at.notes()) == MOST_APPLICATIONS + 1
+    assert at.notes()[0] == "Bound 1 pod of application etl/pod-0 in queue root.prod to n0"
+    assert at.notes()[-1] == "Bound 301 pods of 300 applications in queue root.prod to 7 nodes"
+    assert at.writes[-1].body["regarding"]["name"] == "p100"
+    at.scheduled("q")
+    at.recorder.flush(now=True)
+    assert at.notes()[-1] == "Bound 1 pod of application etl/nightly in queue root.prod to n1"
 
 
 def test_the_interval_begins_with_the_first_pod_after_the_last_event() -> None:

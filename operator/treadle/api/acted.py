@@ -53,6 +53,9 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.gangs.partialTimeout",
             "spec.placeTogether.solver",
             "spec.placeTogether.timeLimit",
+            "spec.gangs.provisioning.className",
+            "spec.gangs.provisioning.parameters",
+            "spec.resourceProfiles",
             "spec.placementRules",
             "spec.placementConstraints.tag",
             "spec.placementConstraints.constraint",
@@ -173,6 +176,8 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.partition",
             "spec.placementConstraints",
             "spec.placeTogether",
+            "spec.provisioning.className",
+            "spec.provisioning.parameters",
         }
         | {"spec.gangs", "spec.gangs.name", "spec.gangs.minMember", "spec.gangs.topologyKey", "spec.gangs.topologyMode"}
     ),

@@ -22,6 +22,7 @@ from treadle.api.common import (
     LabelKey,
     Metadata,
     Model,
+    Provisioning,
     QueuePath,
     StatusModel,
     name_rules,
@@ -78,6 +79,9 @@ class ApplicationSpec(Model):
     )
     gangs: Annotated[list[Gang], Field(max_length=64)] | None = Field(
         default=None, json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]}
+    )
+    provisioning: Provisioning | None = Field(
+        default=None, description="How nodes are asked for, for its gangs that wait for nodes; as the Scheduler says if absent."
     )
     placement_constraints: Annotated[list[PlacementConstraint], Field(max_length=16)] | None = Field(
         default=None,

@@ -11,7 +11,7 @@ The API server refuses what these say, with their words. Each was tried on a rea
 
 from typing import Any, Final, TypeAlias
 
-from treadle.api import quantities
+from treadle.api import profiles, quantities
 from treadle.core.units.resources import UNBOUNDED
 
 Rule: TypeAlias = dict[str, Any]
@@ -57,13 +57,21 @@ def quantity_rules(*, percent: bool) -> list[Rule]:
 def amounts_rules(names: str) -> list[Rule]:
     """Rules for a map of amounts: its keys are names of resources, by the pattern ``names``, and no amount is over what the core can count."""
     most = f"quantity(r == 'cpu' ? '{UNBOUNDED}m' : '{UNBOUNDED}')"
+    profile = f"!r.startsWith('{profiles.PREFIX}')"
     return [
         rule(f"self.all(r, r.matches('^({escaped(names)})$'))", quantities.NAME_TEXT),
         rule(
             f"self.all(r, !isQuantity(string(self[r])) || quantity(string(self[r])).compareTo({most}) <= 0)",
             quantities.RANGE_TEXT,
         ),
+        rule(f"self.all(r, {profile} || string(self[r]).matches('^{profiles.COUNT}$'))", profiles.COUNT_TEXT),
     ]
+
+
+def profile_rules(name: str) -> list[Rule]:
+    """Rules for a map of profiles, whose names are of the form ``name``."""
+    reserved = " && ".join(f"n != '{one}'" for one in profiles.RESERVED)
+    return [rule(f"self.all(n, n.size() <= 63 && n.matches('^({escaped(name)})$') && {reserved})", profiles.NAMES_TEXT)]
 
 
 def decimal_rules(lowest: int | None, highest: int | None, extra: int | None = None) -> list[Rule]:

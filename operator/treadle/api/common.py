@@ -15,11 +15,12 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchema
 from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from treadle.api import cel, quantities
+from treadle.api import cel, profiles, quantities
 from treadle.core.rules.placement import names
 
 NAME_LIMIT: Final = names.MOST_BYTES
 MAX_RESOURCES: Final = 16
+MAX_PROFILES: Final = 32
 MAX_CONDITIONS: Final = 16
 MAX_MESSAGE: Final = 1024
 MAX_AMOUNTS: Final = 64
@@ -169,8 +170,25 @@ def _resource_names(entries: dict[str, str]) -> dict[str, str]:
     for name, text in entries.items():
         if _RESOURCE_NAME.fullmatch(name) is None:
             raise ValueError(f"{name[:64]!r} is not a resource name such as cpu, memory or nvidia.com/gpu")
-        if not quantities.is_percent(text):
+        if name.startswith(profiles.PREFIX):
+            if re.fullmatch(profiles.COUNT, text, re.ASCII) is None:
+                raise ValueError(f"{name[:80]} {text!r}: {profiles.COUNT_TEXT}")
+        elif not quantities.is_percent(text):
             quantities.check_range(name, text)
+    return entries
+
+
+def _only_resources(entries: dict[str, str]) -> dict[str, str]:
+    for name in entries:
+        if name.startswith(profiles.PREFIX):
+            raise ValueError(f"{name[:80]!r}: {profiles.NESTED_TEXT}")
+    return entries
+
+
+def _profile_names(entries: dict[str, T]) -> dict[str, T]:
+    for name in entries:
+        if len(name) > NAME_LIMIT or re.fullmatch(DNS_LABEL, name) is None or name in profiles.RESERVED:
+            raise ValueError(f"{name[:64]!r}: {profiles.NAMES_TEXT}")
     return entries
 
 
@@ -178,6 +196,22 @@ _amounts_rules: Final[dict[str, Any]] = {cel.RULES: cel.amounts_rules(_RESOURCE)
 _amounts: Final[Any] = Field(max_length=MAX_RESOURCES, json_schema_extra=_amounts_rules)
 Demand = Annotated[dict[str, Quantity], _amounts, AfterValidator(_resource_names)]
 Limits = Annotated[dict[str, QuantityOrPercent], _amounts, AfterValidator(_resource_names)]
+_bundle_rules: Final = [
+    *cel.amounts_rules(_RESOURCE),
+    cel.rule(f"!self.exists(r, r.startsWith('{profiles.PREFIX}'))", profiles.NESTED_TEXT),
+]
+Bundle = Annotated[
+    dict[str, Quantity],
+    Field(min_length=1, max_length=MAX_RESOURCES, json_schema_extra={cel.RULES: _bundle_rules}),
+    AfterValidator(_resource_names),
+    AfterValidator(_only_resources),
+]
+"""What a profile stands for."""
+Bundles = Annotated[
+    dict[str, Bundle],
+    Field(max_length=MAX_PROFILES, json_schema_extra={cel.RULES: cel.profile_rules(DNS_LABEL)}),
+    AfterValidator(_profile_names),
+]
 Amounts = Annotated[dict[str, ReportedQuantity], Field(max_length=MAX_AMOUNTS)]
 
 Weight = Annotated[str, _within(0, None)]
@@ -212,6 +246,22 @@ Policy = Annotated[
 """Names without a dot are Treadle's own. Which others are known is not the schema's: they are installed beside Treadle, as YARN's are
 classes named in full.
 """
+
+
+class Provisioning(Model):
+    """What is asked of an autoscaler for gangs that wait for nodes, by its ProvisioningRequests (``autoscaling.x-k8s.io``)."""
+
+    class_name: Annotated[
+        str,
+        patterned(
+            rf"{DNS_LABEL}(\.{DNS_LABEL})*",
+            "must be a provisioning class, such as check-capacity.autoscaling.x-k8s.io or best-effort-atomic-scale-up.autoscaling.x-k8s.io, or none",
+            253,
+        ),
+    ] = Field(description="The class of the requests; none: no nodes are asked for.")
+    parameters: Annotated[dict[str, Annotated[str, Field(max_length=255)]], Field(max_length=16)] | None = Field(
+        default=None, description="Their parameters, which each class has its own of."
+    )
 
 
 class Condition(StatusModel):

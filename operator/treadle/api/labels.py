@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
+from treadle.api.profiles import PREFIX
 from treadle.core.errors import InvalidSpec
 from treadle.core.model import Limit
 
@@ -32,6 +33,8 @@ LOCALITY_RACKS: Final = f"{GROUP}/locality-racks"
 RELAX_LOCALITY: Final = f"{GROUP}/relax-locality"
 USER: Final = f"{GROUP}/user"
 GROUPS: Final = f"{GROUP}/groups"
+RESOURCE_PROFILE: Final = f"{GROUP}/resource-profile"
+"""A label or annotation of pods: the resource profile whose amounts they ask for."""
 PARTITION: Final = f"{GROUP}/partition"
 ALLOCATED_QUEUE: Final = f"{GROUP}/allocated-queue"
 """Written by us with a bind: the queue that the pod is counted in."""
@@ -167,6 +170,11 @@ def partition_of(labels: Strings, annotations: Strings) -> str:
     return (labels.get(PARTITION, "") if labels else "") or (annotations.get(PARTITION, "") if annotations else "")
 
 
+def profile_of(labels: Strings, annotations: Strings) -> str:
+    """The resource profile that a pod names, empty if it names none."""
+    return (labels.get(RESOURCE_PROFILE, "") if labels else "") or (annotations.get(RESOURCE_PROFILE, "") if annotations else "")
+
+
 def role_of(labels: Strings, annotations: Strings) -> Role:
     """``master`` for the pod that YARN calls the application master (a driver, a job manager, a head, a launcher), ``worker`` for its others."""
     own = (labels or _NONE).get(ROLE) or (annotations or _NONE).get(ROLE)
@@ -203,6 +211,8 @@ def headroom_of(text: str) -> tuple[tuple[str, Limit], ...]:
             raise ValueError(f"{text[:60]!r} is not a list, parted by commas, of TYPE=AMOUNT, as in cpu=2,memory=4Gi or cpu=10%")
         if name in found:
             raise ValueError(f"{text[:60]!r} names {name[:40]} twice")
+        if name.startswith(PREFIX):
+            raise ValueError(f"{name[:40]}: a node names no profiles; allowed are resources, as in cpu=2,memory=4Gi or cpu=10%")
         try:
             found[name] = Limit.parse(name, value)
         except (ValueError, InvalidSpec) as error:

@@ -67,7 +67,8 @@ def seconds(text: str) -> float:
 
 def check_amount(text: str) -> None:
     """Refuse what is not a quantity or is negative."""
-    if thousandths(text) < 0:
+    thousandths(text)
+    if text.startswith("-"):  # also -0, as the API server's rule has it
         raise ValueError(NEGATIVE_TEXT)
 
 

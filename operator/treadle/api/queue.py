@@ -11,7 +11,7 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from treadle.api import cel, quantities
+from treadle.api import cel, profiles, quantities
 from treadle.api.common import (
     DNS_LABEL,
     NAME_LIMIT,
@@ -43,7 +43,9 @@ DYNAMIC_LIMIT: Final = 64
 MAX_PARTITIONS: Final = 16
 _CAPACITY_TEXT: Final = 'must be a percentage ("60%"), a weight ("3w") or quantities ("[cpu=10,memory=40Gi]")'
 _MAXIMUM_TEXT: Final = 'must be a percentage ("60%") or quantities ("[cpu=10,memory=40Gi]"); a weight is not a maximum'
-_MEMORY: Final = r"[\[,]memory="
+_PROFILE: Final = r"profile\.treadle\.dev/[^=]*"
+_MEMORY: Final = rf"[\[,](memory|{_PROFILE})="
+_NO_COUNT: Final = rf"[\[,]{_PROFILE}=([0-9]*[^0-9,\]]|[0-9]{{10,}})"
 _MEMORY_TEXT: Final = "quantities must name memory"
 _WEIGHT_TEXT: Final = "a weight must not be over 10000"
 _NUMBER: Final = r"[0-9]{1,9}(\.[0-9]{1,6})?"
@@ -74,7 +76,12 @@ def _form(units: str) -> str:
 def _checked(units: str, words: str) -> Checked:
     """The check of a capacity, by patterns that both we and the API server have."""
     form = _form(units)
-    rules = [(_OVER_100, quantities.PERCENT_TEXT), (_OVER_10000, _WEIGHT_TEXT), (_MUCH_CPU, quantities.RANGE_TEXT)]
+    rules = [
+        (_OVER_100, quantities.PERCENT_TEXT),
+        (_OVER_10000, _WEIGHT_TEXT),
+        (_MUCH_CPU, quantities.RANGE_TEXT),
+        (_NO_COUNT, profiles.COUNT_TEXT),
+    ]
 
     def check(text: str) -> None:
         if re.fullmatch(form, text, re.ASCII) is None:

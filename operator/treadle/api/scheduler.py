@@ -14,6 +14,7 @@ from treadle.api import cel
 from treadle.api.common import (
     DNS_LABEL,
     Bool,
+    Bundles,
     Conditions,
     Count,
     DnsLabel,
@@ -27,6 +28,7 @@ from treadle.api.common import (
     Model,
     Percent,
     Policy,
+    Provisioning,
     QueuePath,
     Ratio,
     RatioOrOff,
@@ -365,6 +367,10 @@ class SchedulerGangs(Model):
         description="How long what is left of a gang below its minimum may run while the pods that it lacks find no room, before it is "
         "evicted; 10m if absent, 0s: for ever.",
     )
+    provisioning: Provisioning | None = Field(
+        default=None,
+        description="How nodes are asked for, for gangs that wait for nodes and whose Application does not say otherwise; they are not if absent.",
+    )
 
 
 SolverTime = Annotated[
@@ -411,6 +417,11 @@ class SchedulerSpec(Model):
     nodes: SchedulerNodes = Field(default_factory=SchedulerNodes, json_schema_extra={"default": {}})
     gangs: SchedulerGangs | None = None
     place_together: SchedulerPlaceTogether | None = None
+    resource_profiles: Bundles | None = Field(
+        default=None,
+        description="Bundles of amounts by name. profile.treadle.dev/NAME: 3 among the amounts of a queue is three times the bundle; a pod "
+        "that names one (annotation treadle.dev/resource-profile) is told if it asks for something else.",
+    )
     opportunistic: Opportunistic | None = None
 
 

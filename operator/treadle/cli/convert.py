@@ -22,11 +22,13 @@ from treadle.convert.mapping import from_json
 from treadle.convert.names import NameRefused
 from treadle.convert.objects import Converted, properties
 from treadle.convert.objects import convert as convert_fair
+from treadle.convert.profiles import ProfilesRefused
+from treadle.convert.profiles import read as read_profiles
 from treadle.convert.to_capacity import to_capacity
 from treadle.convert.xml import parse
 from treadle.runtime.policies import PolicyUnusable, load_policies
 
-REFUSED = (AllocationError, CapacityFileError, MappingError, NameRefused, LabelsUnreadable, InvalidObject)
+REFUSED = (AllocationError, CapacityFileError, MappingError, NameRefused, LabelsUnreadable, ProfilesRefused, InvalidObject)
 
 
 class _Refused(Exception):
@@ -41,6 +43,7 @@ class _Options:
     labels: Path | None
     to: str | None
     percentages: bool
+    profiles: Path | None = None
 
 
 def convert(
@@ -51,6 +54,7 @@ def convert(
     site: Annotated[Path | None, Parameter(name="--yarn-site")] = None,
     mapping_rules: Path | None = None,
     node_labels: Path | None = None,
+    resource_profiles: Path | None = None,
     to: Literal["capacity"] | None = None,
     percentages: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
@@ -72,6 +76,8 @@ def convert(
         The JSON file that mapping-rule-json-file names.
     node_labels:
         A file with what 'yarn cluster --list-node-labels' prints, or gpu(exclusive=true),fast(exclusive=false).
+    resource_profiles:
+        The JSON file that resource-profiles.source-file names.
     to:
         With capacity, what is of the FairScheduler gets capacity blocks beside its fair ones, as Hadoop's fs2cs makes them.
     percentages:
@@ -79,7 +85,8 @@ def convert(
     """
     try:
         load_policies()
-        converted = _converted(_Options(file, site or yarn_site, mapping_rules, node_labels, to, percentages))
+        options = _Options(file, site or yarn_site, mapping_rules, node_labels, to, percentages, resource_profiles)
+        converted = _with_profiles(_converted(options), options.profiles)
     except (PolicyUnusable, _Refused) as error:
         print(error, file=sys.stderr)
         raise SystemExit(1) from None
@@ -112,6 +119,19 @@ def _converted(options: _Options) -> Converted:
             return fair
         capacity = to_capacity(fair.objects, by_percentage=options.percentages)
         return Converted(capacity.objects, fair.notes + capacity.notes)
+
+
+def _with_profiles(converted: Converted, file: Path | None) -> Converted:
+    """Give the Scheduler the resource profiles of a file."""
+    if file is None:
+        return converted
+    with _blaming(file):
+        profiles, notes = read_profiles(file.read_text())
+        scheduler = next((one for one in converted.objects if one["kind"] == "Scheduler"), None)
+        if scheduler is None:
+            raise ValueError("there is no Scheduler among the objects to have the profiles")
+        scheduler.setdefault("spec", {})["resourceProfiles"] = profiles
+    return Converted(converted.objects, [*converted.notes, *notes])
 
 
 def _objects(text: bytes, options: _Options) -> Converted:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from treadle.api import acted, objects
+from treadle.api.profiles import NO_PROFILES, Profiles, names_any, resolved
 from treadle.controllers import translate
 from treadle.core.errors import InvalidSpec
 from treadle.core.events import ApplicationGone, ApplicationSeen, Event, QueueGone, QueueSeen, SchedulerSeen
@@ -35,6 +36,8 @@ class Entry:
     model: objects.Object | None = None
     problems: list[str] = field(default_factory=list)
     not_acted_on: list[str] = field(default_factory=list)
+    profiled: objects.Object | None = None
+    """The present version, if it is well formed and has amounts said in resource profiles: what it means follows these."""
     status: dict[str, Any] = field(default_factory=dict)
     """The status as we last wrote or saw it."""
     written_at: float = float("-inf")
@@ -57,6 +60,8 @@ class Ledger:
         self.entries: dict[Key, Entry] = {}
         self._emit = emit
         self._serving: SchedulerSpec | None = None
+        self._profiles = NO_PROFILES
+        """The resource profiles of the Scheduler that is served."""
 
     def seen(self, kind: str, body: Mapping[str, Any]) -> None:
         """Take over an object as the API has it."""
@@ -109,12 +114,22 @@ class Ledger:
                 self.gone(*key)
 
     def _read(self, entry: Entry, body: Mapping[str, Any]) -> None:
+        entry.profiled = None
         try:
             model = objects.parse(entry.kind, body)
-            event = self._event(model)
         except objects.InvalidObject as error:
             entry.problems = error.problems
             log.info("%s", error)
+        else:
+            entry.profiled = model if names_any(model.spec) else None
+            self._take(entry, model)
+        if entry.kind == "Scheduler":  # its name is its own even while it is invalid
+            self._settle_names()
+
+    def _take(self, entry: Entry, model: objects.Object) -> None:
+        """Act on what an object says, if that makes sense."""
+        try:
+            event = self._event(model)
         except InvalidSpec as error:
             entry.problems = [str(error)]
         else:
@@ -123,16 +138,15 @@ class Ledger:
             entry.not_acted_on = acted.not_acted_on(model)
             if event is not None:
                 self._emit(event)
-        if entry.kind == "Scheduler":  # its name is its own even while it is invalid
-            self._settle_names()
 
-    @staticmethod
-    def _event(model: objects.Object) -> Event | None:
+    def _event(self, model: objects.Object) -> Event | None:
         match model.kind:
             case "Queue":
-                return QueueSeen(translate.queue(model))
+                return QueueSeen(translate.queue(model, self._profiles))
             case "Application":
-                return ApplicationSeen(translate.application(model))
+                return ApplicationSeen(translate.application(model, self._profiles))
+            case "Reservation":
+                resolved(model.spec, self._profiles)  # nothing is planned for it yet; what is wrong is found here
             case "Scheduler":
                 translate.scheduler(model, ())  # what it means is told when names are settled; what is wrong is found here
         return None
@@ -158,10 +172,24 @@ class Ledger:
         if mine is not None and mine.name == self.scheduler and mine.model is not None and mine.model.kind == "Scheduler":
             spec = translate.scheduler(mine.model, tuple(owned.get(mine.name, ())))
         else:
-            spec = SchedulerSpec(self.scheduler)
+            mine, spec = None, SchedulerSpec(self.scheduler)
+        self._follow(mine)
         if spec != self._serving:
             self._serving = spec
             self._emit(SchedulerSeen(spec))
+
+    def _follow(self, serving: Entry | None) -> None:
+        """Let what is said in resource profiles mean what the Scheduler that is served says now."""
+        model = serving.model if serving is not None else None
+        profiles: Profiles = (
+            model.spec.resource_profiles if model is not None and model.kind == "Scheduler" else None
+        ) or NO_PROFILES
+        if profiles == self._profiles:
+            return
+        self._profiles = profiles
+        for entry in self.entries.values():
+            if entry.profiled is not None and entry.kind != "Scheduler":
+                self._take(entry, entry.profiled)
 
 
 def _number(version: object) -> int:

@@ -88,7 +88,9 @@ def _ready(entry: Entry, core: View, serving: str) -> tuple[bool, str, str]:
                 c.SOLVER_MISSING,
                 f"spec.placeTogether.solver: {missing}; sets are placed by the walk over the nodes alone",
             )
-        return True, c.IN_FORCE, "; ".join(filter(None, (_of_nodes(core), core.solver_failures)))
+        why = core.provisioning_problem
+        unasked = f"spec.gangs.provisioning: no nodes are asked for: {why}" if why else ""
+        return True, c.IN_FORCE, "; ".join(filter(None, (unasked, _of_nodes(core), core.solver_failures)))
     if entry.kind == "Reservation":
         return False, c.NOT_PLANNED, "reservations are accepted and kept; no placement is planned for them yet"
     application = core.application(f"{entry.namespace}/{entry.name}")

@@ -6,6 +6,8 @@ from typing import Any
 
 from treadle.api import labels
 from treadle.api.application import Application
+from treadle.api.common import Provisioning
+from treadle.api.profiles import NO_PROFILES, Profiles, resolved
 from treadle.api.quantities import seconds
 from treadle.api.queue import Acl, Queue
 from treadle.api.scheduler import NodeWeights, ParentRule, Scheduler, SchedulerFair, SchedulerGangs, SchedulerPlaceTogether
@@ -22,16 +24,19 @@ from treadle.core.model import (
     QueueSpec,
     SchedulerSpec,
 )
+from treadle.core.model.gangs import Provisioning as ProvisioningSpec
 from treadle.core.model.scheduler import TogetherSettings, Weights
 from treadle.core.rules.constraints.parsing import parse_expression
 from treadle.core.rules.constraints.processor import POPULAR_TAGS, SERIAL
 from treadle.core.rules.placement.rules import analyse
 from treadle.core.rules.policies import policy_named
+from treadle.core.units.resources import amount
 
 
-def queue(model: Queue) -> QueueSpec:
+def queue(model: Queue, profiles: Profiles = NO_PROFILES) -> QueueSpec:
     """Translate a queue; its limits are resolved by the core, against the cluster. Raises ``InvalidSpec``."""
-    spec, fair = model.spec, model.spec.fair
+    spec = resolved(model.spec, profiles)
+    fair = spec.fair
     return QueueSpec(
         path=model.metadata.name,
         weight=float(fair.weight),
@@ -59,14 +64,14 @@ def queue(model: Queue) -> QueueSpec:
 _ITERATORS = {"Serial": SERIAL, "PopularTags": POPULAR_TAGS}
 
 
-def application(model: Application) -> ApplicationSpec:
-    """Translate an application; its id is ``namespace/name``. Its user is the spec's, else the annotation's, else unsaid."""
+def application(model: Application, profiles: Profiles = NO_PROFILES) -> ApplicationSpec:
+    """Translate an application; its id is ``namespace/name``. Its user is the spec's, else the annotation's, else unsaid. Raises ``InvalidSpec``."""
     identity = f"{model.metadata.namespace}/{model.metadata.name}"
     notes = model.metadata.annotations
     user, groups = labels.user_of(notes, "")
     if model.spec.user and model.spec.user != user:
         user, groups = model.spec.user, () if user else labels.groups_of(notes)
-    spec, made = model.spec, model.metadata.creation_timestamp
+    spec, made = resolved(model.spec, profiles), model.metadata.creation_timestamp
     return ApplicationSpec(
         identity,
         spec.queue or "",
@@ -82,13 +87,14 @@ def application(model: Application) -> ApplicationSpec:
             GangSpec(gang.name, gang.min_member, gang.topology_key or "", gang.topology_mode != "Preferred")
             for gang in spec.gangs or ()
         ),
+        provisioning=_provisioning(spec.provisioning),
         uid=model.metadata.uid or "",
     )
 
 
 def scheduler(model: Scheduler, aliases: tuple[str, ...]) -> SchedulerSpec:
     """Translate the settings; ``aliases`` are those that no other Scheduler has a better claim to. Raises ``InvalidSpec``."""
-    spec = model.spec
+    spec = resolved(model.spec, model.spec.resource_profiles or {})
     rules = None
     if spec.placement_rules:
         rules = tuple(_rule(rule) for rule in spec.placement_rules)
@@ -109,6 +115,10 @@ def scheduler(model: Scheduler, aliases: tuple[str, ...]) -> SchedulerSpec:
         _headroom(spec.nodes.headroom or {}),
         _gangs(spec.gangs),
         _together(spec.place_together),
+        {
+            name: {resource: amount(resource, text) for resource, text in bundle.items()}
+            for name, bundle in (spec.resource_profiles or {}).items()
+        },
     )
 
 
@@ -140,10 +150,14 @@ def _headroom(said: Mapping[str, str | int]) -> tuple[tuple[str, Limit], ...]:
 
 
 def _gangs(gangs: SchedulerGangs | None) -> GangSettings:
-    said = (
+    said: dict[str, Any] = (
         {}
         if gangs is None
-        else {"hold_timeout": _seconds(gangs.hold_timeout), "partial_timeout": _seconds(gangs.partial_timeout)}
+        else {
+            "hold_timeout": _seconds(gangs.hold_timeout),
+            "partial_timeout": _seconds(gangs.partial_timeout),
+            "provisioning": _provisioning(gangs.provisioning),
+        }
     )
     return GangSettings(**{name: value for name, value in said.items() if value is not None})
 
@@ -154,6 +168,10 @@ def _together(said: SchedulerPlaceTogether | None) -> TogetherSettings:
         return usual
     limit = _seconds(said.time_limit)
     return TogetherSettings(said.solver == "HiGHS", usual.time_limit if limit is None else limit)
+
+
+def _provisioning(said: Provisioning | None) -> ProvisioningSpec | None:
+    return None if said is None else ProvisioningSpec(said.class_name, tuple(sorted((said.parameters or {}).items())))
 
 
 def _fair(fair: SchedulerFair) -> FairSettings:

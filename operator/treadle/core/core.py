@@ -19,6 +19,7 @@ from treadle.core.events import (
     DevicesSeen,
     Event,
     EvictFailed,
+    GangRequested,
     NamespaceSeen,
     NodeGone,
     NodeHeldOff,
@@ -30,6 +31,7 @@ from treadle.core.events import (
     PodGroupsServed,
     PodRefused,
     PodSeen,
+    ProvisionerKnown,
     QueueGone,
     QueueSeen,
     QueuesInForce,
@@ -42,6 +44,7 @@ from treadle.core.events import (
 from treadle.core.kernel import facts
 from treadle.core.kernel.assign import concerned
 from treadle.core.kernel.cycle import cycle
+from treadle.core.kernel.gangs import provisioning
 from treadle.core.kernel.gangs.groups import look_at_groups
 from treadle.core.kernel.gangs.held import serve_gangs
 from treadle.core.kernel.gangs.keeping import keep_for_gangs, next_run
@@ -55,6 +58,7 @@ from treadle.core.kernel.pods import lifecycle
 from treadle.core.kernel.pods.anew import constraints_changed, look_at_delays, look_between
 from treadle.core.kernel.pods.claims import expire_claims, free_devices, look_at_claims, next_claim
 from treadle.core.kernel.pods.failures import failed
+from treadle.core.kernel.pods.profile import profiles_changed
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.preemption import holds
 from treadle.core.kernel.state import State
@@ -204,6 +208,10 @@ class Core:
                 state.gangs.gone(source, identity)
             case PodGroupsServed(source, served):
                 state.gangs.become_served(source, served=served)
+            case ProvisionerKnown(known, trouble):
+                state.gangs.provisioner, state.gangs.provisioner_trouble = known, trouble
+            case GangRequested():
+                provisioning.see(state, event)
             case DevicesSeen(thing):
                 state.shapes.devices.see(thing)
             case DevicesGone(kind, key):
@@ -221,6 +229,8 @@ class Core:
                 if scheduler.headroom != before.headroom:
                     state.nodes.leave(scheduler.headroom)
                     state.updates.cluster_changed = True
+                if scheduler.profiles != before.profiles:
+                    profiles_changed(state)
                 if scheduler.names != names:
                     self._names_changed()
                 if scheduler.together != before.together:

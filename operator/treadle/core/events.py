@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Literal
 
 from treadle.core.model import ApplicationSpec, NodeSpec, PodGroupSpec, PodSpec, QueueSpec, SchedulerSpec
 from treadle.core.model.devices import Allocation, DeviceObject
+from treadle.core.model.gangs import RequestPhase
 from treadle.core.model.volumes import StorageObject
 
 if TYPE_CHECKING:
@@ -155,6 +156,24 @@ class PodGroupsServed:
 
 
 @dataclass(frozen=True, slots=True)
+class ProvisionerKnown:
+    """Whether nodes can be asked for by ProvisioningRequests, and if not why not; empty: the API server has no such kind."""
+
+    known: bool
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GangRequested:
+    """How the request for the nodes of a gang is doing, in ``words`` for those who wait; an empty phase: there is none any more."""
+
+    application: str
+    gang: str
+    phase: RequestPhase
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class DevicesSeen:
     """An object about devices exists and looks like this."""
 
@@ -279,6 +298,8 @@ Event = (
     | PodGroupSeen
     | PodGroupGone
     | PodGroupsServed
+    | ProvisionerKnown
+    | GangRequested
     | DevicesSeen
     | DevicesGone
     | DevicesKnown

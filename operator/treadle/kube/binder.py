@@ -52,6 +52,8 @@ class Placement(NamedTuple):
     application: str = ""
     version: str = ""
     """The resourceVersion that the pod must still have."""
+    notes: tuple[tuple[str, str], ...] = ()
+    """Further annotations."""
 
 
 class _Meta(msgspec.Struct, gc=False, rename="camel", omit_defaults=True):
@@ -257,7 +259,9 @@ class Binder:
                 placement.name,
                 placement.namespace,
                 placement.uid,
-                {ALLOCATED_QUEUE: placement.queue, ALLOCATED_APPLICATION: placement.application} if placement.queue else {},
+                {ALLOCATED_QUEUE: placement.queue, ALLOCATED_APPLICATION: placement.application, **dict(placement.notes)}
+                if placement.queue
+                else {},
                 placement.version,
             ),
             _Target(placement.node),

@@ -1,7 +1,7 @@
 """Events about what was scheduled, what waits, and what was deleted at the end of a lifetime: one for an application and a while rather than one for a pod.
 
 kube-scheduler writes a Scheduled event for each pod, which costs it about half of its rate. Ours say how many pods of an
-application went to how many nodes since the last one. What ends is told of the Application where there is one, else of the first
+application went to how many nodes since the last one; where very many applications had pods bound, the rest are told together, by queue. What ends is told of the Application where there is one, else of the first
 of its pods.
 """
 
@@ -18,6 +18,8 @@ from treadle.core.effects import (
     LIFETIME_OVER,
     PARTITION_IGNORED,
     POD_REFUSED,
+    PROFILE_DIFFERS,
+    PROFILE_UNKNOWN,
     QUEUE_NOT_FOUND,
     Expire,
     RecordEvent,
@@ -26,6 +28,8 @@ from treadle.kube.patcher import Patcher, Write
 from treadle.kube.transport import JSON
 
 NOTE_LIMIT = 1024
+MOST_APPLICATIONS = 100
+"""Applications that are told by themselves at one time that pods were bound: thousands of pods without an application would be as many events."""
 
 
 @dataclass(slots=True)
@@ -35,6 +39,7 @@ class _Tally:
     pod: str
     uid: str
     pods: int = 0
+    applications: int = 1
     nodes: set[str] = field(default_factory=set)
     why: str = ""
     kind: tuple[str, str] = ("v1", "Pod")
@@ -48,6 +53,8 @@ _ACTIONS: Final = {
     QUEUE_NOT_FOUND: "Placing",
     PARTITION_IGNORED: "Placing",
     GANG_IGNORED: "Placing",
+    PROFILE_UNKNOWN: "Placing",
+    PROFILE_DIFFERS: "Placing",
     POD_REFUSED: "Placing",
     "InternalError": "Placing",
 }
@@ -120,10 +127,12 @@ class Recorder:
             )
             self._patcher.submit(f"ended/{application}", self._event(tally, note, LIFETIME_OVER))
         self._ended.clear()
-        for application, tally in self._tallies.items():
+        told = list(self._tallies.items())
+        for application, tally in [*told[:MOST_APPLICATIONS], *_together(told[MOST_APPLICATIONS:])]:
             count, nodes = tally.pods, len(tally.nodes)
             where = next(iter(tally.nodes)) if nodes == 1 else f"{nodes} nodes"
-            note = f"Bound {_pods(count)} of application {application} in queue {tally.queue} to {where}"
+            of = f"application {application}" if tally.applications == 1 else f"{tally.applications} applications"
+            note = f"Bound {_pods(count)} of {of} in queue {tally.queue} to {where}"
             self._patcher.submit(f"event/{application}", self._event(tally, note))
         self._tallies.clear()
         self._due = float("inf")
@@ -156,3 +165,18 @@ class Recorder:
 
 def _pods(count: int) -> str:
     return f"{count} pod{'s' if count > 1 else ''}"
+
+
+def _together(tallies: list[tuple[str, _Tally]]) -> list[tuple[str, _Tally]]:
+    """Return the tallies of each queue and namespace as one, about the first of its pods."""
+    found: dict[tuple[str, str], tuple[str, _Tally]] = {}
+    for application, tally in tallies:
+        key = (tally.namespace, tally.queue)
+        if key not in found:
+            found[key] = application, tally
+            continue
+        into = found[key][1]
+        into.pods += tally.pods
+        into.applications += 1
+        into.nodes |= tally.nodes
+    return list(found.values())

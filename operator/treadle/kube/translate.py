@@ -154,6 +154,7 @@ def pod(seen: wire.Pod) -> PodSpec:
         user=user,
         groups=groups,
         partition=labels.partition_of(own, notes),
+        profile=labels.profile_of(own, notes),
         held_in=notes.get(labels.ALLOCATED_QUEUE, "") if notes and spec.node_name else "",
         images=_images(spec),
         created=created.timestamp() if created is not None else DAY_ONE,

@@ -282,10 +282,30 @@ class Namespace(Wire):
 
 
 class PodGroup(Wire):
-    """A PodGroup object of whatever system; ``spec`` stays plain, the systems' differ."""
+    """A PodGroup object of whatever system; ``spec`` and ``status`` stay plain, the systems' differ."""
 
     metadata: Metadata = msgspec.field(default_factory=Metadata)
     spec: dict[str, Any] | None = None
+    status: dict[str, Any] | None = None
+
+
+class TimedCondition(Wire):
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+    last_transition_time: datetime | None = None
+
+
+class ProvisioningStatus(Wire):
+    conditions: list[TimedCondition] | None = None
+
+
+class ProvisioningRequest(Wire):
+    """A request for nodes of the cluster-autoscaler's API."""
+
+    metadata: Metadata = msgspec.field(default_factory=Metadata)
+    status: ProvisioningStatus | None = None
 
 
 class Custom(Wire):
@@ -444,7 +464,7 @@ class VolumeAttachment(Wire):
 
 
 Storage = PersistentVolumeClaim | PersistentVolume | StorageClass | CSINode | CSIDriver | CSIStorageCapacity | VolumeAttachment
-Object = Pod | Node | Namespace | Custom | PodGroup | Storage
+Object = Pod | Node | Namespace | Custom | PodGroup | ProvisioningRequest | Storage
 
 
 class ListMetadata(Wire):

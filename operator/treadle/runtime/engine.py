@@ -32,6 +32,7 @@ from treadle.kube.evictor import Evictor
 from treadle.kube.recorder import Recorder
 from treadle.runtime.care import INTERNAL_ERROR, Care
 from treadle.runtime.policies import RAISED
+from treadle.runtime.provisioning import Provisioner
 from treadle.runtime.waiting import WaitingReports
 
 log = logging.getLogger(__name__)
@@ -71,6 +72,8 @@ class Engine:
         self.claims = claims
         self.devices = devices
         self.may_plan = may_plan
+        self.provisioner: Provisioner | None = None
+        """Knows for which gangs nodes were asked; None where nobody asks."""
         reports.lost = lambda uid: self.put(ReportLost(uid))
         self.passes = 0
         self.busy_seconds = 0.0
@@ -208,6 +211,7 @@ class Engine:
                         effect.queue,
                         effect.application,
                         effect.version,
+                        self._notes(effect) if self.provisioner is not None and self.provisioner.asks else (),
                     )
                 )
                 self.reports.discard(effect.uid)
@@ -233,6 +237,11 @@ class Engine:
         self.busy_seconds += took
         self.longest_pass = max(self.longest_pass, took)
         self.recorder.flush()
+
+    def _notes(self, bind: Bind) -> tuple[tuple[str, str], ...]:
+        """Return the annotations of a pod for whose gang nodes were asked."""
+        pod = self.core.view.pod(bind.uid)
+        return self.provisioner.notes(bind.application, pod.spec.gang) if self.provisioner is not None and pod is not None else ()
 
     def _can_plan(self) -> bool:
         """Whether a pass may decide: allowed, and enough room in the pipeline that it is worth one."""

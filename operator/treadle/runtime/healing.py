@@ -80,7 +80,7 @@ def subject(event: e.Event) -> Subject:
             return type(thing).__name__, thing.key
         case e.StorageGone(kind, key) | e.DevicesGone(kind, key):
             return kind.__name__, key
-        case e.StorageKnown() | e.DevicesKnown():
+        case e.StorageKnown() | e.DevicesKnown() | e.ProvisionerKnown():
             return type(event).__name__, ""
         case e.PodGroupSeen(group):
             return f"PodGroup of {group.source}", group.id
@@ -88,6 +88,8 @@ def subject(event: e.Event) -> Subject:
             return f"PodGroup of {source}", identity
         case e.PodGroupsServed(source):
             return "PodGroupsServed", source
+        case e.GangRequested(application, gang):
+            return "Gang", f"{application} {gang}"
         case e.QueuesInForce():
             return IN_FORCE, ""
         case e.SchedulerSeen():

@@ -30,6 +30,8 @@ from treadle.kube.transport import Client
 from treadle.metrics.exporter import render
 from treadle.runtime.engine import Engine
 from treadle.runtime.garbage import Garbage
+from treadle.runtime.group_statuses import GroupStatuses
+from treadle.runtime.provisioning import Provisioner
 from treadle.runtime.snapshot import metrics_of
 from treadle.runtime.solver import Highs
 from treadle.runtime.sources import Sources, keep_listing, list_kinds, wait_for_kinds
@@ -118,7 +120,10 @@ class Service:
         self.engine = Engine(
             self.core, self.binder, self.evictor, reports, self.recorder, self.claims, self.devices, self._may_plan
         )
-        self.sources = Sources(self.client, self._put)
+        self.provisioner = Provisioner(self.client, options.name, lambda: self.core.view, self._put)
+        self.engine.provisioner = self.provisioner
+        self.group_statuses = GroupStatuses(lambda: self.core.view, self.patcher)
+        self.sources = Sources(self.client, self._put, self.group_statuses)
         self.ledger = Ledger(options.name, self._put)
         self.statuses = Statuses(
             self.core,
@@ -252,6 +257,7 @@ class Service:
             self._spawn(reflector.run(), f"watch-{name}")
         self._spawn(self.sources.keep_telling(), "storage")
         self._spawn(self.sources.pod_groups.run(), "pod-groups")
+        self._spawn(self.provisioner.run(self._may_plan), "provisioning")
         await wait_for_kinds(self.client, self._note)
         while True:
             try:
@@ -274,6 +280,7 @@ class Service:
             self._spawn(self.lease.run(self._led), "lease")
         self._spawn(keep_listing(self.client, self.ledger, self._list_now), "lists")
         self._spawn(self.statuses.run(self._may_plan), "statuses")
+        self._spawn(self.group_statuses.run(self._may_plan), "group-statuses")
         for reflector in self.sources.needed.values():
             await reflector.synced.wait()
         self._note("")

@@ -28,6 +28,7 @@ from treadle.kube import device_wire, devices, storage, translate, wire
 from treadle.kube.errors import KubeError
 from treadle.kube.reflector import Change, Reflector
 from treadle.kube.transport import Client
+from treadle.runtime.group_statuses import GroupStatuses
 from treadle.runtime.pod_groups import PodGroups
 
 log = logging.getLogger(__name__)
@@ -49,7 +50,7 @@ ASK_AGAIN = 1.0
 class Sources:
     """The reflectors of the built-in kinds; ``put`` takes the events."""
 
-    def __init__(self, client: Client, put: Callable[[Event], None]) -> None:
+    def __init__(self, client: Client, put: Callable[[Event], None], group_statuses: GroupStatuses | None = None) -> None:
         self._put = put
         self._failed: set[str] = set()
         self._problems: dict[str, str] = {}
@@ -62,7 +63,7 @@ class Sources:
         self.storage: dict[str, Reflector[Any]] = {
             name: Reflector(client, path, kind, self._storage) for name, (path, kind) in storage.PATHS.items()
         }
-        self.pod_groups = PodGroups(client, put)
+        self.pod_groups = PodGroups(client, put, statuses=group_statuses)
         self.devices: dict[str, Reflector[Any]] = {
             name: Reflector(client, path, kind, self._devices) for name, (path, kind) in devices.PATHS.items()
         }
@@ -103,9 +104,17 @@ class Sources:
             await asyncio.sleep(every)
 
     def _pods(self, changes: list[tuple[Change, wire.Pod]]) -> None:
-        put = self._put
+        put, statuses = self._put, self.pod_groups.statuses
         for change, pod in changes:
-            put(PodGone(pod.metadata.uid) if change == "DELETED" else PodSeen(translate.pod(pod)))
+            if change == "DELETED":
+                put(PodGone(pod.metadata.uid))
+                if statuses is not None:
+                    statuses.pod(pod.metadata.uid, runs=False)
+                continue
+            spec = translate.pod(pod)
+            put(PodSeen(spec))
+            if spec.gang_source and statuses is not None:
+                statuses.pod(spec.uid, runs=pod.status is not None and pod.status.phase == "Running")
 
     def _failed_pods(self, changes: list[tuple[Change, wire.Pod]]) -> None:
         """Tell of pods that failed for their kubelet did not take them, each once; those that had failed before we looked are past."""

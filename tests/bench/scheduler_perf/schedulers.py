@@ -75,8 +75,8 @@ def treadle(plane: ControlPlane, case: Case) -> Iterator[Running]:
 def kube_scheduler(plane: ControlPlane, _: Case) -> Iterator[Running]:
     """kube-scheduler as it comes, without limits on its client."""
     process = plane.start_kube_scheduler(qps=10_000, burst=10_000)
-    found = re.search(r"--secure-port=(\d+)", Path(f"/proc/{process.pid}/cmdline").read_text())
-    assert found is not None
+    command = Path(f"/proc/{process.pid}/cmdline")  # not its own yet when it has just been forked
+    found = eventually(lambda: re.search(r"--secure-port=(\d+)", command.read_text()), 30, "kube-scheduler is started")
     eventually(lambda: _answers(f"https://127.0.0.1:{found[1]}/readyz"), 60, "kube-scheduler is ready")
     yield Running("default-scheduler", process.pid)
 

@@ -21,6 +21,7 @@ from treadle.core.events import (
     DevicesAssumed,
     DevicesKnown,
     DevicesSeen,
+    GangRequested,
     NamespaceSeen,
     NodeHeldOff,
     NodeSeen,
@@ -28,6 +29,7 @@ from treadle.core.events import (
     PodGroupSeen,
     PodGroupsServed,
     PodSeen,
+    ProvisionerKnown,
     QueueGone,
     QueueSeen,
     QueuesInForce,
@@ -74,6 +76,8 @@ def facts(state: State, under_way: Container[str] | None = None) -> list[Event]:
         events.append(StorageKnown(storage.known, storage.trouble))
     events += [PodGroupSeen(group) for group in state.gangs.groups.values()]
     events += [PodGroupsServed(source, served) for source, served in state.gangs.served.items()]
+    if state.gangs.provisioner is not None:
+        events.append(ProvisionerKnown(state.gangs.provisioner, state.gangs.provisioner_trouble))
     devices = state.shapes.devices
     events += [DevicesSeen(thing) for thing in devices.all()]
     if devices.known or devices.trouble:
@@ -92,6 +96,7 @@ def facts(state: State, under_way: Container[str] | None = None) -> list[Event]:
         )
         for application in state.applications.values()
     ]
+    events += [GangRequested(*gang, request.phase, request.words) for gang, request in state.gangs.requests.items()]
     events.append(
         QueuesInForce(tuple(queue.spec for queue in in_force if queue.defined and not queue.dynamic))
     )  # the others drain

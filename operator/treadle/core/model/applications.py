@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from treadle.core.model.gangs import GangSpec
+from treadle.core.model.gangs import GangSpec, Provisioning
 from treadle.core.model.placement_constraints import PlacementConstraint
 
 
@@ -27,5 +27,7 @@ class ApplicationSpec:
     """The iterator by which its pods that wait are placed together (``rules.constraints.processor``); empty: each by itself."""
     gangs: tuple[GangSpec, ...] = ()
     """Its pods that start together."""
+    provisioning: Provisioning | None = None
+    """What is asked of an autoscaler for its gangs; None: what the scheduler's settings say."""
     uid: str = ""
     """That of the object, for what is told about it."""

@@ -1,6 +1,7 @@
 """Gangs: what is said of how many pods start together, and where."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 KUBERNETES, VOLCANO, PLUGINS = "Kubernetes", "Volcano", "scheduler-plugins"
 """The systems whose PodGroup objects say how many pods start together."""
@@ -38,6 +39,24 @@ class PodGroupSpec:
     queue: str = ""
 
 
+RequestPhase = Literal["pending", "provisioned", "failed", "refused", ""]
+"""How a request for nodes is doing: ``failed`` is asked for again later, ``refused`` could not be made; empty: there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Provisioning:
+    """What is asked of an autoscaler for gangs that wait for nodes: the class of its ProvisioningRequests, and their parameters.
+
+    Without a class nothing is asked; the class ``none`` says so for one application.
+    """
+
+    class_name: str = ""
+    parameters: tuple[tuple[str, str], ...] = ()
+
+
+NO_PROVISIONING = Provisioning()
+
+
 @dataclass(frozen=True, slots=True)
 class GangSettings:
     """The settings for gangs, in seconds; 0: not at all."""
@@ -46,3 +65,5 @@ class GangSettings:
     """How long nodes are kept for a gang that finds no room."""
     partial_timeout: float = 600.0
     """How long what is left of a gang keeps its room while pods of it that it needs find none."""
+    provisioning: Provisioning = NO_PROVISIONING
+    """What is asked for gangs of applications that do not say otherwise."""

@@ -46,6 +46,8 @@ class PodSpec:
     groups: tuple[str, ...] = ()
     partition: str = ""
     """The partition of nodes that the pod asks for, empty if it did not say."""
+    profile: str = ""
+    """The resource profile that the pod names, empty if it names none."""
     held_in: str = ""
     """The queue that the pod was bound in, as written with its bind."""
     images: tuple[str, ...] = ()

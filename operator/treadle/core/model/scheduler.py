@@ -62,6 +62,8 @@ class SchedulerSpec:
     """What is left of each node to the pods of other schedulers, where the node does not say otherwise of a type."""
     gangs: GangSettings = field(default_factory=GangSettings)
     together: TogetherSettings = field(default_factory=TogetherSettings)
+    profiles: dict[str, dict[str, int]] = field(default_factory=dict)
+    """The amounts of each resource profile, by its name."""
 
     @property
     def names(self) -> frozenset[str]:

@@ -18,6 +18,7 @@ from treadle.core.kernel.am_share import MASTER_SHARE
 from treadle.core.kernel.cycle import AT_MAXIMUM, NO_NODE
 from treadle.core.kernel.gangs import domains
 from treadle.core.kernel.gangs.known import minimum, placed, topology_of
+from treadle.core.kernel.gangs.provisioning import told_as
 from treadle.core.kernel.nodes.rules import host_ports
 from treadle.core.kernel.nodes.rules.resources import fitting, shortages
 from treadle.core.kernel.periodic.failed_binds import BIND_FAILED, words_of
@@ -100,7 +101,7 @@ def _waiting(state: State, ask: Ask) -> tuple[str, str]:
         )
     reason = limit_of_now(state, ask) or wait.reason
     if reason == NO_NODE and wait.blocker:
-        return NO_NODE, no_node_for_gang(state, ask) + _coming_for_gang(state, ask)
+        return told_as(state, ask, no_node_for_gang(state, ask) + _coming_for_gang(state, ask))
     if reason == NO_NODE:
         return NO_NODE, no_node(state, ask.shape, among_others=bool(wait.message)) + _coming(state, ask) + _delayed(
             state, ask

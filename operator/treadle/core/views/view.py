@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treadle.core.kernel.gangs.provisioning import NO_KIND
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.preemption.holds import kept_by_queue
 from treadle.core.kernel.together.placing import LARGEST
-from treadle.core.views import explain, figures, tree
+from treadle.core.views import explain, figures, provisioning, tree
+from treadle.core.views.pod_groups import pod_groups
 from treadle.core.views.refusals import preferences, refusals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from treadle.core.kernel.state import State
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from treadle.core.kernel.tree.tree import Problem
     from treadle.core.units.resources import Vector
     from treadle.core.views.figures import ApplicationFigures, Counts, PodFigures, QueueFigures
+    from treadle.core.views.pod_groups import PodGroupFigures
+    from treadle.core.views.provisioning import Lack
 
 
 class View:
@@ -157,6 +161,25 @@ class View:
         return dict(self._state.refused.counts)
 
     # ---- pods
+
+    def gangs_lacking(self, asked_for: Iterable[tuple[str, str]] = ()) -> list[Lack]:
+        """Return the gangs that lack pods to start and for which nodes may be asked, those first that have waited longest.
+
+        ``asked_for`` are gangs, by application and name, for which nodes have been asked: they are told whether they have waited or not.
+        """
+        return provisioning.lacking(self._state, asked_for)
+
+    def pod_groups(self) -> Iterator[PodGroupFigures]:
+        """Return the figures of the PodGroup objects of other systems."""
+        return pod_groups(self._state)
+
+    @property
+    def provisioning_problem(self) -> str:
+        """Why no nodes are asked for though the settings say so; empty if they are, or need not be."""
+        gangs = self._state.gangs
+        if not self._state.scheduler.gangs.provisioning.class_name or gangs.provisioner is not False:
+            return ""
+        return gangs.provisioner_trouble or NO_KIND
 
     def pod(self, uid: str) -> PodFigures | None:
         """Return where a pod belongs and is, None if it is not known or has no application."""

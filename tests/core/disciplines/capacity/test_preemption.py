@@ -8,6 +8,7 @@ from core.clusters import QUICK, Partitioned, Preempting, settings
 from treadle.core.effects import Evict
 from treadle.core.events import EvictFailed
 from treadle.core.model.capacity import CapacityQueueSpec
+from treadle.core.rules.capacity.calculators import AllTypes
 
 
 @pytest.fixture
@@ -160,6 +161,27 @@ def test_large_pods_of_higher_priority_all_get_room_though_the_least_urgent_are_
     asked = cluster.run(10)
     assert cluster.running() == {"high": 5, "low": 5}
     assert len(asked) == 15
+
+
+def test_a_round_within_a_queue_looks_at_each_application_a_few_times_however_many_there_are(
+    cluster: Preempting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared = 0
+    compare = AllTypes.compare
+
+    def counted(self: AllTypes, *amounts: list[int]) -> int:
+        nonlocal compared
+        compared += 1
+        return compare(self, *amounts)
+
+    monkeypatch.setattr(AllTypes, "compare", counted)
+    cluster.preempting(intra_queue=True, intra_by_priority=True, intra_limit=1.0)
+    cluster.share("root.a", "100%").nodes(50, cpu=4)
+    for number in range(200):
+        cluster.pod(f"low-{number}", "root.a", f"low-{number}", created=float(number), node=f"node-{number // 4}")
+        cluster.pod(f"high-{number}", "root.a", f"high-{number}", created=float(number), priority=10)
+    assert len(cluster.run(1)) == 128
+    assert compared < 40 * 400
 
 
 def test_a_user_below_the_limit_gets_what_another_has_over_it(cluster: Preempting) -> None:

@@ -157,3 +157,26 @@ def test_an_application_follows_its_group_to_another_queue() -> None:
     at.tell(PodGroupGone(VOLCANO, "ns/g"))
     at.plan()
     assert queue_of(at) == "root.b", "nobody names another one"
+
+
+def test_the_figures_of_a_group_tell_who_is_on_nodes_and_why_the_others_wait() -> None:
+    at = come(Scenario().nodes(1, cpu=2).tell(PodGroupsServed(VOLCANO, served=True), group(VOLCANO, 3)), VOLCANO, 3)
+    at.plan()
+    (one,) = at.core.view.pod_groups()
+    assert (one.source, one.id, one.minimum, one.pods, one.on_nodes, one.waits) == (VOLCANO, "ns/g", 3, 3, (), None)
+    at.wait(4.0).plan()
+    (one,) = at.core.view.pod_groups()
+    assert one.waits is not None
+    assert one.waits[0] == "Unschedulable"
+    at.nodes(1, "more", cpu=2)
+    binds = at.plan()
+    assert next(iter(at.core.view.pod_groups())).on_nodes == (), "they are not bound yet"
+    at.confirm(binds)
+    assert sorted(next(iter(at.core.view.pod_groups())).on_nodes) == ["p-0", "p-1", "p-2"]
+
+
+def test_a_group_whose_pods_belong_to_another_scheduler_has_none_of_ours() -> None:
+    at = Scenario().tell(PodGroupsServed(VOLCANO, served=True), group(VOLCANO, 3))
+    come(at, VOLCANO, 3, scheduler="volcano")
+    at.plan()
+    assert [one.pods for one in at.core.view.pod_groups()] == [0]

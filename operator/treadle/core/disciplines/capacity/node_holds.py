@@ -24,7 +24,6 @@ from treadle.core.kernel.cycle import NO_NODE
 from treadle.core.kernel.preemption.feasible import FeasibleNodes
 from treadle.core.kernel.preemption.holds import PATIENCE, count, of_gang, place, release
 from treadle.core.kernel.preemption.memory import Hold
-from treadle.core.kernel.preemption.search import waits_for_a_node
 from treadle.core.kernel.tree.limits import exceeded
 from treadle.core.model import Constraints
 
@@ -59,14 +58,16 @@ def keep_nodes(state: State, budget: int) -> list[Effect]:  # noqa: ARG001 - one
     preemption = state.preemption
     preemption.reserved = state.now
     preemption.left_alone = {row: until for row, until in preemption.left_alone.items() if until > state.now}
-    waiting = _who_waits(state)
+    waiting = {
+        root: {leaf: asks for leaf, asks in leaves.items() if len(leaves) == 1 or _owed(leaf)}
+        for root, leaves in _who_waits(state).items()
+    }
     _note_patience(state, waiting)
     feasible: FeasibleNodes | None = None
     for root, leaves in waiting.items():
         without_victims: dict[Queue, set[Application]] = {
             leaf: {ask.application for ask in asks if state.now >= preemption.waits[ask][1] + PATIENCE}
             for leaf, asks in leaves.items()
-            if _owed(leaf) or len(leaves) == 1
         }
         without_victims = {leaf: applications for leaf, applications in without_victims.items() if applications}
         room = _may_be_kept(state, root.partition) if without_victims else 0
@@ -81,17 +82,24 @@ def keep_nodes(state: State, budget: int) -> list[Effect]:  # noqa: ARG001 - one
 
 def _who_waits(state: State) -> dict[Queue, dict[Queue, list[Ask]]]:
     """Return the asks that wait for a node, by the root of their partition and their leaf."""
-    found: dict[Queue, dict[Queue, list[Ask]]] = defaultdict(lambda: defaultdict(list))
+    by_leaf: dict[Queue, list[Ask]] = {}
     for shape in state.shapes.parked():
         for ask in shape.parked.asks:
-            if waits_for_a_node(ask):
-                chain = ask.application.chain
-                found[chain[-1]][chain[0]].append(ask)
+            wait = ask.obstacle  # ``waits_for_a_node`` without a call: these may be many thousands
+            if wait is not None and wait.reason == NO_NODE and not wait.blocker:
+                leaf = ask.application.chain[0]
+                asks = by_leaf.get(leaf)
+                if asks is None:
+                    asks = by_leaf[leaf] = []
+                asks.append(ask)
+    found: dict[Queue, dict[Queue, list[Ask]]] = defaultdict(dict)
+    for leaf, asks in by_leaf.items():
+        found[leaf.chain[-1]][leaf] = asks
     return found
 
 
 def _note_patience(state: State, waiting: dict[Queue, dict[Queue, list[Ask]]]) -> None:
-    """Note since when the first pod of each ask waits for a node."""
+    """Note since when the first pod of each ask waits for a node, and a node may be kept for it."""
     before, now = state.preemption.waits, state.now
     state.preemption.waits = waits = {}
     for leaves in waiting.values():

@@ -212,6 +212,8 @@ class _CapacitySearch(Search):
         """What each queue has without those who go, by path and partition."""
         self.owed: dict[tuple[str, str, str], Vector] = {}
         """What it keeps, by right, path and partition."""
+        self.permitted: tuple[object, ...] = ()
+        """For whom nodes have been looked at."""
         self.budget: Vector | None = None
         self.need: Need | None = None
 
@@ -251,7 +253,6 @@ class _CapacitySearch(Search):
             return self._help_gang(need, ask, last=last)
         state, demand = self.state, self.dense_of(ask.shape)
         effects: list[Evict] = []
-        self.look_anew()
         self.need = need
         counted = self.round.context.calculator.deciding
         mine = [hold for hold in state.preemption.holds if hold.application is ask.application and hold.key == ask.key]
@@ -261,6 +262,11 @@ class _CapacitySearch(Search):
             return []
         for hold in kept:
             release(state, hold, "victims are looked for instead")
+        # What a node that cannot help has, only gets less: it is not looked at again for others who may take no more.
+        permitted = (need.right, need.queue, self.elsewhere, ask.application if ask.application.whole.allocated else None)
+        if kept or permitted != self.permitted:
+            self.look_anew()
+            self.permitted = permitted
         while held < len(ask.pods) and _makes_up(demand, need.lacking, counted, last=last):
             full = None if waits_for_a_node(ask) else _full(ask)
             found = self.make_room(ask) if full is None else self.make_allowance(ask, full)

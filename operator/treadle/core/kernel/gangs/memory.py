@@ -7,11 +7,20 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from treadle.core.model import PodGroupSpec, PodSpec
+    from treadle.core.model.gangs import RequestPhase
 
 Gang = tuple[str, str]
 """An application and the name of a gang in it."""
 Group = tuple[str, str]
 """A system and a PodGroup object of it, as ``namespace/name``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """How the request for the nodes of a gang is doing, and what those who wait are told of it."""
+
+    phase: RequestPhase
+    words: str
 
 
 def group_of(spec: PodSpec) -> Group:
@@ -28,7 +37,8 @@ class Gangs:
     since when a gang that has begun lacks pods that wait. ``stuck`` are gangs that found no room when they had their turn, since when; ``left_alone``
     are those of them for which room was held in vain, and until when none is held again. ``looked`` is when it was last looked for whom to hold some,
     ``tried`` how far the log of improved nodes had come when a gang was last tried on the room that is held for it. ``failed`` are gangs of which a bind has
-    failed since the last pass, ``leaving`` the uids of pods that were asked to go since they are all that is left of a gang.
+    failed since the last pass, ``leaving`` the uids of pods that were asked to go since they are all that is left of a gang. ``requests`` say what became of the nodes that
+    were asked for, ``provisioner`` whether they can be (None: not known yet), and ``provisioner_trouble`` why not.
     """
 
     complete: dict[Gang, None] = field(default_factory=dict)
@@ -43,6 +53,9 @@ class Gangs:
     tried: dict[Gang, int] = field(default_factory=dict)
     failed: dict[Gang, None] = field(default_factory=dict)
     leaving: dict[str, Gang] = field(default_factory=dict)
+    requests: dict[Gang, Request] = field(default_factory=dict)
+    provisioner: bool | None = None
+    provisioner_trouble: str = ""
     looked: float = float("-inf")
 
     def see(self, group: PodGroupSpec) -> None:
@@ -90,6 +103,6 @@ class Gangs:
 
     def forget(self, application: str) -> None:
         """Forget the gangs of an application that has no pods any more."""
-        for known in (self.complete, self.begun, self.partial, self.stuck, self.left_alone, self.tried):
+        for known in (self.complete, self.begun, self.partial, self.stuck, self.left_alone, self.tried, self.requests):
             for gang in [gang for gang in known if gang[0] == application]:
                 del known[gang]

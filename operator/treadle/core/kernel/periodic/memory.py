@@ -36,6 +36,10 @@ class Reports:
     """Applications whose pods name a PodGroup of which something is not acted on, and what, empty when that has been told."""
     ungrouped_news: bool = False
     """Whether one of them is to be told."""
+    profiled: dict[str, None] = field(default_factory=dict)
+    """Pods, by uid, that name resource profiles and are to be compared with them."""
+    profiles_told: dict[Application, set[str]] = field(default_factory=dict)
+    """The profiles of which an application has been told."""
     standings: dict[str, tuple[float, dict[str, tuple[int, str]]]] = field(default_factory=dict)
     """How many were ahead of an application in a leaf, and the first of them, by ids, and when that was computed."""
     again: list[tuple[float, int, str, tuple[int, int, bool]]] = field(default_factory=list)

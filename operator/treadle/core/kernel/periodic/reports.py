@@ -15,6 +15,7 @@ from treadle.core.kernel.admission_checks import VOLUMES
 from treadle.core.kernel.periodic import failed_binds
 from treadle.core.kernel.periodic.failed_scheduling import misplaced, retell, tell, ungrouped, unheeded
 from treadle.core.kernel.pods.lifecycle import enqueue
+from treadle.core.kernel.pods.profile import unlike
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.tree.members import PodRecord
 from treadle.core.kernel.tree.order import arm_report
@@ -51,6 +52,8 @@ def due(state: State, explainer: Explainer) -> list[Effect]:
         effects += unheeded(state)
     if state.reports.ungrouped_news:
         effects += ungrouped(state)
+    if state.reports.profiled:
+        effects += unlike(state)
     if state.reports.again:
         effects += retell(state, explainer)
     return effects

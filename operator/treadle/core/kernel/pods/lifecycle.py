@@ -211,6 +211,8 @@ def enqueue(state: State, record: PodRecord) -> None:
     application = record.application
     if spec.gang_source:
         gang.note_unheeded(state, record)
+    if spec.profile:
+        state.reports.profiled[spec.uid] = None
     if partition is not None:
         application = part_of(state, application, partition)
         record.shape = state.shapes.within(record.shape, (state.scheduler.partition_label, partition))
@@ -587,6 +589,7 @@ def _drop_if_empty(state: State, application: Application) -> None:
         state.reports.misnamed.pop(application, None)
         state.reports.unheeded.pop(application, None)
         state.reports.ungrouped.pop(application, None)
+        state.reports.profiles_told.pop(application, None)
         state.gangs.forget(application.id)
         state.together.forget(application.id)
         for part in application.everywhere():

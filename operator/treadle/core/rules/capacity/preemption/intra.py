@@ -152,18 +152,26 @@ def _share(round_: Round, applications: list[_Application], left: Vector) -> Non
 
 
 def _pair(round_: Round, applications: list[_Application]) -> None:
-    """Let those that lack something, the most urgent first, take from those that have too much, the least urgent first."""
+    """Let those that lack something, the most urgent first, take from those that have too much, the least urgent first.
+
+    Who has nothing left to give is not looked at again.
+    """
     context = round_.context
     calculator, total, none = context.calculator, context.total, context.none()
     by_limit = not context.settings.preemption.intra_by_priority
+    givers = [low for low in applications if calculator.more(total, low.spare, none)]
     for high in reversed(applications):
-        if not calculator.more(total, high.lacks, none):
+        if not givers or not calculator.more(total, high.lacks, none):
             continue
-        for low in applications:
+        touched: list[_Application] = []
+        for low in givers:
+            if not any(high.lacks):
+                break
             other_user = high.member.user != low.member.user
-            if not calculator.more(total, low.spare, none) or (not other_user and low.member.priority >= high.member.priority):
+            if not other_user and low.member.priority >= high.member.priority:
                 continue
-            if calculator.compare(total, low.spare, low.obtain) <= 0 or not any(high.lacks):
+            if calculator.compare(total, low.spare, low.obtain) <= 0:
+                touched.append(low)
                 continue
             over = calculator.more(total, low.user.without_masters, low.user.limit)
             if other_user and not over and by_limit:
@@ -179,6 +187,10 @@ def _pair(round_: Round, applications: list[_Application]) -> None:
                 taken = calculator.smaller(total, high.lacks, amount)
                 high.lacks = minus(high.lacks, taken)
                 low.obtain = plus(low.obtain, taken)
+                touched.append(low)
+        for low in touched:
+            if calculator.compare(total, low.spare, low.obtain) <= 0:
+                givers.remove(low)
 
 
 def _select(round_: Round, queue: TempQueue) -> None:
