@@ -140,9 +140,7 @@ def test_binds_that_hang_until_after_the_takeover_do_not_take_place(
         pods(cluster, 16, "early")
         eventually(lambda: (1 << 30) - pair.proxies[0].rules[0][3] >= 16, 30, "16 binds under way")
         pair.lose(0)
-        eventually(
-            lambda: pair.treadles[0].ready() is None or pair.treadles[0].ready()["leader"] != "leader", 40, "it lost the lease"
-        )
+        eventually(lambda: (pair.treadles[0].ready() or {}).get("leader") != "leader", 40, "it lost the lease")
         pods(cluster, 24, "urgent")  # the successor could fill every node with these
         pair.wait_leader(1)
         cluster.wait_bound(24)
