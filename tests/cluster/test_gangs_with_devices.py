@@ -172,7 +172,7 @@ def test_no_device_is_given_twice_and_no_gang_stays_partly_placed(
             return set(placed.values()) <= {SIZE} and len(placed) == min(len(living), NODES * GPUS // SIZE)
 
         try:
-            eventually(whole, 60, "as many gangs as have room run, all of each")
+            eventually(whole, 240, "as many gangs as have room run, all of each")
         except AssertionError as error:
             raise AssertionError(f"{error}\n{story(plane)}") from None
         assert (doubled(plane), misfits(plane)) == ([], [])
@@ -180,5 +180,5 @@ def test_no_device_is_given_twice_and_no_gang_stays_partly_placed(
             name = f"node-{number}"
             plane.api("POST", "/api/v1/nodes", fake_node(name, "8", "32Gi", labels={"kubernetes.io/hostname": name}))
             create(plane, f"{DEVICES}/resourceslices", slice_of(name, *(gpu(f"gpu-{at}") for at in range(GPUS))))
-        eventually(lambda: len(cluster.bound()) == SIZE * len(living), 120, "all gangs run when there are devices for all")
+        eventually(lambda: len(cluster.bound()) == SIZE * len(living), 240, "all gangs run when there are devices for all")
         assert (doubled(plane), misfits(plane)) == ([], [])
