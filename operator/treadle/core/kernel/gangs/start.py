@@ -57,11 +57,18 @@ class Lacking(NamedTuple):
 
     @property
     def demand(self) -> Demand:
-        """The sum of what they ask."""
+        """The sum of what they would count for in their queues; a claim for devices that several have counts once."""
         total: dict[int, int] = {}
+        shared: dict[str, Demand] = {}
         for one, count in self.share:
-            for position, value in one.shape.demand:
+            for position, value in one.shape.charged:
                 total[position] = total.get(position, 0) + count * value
+            for position, value in one.shape.once:
+                total[position] -= count * value
+            shared.update(one.shape.shared)
+        for counts in shared.values():
+            for position, value in counts:
+                total[position] += value
         return tuple(total.items())
 
     @property

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from treadle.core.effects import Placed, new_bind
 from treadle.core.kernel.admission_checks import OVER_LARGEST, block, gang_changed, requeue
 from treadle.core.kernel.assign import asked_for, assign, in_force
-from treadle.core.kernel.pods import between, gang, prepared
+from treadle.core.kernel.pods import between, device_charges, gang, prepared
 from treadle.core.kernel.pods.charges import charge, discharge
 from treadle.core.kernel.pods.excess_types import countable
 from treadle.core.kernel.pods.shaping import node_of, shape_of, stale
@@ -148,10 +148,14 @@ def _contribute(state: State, record: PodRecord) -> None:
             record.application.allocated += 1
             if spec.role == "master":
                 _count_master(record, 1)
+            if record.shape.devices is not None:
+                device_charges.enter(state, record)
             if not record.application.counted:
                 state.admission.newcomers[record.application] = None
         else:
             _count_foreign(state, row, record.shape.demand, 1)
+            if record.shape.devices is not None:
+                device_charges.enter(state, record)
         return
     if spec.gated or spec.deleting or spec.scheduler not in state.scheduler.names:
         return
@@ -366,7 +370,7 @@ def _count_master(record: PodRecord, sign: int) -> None:
         if application.quota is not None:
             ledgers.append(application.quota.masters)
         for held in ledgers:
-            for position, value in record.shape.demand:
+            for position, value in record.charged:
                 held[position] += sign * value
 
 
@@ -518,9 +522,9 @@ def regroup(state: State, application: Application) -> None:
                 master = record.master
                 if master:
                     _release_master(state, record)
-                discharge(state, before, record.shape.demand)
+                discharge(state, before, record.charged)
                 record.part = after
-                charge(state, after, record.shape.demand)
+                charge(state, after, record.charged)
                 if master:
                     _count_master(record, 1)
         elif record.ask is not None:

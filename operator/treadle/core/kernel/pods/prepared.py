@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.kernel.pods import volumes
+from treadle.core.kernel.pods import device_charges, volumes
 
 if TYPE_CHECKING:
     from treadle.core.effects import BindVolumes, ReserveDevices
@@ -39,8 +39,10 @@ def renamed(state: State, before: PodSpec, after: PodSpec) -> None:
 
 
 def enter(state: State, record: PodRecord) -> None:
-    """Count what a pod has in use on the node that it is on."""
+    """Count what a pod has in use on the node that it is on, and charge it for its devices where it is charged already."""
     volumes.enter(state, record)
+    if record.part is not None and record.shape.devices is not None:
+        device_charges.enter(state, record)
     if record.shape.extra:
         node = state.nodes.specs[record.node]
         names = state.types.names
@@ -57,6 +59,8 @@ def leave(state: State, record: PodRecord) -> None:
     """Let a pod have nothing in use on its node any more, and nothing kept for it."""
     if record.shape.prepared or (state.reservations and record.spec.uid in state.reservations):
         volumes.leave(state, record)
+        if record.shape.devices is not None or record.paid:
+            device_charges.leave(state, record)
         extra = state.extra.pop(record.spec.uid, None)
         if extra is not None:
             state.nodes.give(record.node, extra)
@@ -68,7 +72,8 @@ def leave(state: State, record: PodRecord) -> None:
 
 def decide(state: State, record: PodRecord) -> None:
     """Decide on volumes and devices for the claims of a pod that was placed for a try: the API is asked for nothing."""
-    _reserve(state, record)
+    if _reserve(state, record):
+        device_charges.enter(state, record)
     if _binds_volumes(record):
         volumes.begin(state, record)
 
@@ -79,6 +84,8 @@ def begin(state: State, record: PodRecord) -> BindVolumes | ReserveDevices | Non
     What devices are asked for stays kept for a while even if the pod is placed no more.
     """
     reserving = _reserve(state, record)
+    if reserving:
+        device_charges.enter(state, record)
     if _binds_volumes(record):
         return volumes.begin(state, record)
     return state.reservations.write(state.shapes.devices, record.spec, record.cause) if reserving else None
