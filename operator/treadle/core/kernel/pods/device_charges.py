@@ -130,9 +130,7 @@ def _payer(state: State, key: str, without: PodRecord | None, incumbent: PodReco
     devices = state.shapes.devices
     users, claim = devices.users.get(key, {}), devices.claims.get(key)
     placed = [
-        record
-        for uid in users
-        if (record := state.pods.get(uid)) is not None and record.node >= 0 and record is not without
+        record for uid in users if (record := state.pods.get(uid)) is not None and record.node >= 0 and record is not without
     ]
     if len(placed) < 2:
         return placed[0] if placed else None

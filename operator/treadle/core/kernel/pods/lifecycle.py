@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from treadle.core.effects import Placed, new_bind
 from treadle.core.kernel.admission_checks import OVER_LARGEST, block, gang_changed, requeue
 from treadle.core.kernel.assign import asked_for, assign, in_force
-from treadle.core.kernel.pods import between, device_charges, gang, prepared
+from treadle.core.kernel.pods import between, gang, prepared
 from treadle.core.kernel.pods.charges import charge, discharge
 from treadle.core.kernel.pods.excess_types import countable
 from treadle.core.kernel.pods.shaping import node_of, shape_of, stale
@@ -138,7 +138,6 @@ def _contribute(state: State, record: PodRecord) -> None:
         record.node = row
         state.nodes.count(row, record.shape.demand, record.shape.ports)
         between.enter(record)
-        prepared.enter(state, record)
         state.pods.move(record, PodState.BOUND)
         if spec.scheduler in state.scheduler.names:
             _join(state, record)
@@ -148,14 +147,11 @@ def _contribute(state: State, record: PodRecord) -> None:
             record.application.allocated += 1
             if spec.role == "master":
                 _count_master(record, 1)
-            if record.shape.devices is not None:
-                device_charges.enter(state, record)
             if not record.application.counted:
                 state.admission.newcomers[record.application] = None
         else:
             _count_foreign(state, row, record.shape.demand, 1)
-            if record.shape.devices is not None:
-                device_charges.enter(state, record)
+        prepared.enter(state, record)
         return
     if spec.gated or spec.deleting or spec.scheduler not in state.scheduler.names:
         return

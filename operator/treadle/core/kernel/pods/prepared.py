@@ -39,9 +39,9 @@ def renamed(state: State, before: PodSpec, after: PodSpec) -> None:
 
 
 def enter(state: State, record: PodRecord) -> None:
-    """Count what a pod has in use on the node that it is on, and charge it for its devices where it is charged already."""
+    """Count what a pod has in use on the node that it is on, and charge it for its devices; where it counts is known."""
     volumes.enter(state, record)
-    if record.part is not None and record.shape.devices is not None:
+    if record.shape.devices is not None:
         device_charges.enter(state, record)
     if record.shape.extra:
         node = state.nodes.specs[record.node]
