@@ -512,10 +512,9 @@ class DevicesMachine(RuleBasedStateMachine):
         mine, other = core.state.shapes.devices, again.state.shapes.devices
         assert other.decided == mine.decided
         assert (other.allocated, other.parts) == (mine.allocated, mine.parts)
-        told: list[tuple[dict[str, int], dict[str, int]]] = []
         if not mine.marked:
-            for one in (core.state, again.state):
-                told.append((one.types.named(one.tree.root.usage), one.types.named(one.cluster.total)))
+            states = (core.state, again.state)
+            told = [(one.types.named(one.tree.root.usage), one.types.named(one.cluster.total)) for one in states]
             assert told[0][0] == told[1][0]
             assert told[0][1] == told[1][1] or core.state.updates.cluster_changed  # it is followed once an interval
         waiting = [uid for uid, one in core.state.pods.items() if one.state is PodState.WAITING and one.shape.between is not None]

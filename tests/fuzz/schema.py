@@ -52,7 +52,7 @@ _NAMED = {
     "defaultPartition": [*PARTITIONS, "", "none"], "partition": PARTITIONS, "aliases": ["spark", "treadle", "other", "yunikorn"],
     "partitionLabel": ["treadle.dev/partition", "zone", "node.kubernetes.io/pool"],
     "matches": ["*", "ann", "bob", "%user", "%primary_group", "app"], "users": USERS, "groups": ["dev", "ops", "é"], "user": USERS,
-    **dict.fromkeys(["gpu", "big", "odd", "gpu.example.com"], ["nvidia.com/gpu", "acme.org/fpga", "x.y/z"]),
+    **{name: ["nvidia.com/gpu", "acme.org/fpga", "x.y/z"] for name in ("gpu", "big", "odd", "gpu.example.com")},
 }  # fmt: skip
 _KEYS = {
     "partitions": [*PARTITIONS, "*", ""], "userWeights": USERS, "userMaxApps": USERS, "userMaxParallelAppsOf": USERS, "amPreemptionOf": LEAVES,

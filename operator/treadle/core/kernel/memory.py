@@ -102,4 +102,4 @@ class DeviceCharges:
     of: dict[str, tuple[PodRecord, Counts]] = field(default_factory=dict)
     """The pod that is charged for a claim, by its key, and for how much."""
     by_pod: dict[str, dict[str, Counts]] = field(default_factory=dict)
-    """The same by the uid of the pod; only what is not nothing."""
+    """The same by the uid of the pod."""

@@ -33,9 +33,6 @@ def leave(state: State, record: PodRecord) -> None:
     """Charge a pod for nothing any more; others that have its claims are charged in its place."""
     for key in list(state.device_charges.by_pod.get(record.spec.uid, ())):
         settle(state, key, without=record)
-    for key in _keys(record):
-        if state.shapes.devices.payers.get(key) == record.spec.uid:
-            settle(state, key, without=record)
 
 
 def settle(state: State, key: str, without: PodRecord | None = None) -> None:
@@ -45,7 +42,7 @@ def settle(state: State, key: str, without: PodRecord | None = None) -> None:
     payer = _payer(state, key, without, before[0] if before is not None else None)
     now = None if payer is None else (payer, _counts(state, payer, key))
     if before is not None and (now is None or now[0] is not before[0]):
-        _pay(state, before[0], key, ())
+        _pay(state, before[0], key, None)
     if now is None:
         charges.of.pop(key, None)
         devices.payers.pop(key, None)
@@ -104,8 +101,7 @@ def broken(state: State) -> list[str]:
             problems.append(f"claim {key!r} is charged to pod {record.spec.uid}, known is {devices.payers.get(key)}")
         if key not in devices.marked and counts != _counts(state, record, key):
             problems.append(f"claim {key!r} is charged with {counts}, it comes to {_counts(state, record, key)}")
-        if counts:
-            due.setdefault(record.spec.uid, {})[key] = counts
+        due.setdefault(record.spec.uid, {})[key] = counts
     problems += [f"claim {key!r} is charged to nobody" for key in placed if key not in charges.of and key not in devices.marked]
     if due != charges.by_pod:
         problems.append(f"pods are charged {charges.by_pod}, claims make {due}")
@@ -152,16 +148,16 @@ def _counts(state: State, record: PodRecord, key: str) -> Counts:
     return () if claim is None else counts_of(claim, devices)
 
 
-def _pay(state: State, record: PodRecord, key: str, counts: Counts) -> None:
-    """Let what a pod is charged for a claim be so much."""
+def _pay(state: State, record: PodRecord, key: str, counts: Counts | None) -> None:
+    """Let what a pod is charged for a claim be so much; None: it is not charged for it."""
     by_pod, uid = state.device_charges.by_pod, record.spec.uid
     mine = by_pod.setdefault(uid, {})
-    if counts:
-        mine[key] = counts
-    else:
-        mine.pop(key, None)
+    if counts is None:
+        del mine[key]
         if not mine:
             del by_pod[uid]
+    else:
+        mine[key] = counts
     _change(state, record, _summed(state, mine))
 
 

@@ -56,11 +56,12 @@ def enter(state: State, record: PodRecord) -> None:
 
 
 def leave(state: State, record: PodRecord) -> None:
-    """Let a pod have nothing in use on its node any more, and nothing kept for it."""
+    """Let a pod have nothing in use on its node any more, nothing kept for it, and be charged for no devices."""
+    charged = state.device_charges.by_pod
+    if charged and record.spec.uid in charged:
+        device_charges.leave(state, record)
     if record.shape.prepared or (state.reservations and record.spec.uid in state.reservations):
         volumes.leave(state, record)
-        if record.shape.devices is not None or record.paid:
-            device_charges.leave(state, record)
         extra = state.extra.pop(record.spec.uid, None)
         if extra is not None:
             state.nodes.give(record.node, extra)
