@@ -283,3 +283,23 @@ def test_devices_of_claims_count_against_the_maximum_of_a_queue(cluster: Cluster
         eventually(lambda: node_of(plane, "pod-2"), 60, "the third starts when one is done")
     held = [one for found in get(plane, CLAIMS)["items"] for one in devices_of(found)]
     assert len(held) == len(set(held)) == 4
+
+
+@pytest.mark.parametrize(
+    ("classes", "words"),
+    [
+        ({"gpu": "cpu"}, "must be the name of an extended resource"),
+        ({"gpu": "profile.treadle.dev/large"}, "must be the name of an extended resource"),
+        ({"GPU": "nvidia.com/gpu"}, "names must be those of DeviceClasses"),
+    ],
+)
+def test_the_server_refuses_what_classes_cannot_count_as(cluster: Cluster, classes: dict[str, str], words: str) -> None:
+    body = {
+        "apiVersion": "treadle.dev/v1alpha1",
+        "kind": "Scheduler",
+        "metadata": {"name": "treadle"},
+        "spec": {"deviceClasses": classes},
+    }
+    status, answer = cluster.plane.api("POST", "/apis/treadle.dev/v1alpha1/schedulers", body)
+    assert status == 422
+    assert words in answer["message"]
