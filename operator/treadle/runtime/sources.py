@@ -81,8 +81,9 @@ class Sources:
 
     @property
     def synced(self) -> bool:
-        """Whether every first list that is needed is complete."""
-        return all(reflector.synced.is_set() for reflector in self.needed.values())
+        """Whether every first list that is needed is complete, and those about devices are, or cannot be had: devices that pods hold count in queues from the first decision on."""
+        devices = all(reflector.synced.is_set() or bool(reflector.problem) for reflector in self.devices.values())
+        return devices and all(reflector.synced.is_set() for reflector in self.needed.values())
 
     def tell(self) -> bool:
         """Tell the core whether all objects of storage and about devices have been told, and what is in the way, if that has changed; returns whether all have."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.builders import Scenario, a_pod, limits
-from core.clusters import Partitioned
+from core.clusters import Cluster, Partitioned
 from core.kernel.devices.test_claims import asking, claim, gpus, planned, reserved, see, slice_of, why, written
 from treadle.core.effects import ReserveDevices
 from treadle.core.events import BindDone, DevicesGone, DevicesKnown, PodGone, PodSeen
@@ -339,3 +339,41 @@ def test_a_device_of_a_part_counts_as_one(at: Scenario) -> None:
     at.tell(PodSeen(pod("p", "c")), PodSeen(pod("q", "d")))
     assert run(at) == ["p", "q"]
     assert used(at, "root.a") == 2
+
+
+def test_charges_follow_a_node_into_another_partition() -> None:
+    at = Partitioned().partitions(gpu=True)
+    at.tell(DevicesKnown(known=True))
+    see(at, CLASS)
+    at.queue("root")
+    at.shares("root.a", "100%", "100%", "100%")
+    at.machines(1, 1, cpu=32)
+    see(at, slice_of("gpu-0", *gpus(8)), claim("c", asking(count=3)))
+    at.tell(PodSeen(replace(pod("p", "c"), partition="gpu")))
+    assert run(at) == ["p"]
+    queue = at.core.state.tree.queues["root.a"]
+    at_gpu = at.core.state.types.index[GPU]
+    assert (queue.usage[at_gpu], queue.parts["gpu"].usage[at_gpu]) == (0, 3)
+    at.node("gpu-0", cpu=32, memory=64)
+    at.core.plan(at.now)
+    assert (queue.usage[at_gpu], queue.parts["gpu"].usage[at_gpu]) == (3, 0)
+    at.wait(10)
+    at.core.plan(at.now)
+    assert at.core.state.cluster.total[at_gpu] == 8
+
+
+def test_a_user_is_limited_by_devices_of_claims_under_the_capacity_discipline() -> None:
+    at = Cluster().capacity()
+    at.tell(DevicesKnown(known=True))
+    see(at, CLASS)
+    at.queue("root")
+    at.share("root.a", "100%", user_limit_factor=0.5)
+    for number in range(2):
+        at.node(f"n{number}", cpu=32, memory=64)
+        see(at, slice_of(f"n{number}", *gpus(4)))
+    see(at, *(claim(f"c{number}") for number in range(8)))
+    at.tell(*(PodSeen(pod(f"p{number}", f"c{number}", user="ann")) for number in range(8)))
+    placed = run(at)
+    assert len(placed) == 5, "one is over the limit by what is placed last, as in YARN"
+    assert why(at, "p7")[0] == "UserLimit"
+    assert "nvidia.com/gpu" in why(at, "p7")[1]
