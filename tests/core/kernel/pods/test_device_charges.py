@@ -10,7 +10,7 @@ import pytest
 from core.builders import Scenario, a_pod, limits
 from core.clusters import Cluster, Partitioned
 from core.kernel.devices.test_claims import asking, claim, gpus, planned, reserved, see, slice_of, why, written
-from treadle.core.effects import ReserveDevices
+from treadle.core.effects import Evict, ReserveDevices
 from treadle.core.events import BindDone, DevicesGone, DevicesKnown, PodGone, PodSeen
 from treadle.core.model import Constraints, FairSettings, PodSpec
 from treadle.core.model.devices import (
@@ -377,3 +377,25 @@ def test_a_user_is_limited_by_devices_of_claims_under_the_capacity_discipline() 
     assert len(placed) == 5, "one is over the limit by what is placed last, as in YARN"
     assert why(at, "p7")[0] == "UserLimit"
     assert "nvidia.com/gpu" in why(at, "p7")[1]
+
+
+def test_a_pod_that_is_preempted_gives_its_devices_back_to_its_queue() -> None:
+    fair = FairSettings(preemption=True, fair_share_timeout=5.0, fair_share_threshold=1.0)
+    at = a_cluster(fair=fair).queue("root").queue("root.a").queue("root.b")
+    for number in range(2):
+        at.node(f"n{number}", cpu=4, memory=64)
+    see(at, *(claim(f"c{number}") for number in range(8)))
+    at.tell(*(PodSeen(pod(f"p{number}", f"c{number}", queue="root.b")) for number in range(8)))
+    assert len(run(at)) == 8
+    for uid, record in list(at.core.state.pods.items()):
+        at.tell(BindDone(uid), PodSeen(replace(record.spec, node=at.core.state.nodes.names[record.node])))
+    at.tell(*(PodSeen(a_pod(f"q{number}", "root.a", "q")) for number in range(8)))
+    victims: list[str] = []
+    for _ in range(60):
+        at.wait(1.0)
+        for effect in at.core.plan(at.now):
+            if isinstance(effect, Evict):
+                victims.append(effect.uid)
+                at.tell(PodGone(effect.uid), DevicesGone(DeviceClaimSpec, f"ns/c{effect.uid[1:]}"))
+    assert len(victims) == 4, "as many as bring both to the half that is theirs, and no more"
+    assert used(at, "root.b") == 4
