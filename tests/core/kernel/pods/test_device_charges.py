@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from core.builders import Scenario, a_pod, limits
+from core.claims import asking, claim, gpus, planned, reserved, see, slice_of, why, written
 from core.clusters import Cluster, Partitioned
-from core.kernel.devices.test_claims import asking, claim, gpus, planned, reserved, see, slice_of, why, written
 from treadle.core.effects import Evict, ReserveDevices
 from treadle.core.events import BindDone, DevicesGone, DevicesKnown, PodGone, PodSeen
 from treadle.core.model import Constraints, FairSettings, PodSpec
