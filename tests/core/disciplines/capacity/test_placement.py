@@ -205,7 +205,6 @@ def test_who_waits_for_a_users_limit_in_other_leaves_is_not_looked_at_when_an_ap
     assert looks == ["root.dev.eng"]
 
 
-
 def test_all_queues_together_take_no_more_applications_than_the_scheduler_says(cluster: Mapped) -> None:
     cluster.by(max_applications=1, queue_max_applications=5).tree()
     cluster.pod("a", "root.dev.eng", "a", created=1.0).pod("b", "root.default", "b", created=2.0)
