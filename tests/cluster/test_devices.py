@@ -31,7 +31,7 @@ from cluster.device_objects import (
     told,
     with_claims,
 )
-from cluster.treadle_process import Cluster, Treadle, eventually, pod
+from cluster.treadle_process import Cluster, Treadle, eventually, pod, queue
 
 ROOT = Path(__file__).resolve().parents[2]
 CONTROLLERS = f"{DEFAULT_CONTROLLERS},resourceclaim-controller"
@@ -244,3 +244,62 @@ def test_an_extended_resource_that_a_class_serves_is_satisfied_by_a_claim_made_f
         eventually(lambda: told(plane, "late") == ("Unschedulable", words), 30, "no device is left")
         plane.api("DELETE", f"{PODS}/two", {"gracePeriodSeconds": 0})
         eventually(lambda: node_of(plane, "late") == "node-1", 60, "devices are free again")
+
+
+def test_devices_of_claims_count_against_the_maximum_of_a_queue(cluster: Cluster, tmp_path: Path) -> None:
+    plane = cluster.plane
+    create(plane, f"{DEVICES}/resourceslices", slice_of("node-0", *(gpu(f"gpu-{at}") for at in range(8))))
+    template = {"metadata": {"name": "two", "namespace": "default"}, "spec": {"spec": claim("", request(count=2))["spec"]}}
+    create(plane, TEMPLATES, template)
+    counted = {"deviceClasses": {"gpu": "nvidia.com/gpu"}}
+    scheduler = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Scheduler", "metadata": {"name": "treadle"}, "spec": counted}
+    create(plane, "/apis/treadle.dev/v1alpha1/schedulers", scheduler)
+    cluster.queues(queue("root.gpus", maxResources={"nvidia.com/gpu": "4"}))
+
+    def asking(name: str) -> Json:
+        made = with_claims(name, template="two")
+        made["metadata"]["labels"]["treadle.dev/queue"] = "root.gpus"
+        return made
+
+    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+        treadle.wait_ready()
+        for number in range(3):
+            create(plane, PODS, asking(f"pod-{number}"))
+            if number < 2:
+                cluster.wait_bound(number + 1, 30)
+        words = "queue root.gpus is at its maximum (maxResources): nvidia.com/gpu 4 used of 4, 2 wanted, 2 missing"
+        eventually(lambda: told(plane, "pod-2") == ("QueueMaximum", words), 30, "the queue is at its maximum")
+        status = eventually(
+            lambda: (
+                found
+                if (found := cluster.get("queues", "root.gpus").get("status", {})).get("used", {}).get("nvidia.com/gpu") == "4"
+                else None
+            ),
+            30,
+            "the status of the queue says what it uses",
+        )
+        assert status["used"]["nvidia.com/gpu"] == "4"
+        finish(plane, "pod-0")
+        eventually(lambda: node_of(plane, "pod-2"), 60, "the third starts when one is done")
+    held = [one for found in get(plane, CLAIMS)["items"] for one in devices_of(found)]
+    assert len(held) == len(set(held)) == 4
+
+
+@pytest.mark.parametrize(
+    ("classes", "words"),
+    [
+        ({"gpu": "cpu"}, "must be the name of an extended resource"),
+        ({"gpu": "profile.treadle.dev/large"}, "must be the name of an extended resource"),
+        ({"GPU": "nvidia.com/gpu"}, "names must be those of DeviceClasses"),
+    ],
+)
+def test_the_server_refuses_what_classes_cannot_count_as(cluster: Cluster, classes: dict[str, str], words: str) -> None:
+    body = {
+        "apiVersion": "treadle.dev/v1alpha1",
+        "kind": "Scheduler",
+        "metadata": {"name": "treadle"},
+        "spec": {"deviceClasses": classes},
+    }
+    status, answer = cluster.plane.api("POST", "/apis/treadle.dev/v1alpha1/schedulers", body)
+    assert status == 422
+    assert words in answer["message"]

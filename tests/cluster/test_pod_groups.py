@@ -137,6 +137,13 @@ def test_the_status_of_a_group_says_what_its_own_scheduler_would(
         if version == VOLCANO:
             assert conditions_of(plane, path, "g")["Scheduled"][0] == "True"
             assert conditions_of(plane, path, "g")["Unschedulable"][0] == "False"
+        for number in range(3):
+            answer = plane.api("PATCH", f"{PODS}/g-{number}/status", {"status": {"phase": "Succeeded"}}, content_type=MERGE)
+            assert answer[0] == 200, answer
+        end = ("Completed" if version == VOLCANO else "Finished", 3)
+        eventually(
+            lambda: tuple(status_of(plane, path, "g").get(name) for name in ("phase", "succeeded")) == end, 60, "it has ended"
+        )
 
 
 def test_kinds_that_come_later_are_found_and_those_that_go_leave_pods_alone(

@@ -1,7 +1,7 @@
 """Pods with claims for devices come and go while slices change and writes land, fail or are told late; the API is played by the machine.
 
-Whatever happens, no device is in two allocations that the API has taken, pods go exactly where a naive allocator finds devices, and a core that is told
-the same says the same.
+Whatever happens, no device is in two allocations that the API has taken, pods go exactly where a naive allocator finds devices, each queue uses what a
+naive sum over claims says, there is to share what a naive count of devices says, and a core that is told the same says the same.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import hypothesis.strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from core.builders import Scenario, a_node, a_pod
+from treadle.controllers.capacity import capacity as read
 from treadle.core import Core
 from treadle.core.effects import Bind, ClaimDevices, FreeDevices, ReserveDevices
 from treadle.core.events import (
@@ -27,13 +28,16 @@ from treadle.core.events import (
     PodGone,
     PodSeen,
 )
+from treadle.core.kernel.pods.device_charges import to_share
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.tidy import close_up, prune
-from treadle.core.model import Constraints, NodeSpec, PodSpec
+from treadle.core.model import Constraints, Limit, NodeSpec, PodSpec
+from treadle.core.model.capacity import CapacityQueueSpec, PartitionShare
 from treadle.core.model.devices import (
     ALL,
     Alternative,
     AttributeConstraint,
+    Consumer,
     DeviceCapacity,
     DeviceClaimSpec,
     DeviceClassSpec,
@@ -57,6 +61,9 @@ def kind_of(device: DeviceSpec) -> object:
 
 RED = DeviceSelector("red", lambda _, device: kind_of(device) == "red")
 CLASSES = [DeviceClassSpec("any"), DeviceClassSpec("red", (RED,))]
+ONE, TWO = "example.com/one", "example.com/two"
+MAPPINGS: list[dict[str, str]] = [{}, {"any": ONE}, {"any": ONE, "red": TWO}, {"any": ONE, "red": ONE, "late": TWO}]
+LEAVES = ["root.a", "root.b"]
 
 
 def device(number: int, *, red: bool, multiple: bool) -> DeviceSpec:
@@ -118,14 +125,31 @@ class DevicesMachine(RuleBasedStateMachine):
         self.asked: list[tuple[str, ClaimDevices]] = []
         self.made = self.versions = self.generation = 0
         self.eager = False
+        self.mapping: dict[str, str] = {}
+        self.discipline = "Fair"
         for name in NODES:
             self.node(name, gone=False)
         for one in CLASSES:
             self.at.tell(DevicesSeen(one))
 
-    @initialize(eager=st.booleans())
-    def begin(self, *, eager: bool) -> None:
-        self.eager = eager
+    @initialize(eager=st.booleans(), discipline=st.sampled_from(["Fair", "Capacity"]), mapping=st.sampled_from(MAPPINGS))
+    def begin(self, *, eager: bool, discipline: str, mapping: dict[str, str]) -> None:
+        self.eager, self.discipline = eager, discipline
+        for path, most in (("root", None), ("root.a", 3), ("root.b", None)):
+            given = CapacityQueueSpec(path, partitions={"": PartitionShare(read("guaranteed", "50%" if "." in path else "100%"))})
+            maximum = {} if most is None else {ONE: Limit(value=most), TWO: Limit(value=most)}
+            self.at.queue(path, maximum=maximum, capacity=given)
+        self.counted_as(mapping)
+
+    @rule(mapping=st.sampled_from(MAPPINGS))
+    def counted_as(self, mapping: dict[str, str]) -> None:
+        self.mapping = mapping
+        self.at.scheduler(scoring="Spread", discipline=self.discipline, device_classes=mapping)
+
+    @rule(there=st.booleans(), resource=st.sampled_from(["", TWO]))
+    def class_serves(self, *, there: bool, resource: str) -> None:
+        one = DeviceClassSpec("late", resource=resource)
+        self.at.tell(DevicesSeen(one) if there else DevicesGone(DeviceClassSpec, one.key))
 
     # -- the cluster
 
@@ -235,14 +259,34 @@ class DevicesMachine(RuleBasedStateMachine):
 
     # -- pods
 
-    @rule(names=st.lists(st.sampled_from(CLAIMS), min_size=1, max_size=2, unique=True))
-    def pod(self, names: list[str]) -> None:
+    @rule(
+        names=st.lists(st.sampled_from(CLAIMS), min_size=1, max_size=2, unique=True),
+        leaf=st.sampled_from(LEAVES),
+        role=st.sampled_from(["", "", "master"]),
+    )
+    def pod(self, names: list[str], leaf: str, role: str) -> None:
         if len(self.pods) < 6:
             self.made += 1
             claims = PodClaims("ns", tuple((name, False) for name in names))
-            pod = a_pod(f"p{self.made}", constraints=Constraints(claims=claims))
+            queue = leaf.rpartition(".")[2]
+            pod = a_pod(f"p{self.made}", leaf, f"app-{queue}", constraints=Constraints(claims=claims), role=role)
             self.pods[pod.uid] = pod
             self.at.tell(PodSeen(pod))
+
+    @rule(names=st.lists(st.sampled_from(CLAIMS), min_size=1, max_size=2, unique=True), node=st.sampled_from(NODES))
+    def pod_of_others(self, names: list[str], node: str) -> None:
+        """Another scheduler has placed a pod, with claims that are allocated there."""
+        claims = [self.api.get(f"ns/{name}") for name in names]
+        if len(self.pods) >= 6 or any(one is None or one.allocation is None for one in claims):
+            return
+        self.made += 1
+        named = PodClaims("ns", tuple((name, False) for name in names))
+        pod = a_pod(f"p{self.made}", scheduler="default-scheduler", node=node, constraints=Constraints(claims=named))
+        self.pods[pod.uid] = pod
+        for one in claims:
+            assert one is not None
+            self._have(replace(one, reserved=(*one.reserved, Consumer(pod.uid, pod.name))), tell=True)
+        self.at.tell(PodSeen(pod))
 
     @rule(which=st.integers(0, 9))
     def pod_gone(self, which: int) -> None:
@@ -320,7 +364,60 @@ class DevicesMachine(RuleBasedStateMachine):
             elif isinstance(effect, Bind):
                 self._may_bind(effect)
                 self.flying[effect.uid] = effect.node
+        self._queues_use_what_their_claims_come_to()
         return sum(isinstance(effect, Bind | ReserveDevices) for effect in effects)
+
+    # -- what queues count, naively
+
+    def _kind(self, of: str) -> str:
+        classes = self.at.core.state.shapes.devices.classes
+        return (self.mapping.get(of) or classes[of].resource) if of in classes else ""
+
+    def _comes_to(self, key: str) -> dict[str, int]:
+        """What a claim that the core knows of counts for."""
+        known, found = self.at.core.state.shapes.devices, {ONE: 0, TWO: 0, "": 0}
+        (request,) = known.claims[key].requests
+        has = known.has(key)
+        if has is None:
+            first = request.alternatives[0]
+            found[self._kind(first.device_class)] += 1 if first.mode == ALL else first.count
+        for result in has.results if has is not None else ():
+            chosen = [one for one in request.alternatives if result.request in {"r", f"r/{one.name}"}]
+            found[self._kind(chosen[0].device_class)] += 1
+        return found
+
+    def _queues_use_what_their_claims_come_to(self) -> None:
+        state = self.at.core.state
+        devices, marked = state.shapes.devices, state.shapes.devices.marked
+        used = {(path, kind): 0 for path in LEAVES for kind in (ONE, TWO)}
+        others = {ONE: 0, TWO: 0}
+        for key, claim in devices.claims.items():
+            holders = [uid for uid, record in state.pods.items() if record.node >= 0 and f"ns/{claim.name}" == key]
+            holders = [uid for uid in holders if (claim.name, False) in self.pods[uid].constraints.claims.claims]  # type: ignore[union-attr]
+            if key in marked:
+                return  # the next pass looks at it
+            first = [one.uid for one in claim.reserved if one.uid in holders]
+            payer = devices.payers.get(key)
+            assert payer in (first[:1] or holders or [None]), f"{key} is charged to {payer}, {first} and {holders} hold it"
+            for kind in (ONE, TWO) if payer is not None else ():
+                if self.pods[payer].scheduler == "treadle":
+                    used[self.pods[payer].queue, kind] += self._comes_to(key)[kind]
+                else:
+                    others[kind] += self._comes_to(key)[kind]
+        index = state.types.index
+        for (path, kind), count in used.items():
+            have = state.tree.queues[path].usage[index[kind]] if kind in index else 0
+            assert have == count, f"{path} uses {have} of {kind}, its claims come to {count}"
+        for kind in (ONE, TWO):
+            classes = [name for name in devices.classes if self._kind(name) == kind]
+            there = sum(
+                any(name != "red" or kind_of(each) == "red" for name in classes)
+                for one in self.slices.values()
+                if one.node in {FABRIC, *self.nodes}
+                for each in one.devices
+            )
+            have = sum(of_row.get(index.get(kind, -1), 0) for of_row in to_share(state).values())
+            assert have == there - others[kind], f"{have} of {kind} are to be shared, {there} are there and {others} others'"
 
     def _may_bind(self, bind: Bind) -> None:
         """All claims of a pod are allocated, and reserved for it, before it is bound."""
@@ -415,6 +512,11 @@ class DevicesMachine(RuleBasedStateMachine):
         mine, other = core.state.shapes.devices, again.state.shapes.devices
         assert other.decided == mine.decided
         assert (other.allocated, other.parts) == (mine.allocated, mine.parts)
+        if not mine.marked:
+            states = (core.state, again.state)
+            told = [(one.types.named(one.tree.root.usage), one.types.named(one.cluster.total)) for one in states]
+            assert told[0][0] == told[1][0]
+            assert told[0][1] == told[1][1] or core.state.updates.cluster_changed  # it is followed once an interval
         waiting = [uid for uid, one in core.state.pods.items() if one.state is PodState.WAITING and one.shape.between is not None]
         for uid in waiting:
             assert again.view.refusals(uid) == core.view.refusals(uid), uid

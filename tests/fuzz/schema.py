@@ -52,10 +52,11 @@ _NAMED = {
     "defaultPartition": [*PARTITIONS, "", "none"], "partition": PARTITIONS, "aliases": ["spark", "treadle", "other", "yunikorn"],
     "partitionLabel": ["treadle.dev/partition", "zone", "node.kubernetes.io/pool"],
     "matches": ["*", "ann", "bob", "%user", "%primary_group", "app"], "users": USERS, "groups": ["dev", "ops", "é"], "user": USERS,
+    **{name: ["nvidia.com/gpu", "acme.org/fpga", "x.y/z"] for name in ("gpu", "big", "odd", "gpu.example.com")},
 }  # fmt: skip
 _KEYS = {
     "partitions": [*PARTITIONS, "*", ""], "userWeights": USERS, "userMaxApps": USERS, "userMaxParallelAppsOf": USERS, "amPreemptionOf": LEAVES,
-    "resourceProfiles": PROFILES,
+    "resourceProfiles": PROFILES, "deviceClasses": ["gpu", "big", "odd", "gpu.example.com"],
 }  # fmt: skip
 QUANTITIES = [
     "0", "1", "2", "4", "500m", "16Gi", "1Gi", "100Mi", "1e3", "0.5", "1n", "0.000000001", "3E", "1Ei", "4611686018427387903", "100k", "1.5Gi",

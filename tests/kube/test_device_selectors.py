@@ -60,6 +60,22 @@ TRUE = [
     f'{A}.index == "1" || true',
     "'it is device.attributes' == 'it is device.attributes'",
 ]
+TRUE += [
+    'ip("10.0.0.1").family() == 4 && ip("FD00::1").family() == 6 && ip("FD00::1") == ip("fd00:0::1")',
+    'isIP("::1") && !isIP("fe80::1%eth0") && !isIP("::ffff:1.2.3.4") && !isIP("1.2.3") && !isIP("01.2.3.4") && !isIP("10.0.0.0/8")',
+    'ip.isCanonical("fd00::1") && !ip.isCanonical("FD00::1")',
+    'ip("0.0.0.0").isUnspecified() && ip("::").isUnspecified() && !ip("127.0.0.1").isUnspecified()',
+    'ip("127.0.0.1").isLoopback() && ip("::1").isLoopback() && !ip("192.168.0.1").isLoopback()',
+    'ip("224.0.0.1").isLinkLocalMulticast() && !ip("224.0.1.1").isLinkLocalMulticast() && ip("ff02::1").isLinkLocalMulticast()',
+    'ip("169.254.169.254").isLinkLocalUnicast() && ip("fe80::1").isLinkLocalUnicast() && !ip("fd80::1").isLinkLocalUnicast()',
+    'ip("192.168.0.1").isGlobalUnicast() && !ip("255.255.255.255").isGlobalUnicast() && !ip("ff00::1").isGlobalUnicast()',
+    'cidr("192.168.0.0/16").containsIP("192.168.10.1") && !cidr("192.168.0.0/16").containsIP(ip("10.0.0.1"))',
+    'cidr("192.168.0.0/16").containsCIDR("192.168.10.0/24") && !cidr("192.168.10.0/24").containsCIDR(cidr("192.168.0.0/16"))',
+    'cidr("192.168.0.0/24").ip().family() == 4 && cidr("::1/128").ip() == ip("::1") && cidr("10.1.2.3/8").ip() == ip("10.1.2.3")',
+    'cidr("10.1.2.3/8").masked() == cidr("10.0.0.0/8") && cidr("10.1.2.3/8") != cidr("10.0.0.0/8") && cidr("::1/64").prefixLength() == 64',
+    'isCIDR("10.0.0.0/8") && !isCIDR("10.0.0.0") && !isCIDR("10.0.0.0/33") && !isCIDR("10.0.0.0/255.0.0.0") && !isCIDR("10.0.0.0/08")',
+    '!cidr("10.0.0.0/8").containsIP("::1") && !cidr("10.0.0.0/8").containsCIDR("::/0") && !isCIDR("::ffff:1.2.3.4/128")',
+]
 FALSE = ['device.driver == "net.example.com"', f"{A}.index > 1", f'{A}.model == 7 || {A}.model == "a100"']
 FAILING = {
     f"{A}.nothing == 1": "fails for device gpu-0: NOT_FOUND",
@@ -70,6 +86,12 @@ FAILING = {
     "[].max() == 1": "empty list",
     "device.driver ==": "is not understood: INVALID_ARGUMENT: ERROR: <input>:1:17: Syntax error",
     'url("https://example.com").getHost() == "x"': "is not understood: INVALID_ARGUMENT: ERROR: <input>:1:4: undeclared reference to 'url'",
+    'ip("nowhere").family() == 4': "not an IP address",
+    'ip("10.0.0.1").prefixLength() == 8': "a network is needed",
+    'cidr("10.0.0.0/8").containsIP("10.0.0.0/8")': "not an IP address",
+    'semver("1.0.0").family() == 4': "an IP address is needed",
+    '"abc".find("b") == "b"': "undeclared reference to 'find'",
+    '!format.dns1123Label().validate("a").hasValue()': "undeclared reference to 'format'",
     "nothing == 1": "undeclared reference to 'nothing'",
 }
 

@@ -104,3 +104,20 @@ def test_a_topology_that_is_no_label_is_refused_with_the_annotation() -> None:
     assert translated(pod("a", metadata=metadata)).problem == (
         "metadata.annotations[treadle.dev/gang-topology]: 'two words' is not the key of a node label"
     )
+
+
+FIRST = {"batch.kubernetes.io/job-completion-index": "0"}
+EXCLUSIVE = {"alpha.jobset.sigs.k8s.io/exclusive-topology": "topology.kubernetes.io/zone"}
+
+
+@pytest.mark.parametrize(
+    ("annotations", "leads"),
+    [
+        ({**FIRST, **EXCLUSIVE}, True),
+        ({"batch.kubernetes.io/job-completion-index": "1", **EXCLUSIVE}, False),
+        (FIRST, False),
+        ({**FIRST, **EXCLUSIVE, "alpha.jobset.sigs.k8s.io/node-selector": "true"}, False),
+    ],
+)
+def test_the_first_pod_of_a_job_with_a_topology_to_itself_leads_the_others(annotations: dict[str, str], *, leads: bool) -> None:
+    assert translated(pod(metadata={"annotations": annotations})).leads is leads

@@ -119,7 +119,8 @@ def test_conditions_of_others_stay() -> None:
     ],
 )
 def test_the_phases_of_the_scheduler_plugins(group: Group, found: Json | None) -> None:
-    assert say(PLUGINS, group) == found
+    said = say(PLUGINS, group)
+    assert said == (None if found is None else {**found, "succeeded": None, "failed": None})
 
 
 def test_changes_are_what_is_another_and_nothing_that_was_not_there() -> None:
@@ -132,3 +133,47 @@ def test_a_status_that_makes_no_sense_is_written_over(status: Json) -> None:
     for source in (KUBERNETES, VOLCANO, PLUGINS):
         say(source, Group(1, 1, 1, 1, None), status)
         say(source, Group(1, 1, 0, 0, ROOM), status)
+
+
+@pytest.mark.parametrize(
+    ("group", "before", "phase"),
+    [
+        (Group(3, 2, 2, 2, None, succeeded=1), "Running", "Running"),
+        (Group(3, 0, 0, 0, None, succeeded=3), "Running", "Completed"),
+        (Group(3, 0, 0, 0, None, succeeded=1, failed=2), "Running", "Completed"),
+        (Group(3, 1, 0, 0, None, failed=2), "Running", "Inqueue"),
+        (Group(3, 1, 1, 1, None, failed=1), "Running", "Unknown"),
+        (Group(3, 3, 3, 3, None), "Completed", "Running"),
+    ],
+)
+def test_volcano_phases_of_the_end(group: Group, before: str, phase: str) -> None:
+    found = say(VOLCANO, group, {"phase": before})
+    assert found is not None
+    assert found["phase"] == phase
+    assert (found["succeeded"], found["failed"]) == (group.succeeded or None, group.failed or None)
+
+
+def test_a_group_of_volcano_stays_completed_when_its_pods_are_gone() -> None:
+    assert say(VOLCANO, Group(3, 0, 0, 0, None), {"phase": "Completed"}) is None
+
+
+@pytest.mark.parametrize(
+    ("group", "phase"),
+    [
+        (Group(3, 2, 2, 2, None, succeeded=1), "Running"),
+        (Group(3, 2, 2, 1, None, succeeded=1), "Scheduling"),
+        (Group(3, 0, 0, 0, None, succeeded=3), "Finished"),
+        (Group(3, 1, 1, 1, None, succeeded=1, failed=1), "Failed"),
+        (Group(3, 1, 0, 0, None, failed=1), "Pending"),
+        (Group(3, 1, 1, 1, None, succeeded=3, failed=1), "Finished"),
+    ],
+)
+def test_phases_of_the_end_of_the_scheduler_plugins(group: Group, phase: str) -> None:
+    found = say(PLUGINS, group, {"phase": "Running"})
+    assert found is not None
+    assert found["phase"] == phase
+
+
+@pytest.mark.parametrize("phase", ["Finished", "Failed"])
+def test_the_end_of_a_group_of_the_scheduler_plugins_is_final(phase: str) -> None:
+    assert say(PLUGINS, Group(3, 3, 3, 3, None), {"phase": phase}) is None

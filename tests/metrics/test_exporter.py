@@ -57,6 +57,7 @@ SAMPLES = Samples(
     requests={("bind", "POST", 201): 8, ("status", "PATCH", 0): 1},
     watches={"pods": (1, 5)},
     sets={"Better": 2, "NoBetter": 1},
+    provisioning={"requested": 3, "refused": 0, "provisioned": 2, "failed": 1},
     leader=False,
     status_writes=7,
     events_written=3,

@@ -114,12 +114,12 @@ def test_a_phase_is_written_at_once_and_a_number_after_a_while(at: At) -> None:
     (write,) = at.written()
     assert write.body["status"] == {"phase": "Scheduling"}
     at.seen(status={"phase": "Scheduling"})
-    at.statuses.pod("g-0", runs=True)
+    at.statuses.pod("g-0", (PLUGINS, "ns/g"), runs=True)
     assert at.written() == []
     at.clock += module.APART
     (write,) = at.written()
     assert write.body["status"] == {"running": 1}
-    at.statuses.pod("g-1", runs=True)
+    at.statuses.pod("g-1", (PLUGINS, "ns/g"), runs=True)
     at.seen(status={"phase": "Scheduling", "running": 1})
     (write,) = at.written()
     assert write.body["status"] == {"phase": "Running", "running": 2}
@@ -157,3 +157,61 @@ def test_what_is_gone_is_forgotten(at: At) -> None:
     at.seen()
     at.statuses.forget(PLUGINS)
     assert at.written() == []
+
+
+def ended(at: At, name: str, source: str = VOLCANO, *, succeeded: bool = True, scheduler: str = "treadle") -> None:
+    at.statuses.left(name)
+    at.statuses.ended(name, (source, "ns/g"), scheduler, succeeded=succeeded)
+    at.clock += module.SETTLED
+
+
+def test_pods_that_have_ended_are_told_of_and_others_of_other_schedulers_are_not(at: At) -> None:
+    at.seen(VOLCANO)
+    at.figures(VOLCANO, bound=2)
+    at.written()
+    ended(at, "g-0")
+    ended(at, "g-9", succeeded=False)
+    ended(at, "theirs", scheduler="volcano")
+    at.seen(VOLCANO, {"phase": "Running"})
+    at.figures(VOLCANO, pods=1, bound=1)
+    at.clock += module.APART
+    (write,) = at.written()
+    assert {name: write.body["status"].get(name) for name in ("succeeded", "failed")} == {"succeeded": 1, "failed": 1}
+    at.seen(VOLCANO, {"phase": "Running"})
+    at.figures(VOLCANO, pods=0)
+    (write,) = at.written()
+    assert write.body["status"]["phase"] == "Completed"
+
+
+def test_a_pod_that_left_is_waited_for_until_it_is_known_what_became_of_it(at: At) -> None:
+    at.seen(VOLCANO, {"phase": "Running"})
+    for number in range(2):
+        at.statuses.pod(f"g-{number}", (VOLCANO, "ns/g"), runs=True)
+        at.statuses.left(f"g-{number}")
+    at.figures(VOLCANO, pods=0)
+    assert at.written() == [], "it may have succeeded"
+    for number in range(2):
+        at.statuses.ended(f"g-{number}", (VOLCANO, "ns/g"), "treadle", succeeded=True)
+    at.clock += module.SETTLED
+    (write,) = at.written()
+    assert write.body["status"]["phase"] == "Completed"
+    assert write.body["status"]["succeeded"] == 2
+
+
+def test_nothing_is_told_of_groups_before_all_pods_that_have_ended_are_known(at: At) -> None:
+    known = False
+    at.statuses.ends_known = lambda: known
+    at.seen()
+    at.figures()
+    assert at.written() == []
+    known = True
+    assert len(at.written()) == 1
+
+
+def test_pods_that_had_ended_and_are_gone_count_no_more(at: At) -> None:
+    at.seen(VOLCANO, {"phase": "Running"})
+    ended(at, "g-0")
+    at.statuses.removed("g-0", (VOLCANO, "ns/g"))
+    at.figures(VOLCANO, pods=1)
+    (write,) = at.written()
+    assert write.body["status"] == {"phase": "Inqueue"}

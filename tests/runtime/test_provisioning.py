@@ -321,3 +321,23 @@ async def test_whether_nodes_can_be_asked_for_is_told(at: At) -> None:
         ProvisionerKnown(False, "ProvisioningRequests cannot be watched: 403 Forbidden"),
         ProvisionerKnown(True, ""),
     ]
+
+
+async def test_requests_and_what_became_of_them_are_counted_once_each(at: At) -> None:
+    await at.look(LACK)
+    for _ in range(2):
+        at.say(("Accepted", "True"), ("Provisioned", "True"))
+    at.say(("Provisioned", "True"), ("BookingExpired", "True"))
+    assert at.provisioner.counts == {"requested": 1, "refused": 0, "provisioned": 1, "failed": 1}
+    at.server.refuses["POST provisioningrequests"] = 403
+    await at.look(replace(LACK, gang="other"))
+    assert at.provisioner.counts["refused"] == 1
+
+
+async def test_what_an_autoscaler_had_answered_before_we_looked_is_not_counted(at: At) -> None:
+    await at.look(LACK)
+    at.say(("Provisioned", "True"))
+    (request,) = at.requests()
+    again = At()
+    again.watched(request, "ADDED")
+    assert sum(again.provisioner.counts.values()) == 0

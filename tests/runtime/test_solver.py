@@ -59,3 +59,9 @@ def test_a_package_that_cannot_be_loaded_is_told_of(monkeypatch: pytest.MonkeyPa
     assert solution.outcome == "failed"
     assert "cannot be loaded" in solution.words
     assert "cannot be loaded" in solver.problem
+
+
+def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
+    assert Highs().solve(KNAPSACK, 5.0).outcome == "best"
+
+    assert capfd.readouterr() == ("", "")

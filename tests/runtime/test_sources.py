@@ -207,3 +207,16 @@ async def test_a_server_that_refuses_to_say_is_quoted(api: FakeApi) -> None:
         waiting.cancel()
 
     assert notes[0] == "asking for treadle.dev/v1alpha1: 403 Forbidden: who are you?"
+
+
+def test_nothing_is_decided_before_devices_are_listed_or_cannot_be() -> None:
+    at = Told()
+    for reflector in at.sources.needed.values():
+        reflector.synced.set()
+    assert not at.sources.synced
+    first, *others = at.sources.devices.values()
+    for reflector in others:
+        reflector.synced.set()
+    assert not at.sources.synced
+    first.problem = "404: the server has no such kind"
+    assert at.sources.synced

@@ -56,6 +56,7 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.gangs.provisioning.className",
             "spec.gangs.provisioning.parameters",
             "spec.resourceProfiles",
+            "spec.deviceClasses",
             "spec.placementRules",
             "spec.placementConstraints.tag",
             "spec.placementConstraints.constraint",

@@ -212,6 +212,34 @@ Bundles = Annotated[
     Field(max_length=MAX_PROFILES, json_schema_extra={cel.RULES: cel.profile_rules(DNS_LABEL)}),
     AfterValidator(_profile_names),
 ]
+_CLASS_TEXT: Final = "names must be those of DeviceClasses, such as gpu.example.com"
+_COUNTED_TEXT: Final = "must be the name of an extended resource, such as nvidia.com/gpu, and not that of a profile"
+_DOMAIN: Final = r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?"
+
+
+def _device_classes(entries: dict[str, str]) -> dict[str, str]:
+    for name, kind in entries.items():
+        if re.fullmatch(_DOMAIN, name) is None:
+            raise ValueError(f"{name[:64]!r}: {_CLASS_TEXT}")
+        if kind.startswith(profiles.PREFIX):
+            raise ValueError(f"{name}: {kind[:64]!r} {_COUNTED_TEXT}")
+    return entries
+
+
+DeviceClasses = Annotated[
+    dict[str, Annotated[str, patterned(rf"{_DOMAIN}/[A-Za-z0-9]([-A-Za-z0-9_.]{{0,61}}[A-Za-z0-9])?", _COUNTED_TEXT, 317)]],
+    Field(
+        max_length=64,
+        json_schema_extra={
+            cel.RULES: [
+                cel.rule(f"self.all(c, c.matches('^({cel.escaped(_DOMAIN)})$'))", _CLASS_TEXT),
+                cel.rule(f"self.all(c, !self[c].startsWith('{profiles.PREFIX}'))", f"what a class counts as {_COUNTED_TEXT}"),
+            ]
+        },
+    ),
+    AfterValidator(_device_classes),
+]
+"""Resource types by the names of classes of devices."""
 Amounts = Annotated[dict[str, ReportedQuantity], Field(max_length=MAX_AMOUNTS)]
 
 Weight = Annotated[str, _within(0, None)]

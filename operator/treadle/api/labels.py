@@ -65,6 +65,9 @@ JOBSET: Final = "jobset.sigs.k8s.io/jobset-name"
 JOBSET_COORDINATOR: Final = "jobset.sigs.k8s.io/coordinator"
 """The address of the coordinator, on every pod of a JobSet that has one: ``JOBSET-REPLICATEDJOB-JOB-POD.SUBDOMAIN``."""
 JOBSET_PLACE: Final = (JOBSET, "jobset.sigs.k8s.io/replicatedjob-name", "jobset.sigs.k8s.io/job-index")
+JOBSET_EXCLUSIVE: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+JOBSET_BY_SELECTOR: Final = "alpha.jobset.sigs.k8s.io/node-selector"
+"""Nodes are labelled beforehand, so JobSet's webhook holds no pods back."""
 COMPLETION_INDEX: Final = "batch.kubernetes.io/job-completion-index"
 
 # Labels that carry the name of the object which made the pod, with the word that goes before the name.
@@ -200,6 +203,16 @@ def _jobset_role(labels: Mapping[str, str], annotations: Strings) -> Role:
     index = labels.get(COMPLETION_INDEX) or (annotations or _NONE).get(COMPLETION_INDEX, "")
     own = "-".join([*(labels.get(key, "") for key in JOBSET_PLACE), index])
     return "master" if coordinator.partition(".")[0] == own else "worker"
+
+
+def leads(annotations: Strings) -> bool:
+    """Whether other pods are made only when this one is on a node: JobSet's webhook lets those of a job that has a topology domain to itself follow its first one."""
+    return (
+        annotations is not None
+        and JOBSET_EXCLUSIVE in annotations
+        and JOBSET_BY_SELECTOR not in annotations
+        and annotations.get(COMPLETION_INDEX) == "0"
+    )
 
 
 def headroom_of(text: str) -> tuple[tuple[str, Limit], ...]:

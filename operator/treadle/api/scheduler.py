@@ -17,6 +17,7 @@ from treadle.api.common import (
     Bundles,
     Conditions,
     Count,
+    DeviceClasses,
     DnsLabel,
     Duration,
     Factor,
@@ -421,6 +422,11 @@ class SchedulerSpec(Model):
         default=None,
         description="Bundles of amounts by name. profile.treadle.dev/NAME: 3 among the amounts of a queue is three times the bundle; a pod "
         "that names one (annotation treadle.dev/resource-profile) is told if it asks for something else.",
+    )
+    device_classes: DeviceClasses | None = Field(
+        default=None,
+        description="The resource type that devices of a DeviceClass count as in queues, by the name of the class, such as "
+        "gpu.example.com: nvidia.com/gpu. Those of other classes count as the class's extendedResourceName, or not at all if it has none.",
     )
     opportunistic: Opportunistic | None = None
 

@@ -119,6 +119,7 @@ def scheduler(model: Scheduler, aliases: tuple[str, ...]) -> SchedulerSpec:
             name: {resource: amount(resource, text) for resource, text in bundle.items()}
             for name, bundle in (spec.resource_profiles or {}).items()
         },
+        dict(spec.device_classes or {}),
     )
 
 

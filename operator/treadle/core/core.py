@@ -54,7 +54,7 @@ from treadle.core.kernel.periodic import refused
 from treadle.core.kernel.periodic.expiry import expired, next_expiry
 from treadle.core.kernel.periodic.lifetimes import expire, next_look
 from treadle.core.kernel.periodic.reports import due, forget_reports, report_lost
-from treadle.core.kernel.pods import lifecycle
+from treadle.core.kernel.pods import device_charges, lifecycle
 from treadle.core.kernel.pods.anew import constraints_changed, look_at_delays, look_between
 from treadle.core.kernel.pods.claims import expire_claims, free_devices, look_at_claims, next_claim
 from treadle.core.kernel.pods.failures import failed
@@ -214,8 +214,10 @@ class Core:
                 provisioning.see(state, event)
             case DevicesSeen(thing):
                 state.shapes.devices.see(thing)
+                self._follow_devices()
             case DevicesGone(kind, key):
                 state.shapes.devices.gone(kind, key)
+                self._follow_devices()
             case DevicesKnown(known, trouble):
                 state.shapes.devices.become_known(known=known, trouble=trouble)
             case SchedulerSeen(scheduler):
@@ -229,6 +231,9 @@ class Core:
                 if scheduler.headroom != before.headroom:
                     state.nodes.leave(scheduler.headroom)
                     state.updates.cluster_changed = True
+                if scheduler.device_classes != before.device_classes:
+                    state.shapes.devices.map(scheduler.device_classes)
+                    self._follow_devices()
                 if scheduler.profiles != before.profiles:
                     profiles_changed(state)
                 if scheduler.names != names:
@@ -454,6 +459,13 @@ class Core:
         lifecycle.regroup(self.state, application)
         constraints_changed(self.state, application)
         self.state.discipline.membership.object_changed(application)
+
+    def _follow_devices(self) -> None:
+        """Take over which classes of devices count as what, and how many devices there are."""
+        state, types = self.state, len(self.state.types)
+        device_charges.follow(state)
+        if state.excess_types and len(state.types) > types:
+            self._see_again(list(state.excess_types.values()))
 
     def _names_changed(self) -> None:
         """Look at every known pod again: it may be ours now, or no longer."""

@@ -1,6 +1,8 @@
-"""CEL with what Kubernetes adds to it, as far as it is understood: quantities, semantic versions, functions on lists, sets and regular expressions.
+"""CEL with what Kubernetes adds to it, as far as it is understood: quantities, semantic versions, addresses and networks, functions on lists and sets.
 
-Quantities and versions are messages, whose equality is that of their texts: both are in one form only.
+Quantities, versions, addresses and networks are messages, whose equality is that of their texts: each is in one form only. The others of Kubernetes' base environment are
+not there: ``find`` and ``findAll`` need regular expressions that always end soon, which Python has not; ``indexOf`` of lists cannot stand beside that of strings in the
+library; URLs, formats and the texts of messages (``string``) cannot be told apart from what it has.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorP
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
 
+from treadle.kube.addresses import Address, Network, address, contains, is_global_unicast, is_local_multicast, network
 from treadle.kube.quantities import exact
 
 _VERSION = re.compile(
@@ -37,7 +40,7 @@ class Failed(Exception):
 def _message() -> tuple[DescriptorPool, Any]:
     file = FileDescriptorProto(name="kubernetes.proto", package="kubernetes", syntax="proto3")
     message = file.message_type.add(name="Ordered")
-    for number, name in enumerate(("quantity", "version"), 1):
+    for number, name in enumerate(("quantity", "version", "address", "network"), 1):
         message.field.add(
             name=name, number=number, type=FieldDescriptorProto.TYPE_STRING, label=FieldDescriptorProto.LABEL_OPTIONAL
         )
@@ -48,7 +51,7 @@ def _message() -> tuple[DescriptorPool, Any]:
 
 _POOL, _Ordered = _message()
 ORDERED = Type("kubernetes.Ordered")
-"""A quantity or a version: functions with one name for both cannot tell two messages apart."""
+"""A quantity, a version, an address or a network: functions with one name for both cannot tell two messages apart."""
 
 
 def answer(program: cel.Expression, variables: Mapping[str, Any]) -> bool:
@@ -149,6 +152,39 @@ def _integer(one: Any) -> int:
     return int(amount)
 
 
+def _ip(text: str) -> Any:
+    return _Ordered(address=str(address(text)))
+
+
+def _ip_of(one: Any) -> Address:
+    if not one.address:
+        raise ValueError("no such overload: an IP address is needed")
+    return address(one.address)
+
+
+def _cidr(text: str) -> Any:
+    return _Ordered(network=str(network(text)))
+
+
+def _cidr_of(one: Any) -> Network:
+    if not one.network:
+        raise ValueError("no such overload: a network is needed")
+    return network(one.network)
+
+
+def _contains_ip(one: Any, other: Any) -> bool:
+    found = address(other) if isinstance(other, str) else _ip_of(other)
+    return found in _cidr_of(one).network
+
+
+def _contains_cidr(one: Any, other: Any) -> bool:
+    return contains(_cidr_of(one), network(other) if isinstance(other, str) else _cidr_of(other))
+
+
+def _says(test: Callable[[Address], bool]) -> Callable[[Any], bool]:
+    return lambda one: test(_ip_of(one))
+
+
 def _part(number: int) -> Callable[[Any], int]:
     def part(one: Any) -> int:
         return int(_order(one)[number])
@@ -223,6 +259,24 @@ def environment() -> cel.Env:
         "major": [(_part(0), INT, (ORDERED,), True)],
         "minor": [(_part(1), INT, (ORDERED,), True)],
         "patch": [(_part(2), INT, (ORDERED,), True)],
+        "ip": [
+            (_ip, ORDERED, (STRING,), False),
+            (lambda one: _Ordered(address=str(_cidr_of(one).ip)), ORDERED, (ORDERED,), True),
+        ],
+        "isIP": [(_is(_ip), BOOL, (STRING,), False)],
+        "ip.isCanonical": [(lambda text: str(address(text)) == text, BOOL, (STRING,), False)],
+        "family": [(lambda one: _ip_of(one).version, INT, (ORDERED,), True)],
+        "isUnspecified": [(_says(lambda one: one.is_unspecified), BOOL, (ORDERED,), True)],
+        "isLoopback": [(_says(lambda one: one.is_loopback), BOOL, (ORDERED,), True)],
+        "isLinkLocalMulticast": [(_says(is_local_multicast), BOOL, (ORDERED,), True)],
+        "isLinkLocalUnicast": [(_says(lambda one: one.is_link_local), BOOL, (ORDERED,), True)],
+        "isGlobalUnicast": [(_says(is_global_unicast), BOOL, (ORDERED,), True)],
+        "cidr": [(_cidr, ORDERED, (STRING,), False)],
+        "isCIDR": [(_is(_cidr), BOOL, (STRING,), False)],
+        "containsIP": [(_contains_ip, BOOL, (ORDERED, other), True) for other in (ORDERED, STRING)],
+        "containsCIDR": [(_contains_cidr, BOOL, (ORDERED, other), True) for other in (ORDERED, STRING)],
+        "prefixLength": [(lambda one: _cidr_of(one).network.prefixlen, INT, (ORDERED,), True)],
+        "masked": [(lambda one: _Ordered(network=str(_cidr_of(one).network)), ORDERED, (ORDERED,), True)],
         "sum": [(_sum, DYN, (some,), True)],
         "min": [(_extreme(min), DYN, (some,), True)],
         "max": [(_extreme(max), DYN, (some,), True)],

@@ -1,7 +1,7 @@
 """CEL expressions about devices, compiled by Google's cel-cpp and made into tests that the core can ask.
 
 CEL's standard library, its macros, ``cel.bind``, optional values and the extended strings come with it. Of what Kubernetes adds there are quantities,
-semantic versions, and the functions on lists, sets and regular expressions; not its functions on URLs, addresses and formats. As in Kubernetes a domain that
+semantic versions, addresses and networks, and the functions on lists and sets; not its functions on URLs, formats and regular expressions (``matches`` is CEL's own). As in Kubernetes a domain that
 a device has no attributes or capacities of is an empty map where it is looked up, and not there where it is asked for with ``in``.
 
 The library is loaded when there is an expression: most clusters have none.

@@ -1,7 +1,6 @@
 """The status of PodGroups of other systems, as their own schedulers write it: what users, their tools and the operators that made them read.
 
-Only what they share is written: the phase, conditions, and how many pods run. Fields that others write stay as they are. Of pods that have ended nothing is told
-(``succeeded``, ``failed``, the phases of the end), since they have left the scheduler.
+Only what they share is written: the phase, conditions, and how many pods run and have ended. Fields that others write stay as they are.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from treadle.core.model.gangs import KUBERNETES, PLUGINS, VOLCANO
 
 Json = dict[str, Any]
 UNSCHEDULABLE: Final = "Unschedulable"
+COMPLETED: Final = "Completed"
 LONGEST_MESSAGE: Final = 1024
 LONGEST_REASON: Final = 128
 FIRST_VERSION: Final = "scheduling.k8s.io/v1alpha2"
@@ -21,13 +21,15 @@ FIRST_VERSION: Final = "scheduling.k8s.io/v1alpha2"
 
 
 class Group(NamedTuple):
-    """How a PodGroup is doing: its ``minimum``, how many pods there are, are bound, and run, and why the first one waits."""
+    """How a PodGroup is doing: its ``minimum``, how many pods have not ended, are bound, and run, why the first one waits, and how many pods have ended."""
 
     minimum: int
     pods: int
     bound: int
     running: int
     waits: tuple[str, str] | None
+    succeeded: int = 0
+    failed: int = 0
 
 
 def wanted(source: str, version: str, group: Group, status: Mapping[str, Any], generation: int, now: str) -> Json | None:
@@ -55,11 +57,20 @@ def _kubernetes(version: str, group: Group, status: Mapping[str, Any], generatio
 
 
 def _volcano(version: str, group: Group, status: Mapping[str, Any], generation: int, now: str) -> Json | None:
-    """Return phase, conditions and count. Volcano's ``Inqueue`` lets operators make the pods of a group; limits of queues hold the pods instead."""
+    """Return phase, conditions and counts. Volcano's ``Inqueue`` lets operators make the pods of a group; limits of queues hold the pods instead.
+
+    Pods that have ended count towards the minimum; where all that were scheduled have, the group is ``Completed``, and stays so when they are gone.
+    """
     del version, generation
-    phase = "Running" if group.bound >= group.minimum else "Unknown" if group.bound else "Inqueue"
+    ended = group.succeeded + group.failed
+    if status.get("phase") == COMPLETED and not group.pods and not ended:
+        return None
+    if group.bound + ended >= group.minimum:
+        phase = "Running" if group.bound else COMPLETED
+    else:
+        phase = "Unknown" if group.bound else "Inqueue"
     conditions = None
-    if phase == "Running":
+    if phase in {"Running", COMPLETED}:
         conditions = _with(
             status,
             {"type": "Scheduled", "status": "True", "reason": "tasks in gang are ready to be scheduled"},
@@ -78,20 +89,29 @@ def _volcano(version: str, group: Group, status: Mapping[str, Any], generation: 
             "message": message[:LONGEST_MESSAGE],
         }
         conditions = _with(status, words, now, transition=True)
-    found: Json = {"phase": phase, "running": group.running or None}
+    found: Json = {"phase": phase, **_counts(group)}
     return found if conditions is None else {**found, "conditions": conditions}
 
 
 def _plugins(version: str, group: Group, status: Mapping[str, Any], generation: int, now: str) -> Json | None:
-    """Return the phase and the count of the coscheduling plugin's controller."""
-    del version, status, generation, now
-    if not group.pods:
+    """Return the phase and the counts of the coscheduling plugin's controller, to which ``Finished`` and ``Failed`` are final."""
+    del version, generation, now
+    ended = group.succeeded + group.failed
+    if not (group.pods or ended) or status.get("phase") in {"Finished", "Failed"}:
         return None
-    if group.bound < group.minimum:
+    if group.succeeded >= group.minimum:
+        phase = "Finished"
+    elif group.failed and group.running + ended >= group.minimum:
+        phase = "Failed"
+    elif group.bound + ended < group.minimum:
         phase = "Unknown" if group.bound else "Pending"
     else:
-        phase = "Running" if group.running >= group.minimum else "Scheduling"
-    return {"phase": phase, "running": group.running or None}
+        phase = "Running" if group.running + group.succeeded >= group.minimum else "Scheduling"
+    return {"phase": phase, **_counts(group)}
+
+
+def _counts(group: Group) -> Json:
+    return {"running": group.running or None, "succeeded": group.succeeded or None, "failed": group.failed or None}
 
 
 _WANTED: Final[dict[str, Callable[[str, Group, Mapping[str, Any], int, str], Json | None]]] = {

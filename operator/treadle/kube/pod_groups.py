@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from treadle.api.gang_words import MOST_IN_GANG
+from treadle.api.gang_words import MOST_IN_GANG, gang_of
 from treadle.core.model import PodGroupSpec
 from treadle.core.model.gangs import KUBERNETES, PLUGINS, VOLCANO
 from treadle.kube import wire
@@ -26,6 +26,17 @@ Spec = Mapping[str, Any]
 def pod_group(source: str, seen: wire.PodGroup) -> PodGroupSpec:
     """Translate a PodGroup; nothing is raised for what makes no sense, which counts as not said."""
     return PodGroupSpec(source, f"{seen.metadata.namespace}/{seen.metadata.name}", *_READ[source](seen.spec or {}))
+
+
+def group_of_ended(pod: wire.Pod | wire.EndedPod) -> tuple[str, str] | None:
+    """Return the system, and the namespace and name, of the PodGroup that a pod is in; None if it is in none."""
+    meta, spec = pod.metadata, pod.spec
+    of_kubernetes = spec.scheduling_group.pod_group_name if spec is not None and spec.scheduling_group is not None else ""
+    try:
+        said = gang_of(meta.labels, meta.annotations, of_kubernetes)
+    except ValueError:
+        return None
+    return (said.source, f"{meta.namespace}/{said.name}") if said.source else None
 
 
 Read = tuple[int | None, str, bool, tuple[str, ...], str]

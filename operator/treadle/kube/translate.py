@@ -146,6 +146,7 @@ def pod(seen: wire.Pod) -> PodSpec:
         gang_minimums=gang.minimums,
         gang_topology=gang.topology if gang.name else None,
         gang_source=gang.source,
+        leads=labels.leads(notes),
         application_tags=application_tags,
         priority=spec.priority or 0,
         application=f"{meta.namespace}/{application}",

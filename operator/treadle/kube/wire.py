@@ -249,6 +249,18 @@ class Pod(Wire):
     status: PodStatus | None = None
 
 
+class EndedSpec(Wire):
+    scheduler_name: str = ""
+    scheduling_group: SchedulingGroup | None = None
+
+
+class EndedPod(Wire):
+    """A pod of which only matters that it has ended, and in which group."""
+
+    metadata: Metadata = msgspec.field(default_factory=Metadata)
+    spec: EndedSpec | None = None
+
+
 class Taint(Wire):
     key: str = ""
     value: str = ""
@@ -464,7 +476,7 @@ class VolumeAttachment(Wire):
 
 
 Storage = PersistentVolumeClaim | PersistentVolume | StorageClass | CSINode | CSIDriver | CSIStorageCapacity | VolumeAttachment
-Object = Pod | Node | Namespace | Custom | PodGroup | ProvisioningRequest | Storage
+Object = Pod | EndedPod | Node | Namespace | Custom | PodGroup | ProvisioningRequest | Storage
 
 
 class ListMetadata(Wire):

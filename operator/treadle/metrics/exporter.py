@@ -61,6 +61,8 @@ class Samples:
     """Pods that the kubelets of their nodes did not take, by the reason."""
     sets: Mapping[str, int] = field(default_factory=dict)
     """Sets of pods that were placed together, by what came of the solver."""
+    provisioning: Mapping[str, int] = field(default_factory=dict)
+    """ProvisioningRequests, by what became of them."""
     core_errors: Mapping[str, int] = field(default_factory=dict)
     """How often the core raised, by what it did (event or pass)."""
     set_aside: int = 0
@@ -110,6 +112,14 @@ class _Page(Collector):
                 labels=["solver"],
             ),
             samples.sets,
+        )
+        yield _labelled(
+            CounterMetricFamily(
+                "treadle_provisioning_requests",
+                "ProvisioningRequests for gangs: those made (requested), refused by the API server, and what the autoscaler answered (provisioned, failed).",
+                labels=["result"],
+            ),
+            samples.provisioning,
         )
         yield CounterMetricFamily("treadle_passes", "Passes of the engine that planned.", samples.passes)
         yield CounterMetricFamily("treadle_engine_busy_seconds", "Time spent handling events and planning.", samples.busy_seconds)

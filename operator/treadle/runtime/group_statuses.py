@@ -10,7 +10,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any
 
-from treadle.core.model.gangs import VOLCANO
+from treadle.core.model.gangs import PLUGINS, VOLCANO
 from treadle.core.views.pod_groups import PodGroupFigures
 from treadle.core.views.view import View
 from treadle.kube import pod_group_status, wire
@@ -21,12 +21,17 @@ log = logging.getLogger(__name__)
 
 EVERY = 2.0
 """Seconds between two looks."""
+SETTLED = 5.0
+"""Seconds for which a group is left alone when a pod of it has left the watch of those that live: another watch tells what became of it."""
 APART = 10.0
 """Seconds between two writes to one object because only numbers or words have changed; who else writes the status of PodGroups is not fought more often."""
 PER_LOOK = 50
 """Objects that are written with one look at the most, those first that were written longest ago."""
 VOLCANO_NAME = "volcano"
 """The scheduler that Volcano's groups are meant for while they have no pods, which name one."""
+
+TELL_OF_ENDS = {VOLCANO, PLUGINS}
+"""The systems whose status tells of pods that have ended."""
 
 Key = tuple[str, str]
 
@@ -57,6 +62,16 @@ class GroupStatuses:
         self._seen: dict[Key, Seen] = {}
         self._running: dict[str, None] = {}
         """The pods of PodGroups that run, by uid."""
+        self._live: dict[str, Key] = {}
+        """The groups of pods that have not ended, by the uid of the pod."""
+        self._ended: dict[Key, dict[str, tuple[bool, str]]] = {}
+        """Of each group the pods that have ended, by uid: whether they succeeded, and whose they were."""
+        self._unsettled: dict[Key, float] = {}
+        """Groups a pod of which has left, and until when it is open what became of it."""
+        self.ends_known: Callable[[], bool] = lambda: True
+        """Whether all pods that have ended have been told."""
+        self.ends_matter = asyncio.Event()
+        """Set when there are groups whose status tells of pods that have ended."""
 
     def see(self, source: str, version: str, subresource: bool, found: wire.PodGroup) -> None:
         """Take note of an object; ``subresource``: its status is written apart from it."""
@@ -69,6 +84,8 @@ class GroupStatuses:
         if before is not None:
             made.written_at, made.said = before.written_at, before.said
         self._seen[source, f"{meta.namespace}/{meta.name}"] = made
+        if source in TELL_OF_ENDS:
+            self.ends_matter.set()
 
     def gone(self, source: str, identity: str) -> None:
         """Forget an object."""
@@ -78,12 +95,32 @@ class GroupStatuses:
         """Forget all objects of a system, whose kind has gone."""
         self._seen = {key: seen for key, seen in self._seen.items() if key[0] != source}
 
-    def pod(self, uid: str, *, runs: bool) -> None:
-        """Take note of whether a pod of a PodGroup runs."""
+    def pod(self, uid: str, group: Key, *, runs: bool) -> None:
+        """Take note of a pod of a PodGroup (system, and namespace and name) that has not ended, and whether it runs."""
+        self._live[uid] = group
         if runs:
             self._running[uid] = None
         else:
             self._running.pop(uid, None)
+
+    def left(self, uid: str) -> None:
+        """Take note that a pod has ended, or is no more."""
+        self._running.pop(uid, None)
+        group = self._live.pop(uid, None)
+        if group is not None and group[0] in TELL_OF_ENDS:
+            self._unsettled[group] = self._clock() + SETTLED
+
+    def ended(self, uid: str, group: Key, scheduler: str, *, succeeded: bool) -> None:
+        """Take note of what became of a pod of a PodGroup."""
+        if group[0] in TELL_OF_ENDS:
+            self._ended.setdefault(group, {})[uid] = succeeded, scheduler
+
+    def removed(self, uid: str, group: Key) -> None:
+        """Take note that a pod that had ended is no more."""
+        of_group = self._ended.get(group, {})
+        of_group.pop(uid, None)
+        if not of_group:
+            self._ended.pop(group, None)
 
     async def run(self, may_write: Callable[[], bool]) -> None:
         """Write until cancelled, while ``may_write``."""
@@ -104,7 +141,10 @@ class GroupStatuses:
         for group in view.pod_groups():
             key = (group.source, group.id)
             seen = self._seen.get(key)
-            if seen is None or not (group.pods or (group.source == VOLCANO and VOLCANO_NAME in names)):
+            ended = any(scheduler in names for _, scheduler in self._ended.get(key, {}).values())
+            if seen is None or not (group.pods or ended or (group.source == VOLCANO and VOLCANO_NAME in names)):
+                continue
+            if group.source in TELL_OF_ENDS and not self._is_settled(key, clock):
                 continue
             new = self._wanted(group, seen, now)
             patch, said = pod_group_status.changes(seen.status, new), _said(new)
@@ -117,9 +157,20 @@ class GroupStatuses:
             self._patcher.submit(f"group/{key[0]}/{key[1]}", Write(seen.path, body, done=partial(self._done, key)))
         return len(due[:PER_LOOK])
 
+    def _is_settled(self, key: Key, clock: float) -> bool:
+        """Whether it is known what became of all pods of a group that have left."""
+        if not self.ends_known() or clock < self._unsettled.get(key, clock):
+            return False
+        self._unsettled.pop(key, None)
+        return True
+
     def _wanted(self, group: PodGroupFigures, seen: Seen, now: str) -> dict[str, Any]:
         running = sum(uid in self._running for uid in group.on_nodes)
-        of = pod_group_status.Group(group.minimum, group.pods, len(group.on_nodes), running, group.waits)
+        names = self._view().names
+        ends = [good for good, scheduler in self._ended.get((group.source, group.id), {}).values() if scheduler in names]
+        of = pod_group_status.Group(
+            group.minimum, group.pods, len(group.on_nodes), running, group.waits, sum(ends), len(ends) - sum(ends)
+        )
         return pod_group_status.wanted(group.source, seen.served, of, seen.status, seen.generation, now) or {}
 
     def _done(self, key: Key, code: int) -> None:

@@ -1,17 +1,19 @@
 """PodGroups of other systems: found by discovery, watched while the API server has them."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from treadle.core.events import Event, PodGroupGone, PodGroupSeen, PodGroupsServed
 from treadle.core.model.gangs import SOURCES
 from treadle.kube import wire
-from treadle.kube.pod_groups import RESOURCE, VERSIONS, pod_group
-from treadle.kube.reflector import Change
+from treadle.kube.pod_groups import RESOURCE, VERSIONS, group_of_ended, pod_group
+from treadle.kube.reflector import Change, Reflector
 from treadle.kube.transport import Client
 from treadle.runtime.discovered import LOOK_EVERY, Discovered
 from treadle.runtime.group_statuses import GroupStatuses
+
+SUCCEEDED_PODS = {"fieldSelector": "status.phase=Succeeded"}
 
 
 class PodGroups:
@@ -23,6 +25,13 @@ class PodGroups:
         self._put = put
         self.statuses = statuses
         """Writes what becomes of them into their status; None: nobody does."""
+        self.succeeded: Reflector[wire.EndedPod] = Reflector(
+            client, "/api/v1/pods", wire.EndedPod, lambda changes: self.take_ended(changes, succeeded=True), SUCCEEDED_PODS
+        )
+        self.failed: asyncio.Event | None = None
+        """Set when the pods that have failed have been told; None: nobody tells of them."""
+        if statuses is not None:
+            statuses.ends_known = lambda: self.succeeded.synced.is_set() and (self.failed is None or self.failed.is_set())
         self.kinds = {
             source: Discovered(
                 client,
@@ -40,8 +49,26 @@ class PodGroups:
     async def run(self) -> None:
         """Look for the kinds, and watch them, until cancelled."""
         async with asyncio.TaskGroup() as group:
+            if self.statuses is not None:
+                group.create_task(self._watch_ends(self.statuses), name="succeeded-pods")
             for source, kind in self.kinds.items():
                 group.create_task(kind.run(), name=f"pod-groups-{source}")
+
+    async def _watch_ends(self, statuses: GroupStatuses) -> None:
+        """Watch the pods that have succeeded, from when there are groups whose status tells of them."""
+        await statuses.ends_matter.wait()
+        await self.succeeded.run()
+
+    def take_ended(self, changes: Sequence[tuple[Change, wire.Pod | wire.EndedPod]], *, succeeded: bool) -> None:
+        """Take note of pods that have ended, as far as they are in a PodGroup."""
+        for change, pod in changes:
+            group = group_of_ended(pod) if self.statuses is not None else None
+            if group is None or self.statuses is None or pod.spec is None:
+                continue
+            if change == "DELETED":
+                self.statuses.removed(pod.metadata.uid, group)
+            else:
+                self.statuses.ended(pod.metadata.uid, group, pod.spec.scheduler_name, succeeded=succeeded)
 
     def _take(self, source: str, change: Change, found: wire.PodGroup) -> None:
         identity = f"{found.metadata.namespace}/{found.metadata.name}"

@@ -56,7 +56,8 @@ class Provisioner:
         every: float = EVERY,
         look_every: float = LOOK_EVERY,
     ) -> None:
-        self.made = 0
+        self.counts = dict.fromkeys(("requested", "refused", "provisioned", "failed"), 0)
+        """Requests that were made, those that could not be, and those that the autoscaler has answered since, each once for each answer."""
         self._client, self._scheduler, self._view, self._put, self._every = client, scheduler, view, put, every
         self._kind = Discovered(
             client, "ProvisioningRequests", p.VERSIONS, p.RESOURCE, wire.ProvisioningRequest, self._take, self._served, look_every
@@ -98,6 +99,9 @@ class Provisioner:
             return
         found = p.known(seen, self._scheduler)
         if found is not None and uid not in self._deleted and seen.metadata.deletion_timestamp is None:
+            before = self._known.get(uid)
+            if before is not None and found.standing.phase != before.standing.phase and found.standing.phase in self.counts:
+                self.counts[found.standing.phase] += 1
             self._known[uid] = found
         else:
             self._known.pop(uid, None)
@@ -140,6 +144,7 @@ class Provisioner:
                 await self._see_to(gang, lack, current)
             except NotMade as error:
                 self._again[gang] = time.monotonic() + REFUSED_FOR
+                self.counts["refused"] += 1
                 self._say(gang, "refused", f"No nodes are asked for: {error}")
         self._tell(wanted, current)
 
@@ -193,7 +198,7 @@ class Provisioner:
         if made is None:
             raise NotMade(f"ProvisioningRequest {name} is there and is not of this scheduler")
         self._known[made.uid] = made
-        self.made += 1
+        self.counts["requested"] += 1
         log.info(
             "nodes for gang %s of %s are asked for by ProvisioningRequest %s/%s", lack.gang, lack.application, namespace, name
         )

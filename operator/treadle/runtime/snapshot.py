@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from treadle.kube.transport import Client
     from treadle.runtime.engine import Engine
     from treadle.runtime.garbage import Garbage
+    from treadle.runtime.provisioning import Provisioner
     from treadle.runtime.sources import Sources
 
 
@@ -32,6 +33,7 @@ class Parts(Protocol):
     lease: Lease | None
     patcher: Patcher
     recorder: Recorder
+    provisioner: Provisioner
 
 
 def metrics_of(service: Parts) -> Samples:
@@ -70,6 +72,7 @@ def metrics_of(service: Parts) -> Samples:
         preempted=dict(service.evictor.gone_from),
         refused=view.refused,
         sets=view.sets,
+        provisioning=dict(service.provisioner.counts),
         binds_in_flight=binder.in_flight,
         bind_limit=binder.limit,
         passes=engine.passes,

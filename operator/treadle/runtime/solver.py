@@ -94,8 +94,7 @@ def _model(
     lp.a_matrix_.start_ = starts
     lp.a_matrix_.index_ = [column for terms, _, _ in rows for column, _ in terms]
     lp.a_matrix_.value_ = [float(number) for terms, _, _ in rows for _, number in terms]
-    model = highspy.Highs()
-    model.setOptionValue("output_flag", False)
+    model = _quiet(highspy)
     model.setOptionValue("threads", 1)
     model.setOptionValue("random_seed", 0)
     model.setOptionValue("time_limit", seconds)
@@ -104,3 +103,14 @@ def _model(
     model.setOptionValue("mip_abs_gap", 0.999)  # objectives are whole numbers
     model.passModel(lp)
     return model
+
+
+def _quiet(highspy: Any) -> Any:
+    """Return a solver that prints nothing: its banner comes when it is made, with the callbacks, unless output is off by then."""
+
+    class Quiet(highspy.Highs):  # type: ignore[misc]
+        def enableCallbacks(self) -> None:  # noqa: N802 - its name is HiGHS'
+            self.setOptionValue("output_flag", False)
+            super().enableCallbacks()
+
+    return Quiet()

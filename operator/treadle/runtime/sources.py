@@ -64,6 +64,7 @@ class Sources:
             name: Reflector(client, path, kind, self._storage) for name, (path, kind) in storage.PATHS.items()
         }
         self.pod_groups = PodGroups(client, put, statuses=group_statuses)
+        self.pod_groups.failed = self.failed.synced
         self.devices: dict[str, Reflector[Any]] = {
             name: Reflector(client, path, kind, self._devices) for name, (path, kind) in devices.PATHS.items()
         }
@@ -80,8 +81,9 @@ class Sources:
 
     @property
     def synced(self) -> bool:
-        """Whether every first list that is needed is complete."""
-        return all(reflector.synced.is_set() for reflector in self.needed.values())
+        """Whether every first list that is needed is complete, and those about devices are, or cannot be had: devices that pods hold count in queues from the first decision on."""
+        devices = all(reflector.synced.is_set() or bool(reflector.problem) for reflector in self.devices.values())
+        return devices and all(reflector.synced.is_set() for reflector in self.needed.values())
 
     def tell(self) -> bool:
         """Tell the core whether all objects of storage and about devices have been told, and what is in the way, if that has changed; returns whether all have."""
@@ -109,15 +111,17 @@ class Sources:
             if change == "DELETED":
                 put(PodGone(pod.metadata.uid))
                 if statuses is not None:
-                    statuses.pod(pod.metadata.uid, runs=False)
+                    statuses.left(pod.metadata.uid)
                 continue
             spec = translate.pod(pod)
             put(PodSeen(spec))
             if spec.gang_source and statuses is not None:
-                statuses.pod(spec.uid, runs=pod.status is not None and pod.status.phase == "Running")
+                group = spec.gang_source, f"{spec.namespace}/{spec.gang}"
+                statuses.pod(spec.uid, group, runs=pod.status is not None and pod.status.phase == "Running")
 
     def _failed_pods(self, changes: list[tuple[Change, wire.Pod]]) -> None:
         """Tell of pods that failed for their kubelet did not take them, each once; those that had failed before we looked are past."""
+        self.pod_groups.take_ended(changes, succeeded=False)
         for change, pod in changes:
             uid = pod.metadata.uid
             if change == "DELETED":

@@ -77,7 +77,7 @@ def block(application: Application, record: PodRecord) -> Wait | None:
         return None
     if not application.whole.busy:
         return Wait(TOO_MANY, queue.path, "")
-    if queue.largest is not None and oversized(queue, record.shape.demand) is not None:
+    if queue.largest is not None and oversized(queue, record.shape.charged) is not None:
         return Wait(OVER_LARGEST, queue.path, "")
     if application.quota is not None and (words := application.quota.denied()):
         return Wait(PARTITION_DENIED, queue.path, words)

@@ -39,7 +39,7 @@ class Attempt:
         """Count a pod of an ask on a node; returns the number of the placement."""
         state, shape = self._state, ask.shape
         state.nodes.take(row, shape.demand, shape.ports)
-        record.node = row
+        record.node, record.part = row, self._application
         for tally in record.kind.tallies:
             tally.add(row, 1)
         prepared.enter(state, record)
@@ -90,7 +90,7 @@ class Attempt:
         prepared.leave(state, record)
         for tally in record.kind.tallies:
             tally.add(row, -1)
-        record.node = -1
+        record.node, record.part = -1, None
         state.nodes.give(row, shape.demand, shape.ports)
 
     def _charge(self, shape: Shape, sign: int) -> None:

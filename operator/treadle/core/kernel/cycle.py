@@ -48,7 +48,7 @@ def wake(state: State) -> None:
     """Let what waited for something that changed compete again."""
     for queue in state.relieved:
         for ask in list(queue.blocked):
-            if exceeded((queue,), ask.shape.demand) is None and not _too_large(ask):
+            if exceeded((queue,), ask.shape.charged) is None and not _too_large(ask):
                 unpark(ask)
     state.relieved.clear()
     if state.contended:
@@ -174,6 +174,8 @@ def _crowded(state: State) -> list[Queue]:
     if not busy and waiting.improved is not None:
         columns = columns[:, waiting.improved]
     room = columns.clip(0).sum(axis=1).tolist()
+    for (_, kind), count in state.device_charges.stock.there.items():
+        room[state.types.index[kind]] += count
     found = []
     for queue in waiting.limited:
         most = state.shapes.largest_within(queue.maximum)
@@ -188,7 +190,7 @@ def _too_large(ask: Ask) -> bool:
     return (
         ask.wait is not None
         and ask.wait.reason == OVER_LARGEST
-        and oversized(ask.application.chain[0], ask.shape.demand) is not None
+        and oversized(ask.application.chain[0], ask.shape.charged) is not None
     )
 
 
@@ -242,7 +244,7 @@ def _serve(state: State, root: Queue, budget: int, effects: list[Placed]) -> Non
                     if waiting.open:
                         _call_first(state, root)
                 continue
-        if application.limiting and (full := exceeded(application.limiting, ask.shape.demand)) is not None:
+        if application.limiting and (full := exceeded(application.limiting, ask.shape.charged)) is not None:
             if turns.unreserve(ask):
                 continue
             lent = None if quota is None else turns.lend(ask)
@@ -373,7 +375,7 @@ def _follow(state: State, root: Queue, ask: Ask, *, more: bool) -> None:
 
 def _at_maximum(state: State, ask: Ask, full: Queue) -> None:
     """Park an ask that would put a queue over its maximum."""
-    never = barred(ask.application.limiting, ask.shape.demand)
+    never = barred(ask.application.limiting, ask.shape.charged)
     queue = full if never is None else never[0]
     queue.blocked[ask] = None
     park(state, ask, Wait(AT_MAXIMUM if never is None else AT_ZERO, queue.path, ""))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.core.kernel.between import agreement
 from treadle.core.kernel.devices.registry import Devices
+from treadle.core.kernel.pods import device_charges
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.units.resources import held
 
@@ -30,6 +31,7 @@ def broken(state: State) -> list[str]:
         *agreement.broken(state.shapes.kinds, list(state.pods.values())),
         *_volumes(state),
         *_devices(state),
+        *device_charges.broken(state),
         *state.discipline.broken(),
     ]
 
@@ -141,11 +143,11 @@ def _applications(state: State) -> list[str]:
         used = [0] * len(state.types)
         for record in application.whole.pods.values():
             if record.state in {PodState.ASSUMED, PodState.BOUND} and record.part is application:
-                for position, value in record.shape.demand:
+                for position, value in record.charged:
                     used[position] += value
         for hold in state.preemption.holds:
             if hold.counted and hold.application is application:
-                for position, value in hold.shape.demand:
+                for position, value in hold.shape.charged:
                     used[position] += value
         if used != application.usage:
             problems.append(
@@ -248,7 +250,7 @@ def _masters(state: State) -> list[str]:
         for application in queue.applications.values():
             for record in application.whole.pods.values():
                 if record.master and record.part is application:
-                    for position, value in record.shape.demand:
+                    for position, value in record.charged:
                         held[position] += value
         if held != queue.master_usage:
             problems.append(f"queue {queue.path}: its masters hold {held}, {queue.master_usage} counted")

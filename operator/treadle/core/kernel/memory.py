@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from treadle.core.rules.running import RunningLimits
 
 if TYPE_CHECKING:
-    from treadle.core.kernel.tree.members import Application, Ask
+    from treadle.core.kernel.devices.counting import Stock
+    from treadle.core.kernel.tree.members import Application, Ask, PodRecord
+    from treadle.core.model.devices import Counts
     from treadle.core.rules.placement.rules import Request
 
 
@@ -89,3 +91,15 @@ class Delays:
         if self.since:
             self.since.pop(uid, None)
             self.then.pop(uid, None)
+
+
+@dataclass(slots=True)
+class DeviceCharges:
+    """What charging pods for their devices keeps (``kernel.pods.device_charges``)."""
+
+    stock: Stock
+    """How many devices there are."""
+    of: dict[str, tuple[PodRecord, Counts]] = field(default_factory=dict)
+    """The pod that is charged for a claim, by its key, and for how much."""
+    by_pod: dict[str, dict[str, Counts]] = field(default_factory=dict)
+    """The same by the uid of the pod."""

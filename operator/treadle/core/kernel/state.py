@@ -8,9 +8,10 @@ from heapq import heappush
 
 from treadle.core.effects import Placed
 from treadle.core.kernel.devices.binding import Reservations
+from treadle.core.kernel.devices.counting import Stock
 from treadle.core.kernel.gangs.memory import Gangs
 from treadle.core.kernel.journal import Story
-from treadle.core.kernel.memory import Admission, Assignment, Delays, Locality, Updates
+from treadle.core.kernel.memory import Admission, Assignment, Delays, DeviceCharges, Locality, Updates
 from treadle.core.kernel.nodes.scores import SCORES, Score
 from treadle.core.kernel.nodes.shapes import Shapes
 from treadle.core.kernel.nodes.table import Nodes
@@ -88,6 +89,7 @@ class State:
     delays: Delays = field(default_factory=Delays)
     reservations: Reservations = field(default_factory=Reservations)
     """Pods that are placed and whose claims for devices are being allocated or reserved."""
+    device_charges: DeviceCharges = field(init=False)
     extra: dict[str, Demand] = field(default_factory=dict)
     """What pods count for on their nodes beside their demand, by uid (``Shape.extra``)."""
     freed: dict[str, str] = field(default_factory=dict)
@@ -110,6 +112,7 @@ class State:
         """Make the parts that share the resource types."""
         self.nodes = Nodes(self.types)
         self.shapes = Shapes(self.types, self.nodes)
+        self.device_charges = DeviceCharges(Stock(self.shapes.devices))
         self.tree = QueueTree(self.types)
         self.cluster = Cluster.of(self.nodes.total)
 

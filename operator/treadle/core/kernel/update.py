@@ -6,6 +6,7 @@ from heapq import heappush
 from typing import TYPE_CHECKING
 
 from treadle.core.kernel.admission_checks import OVER_LARGEST, oversized, requeue
+from treadle.core.kernel.pods.device_charges import to_share
 from treadle.core.kernel.tree.order import rank_anew, rekey_all
 from treadle.core.kernel.tree.parked import renew_all
 from treadle.core.rules.policies import Cluster
@@ -36,6 +37,11 @@ def sync_cluster(state: State) -> None:
         return
     state.widen()
     total = held(have - taken for have, taken in zip(state.nodes.total, state.nodes.foreign, strict=True))
+    devices = [0] * len(total)
+    for of_row in to_share(state).values():
+        for position, value in of_row.items():
+            devices[position] += value
+    total = [have + max(0, more) for have, more in zip(total, devices, strict=True)]
     grown = any((now - before) * STEPS > before for now, before in zip(total, state.cluster.total, strict=True))
     if not grown and state.now < state.updates.at + state.discipline.limits.interval():
         return
@@ -117,6 +123,6 @@ def _find_oversized(state: State, application: Application) -> None:
     leaf = application.queue
     if leaf is not None and leaf.largest is not None:
         for ask in application.every_ask():
-            too_large = oversized(leaf, ask.shape.demand) is not None
+            too_large = oversized(leaf, ask.shape.charged) is not None
             if too_large and (ask.wait is None or ask.wait.reason != OVER_LARGEST):
                 requeue(state, ask)

@@ -15,6 +15,8 @@ Value = tuple[str, str | int | bool]
 DeviceId = tuple[str, str, str]
 """Driver, pool and name."""
 ALL, EXACT_COUNT = "All", "ExactCount"
+Counts = tuple[tuple[str, int], ...]
+"""Numbers of devices by the resource type that they count as in queues."""
 MOST_RESULTS = 32
 """Devices that one claim can have (``AllocationResultsMaxSize``)."""
 MOST_CONSUMERS = 256
@@ -302,6 +304,8 @@ class DeviceNeeds:
 
     ``problem`` is why no node will do at present, ``unsupported`` names what is not acted on. ``bound`` are where the devices of allocated claims are.
     ``extended`` are extended resources that a class serves, each with how much of it the pod asks for, and ``asks`` its containers with such.
+    ``charged`` is what the pod counts for in queues for devices that it alone would have, by resource type, and ``shared`` what it would for claims that
+    other pods have as well, which count once for all of them.
     """
 
     problem: str = ""
@@ -310,6 +314,8 @@ class DeviceNeeds:
     wanted: tuple[WantedDevices, ...] = ()
     extended: tuple[tuple[str, int], ...] = ()
     asks: tuple[ContainerAsk, ...] = ()
+    charged: Counts = ()
+    shared: tuple[tuple[str, Counts], ...] = ()
 
 
 NO_DEVICES = DeviceNeeds()

@@ -38,6 +38,8 @@ class PodSpec:
     """The label of nodes of which its gang is to have one value, as far as the pod says so, and whether that is required."""
     gang_source: str = ""
     """The system whose PodGroup object says more of its gang, which has the name of that object; empty: none does."""
+    leads: bool = False
+    """Whether other pods of its job are made only when it is on a node."""
     priority: int = 0
     application: str = ""
     queue: str = ""

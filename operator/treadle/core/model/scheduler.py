@@ -64,6 +64,8 @@ class SchedulerSpec:
     together: TogetherSettings = field(default_factory=TogetherSettings)
     profiles: dict[str, dict[str, int]] = field(default_factory=dict)
     """The amounts of each resource profile, by its name."""
+    device_classes: dict[str, str] = field(default_factory=dict)
+    """The resource type that devices of a class count as, by the name of the class; for others the extended resource that they serve, if there is one."""
 
     @property
     def names(self) -> frozenset[str]:

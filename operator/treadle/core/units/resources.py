@@ -128,6 +128,14 @@ def held(values: Iterable[int]) -> Vector:
     return [-UNBOUNDED if value < -UNBOUNDED else min(value, UNBOUNDED) for value in values]
 
 
+def dense(demand: Demand, width: int) -> Vector:
+    """Return a sparse vector as a dense one."""
+    vector = [0] * width
+    for position, value in demand:
+        vector[position] += value
+    return vector
+
+
 def extend(vector: Vector, length: int, fill: int = 0) -> Vector:
     """Lengthen a vector in place to ``length`` types; called where a new type may have appeared since it was made."""
     if len(vector) < length:

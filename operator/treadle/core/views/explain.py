@@ -116,7 +116,7 @@ def limit_of_now(state: State, ask: Ask) -> str:
     While no node has room only the first of a shape's asks is looked at, so a limit that was reached since it was parked is found
     here: by the checks of the cycle, in their order.
     """
-    application, demand = ask.application, ask.shape.demand
+    application, demand = ask.application, ask.shape.charged
     if not ask.shape.parked.asks.get(ask):
         return ""
     if application.quota is not None and application.quota.exceeded():
@@ -138,7 +138,7 @@ def ahead(ask: Ask) -> int:
 
 def at_maximum(state: State, ask: Ask) -> str:
     """Return which queue is full of what, with the numbers of now."""
-    full = exceeded(ask.application.limiting, ask.shape.demand)
+    full = exceeded(ask.application.limiting, ask.shape.charged)
     if full is None and ask.shape.gang[1] and ask.wait is not None:
         return f'queue {ask.wait.blocker} has no room below its maximum for all pods with which gang "{ask.shape.gang[1]}" starts'
     if full is None:
@@ -146,8 +146,8 @@ def at_maximum(state: State, ask: Ask) -> str:
     queue, position = full
     name = state.types.names[position]
     used, most = in_words(name, queue.usage[position]), in_words(name, queue.maximum[position])
-    wanted = in_words(name, dict(ask.shape.demand)[position])
-    missing = in_words(name, queue.usage[position] + dict(ask.shape.demand)[position] - queue.maximum[position])
+    wanted = in_words(name, dict(ask.shape.charged)[position])
+    missing = in_words(name, queue.usage[position] + dict(ask.shape.charged)[position] - queue.maximum[position])
     where = f" of partition {queue.partition}" if queue.partition else ""
     return f"queue {queue.path} is at its maximum{where} ({state.discipline.words.maximum}): {name} {used} used of {most}, {wanted} wanted, {missing} missing"
 
@@ -168,22 +168,22 @@ def too_many(state: State, ask: Ask) -> str:
 def over_largest(state: State, ask: Ask) -> str:
     """Return of what a pod asks more than one pod may have in its queue."""
     leaf = ask.application.chain[0]
-    at = oversized(leaf, ask.shape.demand)
+    at = oversized(leaf, ask.shape.charged)
     if at is None or leaf.largest is None:
         return "the limit has been raised; the pod is next looked at with the next pass"
     name = state.types.names[at]
     owner = next((queue for queue in leaf.chain if queue.spec.max_container), leaf)
-    wanted, most = in_words(name, dict(ask.shape.demand)[at]), in_words(name, leaf.largest[at])
+    wanted, most = in_words(name, dict(ask.shape.charged)[at]), in_words(name, leaf.largest[at])
     return f"{name}: {wanted} is asked for, and a pod may have at most {most} ({state.discipline.words.largest} of queue {owner.path})"
 
 
 def at_zero(state: State, ask: Ask) -> str:
     """Return of what a queue may have nothing at all."""
-    found = barred(ask.application.chain, ask.shape.demand)
+    found = barred(ask.application.chain, ask.shape.charged)
     if found is None:
         return "the maximum has been raised; the pod is next looked at with the next pass"
     name = state.types.names[found[1]]
-    wanted = in_words(name, dict(ask.shape.demand)[found[1]])
+    wanted = in_words(name, dict(ask.shape.charged)[found[1]])
     queue = found[0]
     why = f"{state.discipline.words.maximum} is 0"
     where = f" of partition {queue.partition}" if queue.partition else ""

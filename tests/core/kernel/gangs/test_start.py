@@ -199,3 +199,21 @@ def test_a_gang_that_has_begun_goes_on_with_the_pods_that_there_are() -> None:
     at.gone("w-0", "w-1", "w-2")
     come(at, 1, "again", least=4)
     assert len(at.plan()) == 1
+
+
+def test_a_gang_whose_other_pods_are_made_after_its_first_is_told_that_it_cannot_start() -> None:
+    at = Scenario().nodes(2)
+    at.tell(PodSeen(member("lead-0", least=4, leads=True)), PodSeen(member("lead-1", least=4, leads=True)))
+    at.plan()
+    reason, words = at.why("lead-0")
+    assert reason == "GangIncomplete"
+    assert "2 wait, the others are not there yet. It cannot start as it is: JobSet makes the other pods of a job" in words
+    at.wait(10).plan()
+    assert [one.uid for one in at.reports] == ["lead-0", "lead-1"], "their owners are told"
+    assert all("exclusive-topology" in one.message for one in at.reports)
+
+
+def test_a_gang_of_first_pods_alone_starts_and_the_others_follow() -> None:
+    at = Scenario().nodes(2)
+    at.tell(*(PodSeen(member(f"lead-{number}", least=2, leads=True)) for number in range(2)))
+    assert len(at.plan()) == 2

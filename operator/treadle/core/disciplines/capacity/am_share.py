@@ -46,7 +46,7 @@ def short_of(ask: Ask) -> tuple[str, int, int, int] | None:
         ("user", quota.masters, limit_of_user(leaf, partition, quota.user.name)),
     )
     for whose, held, limit in limits:
-        for at, value in ask.shape.demand:
+        for at, value in ask.shape.charged:
             if at in counted and held[at] + value > limit[at]:
                 return whose, at, held[at], limit[at]
     return None

@@ -16,6 +16,7 @@ from treadle.core.disciplines.capacity.made_queues import entitle, graft_all
 from treadle.core.disciplines.capacity.quota import Bounds, UserQuota, quota_of
 from treadle.core.disciplines.capacity.ranks import QueueRank, applications_of, queues_by_use
 from treadle.core.errors import InvalidSpec
+from treadle.core.kernel.pods.device_charges import NOBODY, to_share
 from treadle.core.kernel.tree.limits import Had
 from treadle.core.kernel.tree.partitions import partition_of
 from treadle.core.rules.capacity.context import DEFAULT, Context
@@ -250,6 +251,15 @@ def sizes(state: State) -> dict[str, Vector]:
         total = found.setdefault(partition_of(state, row), [0] * width)
         for at, value in enumerate(state.nodes.to_share(row)):
             total[at] += value
+    devices: dict[str, dict[int, int]] = {}
+    for row, counts in to_share(state).items():
+        of_partition = devices.setdefault(DEFAULT if row == NOBODY else partition_of(state, row), {})
+        for at, value in counts.items():
+            of_partition[at] = of_partition.get(at, 0) + value
+    for name, counts in devices.items():
+        total = found.setdefault(name, [0] * width)
+        for at, value in counts.items():
+            total[at] += max(0, value)
     return found
 
 

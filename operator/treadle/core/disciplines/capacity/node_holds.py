@@ -167,7 +167,7 @@ def _keep(state: State, application: Application, feasible: FeasibleNodes) -> bo
         if since is None or state.now < since[1] + PATIENCE:
             continue
         held = sum(hold.application is application and hold.key == ask.key for hold in preemption.holds)
-        if held >= len(ask.pods) or exceeded(application.limiting, ask.shape.demand) is not None:
+        if held >= len(ask.pods) or exceeded(application.limiting, ask.shape.charged) is not None:
             continue
         row = feasible.for_one_of(ask.shape, {*preemption.left_alone, *(hold.row for hold in preemption.holds)})
         if row >= 0:

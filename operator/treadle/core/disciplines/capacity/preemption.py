@@ -248,7 +248,7 @@ class _CapacitySearch(Search):
         """
         if starts_with_a_gang(ask):
             return self._help_gang(need, ask, last=last)
-        state, demand = self.state, self.dense_of(ask.shape)
+        state, demand = self.state, self.charged_of(ask.shape)
         effects: list[Evict] = []
         self.need = need
         counted = self.round.context.calculator.deciding
@@ -344,12 +344,12 @@ class _CapacitySearch(Search):
             inside = need.right == "inside"
             allowed = self._inside_may(victim, sum_of) if inside else self._queue_may(victim, leaf, sum_of, own)
             total = sum_of("budget")
-            if not allowed or not self._within_budget(total, victim.demand):
+            if not allowed or not self._within_budget(total, victim.charged):
                 return False
             for what in ("budget", leaf.path, victim.owner.id, *(queue.path for queue in leaf.chain if queue.path != leaf.path)):
-                add_to(sum_of(what), victim.demand)
+                add_to(sum_of(what), victim.charged)
             if victim.master:
-                add_to(sum_of("masters " + leaf.path), victim.demand)
+                add_to(sum_of("masters " + leaf.path), victim.charged)
             return True
 
         return may_lose
@@ -378,7 +378,7 @@ class _CapacitySearch(Search):
             if queue.path in own:
                 break
             owed = self.owed[need.right, queue.path, partition]
-            after = minus(minus(self.has[queue.path, partition], sum_of(queue.path)), victim.demand)
+            after = minus(minus(self.has[queue.path, partition], sum_of(queue.path)), victim.charged)
             if dominant(self.round.context.of(partition), sorted(calculator.deciding), after, owed, single=True) < 0:
                 return False
         return True
@@ -410,32 +410,32 @@ class _CapacitySearch(Search):
         leaf, partition = victim.owner.chain[0], victim.owner.partition
         for right in ("queues", "balance"):
             if (right, leaf.path, partition) in self.quotas:
-                take_from(self.quotas[right, leaf.path, partition], victim.demand)
+                take_from(self.quotas[right, leaf.path, partition], victim.charged)
         if (victim.owner.id, partition) in self.inside:
-            take_from(self.inside[victim.owner.id, partition], victim.demand)
+            take_from(self.inside[victim.owner.id, partition], victim.charged)
         if self.need is not None and self.need.right == "inside" and (leaf.path, partition) in self.inside_of:
-            take_from(self.inside_of[leaf.path, partition], victim.demand)
+            take_from(self.inside_of[leaf.path, partition], victim.charged)
         for queue in leaf.chain:
             if (queue.path, partition) in self.has:
-                take_from(self.has[queue.path, partition], victim.demand)
+                take_from(self.has[queue.path, partition], victim.charged)
         assert self.budget is not None
-        take_from(self.budget, victim.demand)
+        take_from(self.budget, victim.charged)
 
     def spared(self, victim: Victim) -> None:
         """Return a victim to the quotas and the budget."""
         leaf, partition = victim.owner.chain[0], victim.owner.partition
         for right in ("queues", "balance"):
             if (right, leaf.path, partition) in self.quotas:
-                add_to(self.quotas[right, leaf.path, partition], victim.demand)
+                add_to(self.quotas[right, leaf.path, partition], victim.charged)
         if (victim.owner.id, partition) in self.inside:
-            add_to(self.inside[victim.owner.id, partition], victim.demand)
+            add_to(self.inside[victim.owner.id, partition], victim.charged)
         if self.need is not None and self.need.right == "inside" and (leaf.path, partition) in self.inside_of:
-            add_to(self.inside_of[leaf.path, partition], victim.demand)
+            add_to(self.inside_of[leaf.path, partition], victim.charged)
         for queue in leaf.chain:
             if (queue.path, partition) in self.has:
-                add_to(self.has[queue.path, partition], victim.demand)
+                add_to(self.has[queue.path, partition], victim.charged)
         assert self.budget is not None
-        add_to(self.budget, victim.demand)
+        add_to(self.budget, victim.charged)
 
     def why(self, victim: Victim, beneficiary: Application) -> str:
         """Return by which right it goes."""

@@ -44,7 +44,7 @@ class Member(CapacityApplication):
     def asks(self, partition: str) -> list[tuple[Demand, int]]:
         """Return what it asks for in a partition, (demand, number of pods) in its order."""
         part = self.part(partition)
-        return [] if part is None else [(ask.shape.demand, len(ask.pods)) for ask in sorted(part.asks.values())]
+        return [] if part is None else [found for ask in sorted(part.asks.values()) for found in ask.charged]
 
 
 def urgency(application: Application, capacities: LiveCapacityTree) -> int:
@@ -58,8 +58,7 @@ def pending(part: Application) -> Vector:
     """Return what an application asks for in one partition."""
     total = [0] * len(part.usage)
     for ask in part.asks.values():
-        for at, value in ask.shape.demand:
-            total[at] += value * len(ask.pods)
+        ask.add_to(total)
     return total
 
 
@@ -84,7 +83,7 @@ def take_snapshot(state: State, capacities: LiveCapacityTree, search: Search) ->
         _pend(found.roots[partition], partition)
     for hold in state.preemption.holds:
         if not hold.without_victims:
-            _adjust(found, hold.application.chain, search.dense_of(hold.shape), arrives=True)
+            _adjust(found, hold.application.chain, search.charged_of(hold.shape), arrives=True)
     for owner, amounts in search.going.items():
         _adjust(found, owner.chain, amounts, arrives=False)
     return found

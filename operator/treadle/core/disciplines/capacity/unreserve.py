@@ -38,6 +38,6 @@ def unreserve(state: State, ask: Ask) -> bool:
 
 def _limited(ask: Ask) -> bool:
     application = ask.application
-    if exceeded(application.limiting, ask.shape.demand) is not None:
+    if exceeded(application.limiting, ask.shape.charged) is not None:
         return True
     return application.quota is not None and application.quota.exceeded()

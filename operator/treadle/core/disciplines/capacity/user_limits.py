@@ -149,7 +149,7 @@ def limit_grew(state: State, application: Application) -> None:
 
 def block_queue(queue: Queue, ask: Ask) -> None:
     """Let no application of a full queue overtake the ask that found it full."""
-    if queue.blocked_by is None and all(value <= queue.maximum[at] for at, value in ask.shape.demand):
+    if queue.blocked_by is None and all(value <= queue.maximum[at] for at, value in ask.shape.charged):
         suspend(queue, ask)
 
 

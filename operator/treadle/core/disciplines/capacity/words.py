@@ -61,7 +61,7 @@ class CapacityWords:
         whose, at, held, limit = found
         name = state.types.names[at]
         whom = f"queue {leaf.path}" if whose == "queue" else f"user {ask.application.user} in queue {leaf.path}"
-        wanted = in_words(name, dict(ask.shape.demand)[at])
+        wanted = in_words(name, dict(ask.shape.charged)[at])
         most = in_words(name, limit)
         return (
             f"the masters of {whom} hold {name} {in_words(name, held)} of the {most} that they may together "

@@ -35,14 +35,14 @@ class FairMasters:
             return True
         if pass_due(state):
             update_pass(state)
-        return may_start(leaf.master_usage, _dense(ask.shape.demand, len(leaf.usage)), limit_of(state, leaf), share)
+        return may_start(leaf.master_usage, _dense(ask.shape.charged, len(leaf.usage)), limit_of(state, leaf), share)
 
     def wake(self, leaf: Queue) -> None:
         """Let as many masters of a leaf compete as there may be now, in the order in which their applications are served."""
         state = self._state
         held, limit, share = list(leaf.master_usage), limit_of(state, leaf), share_of(state, leaf)
         for ask in sorted(leaf.masters_blocked, key=lambda ask: (leaf.rank(ask.application), ask)):
-            demand = _dense(ask.shape.demand, len(held))
+            demand = _dense(ask.shape.charged, len(held))
             if may_start(held, demand, limit, share):
                 held = [one + other for one, other in zip(held, demand, strict=True)]
                 unpark(ask)
@@ -68,7 +68,7 @@ def short_of(state: State, ask: Ask) -> int | None:
     limit = limit_of(state, leaf)
     if share_of(state, leaf) == NO_LIMIT:
         return None
-    return next((at for at, value in ask.shape.demand if leaf.master_usage[at] + value > limit[at]), None)
+    return next((at for at, value in ask.shape.charged if leaf.master_usage[at] + value > limit[at]), None)
 
 
 def _dense(demand: Demand, width: int) -> Vector:

@@ -76,6 +76,6 @@ def _waits(state: State, ask: Ask) -> bool:
         return False
     held = sum(hold.application is ask.application and hold.key == ask.key for hold in state.preemption.holds)
     demand = [0] * len(state.types)
-    for position, value in ask.shape.demand:
+    for position, value in ask.shape.charged:
         demand[position] = value * (held + 1)
     return len(ask.pods) > held and all(fits(plus(queue.usage, demand), queue.maximum) for queue in ask.application.limiting)

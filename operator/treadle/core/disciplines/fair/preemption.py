@@ -20,7 +20,7 @@ from treadle.core.model import Wait
 from treadle.core.rules.fair.starvation import find_starved, starvation, wants, worth_looking
 from treadle.core.rules.fair.victims import keeps_share
 from treadle.core.rules.victims import MayLose
-from treadle.core.units.amounts import beyond, plus
+from treadle.core.units.amounts import add_to, beyond, plus
 
 if TYPE_CHECKING:
     from treadle.core.disciplines.fair.membership import FairMembership
@@ -99,7 +99,17 @@ class _FairSearch(Search):
 
     def permission(self) -> MayLose[Victim]:
         """Return the check that an application stays at its share."""
-        return self._may_lose
+        taken: dict[Application, Vector] = {}
+
+        def may_lose(victim: Victim, considered: Vector) -> bool:
+            del considered  # what its node gets back; here it matters what its queues do
+            so_far = taken.setdefault(victim.owner, [0] * self.width)
+            if not self._may_lose(victim, so_far):
+                return False
+            add_to(so_far, victim.charged)
+            return True
+
+        return may_lose
 
     def why(self, victim: Victim, beneficiary: Application) -> str:
         """Return whose share it is."""
@@ -117,7 +127,7 @@ class _FairSearch(Search):
             if not waits_for_a_node(ask):
                 continue
             demand = [0] * self.width
-            for position, value in ask.shape.demand:
+            for position, value in ask.shape.charged:
                 demand[position] = value
             mine = [hold for hold in state.preemption.holds if hold.application is application and hold.key == ask.key]
             count = min(len(ask.pods) - sum(not hold.without_victims for hold in mine), _times(contender, state, lacking, demand))
@@ -150,7 +160,7 @@ class _FairSearch(Search):
         if victim.master and not _masters_may_go(state, queue):
             return False
         going = plus(self.going[owner], considered)
-        return keeps_share(queue.policy, state.cluster, owner.usage, owner.instant_share, going, victim.demand)
+        return keeps_share(queue.policy, state.cluster, owner.usage, owner.instant_share, going, victim.charged)
 
 
 def _times(contender: StarvationState, state: State, lacking: Vector, demand: Vector) -> int:

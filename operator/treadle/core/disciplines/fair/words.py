@@ -82,7 +82,7 @@ class FairWords:
             return f"the masters of queue {leaf.path} leave room again; the pod is next looked at with the next pass"
         name = state.types.names[at]
         held, most, wanted = (
-            in_words(name, value) for value in (leaf.master_usage[at], limit_of(state, leaf)[at], dict(ask.shape.demand)[at])
+            in_words(name, value) for value in (leaf.master_usage[at], limit_of(state, leaf)[at], dict(ask.shape.charged)[at])
         )
         return (
             f"the masters of queue {leaf.path} hold {name} {held} of the {most} that they may together "

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from treadle.core.kernel.devices.counting import counts_of, counts_of_extended
 from treadle.core.model.devices import MOST_CONSUMERS, DeviceNeeds, WantedDevices
 
 if TYPE_CHECKING:
     from treadle.core.kernel.devices.registry import Devices
-    from treadle.core.model.devices import DeviceClaimSpec, PodClaims
+    from treadle.core.model.devices import Counts, DeviceClaimSpec, PodClaims
     from treadle.core.model.volumes import NodeTerms
 
 UNKNOWN = "claims for devices have not been listed yet"
@@ -32,6 +33,7 @@ def device_needs(pod: PodClaims, uid: str, extended: tuple[tuple[str, int], ...]
     found = _needs(pod, uid, devices)
     if not extended or found.problem or found.unsupported:
         return replace(found, extended=extended) if extended else found
+    found = replace(found, charged=(*found.charged, *counts_of_extended(extended, devices)))
     if uid in devices.special:
         name = devices.special[uid].partition("/")[2]
         devices.idle[devices.special[uid]] = None
@@ -52,7 +54,14 @@ def _needs(pod: PodClaims, uid: str, devices: Devices) -> DeviceNeeds:
         return DeviceNeeds(problem=str(problem))
     bound: dict[NodeTerms, None] = {}
     wanted: list[WantedDevices] = []
+    charged: list[tuple[str, int]] = []
+    shared: list[tuple[str, Counts]] = []
     for claim in claims:
+        if devices.payers.get(claim.key, uid) == uid and (counts := counts_of(claim, devices)):
+            if len(devices.users.get(claim.key, ())) > 1:
+                shared.append((claim.key, counts))
+            else:
+                charged += counts
         if claim.allocation is None:
             if claim.problem:
                 return DeviceNeeds(unsupported=f'{claim.problem} of resourceclaim "{claim.name}"')
@@ -70,7 +79,7 @@ def _needs(pod: PodClaims, uid: str, devices: Devices) -> DeviceNeeds:
             bound[claim.allocation.nodes] = None
             if all(one.uid == uid for one in claim.reserved):
                 devices.idle[claim.key] = None
-    return DeviceNeeds(bound=tuple(bound), wanted=tuple(wanted))
+    return DeviceNeeds(bound=tuple(bound), wanted=tuple(wanted), charged=tuple(charged), shared=tuple(shared))
 
 
 def claims_of(pod: PodClaims, devices: Devices) -> list[DeviceClaimSpec]:

@@ -60,12 +60,21 @@ class Devices:
         """What claims get by our decision, until the API says the same."""
         self.allocated: dict[DeviceId, int] = {}
         self.parts: dict[DeviceId, dict[str, Amount]] = {}
+        self.kinds: dict[str, str] = {}
+        """The resource types that devices of classes count as in queues, by class; those that count as none are left out."""
+        self.kinds_changed = False
+        """Whether these are others since they were last looked at (``kernel.pods.device_charges``)."""
+        self.payers: dict[str, str] = {}
+        """The pod that counts for the devices of a claim in its queues, by uid."""
+        self.uncounted: dict[str, None] = {}
+        """Slices whose devices have to be counted anew (``kernel.devices.counting``)."""
         self.idle: dict[str, None] = {}
         """Claims with devices of some nodes that are reserved for no other pod than one that waits with them."""
         self.marked: dict[str, None] = {}
         self.followers: dict[Follower, None] = {}
         self.changes = 0
         """How often slices or classes have changed."""
+        self._mapping: dict[str, str] = {}
         self._serving: dict[str, str] = {}
         """Classes by the extended resource that they serve."""
         self._sharers: dict[DeviceId, int] = {}
@@ -130,6 +139,10 @@ class Devices:
                     self._shared[name] = one
                 self._pools.setdefault((one.driver, one.pool), {})[name] = one
         _put(self.slices, name, new)
+        for one in (old, new):
+            if one is not None:
+                self.uncounted[name] = None
+                self.uncounted.update(dict.fromkeys(self._pools.get((one.driver, one.pool), ())))
         for node in self._nodes_of_pools(old, new):
             self._forget_pools(node)
             for follower in self.followers:
@@ -160,9 +173,29 @@ class Devices:
             self._serving[f"{CLASS_RESOURCE}{one.name}"] = one.name
             if one.resource:
                 self._serving[one.resource] = one.name  # the newest one of several
+        self._find_kinds()
+        if name in self.kinds:
+            self.uncounted.update(dict.fromkeys(self.slices))
         self._mark_all()
         for follower in self.followers:
             follower.at(ANYWHERE)
+
+    def map(self, mapping: dict[str, str]) -> None:
+        """Let devices of classes count as these resource types."""
+        if mapping != self._mapping:
+            self._mapping = mapping
+            self._find_kinds()
+
+    def _find_kinds(self) -> None:
+        kinds = {name: kind for name, one in self.classes.items() if (kind := self._mapping.get(name) or one.resource)}
+        if kinds != self.kinds:
+            self.kinds, self.kinds_changed = kinds, True
+            self.uncounted.update(dict.fromkeys(self.slices))
+            self._mark_all()
+
+    def newest(self, one: SliceSpec) -> bool:
+        """Whether no slice of its pool is of a newer generation."""
+        return all(other.generation <= one.generation for other in self._pools.get((one.driver, one.pool), {}).values())
 
     def _claim(self, key: str, new: DeviceClaimSpec | None) -> None:
         if self.claims.get(key) == new:

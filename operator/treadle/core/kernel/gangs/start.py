@@ -17,7 +17,7 @@ from treadle.core.kernel.admission_checks import GANG_INCOMPLETE, GANG_OVER, ask
 from treadle.core.kernel.am_share import MASTER_SHARE
 from treadle.core.kernel.attempt import Attempt, tried
 from treadle.core.kernel.gangs import domains
-from treadle.core.kernel.gangs.known import completed, minimum, placed, unsaid
+from treadle.core.kernel.gangs.known import completed, members, minimum, placed, unsaid
 from treadle.core.kernel.nodes.candidates import pick, takes
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.tree.limits import exceeded
@@ -57,11 +57,18 @@ class Lacking(NamedTuple):
 
     @property
     def demand(self) -> Demand:
-        """The sum of what they ask."""
+        """The sum of what they would count for in their queues; a claim for devices that several have counts once."""
         total: dict[int, int] = {}
+        shared: dict[str, Demand] = {}
         for one, count in self.share:
-            for position, value in one.shape.demand:
+            for position, value in one.shape.charged:
                 total[position] = total.get(position, 0) + count * value
+            for position, value in one.shape.once:
+                total[position] -= count * value
+            shared.update(one.shape.shared)
+        for counts in shared.values():
+            for position, value in counts:
+                total[position] += value
         return tuple(total.items())
 
     @property
@@ -71,6 +78,10 @@ class Lacking(NamedTuple):
 
 
 NO_ROOM = Outcome([])
+LED = (
+    ". It cannot start as it is: JobSet makes the other pods of a job with exclusive-topology when the first one is on a node, and that waits for them; "
+    "let the gang start with the first pods alone, or take the pods out of it"
+)
 
 
 def start(state: State, ask: Ask, rooms: Sequence[Room] = ()) -> Outcome:
@@ -121,6 +132,8 @@ def lacks(state: State, application: Application, gang: tuple[str, str]) -> Lack
             words = f'gang "{name}" starts with {least} pods: binds of {coming} have failed and are tried again soon, together with the others'
             return Wait(GANG_INCOMPLETE, name, words)
         words = f'gang "{name}" starts with {least} pods: {on_nodes} are placed and {there} wait, the others are not there yet'
+        if any(one.leads and not one.node for one in members(application, name)):
+            words += LED
         return Wait(GANG_INCOMPLETE, name, words)
     return Lacking(_shared_out(asks, need), least)
 

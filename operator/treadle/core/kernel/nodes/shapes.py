@@ -20,12 +20,13 @@ from treadle.core.model.volumes import NO_NEEDS
 from treadle.core.units.resources import CPU, MEMORY, Demand, ResourceTypes, Vector
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from treadle.core.kernel.nodes.cells import Cells
     from treadle.core.kernel.nodes.orders import Candidates
     from treadle.core.kernel.nodes.table import Nodes
     from treadle.core.model import PodRules
+    from treadle.core.model.devices import DeviceNeeds
 
 Alike = tuple[tuple[tuple[str, int], ...], Constraints]
 """A demand by name, and constraints about nodes by themselves."""
@@ -42,7 +43,8 @@ class Shape:
     None for those without any; ``preferences`` is what they would like beside that, which is weighed anew for each pod, None where nothing is. Their orders of
     nodes are ``cells``, those of all others ``candidates``. ``storage`` is what the volumes come to, ``devices`` what
     the claims for devices do, ``prepared`` whether there is any of both; ``extra`` is what counts on nodes that have an extended resource themselves which
-    a class of devices serves elsewhere. ``gang`` is the application and its gang with which such pods start together.
+    a class of devices serves elsewhere. ``charged`` is what such a pod counts for in its queues, the demand itself but for pods with devices that count there, and
+    ``once`` what of that counts once for all pods of the shape, since they share it (``shared``: by claim). ``gang`` is the application and its gang with which such pods start together.
     """
 
     __slots__ = (
@@ -50,6 +52,7 @@ class Shape:
         "between",
         "candidates",
         "cells",
+        "charged",
         "constraints",
         "cpu",
         "demand",
@@ -60,10 +63,12 @@ class Shape:
         "memory",
         "named",
         "near",
+        "once",
         "parked",
         "ports",
         "preferences",
         "prepared",
+        "shared",
         "storage",
         "together",
     )
@@ -96,6 +101,9 @@ class Shape:
         self.devices = self.asked.devices
         self.prepared = self.storage is not None or self.devices is not None
         self.extra: Demand = ()
+        self.charged: Demand = demand
+        self.once: Demand = ()
+        self.shared: dict[str, Demand] = {}
         amounts = dict(demand)
         self.memory = amounts.get(MEMORY, 0)
         self.cpu = amounts.get(CPU, 0)
@@ -162,6 +170,13 @@ def demanded(rules: PodRules | None) -> PodRules | None:
     return replace(rules, preferred=(), preferred_spread=()) if rules.preferred or rules.preferred_spread else rules
 
 
+def _summed(amounts: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+    total: dict[str, int] = {}
+    for name, amount in amounts:
+        total[name] = total.get(name, 0) + amount
+    return list(total.items())
+
+
 def alike(named: tuple[tuple[str, int], ...], constraints: Constraints) -> Alike:
     """Return what pods have in common that a node refuses alike, wherever they wait."""
     return named, replace(about_nodes(constraints), partition=None, volumes=None, claims=None, held_off=(), problem="")
@@ -212,8 +227,8 @@ class Shapes:
                 self._rules_between(constraints),
                 self._preferences_of(constraints),
             )
-            if shape.devices is not None and shape.devices.extended:
-                shape.extra = self._types.demand(shape.devices.extended)
+            if shape.devices is not None:
+                self._count_devices(shape, shape.devices)
             self._next += 1
             if self._held_off:
                 shape.hold_off(self._held_off.get(alike(named, constraints), ()))
@@ -221,6 +236,15 @@ class Shapes:
             if together is not None:
                 shape.together = shape if together[1] else self.of(named, replace(constraints, together=(together[0], True)))
         return shape
+
+    def _count_devices(self, shape: Shape, devices: DeviceNeeds) -> None:
+        """Let a shape count for its devices, on nodes and in queues."""
+        shape.extra = self._types.demand(devices.extended)
+        shared = [count for _, counts in devices.shared for count in counts]
+        if devices.charged or shared:
+            shape.shared = {key: self._types.demand(counts) for key, counts in devices.shared}
+            shape.once = self._types.demand(_summed(shared))
+            shape.charged = self._types.demand(_summed([*shape.named, *devices.charged, *shared]))
 
     def hold_off(self, kind: Alike, names: tuple[str, ...]) -> None:
         """Let pods that are alike go to none of these nodes for now, and to all others that suit."""
@@ -294,7 +318,7 @@ class Shapes:
             preferences.close()
 
     def largest_within(self, maximum: Vector) -> Vector:
-        """Return the most of each type that a pod of any shape demands, but for shapes that demand more of a type than a maximum allows at all."""
+        """Return the most of each type that a pod of any shape counts for, but for shapes that count for more of a type than a maximum allows at all."""
         if self._largest_of != self._next:
             self._largest_of = self._next
             self._largest.clear()
@@ -303,8 +327,8 @@ class Shapes:
         if found is None:
             found = self._largest[key] = [0] * len(maximum)
             for shape in self._known.values():
-                if all(value <= maximum[at] for at, value in shape.demand):
-                    for at, value in shape.demand:
+                if all(value <= maximum[at] for at, value in shape.charged):
+                    for at, value in shape.charged:
                         found[at] = max(found[at], value)
         return found
 

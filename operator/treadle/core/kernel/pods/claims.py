@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.effects import Bind, FreeDevices
+from treadle.core.kernel.pods.device_charges import settle
 from treadle.core.kernel.pods.failures import failed
 from treadle.core.kernel.pods.lifecycle import enqueue, recount, set_aside
 from treadle.core.kernel.pods.shaping import devices_of, stale
@@ -31,6 +32,9 @@ def look_at_claims(state: State) -> list[Bind | ReserveDevices]:
             marked, things.marked = things.marked, {}
             for key in marked:
                 concerned.update(things.users.get(key, ()))
+            if things is devices:
+                for key in marked:
+                    settle(state, key)
         for uid in concerned:
             record = state.pods[uid]
             if record.state is PodState.WAITING:

@@ -138,7 +138,6 @@ def _contribute(state: State, record: PodRecord) -> None:
         record.node = row
         state.nodes.count(row, record.shape.demand, record.shape.ports)
         between.enter(record)
-        prepared.enter(state, record)
         state.pods.move(record, PodState.BOUND)
         if spec.scheduler in state.scheduler.names:
             _join(state, record)
@@ -152,6 +151,7 @@ def _contribute(state: State, record: PodRecord) -> None:
                 state.admission.newcomers[record.application] = None
         else:
             _count_foreign(state, row, record.shape.demand, 1)
+        prepared.enter(state, record)
         return
     if spec.gated or spec.deleting or spec.scheduler not in state.scheduler.names:
         return
@@ -366,7 +366,7 @@ def _count_master(record: PodRecord, sign: int) -> None:
         if application.quota is not None:
             ledgers.append(application.quota.masters)
         for held in ledgers:
-            for position, value in record.shape.demand:
+            for position, value in record.charged:
                 held[position] += sign * value
 
 
@@ -518,9 +518,9 @@ def regroup(state: State, application: Application) -> None:
                 master = record.master
                 if master:
                     _release_master(state, record)
-                discharge(state, before, record.shape.demand)
+                discharge(state, before, record.charged)
                 record.part = after
-                charge(state, after, record.shape.demand)
+                charge(state, after, record.charged)
                 if master:
                     _count_master(record, 1)
         elif record.ask is not None:

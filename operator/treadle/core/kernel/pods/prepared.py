@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.kernel.pods import volumes
+from treadle.core.kernel.pods import device_charges, volumes
 
 if TYPE_CHECKING:
     from treadle.core.effects import BindVolumes, ReserveDevices
@@ -39,8 +39,10 @@ def renamed(state: State, before: PodSpec, after: PodSpec) -> None:
 
 
 def enter(state: State, record: PodRecord) -> None:
-    """Count what a pod has in use on the node that it is on."""
+    """Count what a pod has in use on the node that it is on, and charge it for its devices; where it counts is known."""
     volumes.enter(state, record)
+    if record.shape.devices is not None:
+        device_charges.enter(state, record)
     if record.shape.extra:
         node = state.nodes.specs[record.node]
         names = state.types.names
@@ -54,7 +56,10 @@ def enter(state: State, record: PodRecord) -> None:
 
 
 def leave(state: State, record: PodRecord) -> None:
-    """Let a pod have nothing in use on its node any more, and nothing kept for it."""
+    """Let a pod have nothing in use on its node any more, nothing kept for it, and be charged for no devices."""
+    charged = state.device_charges.by_pod
+    if charged and record.spec.uid in charged:
+        device_charges.leave(state, record)
     if record.shape.prepared or (state.reservations and record.spec.uid in state.reservations):
         volumes.leave(state, record)
         extra = state.extra.pop(record.spec.uid, None)
@@ -68,7 +73,8 @@ def leave(state: State, record: PodRecord) -> None:
 
 def decide(state: State, record: PodRecord) -> None:
     """Decide on volumes and devices for the claims of a pod that was placed for a try: the API is asked for nothing."""
-    _reserve(state, record)
+    if _reserve(state, record):
+        device_charges.enter(state, record)
     if _binds_volumes(record):
         volumes.begin(state, record)
 
@@ -79,6 +85,8 @@ def begin(state: State, record: PodRecord) -> BindVolumes | ReserveDevices | Non
     What devices are asked for stays kept for a while even if the pod is placed no more.
     """
     reserving = _reserve(state, record)
+    if reserving:
+        device_charges.enter(state, record)
     if _binds_volumes(record):
         return volumes.begin(state, record)
     return state.reservations.write(state.shapes.devices, record.spec, record.cause) if reserving else None

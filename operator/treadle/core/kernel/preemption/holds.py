@@ -48,7 +48,7 @@ def kept_by_queue(state: State) -> dict[Queue, Vector]:
     for hold in state.preemption.holds:
         for queue in {above.whole for above in hold.application.chain}:
             total = found.setdefault(queue, [0] * len(state.types))
-            for position, value in hold.shape.demand:
+            for position, value in hold.shape.charged:
                 total[position] += value
     return found
 
@@ -56,7 +56,7 @@ def kept_by_queue(state: State) -> dict[Queue, Vector]:
 def _sum(state: State, holds: list[Hold]) -> Vector:
     total = [0] * len(state.types)
     for hold in holds:
-        for position, value in hold.shape.demand:
+        for position, value in hold.shape.charged:
             total[position] += value
     return total
 
@@ -66,7 +66,7 @@ def place(state: State, hold: Hold) -> None:
     state.preemption.holds[hold] = None
     state.nodes.take(hold.row, hold.shape.demand, hold.shape.ports)
     if hold.counted:
-        charge(state, hold.application, hold.shape.demand)
+        charge(state, hold.application, hold.shape.charged)
     for uid in hold.victims:
         state.preemption.marked[uid] = hold
     state.record(hold.application.id, "hold", state.nodes.names[hold.row])
@@ -81,7 +81,7 @@ def release(state: State, hold: Hold, why: str) -> None:
             del preemption.marked[uid]
     state.nodes.give(hold.row, hold.shape.demand, hold.shape.ports)
     if hold.counted:
-        discharge(state, hold.application, hold.shape.demand)
+        discharge(state, hold.application, hold.shape.charged)
     state.record(hold.application.id, "hold ends", why)
 
 
@@ -93,7 +93,7 @@ def of_gang(state: State, gang: tuple[str, str]) -> list[Hold]:
 def count(hold: Hold, sign: int) -> None:
     """Charge a hold to its application and its queues (1) or take the charge back (-1), for a look at them only."""
     for usage in hold.application.ledgers:
-        for position, value in hold.shape.demand:
+        for position, value in hold.shape.charged:
             usage[position] += sign * value
     quota = hold.application.quota
     if quota is not None:
@@ -180,7 +180,7 @@ def _too_many(hold: Hold, ask: Ask, kept: Counter[Ask]) -> bool:
 
 
 def _over_maximum(hold: Hold) -> bool:
-    return exceeded(hold.application.limiting, hold.shape.demand) is not None
+    return exceeded(hold.application.limiting, hold.shape.charged) is not None
 
 
 def _may_run(state: State, ask: Ask) -> bool:

@@ -25,7 +25,7 @@ from treadle.core.kernel.tree.members import PodRecord
 from treadle.core.kernel.tree.partitions import payer
 from treadle.core.rules.victims import NO_BOUND, MayLose, Picked, pick_on_node
 from treadle.core.units.amounts import add_to, fits, minus, plus, take_from
-from treadle.core.units.resources import CPU, MEMORY, Vector
+from treadle.core.units.resources import CPU, MEMORY, Vector, dense
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -45,15 +45,16 @@ CRITICAL = 2_000_000_000
 
 
 class Victim:
-    """A pod that may be asked to go; ``owner`` is the part of its application that it is counted in."""
+    """A pod that may be asked to go; ``owner`` is the part of its application that it is counted in, ``demand`` what it frees on its node and ``charged`` in its queues."""
 
-    __slots__ = ("demand", "master", "owner", "record")
+    __slots__ = ("charged", "demand", "master", "owner", "record")
 
-    def __init__(self, record: PodRecord, owner: Application, demand: Vector) -> None:
+    def __init__(self, record: PodRecord, owner: Application, demand: Vector, charged: Vector) -> None:
         self.record = record
         self.owner = owner
         self.master = record.spec.role == "master"
         self.demand = demand
+        self.charged = charged
 
 
 class Terms(NamedTuple):
@@ -128,18 +129,20 @@ class Search(ABC):
             if record.state is not PodState.BOUND:
                 continue
             demand, owner = self.dense_of(record.shape), payer(record)
+            charged = plus(demand, dense(record.paid, self.width)) if record.paid else demand
             if record.spec.deleting or uid in state.preemption.marked:
-                add_to(self.going[owner], demand)
+                add_to(self.going[owner], charged)
                 add_to(self.leaving[record.node], demand)
             elif owner in donors and uid not in state.preemption.spared and record.spec.priority < CRITICAL:
-                self.on_node[record.node].append(Victim(record, owner, demand))
+                self.on_node[record.node].append(Victim(record, owner, demand, charged))
 
     def dense_of(self, shape: Shape) -> Vector:
-        """Return what pods of a shape demand, as a dense vector."""
-        vector = [0] * self.width
-        for position, value in shape.demand:
-            vector[position] = value
-        return vector
+        """Return what pods of a shape demand of a node, as a dense vector."""
+        return dense(shape.demand, self.width)
+
+    def charged_of(self, shape: Shape) -> Vector:
+        """Return what pods of a shape count for in their queues, as a dense vector."""
+        return dense(shape.charged, self.width)
 
     @property
     def exhausted(self) -> bool:
@@ -148,15 +151,14 @@ class Search(ABC):
 
     def make_room(self, ask: Ask) -> list[Evict] | None:
         """Hold room for one more pod of an ask, and return whom to evict for it; None if there is no way to make any."""
-        demand = self.dense_of(ask.shape)
-        if self.exhausted or self.over_maximum(ask.application, demand):
+        if self.exhausted or self.over_maximum(ask.application, self.charged_of(ask.shape)):
             return None
-        found = self.victims(ask, demand)
+        found = self.victims(ask, self.dense_of(ask.shape))
         return None if found is None else self.hold(ask, *found)
 
     def make_allowance(self, ask: Ask, full: Queue) -> list[Evict] | None:
         """Let pods below a queue at its maximum go for one more pod of an ask below it, which has room on a node; None if there is no way."""
-        state, demand = self.state, self.dense_of(ask.shape)
+        state, demand = self.state, self.charged_of(ask.shape)
         row = pick(state.nodes, ask.shape, state.score)
         if row < 0 or self.exhausted:
             return None
@@ -172,7 +174,7 @@ class Search(ABC):
     def _allowance(self, full: Queue, demand: Vector, picked: Picked[Victim]) -> bool:
         used = plus(plus(full.usage, held_below(self.state, full)), demand)
         for victim in picked.victims:
-            used = minus(used, victim.demand)
+            used = minus(used, victim.charged)
         return fits(minus(used, self.going_below(full)), full.maximum)
 
     def going_below(self, queue: Queue) -> Vector:
@@ -337,7 +339,7 @@ class Search(ABC):
             self.on_node[at].remove(victim)
             add_to(self.leaving[at], victim.demand)
             self.taken(victim)
-            add_to(self.going[victim.owner], victim.demand)
+            add_to(self.going[victim.owner], victim.charged)
 
     def stay(self, victims: Sequence[Victim]) -> None:
         """Take back what ``leave`` counted."""
@@ -347,7 +349,7 @@ class Search(ABC):
             self.on_node[at].sort(key=self.least_first)
             take_from(self.leaving[at], victim.demand)
             self.spared(victim)
-            take_from(self.going[victim.owner], victim.demand)
+            take_from(self.going[victim.owner], victim.charged)
 
     def _evict(self, victim: Victim, beneficiary: Application) -> Evict:
         spec, queue, terms = victim.record.spec, victim.owner.queue, self.terms

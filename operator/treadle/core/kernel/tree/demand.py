@@ -33,12 +33,9 @@ def update_demand(queue: Queue, width: int) -> None:
             accepted += 1
         demand = application.usage[:]
         for ask in application.asks.values():
-            count = len(ask.pods)
-            pods += count
-            for position, value in ask.shape.demand:
-                wanted = value * count
-                demand[position] += wanted
-                pending[position] += wanted
+            pods += len(ask.pods)
+            ask.add_to(demand)
+            ask.add_to(pending)
         application.demand = held(demand) if max(demand) > UNBOUNDED else demand
         application.demand_in = queue
         total = [one + other for one, other in zip(total, demand, strict=True)]
@@ -59,8 +56,7 @@ def demand_changed(application: Application) -> list[Queue]:
         for position, value in enumerate(application.usage):
             now[position] += value
         for ask in application.asks.values():
-            for position, value in ask.shape.demand:
-                now[position] += value * len(ask.pods)
+            ask.add_to(now)
         now = held(now)
     for queue, part, sign in ((application.demand_in, application.demand, -1), (application.queue, now, 1)):
         change = [sign * value for value in part]

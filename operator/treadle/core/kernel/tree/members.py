@@ -16,7 +16,7 @@ from treadle.core.rules.policies import Cluster, Key, Policy, Ranker
 from treadle.core.rules.running import NO_LIMIT
 from treadle.core.units.amounts import f32
 from treadle.core.units.line import Line
-from treadle.core.units.resources import UNBOUNDED, Vector
+from treadle.core.units.resources import UNBOUNDED, Demand, Vector
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -43,6 +43,7 @@ class PodRecord:
         "kind",
         "master",
         "node",
+        "paid",
         "part",
         "reported_at",
         "reported_message",
@@ -61,6 +62,8 @@ class PodRecord:
         self.application: Application | None = None
         self.part: Application | None = None
         """What of the application it is counted in while it is placed, by the partition of its node."""
+        self.paid: Demand = ()
+        """What it counts for in its queues beside its demand: devices (``kernel.pods.device_charges``)."""
         self.ask: Ask | None = None
         self.node = -1
         self.cause = 0
@@ -73,6 +76,11 @@ class PodRecord:
         """When it was last assumed."""
         self.reported_reason, self.reported_message = spec.reported
         self.reported_at = float("-inf")
+
+    @property
+    def charged(self) -> Demand:
+        """What a placed pod counts for in its queues; a type may come twice."""
+        return self.shape.demand + self.paid
 
 
 class Ask:
@@ -118,6 +126,24 @@ class Ask:
         """Why it does not compete; None if it does, or if the first of its shape does for it, since a node has room for that."""
         parked = self.shape.parked
         return None if parked.open and parked.asks.get(self) else self.wait
+
+    def add_to(self, total: Vector) -> None:
+        """Add what its pods would count for in their queues."""
+        shape, count = self.shape, len(self.pods)
+        for position, value in shape.charged:
+            total[position] += value * count
+        for position, value in shape.once:
+            total[position] -= value * (count - 1)
+
+    @property
+    def charged(self) -> list[tuple[Demand, int]]:
+        """What its pods would count for in their queues, (amounts of one pod, number of pods): the first one may count for what all have."""
+        shape, count = self.shape, len(self.pods)
+        if not shape.once:
+            return [(shape.charged, count)]
+        shared = dict(shape.once)
+        further = tuple((at, left) for at, value in shape.charged if (left := value - shared.get(at, 0)))
+        return [(shape.charged, 1), (further, count - 1)]
 
     def __lt__(self, other: Ask) -> bool:
         return self.rank < other.rank
@@ -261,7 +287,7 @@ class Application:
         total = [0] * len(self.usage)
         for record in self.whole.pods.values():
             if record.master and record.part is self:
-                for position, value in record.shape.demand:
+                for position, value in record.charged:
                     total[position] += value
         return total
 
@@ -282,8 +308,7 @@ class Application:
         """Return the sum of the demands of the waiting pods."""
         total = [0] * width
         for ask in self.every_ask():
-            for position, value in ask.shape.demand:
-                total[position] += value * len(ask.pods)
+            ask.add_to(total)
         return total
 
     def bury(self) -> None:
