@@ -6,11 +6,11 @@ What Hadoop draws at random is given (``starts``), and so are the orders of its 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import cycle
 from typing import Any
 
-from conformance.java_orders import string_hash, table_order
+from conformance.java_orders import node_hash, string_hash, table_order
 from treadle.core.rules.opportunistic.central import Central
 from treadle.core.rules.opportunistic.node_loads import LoadOrder, NodeLoads, Report
 from treadle.core.rules.opportunistic.queue_limits import QueueBounds, QueueLimit
@@ -36,12 +36,24 @@ class NullPointerError(Exception):
 
 
 class AsHadoopLoads(NodeLoads):
-    """Racks are walked in the order of a hash table, which the case gives."""
+    """Racks are walked in the order of a hash table. A node that was removed and reports is chosen again, which ends the search in vain."""
 
-    rack_order: Mapping[str, Sequence[str]] = {}
+    def report(self, name: str, told: Report, now: float) -> None:
+        self.take_report(name, told, now)
+
+    def take_any(self, avoided: Collection[str], demand: Sequence[int], start: int) -> str | None:
+        best = self.sorted[: self.candidates]
+        for at in range(len(best)):
+            name = best[(start + at) % len(best)]
+            if self.take(name, avoided, demand):
+                return name
+            load = self.loads.get(name)
+            if load is not None and not self.known(name) and name not in avoided and self.count(load, demand):
+                return None
+        return None
 
     def on_rack(self, rack: str) -> Iterable[str]:
-        return self.rack_order.get(rack) or super().on_rack(rack)
+        return table_order(super().on_rack(rack), node_hash)
 
 
 class AsHadoopOutstanding(Outstanding):
@@ -55,7 +67,7 @@ class AsHadoopOutstanding(Outstanding):
 
 
 def size_hash(size: Size) -> int:
-    return (263167 * ((939769357 + size[0]) & 0xFFFFFFFF) + size[1]) & 0xFFFFFFFF
+    return (47 * (47 + size[0]) + size[1]) & 0xFFFFFFFF
 
 
 def left(request: Request, found: Mapping[Size, Sequence[Placed]]) -> int:
@@ -73,6 +85,10 @@ class AsHadoopCentral(Central):
 class AsHadoopSpread(Spread):
     def left(self, request: Request, found: dict[Size, list[Placed]]) -> int:
         return left(request, found)
+
+    def on_nodes(self, request: Request, nodes: Sequence[Offered]) -> Sequence[Offered]:
+        """No more nodes are looked at than containers are wanted, those to be avoided among them."""
+        return nodes[: request.count]
 
     def on_racks(self, request: Request, nodes: Sequence[Offered]) -> Offered | None:
         """Racks are looked at for requests that name nodes too, and from the end of what is collected for the whole request."""
@@ -95,7 +111,6 @@ class Manager:
         self._now = 0
 
     def play(self, step: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
-        self._loads.rack_order = told.get("rack_order", {})
         try:
             found = getattr(self, step["op"])(step)
             if step.get("dump"):
@@ -104,7 +119,7 @@ class Manager:
             found = {"error": "NullPointerException"}
         self._now += 1
         if "rack_order" in told:
-            found["rack_order"] = told["rack_order"]
+            found["rack_order"] = {rack: list(self._loads.on_rack(rack)) for rack in told["rack_order"]}
         return found
 
     def add_node(self, step: dict[str, Any]) -> dict[str, Any]:

@@ -91,7 +91,12 @@ class NodeLoads:
         self.loads.pop(name, None)
 
     def report(self, name: str, told: Report, now: float) -> None:
-        """Take what a node tells instead of what was counted. How many may wait there is what its first report said."""
+        """Take what a node tells instead of what was counted. How many may wait there is what its first report said. Unknown nodes are not heard."""
+        if self.known(name):
+            self.take_report(name, told, now)
+
+    def take_report(self, name: str, told: Report, now: float) -> None:
+        """Take what any node tells."""
         if told.leaving or (told.wait == UNKNOWN and self.order is LoadOrder.QUEUE_WAIT_TIME):
             self.loads.pop(name, None)
             return
@@ -116,7 +121,7 @@ class NodeLoads:
     def take(self, name: str, avoided: Collection[str], demand: Sequence[int]) -> bool:
         """Count a container on a node, if it may be there."""
         load = self.loads.get(name)
-        return name in self._rack_of and name not in avoided and load is not None and self._count(load, demand)
+        return self.known(name) and name not in avoided and load is not None and self.count(load, demand)
 
     def take_on_rack(self, rack: str, avoided: Collection[str], demand: Sequence[int]) -> str | None:
         """Count a container on the first node of a rack that takes it, and return the node."""
@@ -135,6 +140,21 @@ class NodeLoads:
     def on_rack(self, rack: str) -> Iterable[str]:
         """Return the nodes of a rack, in the order in which they came."""
         return list(self._racks.get(rack, ()))
+
+    def known(self, name: str) -> bool:
+        """Whether a node was added and not removed."""
+        return name in self._rack_of
+
+    def count(self, load: NodeLoad, demand: Sequence[int]) -> bool:
+        """Count a container on a node, if its queue or its room allow it."""
+        if self.order is LoadOrder.QUEUE_WAIT_TIME:
+            return True
+        if self.order is LoadOrder.QUEUE_LENGTH:
+            return load.enqueue()
+        if fits(demand, load.available):
+            add_to(load.used, demand)
+            return True
+        return fits(demand, load.size) and load.enqueue()
 
     def _key(self) -> Callable[[NodeLoad], tuple[float, ...]]:
         if self.order is LoadOrder.QUEUE_WAIT_TIME:
@@ -155,13 +175,3 @@ class NodeLoads:
         if load.queue_capacity <= 0:
             return self.order is not LoadOrder.QUEUE_LENGTH_THEN_RESOURCES or load.queued <= 0
         return load.queued < load.queue_capacity
-
-    def _count(self, load: NodeLoad, demand: Sequence[int]) -> bool:
-        if self.order is LoadOrder.QUEUE_WAIT_TIME:
-            return True
-        if self.order is LoadOrder.QUEUE_LENGTH:
-            return load.enqueue()
-        if fits(demand, load.available):
-            add_to(load.used, demand)
-            return True
-        return fits(demand, load.size) and load.enqueue()

@@ -1,7 +1,7 @@
 """Nodes for opportunistic containers, chosen from a list of little loaded ones without a word about their queues (Hadoop's ``DistributedOpportunisticContainerAllocator``).
 
-Keys take turns, one container each in a round, and nodes are not used twice in one call unless a request names them: whoever decides alone, beside others that do too,
-spreads what it places.
+Keys take turns, one container each in a round, and nodes are not used twice in one call unless a request names them: whoever decides alone,
+beside others that do too, spreads what it places.
 """
 
 from __future__ import annotations
@@ -57,8 +57,7 @@ class Spread:
                 place, node = self._node(wanted, request, nodes, used)
                 if node is not None:
                     found[request.size] = [wanted.place(request, node.name, place)]
-                    if place != node.name:
-                        used.add(node.name)
+                    used.add(node.name)
         return [one for each in found.values() for one in each]
 
     def left(self, request: Request, _found: dict[Size, list[Placed]]) -> int:
@@ -69,16 +68,21 @@ class Spread:
         self, wanted: Outstanding, request: Request, nodes: dict[str, Offered], used: set[str]
     ) -> tuple[str, Offered | None]:
         """Return the place of a request that is served and the node for it: at its nodes, at its racks, anywhere."""
-        fitting = [node for node in nodes.values() if node.partition == request.partition and node.name not in wanted.avoided]
+        fitting = [node for node in nodes.values() if node.partition == request.partition]
         names = {node.name for node in fitting}
-        for name in wanted.preferred(request.nodes):
-            if name in names:
-                return name, nodes[name]
-        fresh = [node for node in fitting if node.name not in used]
+        named = [nodes[name] for name in wanted.preferred(request.nodes) if name in names]
+        for node in self.on_nodes(request, named):
+            if node.name not in wanted.avoided:
+                return node.name, node
+        fresh = [node for node in fitting if node.name not in used and node.name not in wanted.avoided]
         near = self.on_racks(request, [node for node in fresh if node.rack in request.racks])
         if near is not None:
             return near.rack, near
         return ANY, next(iter(fresh), None)
+
+    def on_nodes(self, _request: Request, nodes: Sequence[Offered]) -> Sequence[Offered]:
+        """Return the nodes that a request names, in the order in which they are tried."""
+        return nodes
 
     def on_racks(self, _request: Request, nodes: Sequence[Offered]) -> Offered | None:
         """Return one of the nodes on a request's racks, None where there is none."""
