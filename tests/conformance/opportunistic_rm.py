@@ -193,7 +193,9 @@ class Manager:
     def distributed(self, step: dict[str, Any]) -> dict[str, Any]:
         wanted = self._asked(step)
         nodes = [self._nodes[name] for name in step["nodes"]]
-        offered = [Offered(node["id"], node.get("rack", "/default-rack"), next(iter(node.get("labels", ())), "")) for node in nodes]
+        offered = [
+            Offered(node["id"], node.get("rack", "/default-rack"), next(iter(node.get("labels", ())), "")) for node in nodes
+        ]
         return self._given(wanted, self._spread.allocate(wanted, offered))
 
     def _asked(self, step: dict[str, Any]) -> AsHadoopOutstanding:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance import constraints, filters, mapping, opportunistic_nm, opportunistic_rm, processor, replay, replay_capacity, scores
+from conformance import (
+    constraints,
+    filters,
+    mapping,
+    opportunistic_nm,
+    opportunistic_rm,
+    processor,
+    replay,
+    replay_capacity,
+    scores,
+)
 
 PARTS = (constraints, processor, scores, filters, replay, replay_capacity, mapping, opportunistic_rm, opportunistic_nm)
 

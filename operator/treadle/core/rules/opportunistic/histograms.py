@@ -6,7 +6,7 @@ than another. Only buckets that something fell into are kept: a few dozen for on
 
 from __future__ import annotations
 
-from math import ceil, log
+from math import ceil, exp2, log
 
 GROWTH = 1.05
 HALF_LIVES = 64.0
@@ -33,7 +33,7 @@ class Histogram:
             self._reference = at
         if at - self._reference > HALF_LIVES * self.half_life:
             self._renew(at)
-        counted = weight * 2.0 ** ((at - self._reference) / self.half_life)
+        counted = weight * exp2((at - self._reference) / self.half_life)
         bucket = self.bucket(amount)
         self.weights[bucket] = self.weights.get(bucket, 0.0) + counted
         self.total += counted
@@ -53,7 +53,7 @@ class Histogram:
         """Return how many samples of now all that is known is worth. It falls by a half with each half-life."""
         if self._reference is None:
             return 0.0
-        return self.total * 2.0 ** ((self._reference - now) / self.half_life)
+        return self.total * exp2((self._reference - now) / self.half_life)
 
     def bucket(self, amount: int) -> int:
         """Return the number of the bucket of an amount."""
@@ -72,7 +72,7 @@ class Histogram:
 
     def _renew(self, at: float) -> None:
         assert self._reference is not None
-        factor = 2.0 ** ((self._reference - at) / self.half_life)
+        factor = exp2((self._reference - at) / self.half_life)
         self._reference = at
         self.weights = {bucket: weight * factor for bucket, weight in self.weights.items() if weight * factor > NOTHING}
         self.total = sum(self.weights.values())

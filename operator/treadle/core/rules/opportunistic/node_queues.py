@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from treadle.core.rules.opportunistic.victims import take
 from treadle.core.units.amounts import fits, plus
 from treadle.core.units.resources import Vector
 
@@ -89,7 +90,7 @@ class NodeQueue:
         if not self._admits(container):
             return [*moves, (Move.REFUSE, container.name)]
         self.opportunistic[container.name] = container
-        return moves + [*self._start(force=False)]
+        return [*moves, *self._start(force=False)]
 
     def end(self, name: str) -> list[Moved]:
         """A container has ended, wherever it was."""
@@ -111,7 +112,7 @@ class NodeQueue:
             if self.opportunistic.pop(name, None) is not None:
                 self.guaranteed[name] = container
                 moves = self._displace(container)
-        return moves + [*self._start(force=self.starts_by_force)]
+        return [*moves, *self._start(force=self.starts_by_force)]
 
     def demote(self, name: str) -> list[Moved]:
         """A guaranteed container becomes opportunistic. One that waits goes on waiting, whatever the length of the queue; what waits is looked at."""
@@ -189,7 +190,8 @@ class NodeQueue:
         lacking = [
             used + more - less - size for used, more, less, size in zip(self.used, coming, leaving, self.size, strict=True)
         ]
-        found = displaced((one for one in reversed(self.running.values()) if one.name not in self.going), lacking)
+        newest = (one for one in reversed(self.running.values()) if not one.guaranteed and one.name not in self.going)
+        found = take(newest, lacking, lambda one: one.demand).victims
         self.going.update((one.name, one) for one in found)
         return [(Move.PAUSE if self.settings.pause else Move.DISPLACE, one.name) for one in found]
 
@@ -215,18 +217,6 @@ class NodeQueue:
 
     def _count(self, container: Container, sign: int) -> None:
         self.used = [have + sign * amount for have, amount in zip(self.used, container.demand, strict=True)]
-
-
-def displaced(newest_first: Iterable[Container], lacking: Sequence[int]) -> list[Container]:
-    """Return the opportunistic ones of containers that have to go until nothing is lacking; all of them where that is not enough."""
-    left, found = list(lacking), []
-    for one in newest_first:
-        if all(amount <= 0 for amount in left):
-            break
-        if not one.guaranteed:
-            found.append(one)
-            left = [amount - freed for amount, freed in zip(left, one.demand, strict=True)]
-    return found
 
 
 def _sum(containers: Iterable[Container], types: int) -> Vector:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, sqrt
+from math import ceil, exp2, sqrt
 from typing import Protocol
 
 from treadle.core.rules.opportunistic.histograms import Histogram
@@ -71,8 +71,10 @@ class PartOfDemand:
 
 @dataclass(frozen=True, slots=True)
 class Percentiles:
-    """For each pod what it does not exceed in ``parts`` thousandths of the time and ``margin`` thousandths of it more; all that it asks for while
-    less than ``enough`` samples, weighed by their age, are known."""
+    """For each pod what it does not exceed in ``parts`` thousandths of the time and ``margin`` thousandths of it more.
+
+    It is all that it asks for while less than ``enough`` samples, weighed by their age, are known.
+    """
 
     parts: int = 980
     margin: int = 100
@@ -96,9 +98,7 @@ class Reservations:
 
     def peak(self, node: NodeHistory, now: float) -> int:
         """Return the sum over the pods."""
-        return max(
-            node.used, sum(pod.demand if pod.reservation is None else pod.reservation.amount(now) for pod in node.pods)
-        )
+        return max(node.used, sum(pod.demand if pod.reservation is None else pod.reservation.amount(now) for pod in node.pods))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +128,17 @@ class Largest:
 
 
 class Reservation:
-    """What is kept for a pod, as Borg does it: what it asks for in the beginning, then sinking by half with each half-life towards what it uses and
-    ``margin`` thousandths more, and up at once where it uses more."""
+    """What is kept for a pod, as Borg does it.
+
+    It is what the pod asks for in the beginning, then sinks by half with each half-life towards what it uses and ``margin`` thousandths more, and rises at once where it
+    uses more.
+    """
 
     __slots__ = ("_amount", "_at", "_floor", "half_life", "margin")
 
-    def __init__(self, demand: int, started: float, *, margin: int = 200, half_life: float = 300.0, settled: float = 300.0) -> None:
+    def __init__(
+        self, demand: int, started: float, *, margin: int = 200, half_life: float = 300.0, settled: float = 300.0
+    ) -> None:
         self.margin = margin
         self.half_life = half_life
         self._amount = float(demand)
@@ -153,7 +158,7 @@ class Reservation:
         return ceil(self._value(now))
 
     def _value(self, now: float) -> float:
-        return self._floor + (self._amount - self._floor) * 2.0 ** (min(self._at - now, 0.0) / self.half_life)
+        return self._floor + (self._amount - self._floor) * exp2(min(self._at - now, 0.0) / self.half_life)
 
 
 class Moments:
@@ -185,4 +190,4 @@ class Moments:
 
     def weight(self, now: float) -> float:
         """Return how many samples of now all that is known is worth."""
-        return 0.0 if self._at is None else self._total * 2.0 ** (min(self._at - now, 0.0) / self.half_life)
+        return 0.0 if self._at is None else self._total * exp2(min(self._at - now, 0.0) / self.half_life)

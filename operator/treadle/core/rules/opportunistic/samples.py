@@ -55,10 +55,10 @@ class NodeUsage:
         """A pod was placed here, whether opportunistic or not."""
         self.pending[pod] = Pending(demand)
 
-    def start(self, pod: Hashable, now: float) -> None:
-        """A pod that was placed here runs."""
+    def start(self, pod: Hashable, at: float) -> None:
+        """A pod that was placed here runs since a time."""
         if pod in self.pending and self.pending[pod].started is None:
-            self.pending[pod].started = now
+            self.pending[pod].started = at
 
     def leave(self, pod: Hashable) -> None:
         """A pod is gone. What it used stays in the last sample until there is another."""
@@ -82,13 +82,16 @@ class NodeUsage:
         """Return when the sample will be old: until then the answers follow from what is told alone."""
         return None if self.sample is None else self.sample.at + self.old_after
 
-    def used(self, now: float, types: int) -> list[int | None]:
-        """Return what is used of each of so many types and will be by the pods that the sample does not tell of; None where nobody knows."""
+    def measured(self, now: float, types: int) -> list[int | None]:
+        """Return what was used of each of so many types by the sample alone, None where nobody knows: what preemption goes by."""
         if self.sample is None or self.is_old(now):
             return [None] * types
-        since = self.placed_since(types)
-        measured = self.sample.used
-        return [measured[position] + since[position] if position in measured else None for position in range(types)]
+        return [self.sample.used.get(position) for position in range(types)]
+
+    def used(self, now: float, types: int) -> list[int | None]:
+        """Return what is used of each of so many types and will be by the pods that the sample does not tell of: what placement goes by."""
+        pairs = zip(self.measured(now, types), self.placed_since(types), strict=True)
+        return [None if have is None else have + more for have, more in pairs]
 
     def placed_since(self, types: int) -> Vector:
         """Return what the pods ask for that the sample does not tell of."""

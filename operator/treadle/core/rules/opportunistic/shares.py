@@ -15,14 +15,14 @@ from treadle.core.units.resources import Vector
 
 @dataclass(slots=True)
 class Claim:
-    """A queue that holds opportunistic pods or wants some: ``wanted`` is all that its pods ask for, what they hold included.
+    """A queue that holds opportunistic pods or wants some: ``wanted`` is all that its own pods ask for, what they hold included.
 
-    Weights are whole numbers (an amount, or millionths of a capacity). A queue with children wants what they do.
+    Weights are whole numbers (an amount, or millionths of a capacity). A queue with children wants what they do, too.
     """
 
     name: str
     weight: int
-    wanted: Vector = field(default_factory=list)
+    wanted: Vector
     limit: Vector | None = None
     children: list[Claim] = field(default_factory=list)
 
@@ -30,7 +30,7 @@ class Claim:
         """Return what it can use."""
         wanted = self.wanted
         for child in self.children:
-            wanted = plus(wanted, child.most()) if wanted else child.most()
+            wanted = plus(wanted, child.most())
         return wanted if self.limit is None else [min(*pair) for pair in zip(wanted, self.limit, strict=True)]
 
 

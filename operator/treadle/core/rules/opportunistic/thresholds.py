@@ -24,8 +24,11 @@ Used = Sequence[int | None]
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """The thresholds of a type. ``borne`` is how many samples in a row may be over the preemption threshold: 0 for memory, which
-    nobody gives back by waiting, more for cpu, whose peaks harm little."""
+    """The thresholds of a type.
+
+    ``borne`` is how many samples in a row may be over the preemption threshold: 0 for memory, of which too little harms at once, more for cpu, whose
+    peaks harm little.
+    """
 
     allocation: int
     preemption: int
@@ -50,7 +53,9 @@ def unallocated(size: Sequence[int], guaranteed: Sequence[int], opportunistic: S
     return beyond(beyond(size, guaranteed), opportunistic)
 
 
-def room(policy: OverAllocation, size: Sequence[int], guaranteed: Sequence[int], opportunistic: Sequence[int], used: Used) -> Vector:
+def room(
+    policy: OverAllocation, size: Sequence[int], guaranteed: Sequence[int], opportunistic: Sequence[int], used: Used
+) -> Vector:
     """Return what opportunistic pods may be given on a node beside those that have ``opportunistic`` already.
 
     ``used`` is the last sample and what was placed since. A node that is at the allocation threshold of any type has no room at all.
@@ -76,7 +81,7 @@ class Overload:
     def look(self, policy: OverAllocation, size: Sequence[int], used: Used, at: float, going: Sequence[int] = ()) -> Vector:
         """Return what has to be freed, by the sample of time ``at``, beside what ``going`` pods will free that have been asked to go.
 
-        A sample counts once. What nobody knows ends a row: nobody goes for a guess.
+        ``used`` is what was measured, without what was placed since: nobody goes for a guess, and what nobody knows ends a row. A sample counts once.
         """
         lacking = [0] * len(size)
         if self.last is not None and at <= self.last:

@@ -7,11 +7,15 @@ are not taken at all. Either way no more go than are needed: a prefix of the ord
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from treadle.core.units.amounts import minus
 from treadle.core.units.resources import Vector
+
+
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +39,10 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """The pods that go, in their order, and what is lacking even then."""
+class Chosen(Generic[V]):
+    """Those that go, in their order, and what is lacking even then."""
 
-    victims: list[Candidate]
+    victims: list[V]
     lacking: Vector
 
 
@@ -49,8 +53,10 @@ def newest_first(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What the order by cost goes by: the time, what queues hold and what their opportunistic shares are, sizes that make types comparable
-    (those of the cluster), and how many more disruptions budgets allow."""
+    """What the order by cost goes by: what opportunistic pods of queues hold and their opportunistic shares, by name.
+
+    ``total`` makes types comparable: what the cluster has. ``budgets`` is how many more disruptions are allowed, none by those that it does not have.
+    """
 
     now: float
     held: Mapping[str, Sequence[int]]
@@ -71,7 +77,9 @@ def cheapest_first(candidates: Iterable[Candidate], lacking: Sequence[int], cost
         for one in sorted(group, key=lambda one: (-_price(one, lacking, costs), one.started, one.name)):
             waiting.setdefault(one.queue, []).append(one)
         while waiting:
-            queue = max(sorted(waiting), key=lambda queue: _overuse(held.get(queue, ()), costs.shares.get(queue, ()), costs.total))
+            queue = max(
+                sorted(waiting), key=lambda queue: _overuse(held.get(queue, ()), costs.shares.get(queue, ()), costs.total)
+            )
             one = waiting[queue].pop()
             if not waiting[queue]:
                 del waiting[queue]
@@ -84,16 +92,17 @@ def cheapest_first(candidates: Iterable[Candidate], lacking: Sequence[int], cost
             yield one
 
 
-def take(order: Iterable[Candidate], lacking: Sequence[int]) -> Chosen:
-    """Return the first pods of an order until nothing is lacking; all of them where that is not enough."""
-    left, victims = list(lacking), []
+def take(order: Iterable[V], lacking: Sequence[int], freed: Callable[[V], Sequence[int]]) -> Chosen[V]:
+    """Return the first ones of an order until nothing is lacking; all of them where that is not enough. ``freed`` says what each gives back."""
+    left = list(lacking)
+    victims: list[V] = []
     candidates = iter(order)
     while any(amount > 0 for amount in left):
         one = next(candidates, None)
         if one is None:
             break
         victims.append(one)
-        left = minus(left, one.freed)
+        left = minus(left, freed(one))
     return Chosen(victims, [max(amount, 0) for amount in left])
 
 
@@ -110,5 +119,3 @@ def _price(one: Candidate, lacking: Sequence[int], costs: Costs) -> float:
     )
     given = max(min(give, want) / want for give, want in zip(one.freed, lacking, strict=True) if want > 0)
     return work / given
-
-
