@@ -153,7 +153,7 @@ class Manager:
         self._now += step["ms"]
         return {}
 
-    def sort(self, step: dict[str, Any]) -> dict[str, Any]:
+    def sort(self, _step: dict[str, Any]) -> dict[str, Any]:
         self._loads.sort()
         found = {"sorted": list(self._loads.sorted)}
         if self._limit is None:

@@ -14,7 +14,6 @@ from typing import Generic, TypeVar
 from treadle.core.units.amounts import minus
 from treadle.core.units.resources import Vector
 
-
 V = TypeVar("V")
 
 
