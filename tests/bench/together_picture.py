@@ -52,7 +52,7 @@ def panel(left: int, title: str, about: str, values: dict[str, tuple[float, floa
             x, y = at + side * (BAR + 2), round(FLOOR - height, 1)
             found.append(f'<rect x="{x}" y="{y}" width="{BAR}" height="{height}" fill="{colour}"/>')
             found.append(f'<text x="{x + BAR / 2:g}" y="{y - 4:g}" text-anchor="middle" font-size="12">{value:g}</text>')
-        found.append(f'<text x="{at + BAR + 1}" y="{FLOOR + 18}" text-anchor="middle">{int(nodes):,} nodes</text>')
+        found.append(f'<text x="{at + BAR + 1}" y="{FLOOR + 18}" text-anchor="middle" font-size="12">{int(nodes):,} nodes</text>')
     return found
 
 

@@ -96,14 +96,16 @@ def test_a_share_is_held_at_what_is_demanded_and_the_rest_goes_to_the_others() -
     assert steady == pytest.approx([33.3, 33.3, 33.3], abs=0.1)
 
 
-def test_under_fifo_the_first_application_has_the_queue_and_the_next_what_is_left() -> None:
+def test_under_fifo_the_first_application_has_all_of_the_queues_share() -> None:
     scenario = Scenario().nodes(1, cpu=10, memory=10).queue("root.a", policy="fifo")
     scenario.pods(4, "first", "root.a", "first", created=1.0).pods(20, "second", "root.a", "second", created=2.0)
-    scenario.plan(0)
-    scenario.core.refresh_shares()
+    scenario.plan(1)
+    core = scenario.core
+    core.refresh_shares()
+    update_instant_shares(core.state.tree.root, core.state.cluster)
 
-    shares = {name: scenario.core.state.applications[f"ns/{name}"].fair_share[1] for name in ("first", "second")}
-    assert shares == {"first": 4000, "second": 6000}
+    shares = {name: core.state.applications[f"ns/{name}"].instant_share[1] for name in ("first", "second")}
+    assert shares == {"first": 10_000, "second": 0}
 
 
 def test_foreign_pods_leave_less_to_share() -> None:

@@ -69,30 +69,35 @@ def wake(state: State) -> None:
 
 def _wake_shapes(state: State) -> None:
     """Let those compete again for whose shape a node has got room, or may be lent."""
-    waiting, turns = state.shapes.waiting, state.discipline.turns
-    lending = turns.lending()
+    waiting = state.shapes.waiting
+    lending = state.discipline.turns.lending()
     suited = waiting.suited(state.nodes, every=lending)
     if suited:
         crowded = _crowded(state)
         # Where a shape has no room that is found out soon enough, when the first of its asks has its turn.
         surely = waiting.followed and not crowded
-        roomy = []
-        for shape in suited:
-            parked = shape.parked
-            if lending and turns.can_lend(shape):
-                for ask in list(parked.asks):
-                    unpark(ask)
-            elif (
-                (surely and not parked.loose)
-                or parked.open
-                or pick(state.nodes, shape, state.score) >= 0
-                or (shape.asked.batch is not None and state.scheduler.together.solver)  # beside others of its set, perhaps
-            ):
-                roomy.append(shape)
+        roomy = suited
+        if waiting.loose or lending or not surely:
+            roomy = [shape for shape in suited if _has_room(state, shape, surely=surely, lending=lending)]
         call(waiting, roomy, crowded)
     if waiting.open:
         for root in (*state.tree.roots.values(), state.tree.root):
             _call_first(state, root)
+
+
+def _has_room(state: State, shape: Shape, *, surely: bool, lending: bool) -> bool:
+    """Whether a shape may be opened; all of it compete at once if it may be lent room."""
+    parked = shape.parked
+    if lending and state.discipline.turns.can_lend(shape):
+        for ask in list(parked.asks):
+            unpark(ask)
+        return False
+    return (
+        (surely and not parked.loose)
+        or parked.open
+        or pick(state.nodes, shape, state.score) >= 0
+        or (shape.asked.batch is not None and state.scheduler.together.solver)  # beside others of its set, perhaps
+    )
 
 
 def call_first(waiting: Registry, shapes: list[Shape], crowded: list[Queue]) -> None:
@@ -101,6 +106,9 @@ def call_first(waiting: Registry, shapes: list[Shape], crowded: list[Queue]) -> 
     All asks that are not in the order compete, and all that wait below a queue that may be found full.
     """
     opened = waiting.open
+    if not waiting.loose and not crowded:
+        opened |= dict.fromkeys(shapes)
+        return
     for shape in shapes:
         parked = shape.parked
         if parked.loose:

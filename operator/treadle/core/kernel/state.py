@@ -182,7 +182,7 @@ class State:
             if queue.minimum is not None:
                 extend(queue.minimum, width)
         for application in (one for whole in self.applications.values() for one in whole.everywhere()):
-            for vector in (application.usage, application.demand, application.fair_share, application.instant_share):
+            for vector in (application.usage, application.demand, application.instant_share):
                 extend(vector, width)
         self.discipline.limits.widened()
         self.updates.cluster_changed = True

@@ -1,8 +1,9 @@
 """The shares of the update pass, from the top down, a level of the tree at a time.
 
 The pass of Hadoop's ``FairScheduler.update``. Three shares are kept: the steady fair share of every queue as if all were busy;
-the instantaneous one of those that are, which preemption goes by; and the fair share that is shown, which is also held at what
-its owner demands, so that it says what can be had at present: what one does not want is shared by the others.
+the instantaneous one of those that are and of their applications, which preemption goes by; and the fair share of every queue
+that is shown, which is also held at what it demands, so that it says what can be had at present: what one does not want is
+shared by the others.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ INSTANT = _Share("instant_share", busy=True)
 
 
 def update_shares(root: Queue, cluster: Cluster) -> None:
-    """Recompute the steady and the present fair share of every queue, and of every application; demands are current."""
+    """Recompute the steady and the present fair share of every queue; demands are current."""
     root.steady_share = list(cluster.total)
     root.fair_share = [0] * len(cluster.total)
     for position in cluster.counted:
@@ -62,9 +63,9 @@ def _descend(root: Queue, cluster: Cluster, kind: _Share) -> None:
     while level:
         groups: list[tuple[Queue, Sequence[Child]]] = []
         for queue in level:
-            children: Sequence[Child] = list(queue.children.values()) if kind is STEADY else queue.members()
+            children: Sequence[Child] = queue.members() if kind is INSTANT else list(queue.children.values())
             if children and queue.policy.name == "fifo":
-                _first_come(queue, children, kind, len(cluster.total))
+                _first_come(queue, children, len(cluster.total))
             elif children and type(queue.policy).shares is not Policy.shares:
                 _by_its_own(queue, children, cluster, kind)
             elif children:
@@ -122,13 +123,9 @@ def _distribute(groups: Sequence[tuple[Queue, Sequence[Child]]], cluster: Cluste
         setattr(child, kind.attribute, share)
 
 
-def _first_come(queue: Queue, children: Sequence[Child], kind: _Share, width: int) -> None:
-    """Give each application in order what it demands of what its predecessors leave, or, as Hadoop does, the first one all."""
-    total = list(getattr(queue, kind.attribute))
+def _first_come(queue: Queue, children: Sequence[Child], width: int) -> None:
+    """Give the first application all, as Hadoop does."""
+    total = list(queue.instant_share)
     for child in sorted(children, key=lambda child: (-child.priority, child.start, child.name)):
-        if kind.held:
-            share = [min(rest, wanted) for rest, wanted in zip(total, child.demand, strict=True)]
-        else:
-            share = total if child.busy else [0] * width
-        setattr(child, kind.attribute, share)
+        child.instant_share = share = total if child.busy else [0] * width
         total = [rest - its for rest, its in zip(total, share, strict=True)]

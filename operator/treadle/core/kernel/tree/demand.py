@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.units.amounts import add_to
-from treadle.core.units.resources import held
+from treadle.core.units.resources import UNBOUNDED, held
 
 if TYPE_CHECKING:
     from treadle.core.kernel.state import State
@@ -31,7 +31,7 @@ def update_demand(queue: Queue, width: int) -> None:
             running += 1
         else:
             accepted += 1
-        demand = list(application.usage)
+        demand = application.usage[:]
         for ask in application.asks.values():
             count = len(ask.pods)
             pods += count
@@ -39,10 +39,9 @@ def update_demand(queue: Queue, width: int) -> None:
                 wanted = value * count
                 demand[position] += wanted
                 pending[position] += wanted
-        application.demand = held(demand)
+        application.demand = held(demand) if max(demand) > UNBOUNDED else demand
         application.demand_in = queue
-        for position, value in enumerate(demand):
-            total[position] += value
+        total = [one + other for one, other in zip(total, demand, strict=True)]
     queue.pending, queue.running, queue.accepted, queue.waiting_pods = pending, running, accepted, pods
     queue.busy = busy
     queue.demand_below = total

@@ -142,7 +142,6 @@ class Application:
         "demand_in",
         "ended",
         "explicit",
-        "fair_share",
         "home",
         "id",
         "instant_share",
@@ -215,7 +214,6 @@ class Application:
         self.demand: Vector = [0] * width
         self.demand_in: Queue | None = None
         """The leaf in whose demand its own is counted."""
-        self.fair_share: Vector = [0] * width
         self.instant_share: Vector = [0] * width
         self.allocated = 0
         self.quota: Quota | None = None

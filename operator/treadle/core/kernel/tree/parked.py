@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.core.units.resources import UNBOUNDED, held
+from treadle.core.kernel.nodes.rules.resources import fits
+from treadle.core.units.resources import CPU, MEMORY, PODS, UNBOUNDED, held
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, KeysView
@@ -29,7 +30,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from treadle.core.rules.policies import Key
+    from treadle.core.units.resources import Demand
 
+ANYTHING = 1 << 100
+"""More than any amount: what is not demanded fits where so much less than nothing is free."""
 FEW = 128
 """Comparisons of a shape with a node up to which no columns are made for them."""
 ENOUGH = 16
@@ -71,8 +75,10 @@ class Rest:
 
     def renew(self, child: Any, key: Key) -> None:
         """Give a child a new key."""
-        heap = self.heap
-        before, child.rest_key = child.rest_key, key
+        heap, before = self.heap, child.rest_key
+        if key == before:
+            return  # usage does not count in every order
+        child.rest_key = key
         if heap[0] is before:
             heapreplace(heap, key)
         else:
@@ -189,12 +195,13 @@ class Parked:
     again, nor before the time.
     """
 
-    __slots__ = ("_registry", "_shape", "asks", "loose", "quiet")
+    __slots__ = ("_registry", "_shape", "asks", "loose", "needs", "quiet")
 
     def __init__(self, shape: Any, registry: Registry) -> None:
         self._shape, self._registry = shape, registry
         self.asks: dict[Any, bool] = {}
         self.loose = 0
+        self.needs = _needs(shape)
         self.quiet: dict[Any, float] = {}
 
     @property
@@ -211,6 +218,8 @@ class Parked:
             registry.enter(shape)
         self.asks[ask] = ordered
         if not ordered:
+            if not self.loose:
+                registry.loose[shape] = None
             self.loose += 1
             return
         child = ask.application
@@ -241,6 +250,8 @@ class Parked:
         self.quiet.pop(ask, None)
         if not ordered:
             self.loose -= 1
+            if not self.loose:
+                del self._registry.loose[self._shape]
         else:
             asks = ask.application.rests[self._shape]
             asks.remove(ask)
@@ -290,6 +301,8 @@ class Registry:
     def __init__(self) -> None:
         self.shapes: dict[Any, None] = {}
         self.open: dict[Any, None] = {}
+        self.loose: dict[Any, None] = {}
+        """Those of the shapes of which asks wait that do not stand in the order."""
         self.limited: dict[Any, None] = {}
         self.ruled: dict[Any, Any] = {}
         """Those of the shapes that have rules between pods, with the version of the rules when they were last looked at."""
@@ -412,18 +425,31 @@ class Registry:
 
     @staticmethod
     def _in(free: list[list[int]], shapes: Iterable[Any]) -> list[Any]:
-        """Return those of some shapes that fit into what is free on one of some nodes; written without calls, since it is run for every end of a pod."""
-        found = []
-        for shape in shapes:
-            demand = shape.demand
-            for room in free:
-                for position, value in demand:
-                    if room[position] < value:
-                        break
-                else:
-                    found.append(shape)
-                    break
-        return found
+        """Return those of some shapes that fit into what is free on one of some nodes; without a call for each, since it is run for every end of a pod."""
+        found: dict[Any, None] = {}
+        for room in free:
+            memory_free, cpu_free, pods_free = room[MEMORY], room[CPU], room[PODS]
+            there = [
+                shape
+                for shape in shapes
+                for memory, cpu, pods, others in (shape.parked.needs,)
+                if memory <= memory_free and cpu <= cpu_free and pods <= pods_free and (not others or fits(room, others))
+            ]
+            if len(free) == 1:
+                return there
+            found |= dict.fromkeys(there)
+        return list(found)
+
+
+def _needs(shape: Any) -> tuple[int, int, int, Demand]:
+    """Return what a shape demands of the first three types, less than any node has free where it is nothing, and the rest."""
+    amounts = dict(shape.demand)
+    return (
+        amounts.get(MEMORY, -ANYTHING),
+        amounts.get(CPU, -ANYTHING),
+        amounts.get(PODS, -ANYTHING),
+        tuple((position, value) for position, value in shape.demand if position > PODS),
+    )
 
 
 _number = attrgetter("id")
