@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from treadle.core.model.opportunistic import LARGEST, LAST_SAMPLE, PART, PERCENTILE, RESERVATION, SIGMA, PredictionSettings
 from treadle.core.rules.opportunistic.histograms import Histogram
 from treadle.core.rules.opportunistic.prediction import (
     Largest,
@@ -22,6 +23,7 @@ from treadle.core.rules.opportunistic.prediction import (
     Predictor,
     Reservation,
     Reservations,
+    predictor,
 )
 
 
@@ -101,6 +103,21 @@ def test_without_pods_nothing_but_usage_is_predicted() -> None:
     assert Percentiles().peak(NodeHistory([], 70), 0.0) == 70
 
 
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [
+        (LAST_SAMPLE, LastSample()),
+        (PART, PartOfDemand(700)),
+        (PERCENTILE, Percentiles(700, 50)),
+        (RESERVATION, Reservations()),
+        (SIGMA, NSigma(3.0)),
+        (LARGEST, Largest([Percentiles(700, 50), NSigma(3.0)])),
+    ],
+)
+def test_the_settings_choose_the_predictor(method: str, expected: Predictor) -> None:
+    assert predictor(PredictionSettings(method, 700, 50, 3.0)) == expected
+
+
 PREDICTORS: list[Predictor] = [
     LastSample(),
     PartOfDemand(500),
@@ -112,19 +129,19 @@ PREDICTORS: list[Predictor] = [
 ]
 
 
-@pytest.mark.parametrize("predictor", PREDICTORS, ids=str)
+@pytest.mark.parametrize("one", PREDICTORS, ids=str)
 @given(
     pods=st.lists(st.tuples(st.integers(0, 1000), st.lists(st.integers(0, 2000), max_size=15)), max_size=4),
     used=st.integers(0, 5000),
     seen=st.lists(st.integers(0, 5000), max_size=15),
 )
 def test_no_prediction_is_below_what_is_used(
-    predictor: Predictor, pods: list[tuple[int, list[int]]], used: int, seen: list[int]
+    one: Predictor, pods: list[tuple[int, list[int]]], used: int, seen: list[int]
 ) -> None:
     node = NodeHistory(
         [PodHistory(demand, used_by(amounts), Reservation(demand, 0.0)) for demand, amounts in pods], used, moments(seen)
     )
-    assert predictor.peak(node, 20.0) >= used
+    assert one.peak(node, 20.0) >= used
 
 
 @given(

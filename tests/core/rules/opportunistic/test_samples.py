@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from treadle.core.model.opportunistic import Threshold
 from treadle.core.rules.opportunistic.samples import NodeUsage, Sample
-from treadle.core.rules.opportunistic.thresholds import OverAllocation, Threshold, room
+from treadle.core.rules.opportunistic.thresholds import OverAllocation, room
 
 
 def sampled(used: int = 100, at: float = 100.0, window: float = 0.0, **settings: float) -> NodeUsage:

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.core.rules.opportunistic.thresholds import OverAllocation, Overload, Threshold, part, room, unallocated
+from treadle.core.model.opportunistic import NodePolicy, OpportunisticSettings, Threshold
+from treadle.core.rules.opportunistic.thresholds import OverAllocation, Overload, part, room, unallocated
 from treadle.core.rules.opportunistic.victims import take
+from treadle.core.units.resources import ResourceTypes
 
 MEMORY, CPU, PODS = 0, 1, 2
 MI = 1 << 20
@@ -101,6 +103,20 @@ def test_a_node_with_full_memory_loses_its_newest_pods_until_it_is_below() -> No
     assert lacking == [2048 * MI - part(800, 2048 * MI), 0, 0]
     pods = {"newest": [300 * MI, 0, 0], "next": [512 * MI, 0, 0], "oldest": [512 * MI, 0, 0]}
     assert take(pods, lacking, pods.__getitem__).victims == ["newest", "next"]
+
+
+def test_a_policy_names_types_and_the_rules_know_positions() -> None:
+    policy = NodePolicy((("cpu", Threshold(1, 2)), ("memory", Threshold(3, 4, 5))), most=500)
+    assert OverAllocation.of(policy, ResourceTypes()) == OverAllocation({CPU: Threshold(1, 2), MEMORY: Threshold(3, 4, 5)}, 500)
+
+
+def test_the_first_override_whose_labels_a_node_has_is_its_policy() -> None:
+    old, batch, usual = NodePolicy(most=1), NodePolicy(most=2), NodePolicy(most=3)
+    settings = OpportunisticSettings(
+        policy=usual, overrides=(((("age", "old"),), old), ((("pool", "batch"), ("zone", "z")), batch))
+    )
+    nodes = [{"age": "old", "pool": "batch", "zone": "z"}, {"pool": "batch", "zone": "z"}, {"pool": "batch"}, {}]
+    assert [settings.policy_of(labels) for labels in nodes] == [old, batch, usual, usual]
 
 
 AMOUNT = st.integers(0, 5000)

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from math import ceil, exp2, sqrt
 from typing import Protocol
 
+from treadle.core.model import opportunistic as model
+from treadle.core.model.opportunistic import PredictionSettings
 from treadle.core.rules.opportunistic.histograms import Histogram
 
 
@@ -125,6 +127,21 @@ class Largest:
     def peak(self, node: NodeHistory, now: float) -> int:
         """Return the largest."""
         return max((one.peak(node, now) for one in self.predictors), default=node.used)
+
+
+def predictor(settings: PredictionSettings) -> Predictor:
+    """Return the predictor that is asked for."""
+    percentiles = Percentiles(settings.parts, settings.margin)
+    sigma = NSigma(settings.deviations)
+    found: dict[str, Predictor] = {
+        model.LAST_SAMPLE: LastSample(),
+        model.PART: PartOfDemand(settings.parts),
+        model.PERCENTILE: percentiles,
+        model.RESERVATION: Reservations(),
+        model.SIGMA: sigma,
+        model.LARGEST: Largest([percentiles, sigma]),
+    }
+    return found[settings.method]
 
 
 class Reservation:

@@ -12,27 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from treadle.core.model.opportunistic import WHOLE, NodePolicy, Threshold
 from treadle.core.units.amounts import beyond
-from treadle.core.units.resources import Vector
-
-WHOLE = 1000
-"""All that a node has."""
+from treadle.core.units.resources import ResourceTypes, Vector
 
 Used = Sequence[int | None]
 """What is used of each type; None where nobody knows, which is as good as all."""
-
-
-@dataclass(frozen=True, slots=True)
-class Threshold:
-    """The thresholds of a type.
-
-    ``borne`` is how many samples in a row may be over the preemption threshold: 0 for memory, of which too little harms at once, more for cpu, whose
-    peaks harm little.
-    """
-
-    allocation: int
-    preemption: int
-    borne: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +26,11 @@ class OverAllocation:
 
     thresholds: Mapping[int, Threshold] = field(default_factory=dict)
     most: int = WHOLE
+
+    @classmethod
+    def of(cls, policy: NodePolicy, types: ResourceTypes) -> OverAllocation:
+        """Return a policy by positions."""
+        return cls({types.position(name): threshold for name, threshold in policy.thresholds}, policy.most)
 
 
 def part(parts: int, amount: int) -> int:
