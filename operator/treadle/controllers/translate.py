@@ -12,7 +12,7 @@ from treadle.api.quantities import seconds
 from treadle.api.queue import Acl, Queue
 from treadle.api.scheduler import NodeWeights, ParentRule, Scheduler, SchedulerFair, SchedulerGangs, SchedulerPlaceTogether
 from treadle.api.scheduler import PlacementRule as Rule
-from treadle.controllers import capacity
+from treadle.controllers import capacity, opportunistic
 from treadle.core.errors import InvalidSpec
 from treadle.core.model import (
     ApplicationSpec,
@@ -119,6 +119,7 @@ def scheduler(model: Scheduler, aliases: tuple[str, ...]) -> SchedulerSpec:
             name: {resource: amount(resource, text) for resource, text in bundle.items()}
             for name, bundle in (spec.resource_profiles or {}).items()
         },
+        opportunistic.settings(spec.opportunistic),
     )
 
 

@@ -6,6 +6,7 @@ from treadle.core.model.capacity import CapacitySettings, live
 from treadle.core.model.fair import FairSettings, PlacementRule
 from treadle.core.model.gangs import GangSettings
 from treadle.core.model.mapping import MappingRule
+from treadle.core.model.opportunistic import OpportunisticSettings
 from treadle.core.model.placement_constraints import PlacementConstraint
 from treadle.core.model.queues import Limit
 
@@ -64,6 +65,7 @@ class SchedulerSpec:
     together: TogetherSettings = field(default_factory=TogetherSettings)
     profiles: dict[str, dict[str, int]] = field(default_factory=dict)
     """The amounts of each resource profile, by its name."""
+    opportunistic: OpportunisticSettings = field(default_factory=OpportunisticSettings)
 
     @property
     def names(self) -> frozenset[str]:
