@@ -369,6 +369,18 @@ async def test_slow_answers_halve_it_down_to_its_least() -> None:
 
 
 @virtual
+async def test_an_answer_that_came_while_a_pass_was_made_is_not_slow() -> None:
+    at = Slow(latency=2.0, patience=1.0)
+    async with task_of(at.binder.run()):
+        at.submit(16)
+        await asyncio.sleep(1.0)
+        at.binder.away += 1.5
+        assert await at.binder.drain(600)
+
+    assert at.binder.limit >= 16
+
+
+@virtual
 async def test_a_full_server_halves_it_once_for_a_burst_of_refusals() -> None:
     at = Slow(lambda _: refused(429))
     async with task_of(at.binder.run()):

@@ -14,7 +14,7 @@ import pytest
 from core.builders import a_node, a_pod, replaced
 from kube.access import task_of, until
 from treadle.core import Core
-from treadle.core.effects import BindVolumes, Evict, RecordEvent, ReportWaiting
+from treadle.core.effects import BindVolumes, Effect, Evict, RecordEvent, ReportWaiting
 from treadle.core.events import BindDone, BindFailed, Event, NodeSeen, PodGone, PodSeen, QueueSeen
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.model import QueueSpec, Settings
@@ -36,6 +36,7 @@ class Binder:
         self.free = 32
         self.withdrawn: list[Placement] = []
         self.questions: list[Placement] = []
+        self.away = 0.0
 
     def room(self) -> int:
         return max(0, self.free - len(self.placements))
@@ -127,6 +128,36 @@ async def test_a_pod_that_is_seen_is_placed() -> None:
 
     assert at.binder.placements == [Placement("a", "ns", "a", "n", "root.default", "ns/app")]
     assert at.engine.backlog == 0
+
+
+class Thorough(Core):
+    """A core whose passes take a while, on a clock of the test's own."""
+
+    took, clock = 0.5, 100.0
+
+    def plan(self, now: float, budget: int = 1_000_000, only: str = "") -> list[Effect]:
+        effects = super().plan(now, budget, only)
+        self.clock += self.took
+        return effects
+
+
+async def test_after_a_long_pass_nothing_is_decided_for_as_long_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    core = Thorough(Settings(report_after=0.0, update_interval=0.01))
+    at = At(core=core)
+    clock = SimpleNamespace(monotonic=lambda: core.clock, perf_counter=lambda: core.clock)
+    monkeypatch.setattr(module, "time", clock)
+    async with task_of(at.engine.run()):
+        at.put(NodeSeen(a_node("n")), PodSeen(a_pod("a")))
+        await until(lambda: at.binder.placements)
+        passes = at.engine.passes
+        core.clock += 0.4
+        at.put(PodSeen(a_pod("b")))
+        await until(lambda: not at.engine.backlog)
+        assert (at.engine.passes, len(at.binder.placements)) == (passes, 1)
+        core.clock += 0.2
+        await until(lambda: len(at.binder.placements) == 2)
+
+    assert at.binder.away == pytest.approx(0.5 * at.engine.passes)
 
 
 class Fragile(Core):

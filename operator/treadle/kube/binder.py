@@ -105,6 +105,8 @@ class Binder:
         self.doubts = Doubts(client)
         self.seconds: float = 0.0
         """The sum of the latencies of all answered binds."""
+        self.away: float = 0.0
+        """Seconds that went to passes, counted by who makes them: an answer that comes meanwhile is not slow."""
         self._report = report
         self._least, self._most, self._patience, self._clock = min(least, most), most, patience, clock
         self._announce = announce
@@ -266,7 +268,7 @@ class Binder:
             ),
             _Target(placement.node),
         )
-        start = self._clock()
+        start, away = self._clock(), self.away
         try:
             answer = await self.client.request("POST", f"{_asked(placement).path}/binding", self._encode(body), pool="bind")
         except Withheld as error:
@@ -287,7 +289,7 @@ class Binder:
         self.seconds += took
         if answer.status == 201:
             self.bound += 1
-            if took > self._patience:
+            if took - (self.away - away) > self._patience:
                 self._back_off(None)
             elif self.limit < self._most:
                 self._grow()

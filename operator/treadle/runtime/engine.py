@@ -44,6 +44,8 @@ BREATH = 0.01
 
 After a quiet while nothing waits.
 """
+LONG, LONGEST_REST = 0.1, 1.0
+"""Seconds from which a pass is long. After it nothing is decided for as long again, but at most so many seconds: answers, watches and the lease have their turn, however much there is to decide."""
 BACKLOG_SAMPLED, BACKLOG_GROWING, BACKLOG_HARMLESS = 10.0, 6, 10_000
 """The backlog is compared every so many seconds; so many times in a row it must have grown, beyond what is harmless, to be a defect."""
 IDLE = 1.0
@@ -80,6 +82,7 @@ class Engine:
         self.longest_pass = 0.0
         self.events = 0
         self.passed_at = time.monotonic()
+        self._rests_until = float("-inf")
         self.stopping = False
         self.care = Care(core)
         self._inbox: deque[Event] = deque()
@@ -157,7 +160,10 @@ class Engine:
 
     async def _pause(self) -> None:
         timer = self.core.next_timer() if self._can_plan() else None
-        seconds = IDLE if timer is None else min(IDLE, max(0.0, timer - time.monotonic()))
+        now = time.monotonic()
+        seconds = IDLE if timer is None else min(IDLE, max(0.0, timer - now))
+        if now < self._rests_until:
+            seconds = min(seconds, self._rests_until - now)
         alarm = asyncio.get_running_loop().call_later(seconds, self._wake.set)
         await self._wake.wait()
         alarm.cancel()
@@ -236,6 +242,9 @@ class Engine:
         self.passes += 1
         self.busy_seconds += took
         self.longest_pass = max(self.longest_pass, took)
+        self.binder.away += took
+        if took > LONG:
+            self._rests_until = time.monotonic() + min(took, LONGEST_REST)
         self.recorder.flush()
 
     def _notes(self, bind: Bind) -> tuple[tuple[str, str], ...]:
@@ -244,8 +253,10 @@ class Engine:
         return self.provisioner.notes(bind.application, pod.spec.gang) if self.provisioner is not None and pod is not None else ()
 
     def _can_plan(self) -> bool:
-        """Whether a pass may decide: allowed, and enough room in the pipeline that it is worth one."""
-        return not self.stopping and self.may_plan() and self.binder.room() >= self.binder.limit / 2
+        """Whether a pass may decide: allowed, not just after a long one, and enough room in the pipeline that it is worth one."""
+        if self.stopping or time.monotonic() < self._rests_until or not self.may_plan():
+            return False
+        return self.binder.room() >= self.binder.limit / 2
 
     def finish(self) -> None:
         """Take in all that has been told, for the last words before the end; nothing more is decided."""

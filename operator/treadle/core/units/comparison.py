@@ -30,18 +30,24 @@ def dominant(
     A type of which there is nothing in the cluster is passed over; if there is nothing at all, the amounts themselves are
     compared.
     """
-    mine, theirs = [one[position] for position in counted], [other[position] for position in counted]
-    if mine == theirs:
+    same = True
+    parts: list[float] = []
+    others: list[float] = []
+    for position in counted:
+        amount, other_amount, whole = one[position], other[position], total[position]
+        if amount != other_amount:
+            same = False
+        if whole:
+            parts.append(amount / whole)
+            others.append(other_amount / whole)
+    if same:
         return 0
-    real = [position for position in counted if total[position]]
-    if not real:
+    if not parts:
+        mine, theirs = [one[position] for position in counted], [other[position] for position in counted]
         return fits(theirs, mine) - fits(mine, theirs)
-    parts = [one[position] / total[position] for position in real]
-    others = [other[position] / total[position] for position in real]
     if single:
         high, other_high = max(0.0, *parts), max(0.0, *others)
         return (high > other_high) - (high < other_high)
-    for part, other_part in zip(sorted(parts, reverse=True), sorted(others, reverse=True), strict=True):
-        if part != other_part:
-            return 1 if part > other_part else -1
-    return 0
+    parts.sort(reverse=True)
+    others.sort(reverse=True)
+    return (parts > others) - (parts < others)

@@ -180,7 +180,7 @@ def test_a_round_within_a_queue_looks_at_each_application_a_few_times_however_ma
     for number in range(200):
         cluster.pod(f"low-{number}", "root.a", f"low-{number}", created=float(number), node=f"node-{number // 4}")
         cluster.pod(f"high-{number}", "root.a", f"high-{number}", created=float(number), priority=10)
-    assert len(cluster.run(1)) == 128
+    assert len(cluster.run(1)) == 200
     assert compared < 40 * 400
 
 

@@ -16,7 +16,7 @@ from treadle.core.disciplines.capacity.state import capacity_state
 from treadle.core.kernel.cycle import AT_MAXIMUM, cycle
 from treadle.core.kernel.gangs.start import lacks
 from treadle.core.kernel.preemption.holds import charges_lifted, forget_the_gone, place, release
-from treadle.core.kernel.preemption.search import Search, Terms, Victim, starts_with_a_gang, waits_for_a_node
+from treadle.core.kernel.preemption.search import Search, Terms, Victim, next_round, starts_with_a_gang, waits_for_a_node
 from treadle.core.kernel.preemption.whole_gangs import make_room_for_gang
 from treadle.core.model import Wait
 from treadle.core.rules.capacity.preemption.ideal import Dealing, compute
@@ -53,7 +53,7 @@ class Need(NamedTuple):
 def next_run(state: State) -> float | None:
     """Return when the next round is due, None without preemption or while nothing waits."""
     preemption = state.scheduler.capacity.preemption
-    return state.preemption.looked + preemption.interval if preemption.enabled and state.waiting else None
+    return next_round(state, preemption.interval) if preemption.enabled and state.waiting else None
 
 
 def round_of_preemption(state: State, budget: int) -> list[Effect]:
@@ -77,15 +77,12 @@ def _round(state: State, capacities: LiveCapacityTree) -> list[Evict]:
             state.record(need.queue.path, "would preempt", f"{need.right}: {state.types.named(need.lacking)}")
         return effects
     for need in needs:
-        for ask in need.asks:
-            effects += search.help(need, ask)
+        effects += search.help_all(need)
     for need in sorted((need for need in needs if need.right == "queues"), key=search.part_had):
-        for ask in need.asks:
-            effects += search.help(need, ask, last=True)
+        effects += search.help_all(need, last=True)
     if settings.intra_by_priority:
         for need in (need for need in needs if need.right == "inside"):
-            for ask in need.asks:
-                effects += search.help_elsewhere(need, ask)
+            effects += search.help_elsewhere(need)
     return effects
 
 
@@ -281,7 +278,16 @@ class _CapacitySearch(Search):
                 place(state, hold)
         return effects
 
-    def help_elsewhere(self, need: Need, ask: Ask) -> list[Evict]:
+    def help_all(self, need: Need, *, last: bool = False) -> list[Evict]:
+        """Make room for all asks of a need while more may be held."""
+        effects: list[Evict] = []
+        for ask in need.asks:
+            if self.exhausted:
+                break
+            effects += self.help(need, ask, last=last)
+        return effects
+
+    def help_elsewhere(self, need: Need) -> list[Evict]:
         """Make room for pods that the least urgent applications cannot make room for, on nodes that others of lower priority are on.
 
         YARN takes from the least urgent, wherever they are, and so much that the ask would have room if nodes did not matter.
@@ -289,7 +295,7 @@ class _CapacitySearch(Search):
         """
         self.elsewhere = True
         try:
-            return self.help(need, ask)
+            return self.help_all(need)
         finally:
             self.elsewhere = False
 

@@ -14,7 +14,7 @@ from treadle.core.disciplines.fair.starvation import StarvationState, Starving
 from treadle.core.disciplines.fair.update_pass import update_pass
 from treadle.core.kernel.gangs.start import lacks
 from treadle.core.kernel.preemption.holds import forget_the_gone, release
-from treadle.core.kernel.preemption.search import Search, Terms, Victim, starts_with_a_gang, waits_for_a_node
+from treadle.core.kernel.preemption.search import Search, Terms, Victim, next_round, starts_with_a_gang, waits_for_a_node
 from treadle.core.kernel.preemption.whole_gangs import make_room_for_gang
 from treadle.core.model import Wait
 from treadle.core.rules.fair.starvation import find_starved, starvation, wants, worth_looking
@@ -32,9 +32,7 @@ if TYPE_CHECKING:
 
 def next_run(state: State) -> float | None:
     """Return when to look for the starved: preemption is on, something waits, and an update interval has passed."""
-    if not state.scheduler.fair.preemption or not state.waiting:
-        return None
-    return state.preemption.looked + state.settings.update_interval
+    return next_round(state, state.settings.update_interval) if state.scheduler.fair.preemption and state.waiting else None
 
 
 def round_of_preemption(state: State, memory: FairMembership, budget: int) -> list[Effect]:  # noqa: ARG001 - one signature for all rounds
@@ -50,6 +48,8 @@ def round_of_preemption(state: State, memory: FairMembership, budget: int) -> li
     effects: list[Effect] = []
     search = _FairSearch(state, Terms(settings.wait_before_kill, settings.delete_blocked_victims, settings.hold_timeout))
     for contender in sorted(starved, key=lambda one: (_dominant(state, starvation(one)), one.name)):
+        if search.exhausted:
+            break
         effects += search.help(contender)
         contender.next_check = state.now + settings.wait_before_kill + 4 * settings.heartbeat + settings.wait_before_next_check
     return effects

@@ -36,8 +36,10 @@ if TYPE_CHECKING:
 
 MOST_SPARING = 64
 """Further nodes that are looked at for one where fewer masters have to go."""
-MOST_HOLDS = 128
+MOST_HOLDS = 256
 """Holds at one time: preemption is for what is owed, not for filling a cluster."""
+RARELY = 4
+"""Intervals between two rounds while more than half of the holds that may be are there."""
 CRITICAL = 2_000_000_000
 """Pods of this priority and above are the system's own (system-cluster-critical) and are never asked to go."""
 
@@ -84,6 +86,7 @@ class Search(ABC):
         """What is kept on nodes for gangs as it comes: that is given up where pods go for others."""
         self.keep(hold for hold in state.preemption.holds if hold.gang[1] and hold.without_victims)
         self._known: dict[int, _Spots] = {}
+        self._held = with_victims(state)
         for application in state.applications.values():
             self._take_in(application)
         for victims in self.on_node.values():
@@ -138,13 +141,15 @@ class Search(ABC):
             vector[position] = value
         return vector
 
-    def _most_held(self) -> bool:
-        return sum(not hold.without_victims for hold in self.state.preemption.holds) >= MOST_HOLDS
+    @property
+    def exhausted(self) -> bool:
+        """Whether as many holds are there as may be at one time."""
+        return self._held >= MOST_HOLDS
 
     def make_room(self, ask: Ask) -> list[Evict] | None:
         """Hold room for one more pod of an ask, and return whom to evict for it; None if there is no way to make any."""
         demand = self.dense_of(ask.shape)
-        if self._most_held() or self.over_maximum(ask.application, demand):
+        if self.exhausted or self.over_maximum(ask.application, demand):
             return None
         found = self.victims(ask, demand)
         return None if found is None else self.hold(ask, *found)
@@ -153,7 +158,7 @@ class Search(ABC):
         """Let pods below a queue at its maximum go for one more pod of an ask below it, which has room on a node; None if there is no way."""
         state, demand = self.state, self.dense_of(ask.shape)
         row = pick(state.nodes, ask.shape, state.score)
-        if row < 0 or self._most_held():
+        if row < 0 or self.exhausted:
             return None
         may_lose, picked = self.permission(), Picked[Victim]()
         candidates = [one for each in self.on_node.values() for one in each if full in one.owner.chain]
@@ -300,6 +305,7 @@ class Search(ABC):
             gang=gang,
         )
         place(state, hold)
+        self._held += 1
         if not gang[1]:
             self.leave(picked.victims)
         return [self._evict(victim, ask.application) for victim in picked.victims]
@@ -358,6 +364,22 @@ class Search(ABC):
             terms.delete_blocked,
             victim.record.cause,
         )
+
+
+def with_victims(state: State) -> int:
+    """Return how many holds wait for victims to go."""
+    return sum(not hold.without_victims for hold in state.preemption.holds)
+
+
+def next_round(state: State, interval: float) -> float | None:
+    """Return when the next round is due that looks every ``interval`` seconds, None while it could hold nothing.
+
+    A round looks at all that wait, so while many of its holds are there still it waits for more of them to end.
+    """
+    held = with_victims(state)
+    if held >= MOST_HOLDS:
+        return None
+    return state.preemption.looked + interval * (RARELY if held > MOST_HOLDS // 2 else 1)
 
 
 def _of_daemon(application: Application) -> bool:

@@ -42,9 +42,10 @@ class _Application:
         self.member, self.user, self.partition = member, user, partition
         self.used = list(member.usage.used(partition))
         has_master = not member.awaits_master and member.master_partition == partition
-        self.masters = list(member.master_demand) if has_master else list(none)
+        self.masters = list(member.master_demand) if has_master else none[:]
         self.pending = list(member.usage.see(partition).pending)
-        self.ideal, self.lacks, self.wanted, self.spare, self.obtain, self.chosen = (list(none) for _ in range(6))
+        self.ideal, self.lacks, self.wanted = none[:], none[:], none[:]
+        self.spare, self.obtain, self.chosen = none[:], none[:], none[:]
 
 
 def look_inside(round_: Round) -> None:
