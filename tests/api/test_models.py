@@ -283,8 +283,10 @@ def test_an_unknown_field_inside_a_list_is_told_too():
     assert said == ["spec.gangs.0.size: unknown field. Allowed: demand, minMember, name, topologyKey, topologyMode"]
 
 
-def test_where_nothing_is_allowed_yet_an_unknown_field_says_so():
-    assert problems(scheduler(opportunistic={"x": 1})) == ["spec.opportunistic.x: unknown field: none is allowed here"]
+def test_an_unknown_field_of_a_block_is_told_with_what_the_block_allows():
+    assert problems(scheduler(opportunistic={"x": 1})) == [
+        "spec.opportunistic.x: unknown field. Allowed: maximumPercent, nodes, prediction, preemption, thresholds, usage"
+    ]
 
 
 def test_every_mistake_of_an_object_is_told_at_once():

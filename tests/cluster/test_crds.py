@@ -149,6 +149,32 @@ REFUSED = [
         'must be a queue\'s path: "root" or "root.…" in lower case',
     ),
     ("a long name of an application", "Application", "a" * 64, {}, "the name of an application may have at most 63 characters"),
+    (
+        "thresholds in the wrong order",
+        "Scheduler",
+        "t",
+        {
+            "opportunistic": {
+                "usage": {"source": "Metrics"},
+                "thresholds": {"cpu": {"allocationPercent": 80, "preemptionPercent": 70}},
+            }
+        },
+        "must be at least allocationPercent",
+    ),
+    (
+        "thresholds of usage that nobody knows",
+        "Scheduler",
+        "t",
+        {"opportunistic": {"thresholds": {"cpu": {"allocationPercent": 70, "preemptionPercent": 80}}}},
+        "is for usage.source Metrics",
+    ),
+    (
+        "settings of nodes with a label that is none",
+        "Scheduler",
+        "t",
+        {"opportunistic": {"usage": {"source": "Metrics"}, "nodes": [{"matchLabels": {"a b": "c"}}]}},
+        "must be a label's key",
+    ),
     ("two gangs of one name", "Application", "a", {"gangs": [{"name": "w", "minMember": 1}] * 2}, "Duplicate value"),
     ("half a gang", "Reservation", "r", reservation(request={"count": 15}), "count must be a multiple of concurrency"),
     ("an arrival too late", "Reservation", "r", reservation(arrival="2026-12-02T00:00:00Z"), "arrival must be before deadline"),
@@ -188,6 +214,8 @@ ACCEPTED = [
     ("Queue", "root.x", {"fair": {"weight": "0", "maxResources": {"nvidia.com/gpu": "100%"}, "maxAMShare": "-1"}}),
     ("Queue", "root.x", {"capacity": {"guaranteed": "3w", "maximum": "[memory=40Gi,cpu=50%]", "partitions": {"gpu": {"guaranteed": "100%"}}}}),
     ("Application", "a", {"queue": "root.prod.etl", "priority": -5, "gangs": [{"name": "w", "minMember": 8, "demand": {"cpu": "4"}}]}),
+    ("Scheduler", "t", {"opportunistic": {"usage": {"source": "Metrics", "maxAge": "60s"}, "thresholds": {"memory": {"allocationPercent": 70, "preemptionPercent": 80}}}}),
+    ("Scheduler", "t", {"opportunistic": {"usage": {"source": "Metrics"}, "nodes": [{"matchLabels": {"acme.org/pool": "batch"}, "maximumPercent": 0}]}}),
     ("Reservation", "r", reservation(recurrence="0 1 * * *", timeZone="Europe/Berlin")),
     ("Scheduler", "t", {"aliases": ["yunikorn"], "discipline": "Capacity", "placementRules": [{"rule": "user", "parent": {"rule": "primaryGroup"}}]}),
 ]  # fmt: skip

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance import constraints, filters, mapping, processor, replay, replay_capacity, scores
+from conformance import (
+    constraints,
+    filters,
+    mapping,
+    opportunistic_nm,
+    opportunistic_rm,
+    processor,
+    replay,
+    replay_capacity,
+    scores,
+)
 
-PARTS = (constraints, processor, scores, filters, replay, replay_capacity, mapping)
+PARTS = (constraints, processor, scores, filters, replay, replay_capacity, mapping, opportunistic_rm, opportunistic_nm)
 
 
 def part_for(case: dict[str, Any]) -> Any:

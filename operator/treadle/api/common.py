@@ -254,14 +254,30 @@ SchedulerName = Annotated[
     str,
     patterned(rf"{DNS_LABEL}(\.{DNS_LABEL})*", "must be a scheduler's name: lower-case letters, digits, hyphens and points", 253),
 ]
-LabelKey = Annotated[
-    str,
-    patterned(
-        r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?",
-        "must be a label's key such as treadle.dev/partition",
-        253,
+_LABEL_KEY: Final = r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?"
+_LABEL_KEY_TEXT: Final = "must be a label's key such as treadle.dev/partition"
+LabelKey = Annotated[str, patterned(_LABEL_KEY, _LABEL_KEY_TEXT, 253)]
+
+
+def _label_keys(entries: dict[str, str]) -> dict[str, str]:
+    for key in entries:
+        if len(key) > 253 or re.fullmatch(_LABEL_KEY, key) is None:
+            raise ValueError(f"{key[:64]!r}: {_LABEL_KEY_TEXT}")
+    return entries
+
+
+MatchLabels = Annotated[
+    dict[str, Annotated[str, Field(max_length=63)]],
+    Field(
+        min_length=1,
+        max_length=8,
+        json_schema_extra={
+            cel.RULES: [cel.rule(f"self.all(k, k.size() <= 253 && k.matches('^({cel.escaped(_LABEL_KEY)})$'))", _LABEL_KEY_TEXT)]
+        },
     ),
+    AfterValidator(_label_keys),
 ]
+"""Labels that something must have, all of them."""
 
 Policy = Annotated[
     str,

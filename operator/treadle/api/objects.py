@@ -118,7 +118,7 @@ def _alternatives(model: type[BaseModel], detail: ErrorDetails) -> str:
     names = sorted(field.alias or name for name, field in found.model_fields.items())
     alike = difflib.get_close_matches(str(detail["loc"][-1]), names, n=1)
     meant = f", did you mean {alike[0]}?" if alike else "."
-    return f"{meant} Allowed: {', '.join(names)}" if names else ": none is allowed here"
+    return f"{meant} Allowed: {', '.join(names)}"
 
 
 def _step(annotation: Any, part: int | str) -> Any:

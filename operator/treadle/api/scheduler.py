@@ -40,6 +40,7 @@ from treadle.api.common import (
 )
 from treadle.api.common import SchedulerName as Name
 from treadle.api.constraints import TaggedConstraint
+from treadle.api.opportunistic import Opportunistic
 from treadle.core.rules.placement.mapping import VARIABLES
 
 GROUPS_TEXT: Final = "'*' cannot stand for groups; name one"
@@ -390,10 +391,6 @@ class SchedulerPlaceTogether(Model):
         default=None,
         description="How long the solver may take for a set, 500ms if absent; nothing else is decided meanwhile.",
     )
-
-
-class Opportunistic(Model):
-    """Settings of opportunistic pods; none exists yet."""
 
 
 class SchedulerSpec(Model):

@@ -12,7 +12,7 @@ from treadle.api.quantities import seconds
 from treadle.api.queue import Acl, Queue
 from treadle.api.scheduler import NodeWeights, ParentRule, Scheduler, SchedulerFair, SchedulerGangs, SchedulerPlaceTogether
 from treadle.api.scheduler import PlacementRule as Rule
-from treadle.controllers import capacity
+from treadle.controllers import capacity, opportunistic
 from treadle.core.errors import InvalidSpec
 from treadle.core.model import (
     ApplicationSpec,
@@ -120,6 +120,7 @@ def scheduler(model: Scheduler, aliases: tuple[str, ...]) -> SchedulerSpec:
             for name, bundle in (spec.resource_profiles or {}).items()
         },
         dict(spec.device_classes or {}),
+        opportunistic.settings(spec.opportunistic),
     )
 
 

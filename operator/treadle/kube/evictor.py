@@ -19,7 +19,7 @@ from treadle.kube.transport import Client, Response
 
 log = logging.getLogger(__name__)
 
-AT_ONCE = 8
+AT_ONCE = 16
 FIRST_WAIT, LONGEST_WAIT = 0.5, 5.0
 WARN_EVERY = 300.0
 """Seconds between two warnings that evictions are refused."""

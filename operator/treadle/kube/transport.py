@@ -22,7 +22,7 @@ from treadle.kube.streams import Silent, Stream, opened
 log = logging.getLogger(__name__)
 
 Pool = Literal["watch", "bind", "claims", "evict", "status", "read", "lease"]
-POOLS: Final[dict[Pool, int]] = {"watch": 32, "bind": 128, "claims": 16, "evict": 8, "status": 16, "read": 16, "lease": 2}
+POOLS: Final[dict[Pool, int]] = {"watch": 32, "bind": 128, "claims": 16, "evict": 16, "status": 16, "read": 16, "lease": 2}
 """Connections in each pool at the most."""
 
 DECIDING: Final[frozenset[Pool]] = frozenset({"bind", "claims", "evict", "status"})

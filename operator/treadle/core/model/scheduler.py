@@ -6,6 +6,7 @@ from treadle.core.model.capacity import CapacitySettings, live
 from treadle.core.model.fair import FairSettings, PlacementRule
 from treadle.core.model.gangs import GangSettings
 from treadle.core.model.mapping import MappingRule
+from treadle.core.model.opportunistic import OpportunisticSettings
 from treadle.core.model.placement_constraints import PlacementConstraint
 from treadle.core.model.queues import Limit
 
@@ -66,6 +67,7 @@ class SchedulerSpec:
     """The amounts of each resource profile, by its name."""
     device_classes: dict[str, str] = field(default_factory=dict)
     """The resource type that devices of a class count as, by the name of the class; for others the extended resource that they serve, if there is one."""
+    opportunistic: OpportunisticSettings = field(default_factory=OpportunisticSettings)
 
     @property
     def names(self) -> frozenset[str]:

@@ -97,7 +97,7 @@ class RunningLimits(Generic[A]):
         if full is not None:
             remark = "" if self.origins is None else f" ({self.origins.running_limit(full)})"
             return f"queue {full.path} has {full.running_below} running applications; its limit is {full.max_running}{remark}"
-        held, further = self.running_in.get((queue.path, user), 0), self.further
+        held, further = self._held(queue, user), self.further
         if further is not None and held >= further.of_user(queue):
             most = further.of_user(queue)
             return f"user {user} has {held} running applications in queue {queue.path}; the limit of a user is {most}, by the queue's maximumApplications, userLimitFactor and minimumUserLimitPercent"
@@ -137,11 +137,15 @@ class RunningLimits(Generic[A]):
         lists: list[Sequence[A]] = []
         if highest is not None:
             gather(highest, waiting, lists)
-        of_leaf = None if self.further is None else self.further.of_user(queue)
-        had = self.running_in.get((queue.path, user), 0)
-        if (self.running.get(user, 0) == self.limit_of(user) - 1 or had + 1 == of_leaf) and self.waiting_of_user.get(user):
-            lists.append(list(self.waiting_of_user[user]))
+        of_user = self.waiting_of_user.get(user)
+        if of_user and self.running.get(user, 0) == self.limit_of(user) - 1:
+            lists.append(list(of_user))
+        elif of_user and self.further is not None and self._held(queue, user) + 1 == self.further.of_user(queue):
+            lists.append([each for each in waiting(queue) if each.user == user])  # in other leaves it changes nothing
         return lists
+
+    def _held(self, queue: Limited, user: str) -> int:
+        return self.running_in.get((queue.path, user), 0)
 
     def candidates_on_reload(self, root: Limited, waiting: Waiting[A]) -> list[Sequence[A]]:
         """Return who may become runnable after limits changed."""

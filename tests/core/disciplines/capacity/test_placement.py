@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -10,9 +11,11 @@ from core.builders import by_queue
 from core.clusters import Growing, settings, template
 from treadle.core.disciplines.capacity.auto_queues import mapping_problem
 from treadle.core.events import ApplicationSeen
+from treadle.core.kernel.tree import admission
 from treadle.core.model import ApplicationSpec
 from treadle.core.model.capacity import FlexibleCreation
 from treadle.core.model.mapping import Fallback, MappingRule, Match
+from treadle.core.rules.running import by_start
 
 EVERYBODY = Match.ANY
 
@@ -177,6 +180,29 @@ def test_one_user_has_no_more_applications_in_a_leaf_than_the_user_limit_says(cl
     )
     cluster.gone("a-0")
     assert [bind.uid for bind in cluster.plan()] == ["a-2"]
+
+
+def test_who_waits_for_a_users_limit_in_other_leaves_is_not_looked_at_when_an_application_leaves_one(
+    cluster: Mapped, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.by().tree().share("root.dev.eng", "1w", max_applications=4, user_limit=50.0, user_limit_factor=1.0)
+    cluster.share("root.dev.science", "1w", max_applications=4, user_limit=50.0, user_limit_factor=1.0)
+    for number in range(30):
+        cluster.pod(f"s{number}", "root.dev.science", f"s{number}", user="ann", created=float(number))
+    for number in range(3):
+        cluster.pod(f"e{number}", "root.dev.eng", f"e{number}", user="ann", created=100.0 + number)
+    cluster.plan()
+    looks: list[str] = []
+
+    def noted(lists: Sequence[Sequence[Any]]) -> Iterator[Any]:
+        for found in by_start(lists):
+            looks.append(found.queue.path)
+            yield found
+
+    monkeypatch.setattr(admission, "by_start", noted)
+    cluster.gone("e0")
+    assert [bind.uid for bind in cluster.plan()] == ["e2"]
+    assert looks == ["root.dev.eng"]
 
 
 def test_all_queues_together_take_no_more_applications_than_the_scheduler_says(cluster: Mapped) -> None:

@@ -38,8 +38,8 @@ MOST_SPARING = 64
 """Further nodes that are looked at for one where fewer masters have to go."""
 MOST_HOLDS = 256
 """Holds at one time: preemption is for what is owed, not for filling a cluster."""
-RARELY = 4
-"""Intervals between two rounds while more than half of the holds that may be are there."""
+RARELY = 10
+"""Intervals between two rounds while more than a quarter of the holds that may be are there."""
 CRITICAL = 2_000_000_000
 """Pods of this priority and above are the system's own (system-cluster-critical) and are never asked to go."""
 
@@ -381,7 +381,7 @@ def next_round(state: State, interval: float) -> float | None:
     held = with_victims(state)
     if held >= MOST_HOLDS:
         return None
-    return state.preemption.looked + interval * (RARELY if held > MOST_HOLDS // 2 else 1)
+    return state.preemption.looked + interval * (RARELY if held > MOST_HOLDS // 4 else 1)
 
 
 def _of_daemon(application: Application) -> bool:

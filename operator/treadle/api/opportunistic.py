@@ -1,0 +1,140 @@
+"""Settings of opportunistic pods in the Scheduler: from where usage is known, how far nodes may be used, what is predicted, and who goes first."""
+
+from typing import Annotated, Final, Literal, Self
+
+from pydantic import ConfigDict, Field, Strict, model_validator
+from pydantic_core import PydanticCustomError
+
+from treadle.api import cel
+from treadle.api.common import Count, Duration, MatchLabels, Model, Percent
+
+ORDER_TEXT: Final = "must be at least allocationPercent: pods would be placed and asked to go at once"
+METRICS_TEXT: Final = "is for usage.source Metrics: what pods request alone does not tell what is used"
+_NEED_METRICS: Final = ("thresholds", "prediction", "nodes")
+
+_Most = Annotated[int, Strict(), Field(ge=0, le=1000)]
+_Borne = Annotated[int, Strict(), Field(ge=0, le=100)]
+_Percentile = Annotated[int, Strict(), Field(ge=1, le=100)]
+
+
+class Threshold(Model):
+    """How far one resource of a node may be used."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            cel.RULES: [cel.rule("self.allocationPercent <= self.preemptionPercent", ORDER_TEXT, field_path=".preemptionPercent")]
+        }
+    )
+
+    allocation_percent: Percent = Field(description="Below this part of a node in use, opportunistic pods are placed.")
+    preemption_percent: Percent = Field(description="Above this part, opportunistic pods have to go until it is below.")
+    borne_samples: _Borne | None = Field(
+        default=None, description="How many samples in a row may be above before pods have to go; 0 if absent: none."
+    )
+
+    @model_validator(mode="after")
+    def _allocates_below(self) -> Self:
+        if self.allocation_percent > self.preemption_percent:
+            raise PydanticCustomError("order", ORDER_TEXT, {"field": "preemptionPercent"})
+        return self
+
+
+class Thresholds(Model):
+    """Thresholds of what usage is measured of; of all else opportunistic pods get what nobody requests."""
+
+    cpu: Threshold | None = None
+    memory: Threshold | None = None
+
+
+class Usage(Model):
+    """From where it is known what nodes use."""
+
+    source: Literal["Requests", "Metrics"] | None = Field(
+        default=None,
+        description="Requests: opportunistic pods get what no pod requests. Metrics: they get what nobody uses, by metrics.k8s.io. Requests if absent.",
+    )
+    max_age: Duration | None = Field(
+        default=None, description="A node whose sample is older takes no opportunistic pods; 60s if absent, at least 1s."
+    )
+    warm_up: Duration | None = Field(
+        default=None, description="How long after its start a pod is taken to use all that it asks for; 0s if absent."
+    )
+
+
+class Prediction(Model):
+    """What a node will use at most within the next minutes."""
+
+    method: Literal["LastSample", "PartOfRequests", "Percentile", "Reservation", "NSigma", "Largest"] | None = Field(
+        default=None,
+        description="LastSample: what it uses now. PartOfRequests: a part of what is requested. Percentile: of what its pods have used. "
+        "Reservation: what is requested, sinking towards usage. NSigma: mean and deviations. Largest: the larger of Percentile and NSigma. LastSample if absent.",
+    )
+    percentile: _Percentile | None = Field(
+        default=None, description="The percentile, or the percentage of requests for PartOfRequests; 98 if absent."
+    )
+    margin_percent: _Most | None = Field(default=None, description="What is added to a percentile; 10 if absent.")
+    deviations: Count | None = Field(default=None, description="How many standard deviations NSigma adds; 5 if absent.")
+    half_life: Duration | None = Field(
+        default=None, description="After how long a sample counts half as much; 24h if absent, at least 1s."
+    )
+    horizon: Duration | None = Field(
+        default=None, description="For how long a prediction is, by which its error is measured; 5m if absent, at least 1s."
+    )
+
+
+class OpportunisticPreemption(Model):
+    """Which opportunistic pods go first."""
+
+    order: Literal["Cheapest", "Newest"] | None = Field(
+        default=None,
+        description="Cheapest: of the queue furthest over its share, whose end loses the least work. Newest: as in YARN. Cheapest if absent.",
+    )
+    minimum_run_time: Duration | None = Field(
+        default=None, description="Pods that have not run for this long go after all others; 0s if absent."
+    )
+
+
+class NodeThresholds(Model):
+    """Settings of nodes with certain labels, in place of the general ones."""
+
+    match_labels: MatchLabels = Field(
+        description="The labels that a node must have, all of them; the first entry that a node matches holds for it."
+    )
+    thresholds: Thresholds | None = Field(default=None, description="Its thresholds; without any it is not over-allocated.")
+    maximum_percent: _Most | None = Field(default=None, description="As for all nodes; 100 if absent.")
+
+
+class Opportunistic(Model):
+    """Settings of opportunistic pods."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            cel.RULES: [
+                cel.rule(
+                    f"!has(self.{name}) || (has(self.usage) && has(self.usage.source) && self.usage.source == 'Metrics')",
+                    METRICS_TEXT,
+                    field_path=f".{name}",
+                )
+                for name in _NEED_METRICS
+            ]
+        }
+    )
+
+    usage: Usage | None = None
+    thresholds: Thresholds | None = None
+    maximum_percent: _Most | None = Field(
+        default=None, description="What opportunistic pods of a node may ask for in sum, of what it has; 100 if absent."
+    )
+    prediction: Prediction | None = None
+    preemption: OpportunisticPreemption | None = None
+    nodes: Annotated[list[NodeThresholds], Field(max_length=32)] | None = Field(
+        default=None, json_schema_extra={"x-kubernetes-list-type": "atomic"}
+    )
+
+    @model_validator(mode="after")
+    def _usage_is_known(self) -> Self:
+        if self.usage is None or self.usage.source != "Metrics":
+            for name in _NEED_METRICS:
+                if getattr(self, name) is not None:
+                    raise PydanticCustomError("metrics", METRICS_TEXT, {"field": name})
+        return self

@@ -1,0 +1,73 @@
+"""Settings of opportunistic pods: from where usage is known, how far nodes may be used, what is predicted and who goes first."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+WHOLE = 1000
+"""All that a node has: parts are in thousandths, so that amounts stay whole numbers."""
+
+REQUESTS, METRICS = "Requests", "Metrics"
+"""Where usage is known from: what pods request alone, so that nothing is over-allocated, or samples of the metrics API."""
+CHEAPEST, NEWEST = "Cheapest", "Newest"
+"""Which opportunistic pods go first: whose end costs the least, or the newest as in YARN."""
+LAST_SAMPLE, PART, PERCENTILE = "LastSample", "PartOfRequests", "Percentile"
+RESERVATION, SIGMA, LARGEST = "Reservation", "NSigma", "Largest"
+"""How a node's peak is predicted, see ``rules.opportunistic.prediction``; Largest is that of Percentile and NSigma."""
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """The thresholds of a resource type, in thousandths of what a node has.
+
+    ``borne`` is how many samples in a row may be over the preemption threshold: 0 for memory, of which too little harms at once, more for cpu, whose
+    peaks harm little.
+    """
+
+    allocation: int
+    preemption: int
+    borne: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NodePolicy:
+    """How far a node may be over-allocated: thresholds by the name of their type, and how much of it opportunistic pods may be given in sum."""
+
+    thresholds: tuple[tuple[str, Threshold], ...] = ()
+    most: int = WHOLE
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionSettings:
+    """What is predicted and how: ``parts`` and ``margin`` in thousandths, times in seconds."""
+
+    method: str = LAST_SAMPLE
+    parts: int = 980
+    """The percentile, or the part of what is requested."""
+    margin: int = 100
+    deviations: float = 5.0
+    half_life: float = 24 * 3600.0
+    horizon: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class OpportunisticSettings:
+    """The settings of a Scheduler; times in seconds.
+
+    ``overrides`` are policies of nodes with certain labels; the first whose labels a node has is its policy, whole.
+    """
+
+    source: str = REQUESTS
+    old_after: float = 60.0
+    warm_up: float = 0.0
+    policy: NodePolicy = field(default_factory=NodePolicy)
+    overrides: tuple[tuple[tuple[tuple[str, str], ...], NodePolicy], ...] = ()
+    prediction: PredictionSettings = field(default_factory=PredictionSettings)
+    order: str = CHEAPEST
+    minimum_run: float = 0.0
+
+    def policy_of(self, labels: Mapping[str, str]) -> NodePolicy:
+        """Return the policy of a node with some labels."""
+        for wanted, policy in self.overrides:
+            if all(labels.get(key) == value for key, value in wanted):
+                return policy
+        return self.policy

@@ -1,0 +1,92 @@
+"""Settings of opportunistic pods: what is refused and in which words, and that none is acted on yet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from treadle.api.acted import not_acted_on
+from treadle.api.objects import InvalidObject, parse
+
+METRICS = {"source": "Metrics"}
+
+
+def scheduler(**settings: Any) -> dict[str, Any]:
+    return {"kind": "Scheduler", "metadata": {"name": "treadle"}, "spec": {"opportunistic": settings}}
+
+
+def problems(**settings: Any) -> list[str]:
+    with pytest.raises(InvalidObject) as caught:
+        parse("Scheduler", scheduler(**settings))
+    return caught.value.problems
+
+
+def threshold(allocation: Any, preemption: Any, **more: Any) -> dict[str, Any]:
+    return {"cpu": {"allocationPercent": allocation, "preemptionPercent": preemption, **more}}
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        (
+            {"usage": METRICS, "thresholds": threshold(80, 70)},
+            "spec.opportunistic.thresholds.cpu.preemptionPercent: must be at least allocationPercent: pods would be placed and asked to go at once",
+        ),
+        (
+            {"thresholds": threshold(70, 80)},
+            "spec.opportunistic.thresholds: is for usage.source Metrics: what pods request alone does not tell what is used",
+        ),
+        (
+            {"usage": {"source": "Requests"}, "nodes": [{"matchLabels": {"a": "b"}}]},
+            "spec.opportunistic.nodes: is for usage.source Metrics: what pods request alone does not tell what is used",
+        ),
+        (
+            {"usage": {}, "prediction": {}},
+            "spec.opportunistic.prediction: is for usage.source Metrics: what pods request alone does not tell what is used",
+        ),
+        (
+            {"usage": {"source": "Guess"}},
+            "spec.opportunistic.usage.source: 'Guess' is not one of 'Requests' or 'Metrics'",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused_by_its_field(settings: dict[str, Any], problem: str) -> None:
+    assert problems(**settings) == [problem]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"usage": METRICS, "thresholds": threshold(-1, 80)},
+        {"usage": METRICS, "thresholds": threshold(10, 101)},
+        {"usage": METRICS, "thresholds": threshold(10, 20, borneSamples=101)},
+        {"usage": METRICS, "thresholds": {"gpu": {}}},
+        {"usage": METRICS, "thresholds": {"cpu": {"allocationPercent": 10}}},
+        {"usage": METRICS, "prediction": {"method": "Oracle"}},
+        {"usage": METRICS, "prediction": {"percentile": 0}},
+        {"usage": METRICS, "nodes": [{"matchLabels": {}}]},
+        {"usage": METRICS, "nodes": [{"matchLabels": {"-": "x"}}]},
+        {"usage": METRICS, "nodes": [{"matchLabels": {"a": "x" * 64}}]},
+        {"maximumPercent": 1001},
+        {"maximumPercent": "50"},
+        {"preemption": {"order": "Oldest"}},
+        {"preemption": {"minimumRunTime": "soon"}},
+    ],
+)
+def test_what_is_out_of_bounds_is_refused(settings: dict[str, Any]) -> None:
+    assert len(problems(**settings)) == 1
+
+
+def test_equal_thresholds_are_allowed() -> None:
+    parse("Scheduler", scheduler(usage=METRICS, thresholds=threshold(80, 80)))
+
+
+def test_no_setting_is_acted_on_yet_and_each_is_told_so() -> None:
+    said = not_acted_on(parse("Scheduler", scheduler(usage=METRICS, thresholds=threshold(70, 80), maximumPercent=50)))
+    assert said == [
+        "spec.opportunistic.usage.source",
+        "spec.opportunistic.thresholds.cpu.allocationPercent",
+        "spec.opportunistic.thresholds.cpu.preemptionPercent",
+        "spec.opportunistic.maximumPercent",
+    ]
