@@ -50,6 +50,7 @@ from treadle.core.kernel.gangs.held import serve_gangs
 from treadle.core.kernel.gangs.keeping import keep_for_gangs, next_run
 from treadle.core.kernel.gangs.partial import give_up_partial, next_partial, withhold
 from treadle.core.kernel.invariants import broken
+from treadle.core.kernel.opportunistic import placing, removing, telling
 from treadle.core.kernel.periodic import refused
 from treadle.core.kernel.periodic.expiry import expired, next_expiry
 from treadle.core.kernel.periodic.lifetimes import expire, next_look
@@ -313,6 +314,9 @@ class Core:
         binds += serve_gangs(state, budget - len(binds))
         state.discipline.before_placing()
         binds += cycle(state, budget - len(binds))
+        if state.opportunistic.waiting:
+            binds += placing.place(state, budget - len(binds))
+            effects += telling.tell(state)
         effects += binds
         # 5. Rounds that are due: preemption, nodes that are kept.
         for each in state.discipline.rounds:
@@ -322,6 +326,7 @@ class Core:
         when = next_run(state)
         if when is not None and now >= when and state.nodes.only < 0:
             keep_for_gangs(state)
+        effects += removing.remove(state)
         # 6. What nothing refers to any more.
         tidy(state)
         if self.validate:
@@ -341,6 +346,9 @@ class Core:
             refused.next_end(state),
             next_run(state),
             next_partial(state),
+            placing.next_look(state),
+            removing.next_removal(state),
+            telling.next_telling(state),
             min(state.together.again.values(), default=None),
             state.delays.timers[0][0] if state.delays.timers else None,
             state.locality.timers[0][0] if state.locality.timers else None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.core.kernel.between import agreement
 from treadle.core.kernel.devices.registry import Devices
+from treadle.core.kernel.opportunistic import agreement as opportunistic
 from treadle.core.kernel.pods import device_charges
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.units.resources import held
@@ -32,6 +33,7 @@ def broken(state: State) -> list[str]:
         *_volumes(state),
         *_devices(state),
         *device_charges.broken(state),
+        *opportunistic.broken(state),
         *state.discipline.broken(),
     ]
 

@@ -47,6 +47,9 @@ class Limits(Protocol):
     def interval(self) -> float:
         """Return how often limits follow the cluster at most, in seconds."""
 
+    def weight(self, queue: Queue) -> float:
+        """Return what a queue counts for among its siblings where opportunistic room is divided, in any unit."""
+
     def outdated(self) -> bool:
         """Whether limits depend on something of the cluster that changed though its total did not."""
 

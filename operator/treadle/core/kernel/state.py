@@ -15,6 +15,7 @@ from treadle.core.kernel.memory import Admission, Assignment, Delays, DeviceChar
 from treadle.core.kernel.nodes.scores import SCORES, Score
 from treadle.core.kernel.nodes.shapes import Shapes
 from treadle.core.kernel.nodes.table import Nodes
+from treadle.core.kernel.opportunistic.memory import Opportunistic
 from treadle.core.kernel.periodic.memory import Lifetimes, Refused, Reports
 from treadle.core.kernel.pods.table import PodTable
 from treadle.core.kernel.preemption.memory import Preemption
@@ -94,6 +95,7 @@ class State:
     """What pods count for on their nodes beside their demand, by uid (``Shape.extra``)."""
     freed: dict[str, str] = field(default_factory=dict)
     """Claims from which devices were taken for want of a node that suits them, and the version at which."""
+    opportunistic: Opportunistic = field(default_factory=Opportunistic)
     lifetimes: Lifetimes = field(default_factory=Lifetimes)
     reports: Reports = field(default_factory=Reports)
     refused: Refused = field(default_factory=Refused)

@@ -43,6 +43,7 @@ def close_up(state: State) -> None:
     for record in state.pods.values():
         if record.node >= 0:
             record.node = moved[record.node]
+    state.opportunistic.close_up(moved)
     preemption = state.preemption
     for hold in preemption.holds:
         hold.row = moved[hold.row]

@@ -23,6 +23,8 @@ class PodSpec:
     expected: str = ""
     """The node on which another scheduler is about to put the pod, as far as it says so: a pod of another scheduler counts there already."""
     demand: tuple[tuple[str, int], ...] = ()
+    opportunistic: tuple[tuple[str, int], ...] = ()
+    """What an opportunistic pod uses of memory and cpu, by name, though it requests nothing of them; empty: it is guaranteed."""
     constraints: Constraints = NO_CONSTRAINTS
     labels: tuple[tuple[str, str], ...] = ()
     """As they came, for the rules of other pods."""

@@ -21,6 +21,7 @@ from treadle.core.kernel.gangs.known import minimum, placed, topology_of
 from treadle.core.kernel.gangs.provisioning import told_as
 from treadle.core.kernel.nodes.rules import host_ports
 from treadle.core.kernel.nodes.rules.resources import fitting, shortages
+from treadle.core.kernel.opportunistic import telling as opportunistic
 from treadle.core.kernel.periodic.failed_binds import BIND_FAILED, words_of
 from treadle.core.kernel.pods import delays
 from treadle.core.kernel.pods.shaping import asked_beside
@@ -76,6 +77,9 @@ def explain(state: State, uid: str) -> Explanation | None:
     if record.ask is not None and record.state is PodState.WAITING:
         reason, message = waiting(state, record.ask)
         return Explanation(name, record.state.value, reason, message, queue, identity, ahead=ahead(record.ask))
+    if uid in state.opportunistic.waiting:
+        reason, message = opportunistic.waiting(state, record)
+        return Explanation(name, record.state.value, reason, message, queue, identity)
     if record.state is PodState.DELAYED:
         return Explanation(name, record.state.value, BIND_FAILED, words_of(record), queue, identity)
     reason, message = (

@@ -206,7 +206,8 @@ class View:
 
     def is_victim(self, uid: str) -> bool:
         """Whether a pod is to go for another one, and is still wanted to."""
-        return uid in self._state.preemption.marked or uid in self._state.gangs.leaving
+        state = self._state
+        return uid in state.preemption.marked or uid in state.gangs.leaving or uid in state.opportunistic.going
 
     def explain(self, uid: str) -> explain.Explanation | None:
         """Explain one pod; None if it is not known."""

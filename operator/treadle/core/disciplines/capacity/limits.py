@@ -34,6 +34,11 @@ class CapacityLimits:
         """Return the update interval, longer with many queues."""
         return self._state.settings.update_interval * (1 + len(self._state.tree.queues) / QUEUES)
 
+    def weight(self, queue: Queue) -> float:
+        """Return the part of the default partition that a queue is guaranteed."""
+        capacities = self._capacities
+        return 1.0 if capacities is None else capacities.of[queue.path].share(queue.partition).absolute
+
     def outdated(self) -> bool:
         """Whether a partition has another size than was reckoned with."""
         capacities = self._capacities

@@ -33,6 +33,10 @@ class FairLimits:
         """Return the update interval."""
         return self._state.settings.update_interval
 
+    def weight(self, queue: Queue) -> float:
+        """Return the weight of a queue."""
+        return queue.weight
+
     def outdated(self) -> bool:
         """Return False: limits go by the cluster's total alone."""
         return False

@@ -14,6 +14,7 @@ from treadle.core.kernel.assign import asked_for, assign, in_force
 from treadle.core.kernel.pods import between, gang, prepared
 from treadle.core.kernel.pods.charges import charge, discharge
 from treadle.core.kernel.pods.excess_types import countable
+from treadle.core.kernel.pods.masters import count_master, release_master
 from treadle.core.kernel.pods.shaping import node_of, shape_of, stale
 from treadle.core.kernel.pods.states import ASSUMED, PodState
 from treadle.core.kernel.tree import admission
@@ -113,6 +114,7 @@ def _confirms(state: State, record: PodRecord, spec: PodSpec) -> bool:
         and spec.queue == old.queue
         and spec.priority == old.priority
         and spec.constraints.host_ports == old.constraints.host_ports
+        and spec.opportunistic == old.opportunistic
     )
 
 
@@ -142,11 +144,14 @@ def _contribute(state: State, record: PodRecord) -> None:
         if spec.scheduler in state.scheduler.names:
             _join(state, record)
             assert record.application is not None
-            record.part = part_of(state, record.application, partition_of(state, row))
-            charge(state, record.part, record.shape.demand)
             record.application.allocated += 1
-            if spec.role == "master":
-                _count_master(record, 1)
+            if spec.opportunistic:
+                state.opportunistic.give(record, state.now)
+            else:
+                record.part = part_of(state, record.application, partition_of(state, row))
+                charge(state, record.part, record.shape.demand)
+                if spec.role == "master":
+                    count_master(record, 1)
             if not record.application.counted:
                 state.admission.newcomers[record.application] = None
         else:
@@ -183,11 +188,8 @@ def withdraw(state: State, record: PodRecord, *, stays: bool = False) -> None:
         state.nodes.give(row, record.shape.demand, record.shape.ports)
         gang.leave(state, record)
         if application is not None:
-            discharge(state, payer(record), record.shape.demand)
+            _discharge(state, record)
             application.allocated -= 1
-            if record.master:
-                _release_master(state, record)
-            record.part = None
         else:
             _count_foreign(state, row, record.shape.demand, -1)
     elif record.state in {PodState.WAITING, PodState.DELAYED}:
@@ -218,6 +220,10 @@ def enqueue(state: State, record: PodRecord) -> None:
         record.shape = state.shapes.within(record.shape, (state.scheduler.partition_label, partition))
     elif record.shape.asked.partition is not None:
         record.shape = state.shapes.within(record.shape, None)
+    if spec.opportunistic:
+        state.pods.move(record, PodState.WAITING)
+        state.opportunistic.wait(record, state.now)
+        return
     key = (record.shape.id, spec.priority, spec.role == "master")
     ask = application.asks.get(key)
     if ask is None:
@@ -246,7 +252,8 @@ def enqueue(state: State, record: PodRecord) -> None:
 def _leave_ask(state: State, record: PodRecord) -> None:
     ask = record.ask
     if ask is None:
-        return  # a delayed pod is in no ask
+        state.opportunistic.no_longer(record.spec.uid)
+        return  # a delayed pod is in no ask, nor is an opportunistic one
     if state.updates.demands is not None:
         state.updates.demands[ask.application] = None
     ask.pods.remove(record)
@@ -320,7 +327,7 @@ def assume(state: State, ask: Ask, row: int, part: Application | None = None) ->
     record.state = ASSUMED
     record.cause = cause
     if ask.master:
-        _count_master(record, 1)
+        count_master(record, 1)
     if not line.records:
         ask.active = False
         application.active -= 1
@@ -347,34 +354,21 @@ def forget(state: State, record: PodRecord) -> None:
     record.node = -1
     state.pods.move(record, PodState.IDLE)
     record.ask = None
-    discharge(state, payer(record), record.shape.demand)
+    _discharge(state, record)
     application.allocated -= 1
-    if record.master:
-        _release_master(state, record)
-    record.part = None
     between.take_kind(state, record, record.spec)  # it may have been edited while its bind was under way
     record.shape = shape_of(state, record.spec, record.kind)
     state.widen()
 
 
-def _count_master(record: PodRecord, sign: int) -> None:
-    """Count a placed pod among what the masters of its leaf hold, or take it out."""
-    application = payer(record)
-    record.master = sign > 0
-    if application is not None and application.queue is not None:
-        ledgers = [application.queue.master_usage]
-        if application.quota is not None:
-            ledgers.append(application.quota.masters)
-        for held in ledgers:
-            for position, value in record.charged:
-                held[position] += sign * value
-
-
-def _release_master(state: State, record: PodRecord) -> None:
-    application = payer(record)
-    _count_master(record, -1)
-    if application is not None and application.queue is not None and application.queue.masters_blocked:
-        state.masters_relieved[application.queue] = None
+def _discharge(state: State, record: PodRecord) -> None:
+    """Return what a placed pod counts for in its queues; an opportunistic one counts apart."""
+    if state.opportunistic.take_back(record.spec.uid):
+        return
+    discharge(state, payer(record), record.shape.demand)
+    if record.master:
+        release_master(state, record)
+    record.part = None
 
 
 def _count_foreign(state: State, row: int, demand: Demand, sign: int) -> None:
@@ -517,12 +511,12 @@ def regroup(state: State, application: Application) -> None:
             if before is not after:
                 master = record.master
                 if master:
-                    _release_master(state, record)
+                    release_master(state, record)
                 discharge(state, before, record.charged)
                 record.part = after
                 charge(state, after, record.charged)
                 if master:
-                    _count_master(record, 1)
+                    count_master(record, 1)
         elif record.ask is not None:
             wanted = state.discipline.membership.partition_wanted(application, record.spec)
             if record.shape.asked.partition != (None if wanted is None else (label, wanted)):
@@ -557,7 +551,7 @@ def _move(state: State, application: Application, queue: Queue | None) -> None:
     left, ran = application.queue, admission.leave(state, application)
     masters = [record for record in application.pods.values() if record.master]
     for record in masters:
-        _release_master(state, record)
+        release_master(state, record)
     for part in application.everywhere():
         leave(state, part)
     if left is not None:
@@ -569,7 +563,7 @@ def _move(state: State, application: Application, queue: Queue | None) -> None:
         admission.arrive(state, application, runs=ran and application.allocated > 0)
     state.record(application.id, "in queue" if queue is not None else "has no queue", "" if queue is None else queue.path)
     for record in masters:
-        _count_master(record, 1)
+        count_master(record, 1)
     state.dirty[application] = None
     if state.updates.demands is not None:
         state.updates.demands[application] = None

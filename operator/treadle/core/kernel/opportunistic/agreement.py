@@ -1,0 +1,34 @@
+"""What is counted for opportunistic pods is what the pods that are there come to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.core.kernel.opportunistic.memory import TYPES
+from treadle.core.units.amounts import plus
+
+if TYPE_CHECKING:
+    from treadle.core.kernel.state import State
+    from treadle.core.units.resources import Vector
+
+
+def broken(state: State) -> list[str]:
+    """Return what contradicts itself: sums of what was given, and pods that wait."""
+    kept = state.opportunistic
+    problems = []
+    on: dict[int, Vector] = {}
+    of: dict[str, Vector] = {}
+    for uid, one in kept.of.items():
+        record = state.pods.get(uid)
+        if record is not one.record or record.node != one.row or record.part is not None or record.application is None:
+            problems.append(f"opportunistic pod {uid} was given something where it is not")
+        on[one.row] = plus(on.get(one.row, [0] * TYPES), one.demand)
+        of[one.application] = plus(of.get(one.application, [0] * TYPES), one.demand)
+    if on != kept.on_row:
+        problems.append(f"opportunistic pods have {on} of nodes, {kept.on_row} counted")
+    if {identity: value for identity, value in of.items() if any(value)} != kept.by_application:
+        problems.append(f"opportunistic pods of applications have {of}, {kept.by_application} counted")
+    for uid, record in kept.waiting.items():
+        if state.pods.get(uid) is not record or record.ask is not None or record.node >= 0:
+            problems.append(f"opportunistic pod {uid} is said to wait and does not")
+    return problems

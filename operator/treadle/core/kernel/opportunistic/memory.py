@@ -1,0 +1,120 @@
+"""What opportunistic pods were given: by node, by application, and who of them waits.
+
+Their requests are zero, so that a node's ordinary books tell nothing of them: what they are given is counted here and nowhere else, in a queue no less than on a node.
+Vectors are (memory, cpu): of other types an opportunistic pod gets nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from treadle.core.units.amounts import minus, plus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from treadle.core.kernel.tree.members import PodRecord
+    from treadle.core.units.resources import Vector
+
+TYPES = 2
+"""Memory and cpu, the first two of all vectors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a pod was given: on which row, as a member of which application, and since when it is known to be there."""
+
+    record: PodRecord
+    row: int
+    application: str
+    demand: Vector
+    since: float
+
+
+@dataclass(slots=True)
+class Opportunistic:
+    """What the kernel keeps of opportunistic pods."""
+
+    waiting: dict[str, PodRecord] = field(default_factory=dict)
+    """Those that wait, by uid, in the order in which they came."""
+    of: dict[str, Given] = field(default_factory=dict)
+    """Those that were given something, by uid."""
+    on: dict[int, dict[str, Given]] = field(default_factory=dict)
+    """The same by row; rows without any are left out."""
+    on_row: dict[int, Vector] = field(default_factory=dict)
+    """What those of a row have."""
+    by_application: dict[str, Vector] = field(default_factory=dict)
+    """What those of an application have, by its id."""
+    going: dict[str, float] = field(default_factory=dict)
+    """Those that were asked to go, by uid, and until when they are not asked again."""
+    removed: int = 0
+    """How many were asked to go since the start."""
+    come: bool = False
+    """Whether one has come to wait since it was last looked for room."""
+    looked: int = -1
+    """The clock of the nodes when it was last looked for room."""
+    at: float = float("-inf")
+    """When that was."""
+    told: float = float("-inf")
+    """When it was last looked who has to be told why they wait."""
+
+    def wait(self, record: PodRecord, now: float) -> None:
+        """Let a pod wait from now on."""
+        self.waiting[record.spec.uid] = record
+        record.since = now
+        self.come = True
+
+    def no_longer(self, uid: str) -> None:
+        """Let a pod wait no longer."""
+        self.waiting.pop(uid, None)
+
+    def give(self, record: PodRecord, now: float) -> None:
+        """Count what a pod is given on the node that its record says."""
+        assert record.application is not None
+        uid, row, demand = record.spec.uid, record.node, vector(record.spec.opportunistic)
+        one = self.of[uid] = Given(record, row, record.application.id, demand, now)
+        self.on.setdefault(row, {})[uid] = one
+        self.on_row[row] = plus(self.on_row.get(row, (0,) * TYPES), demand)
+        identity = one.application
+        self.by_application[identity] = plus(self.by_application.get(identity, (0,) * TYPES), demand)
+
+    def take_back(self, uid: str) -> bool:
+        """Take back what a pod was given; returns whether it was given anything."""
+        one = self.of.pop(uid, None)
+        if one is None:
+            return False
+        row, identity = one.row, one.application
+        there = self.on[row]
+        del there[uid]
+        if there:
+            self.on_row[row] = minus(self.on_row[row], one.demand)
+        else:
+            del self.on[row], self.on_row[row]
+        self.by_application[identity] = minus(self.by_application[identity], one.demand)
+        if not any(self.by_application[identity]):
+            del self.by_application[identity]
+        self.come = self.come or bool(self.waiting)
+        return True
+
+    def close_up(self, moved: Sequence[int]) -> None:
+        """Follow the rows of nodes to their new numbers."""
+        records = [(one.record, one.since) for one in self.of.values()]
+        self.of.clear()
+        self.on.clear()
+        self.on_row.clear()
+        self.by_application.clear()
+        for record, since in records:
+            assert record.node in moved
+            self.give(record, since)
+
+    def forget_the_gone(self, now: float) -> None:
+        """Forget who was asked to go and is gone, or stays after all."""
+        for uid in [uid for uid, until in self.going.items() if uid not in self.of or until <= now]:
+            del self.going[uid]
+
+
+def vector(named: Iterable[tuple[str, int]]) -> Vector:
+    """Return named amounts as (memory, cpu)."""
+    amounts = dict(named)
+    return [amounts.get("memory", 0), amounts.get("cpu", 0)]

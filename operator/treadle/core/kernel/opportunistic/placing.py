@@ -1,0 +1,224 @@
+"""Opportunistic pods are placed after all others: where nobody requests what they use, and none of them was given it.
+
+The queue whose part of the opportunistic room is used the least comes first, in it the application that its order puts first. What queues are due is divided by
+their weights or capacities, as guaranteed resources are; nobody is held to it while no other wants the room.
+"""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from treadle.core.effects import Placed, new_bind
+from treadle.core.kernel.admission_checks import block
+from treadle.core.kernel.nodes.candidates import takes
+from treadle.core.kernel.nodes.rules.resources import fitting
+from treadle.core.kernel.opportunistic.memory import TYPES, vector
+from treadle.core.kernel.pods import prepared
+from treadle.core.kernel.pods.shaping import shape_of, stale
+from treadle.core.kernel.pods.states import ASSUMED
+from treadle.core.model import Wait
+from treadle.core.rules.opportunistic.shares import Claim, divide, pool
+from treadle.core.units.amounts import plus
+from treadle.core.units.resources import CPU, MEMORY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from treadle.core.kernel.nodes.shapes import Shape
+    from treadle.core.kernel.state import State
+    from treadle.core.kernel.tree.members import Application, PodRecord, Queue
+    from treadle.core.units.resources import Vector
+
+NO_ROOM: Final = "NoIdleRoom"
+"""The reason of an opportunistic pod that no node has idle room for."""
+NOT_KNOWN: Final = "UsageUnknown"
+"""The reason where room goes by usage that nobody tells."""
+INTERVAL = 1.0
+"""Seconds after which it is looked for room again where there was none, however much changes meanwhile."""
+MILLIONTHS = 1_000_000
+
+
+class Room:
+    """What opportunistic pods may be given on every node: what is free there by the ordinary books, less what others of them were given."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        nodes = state.nodes
+        count = len(nodes)
+        self._columns = nodes.columns()[:, :count].copy()
+        for row, given in state.opportunistic.on_row.items():
+            for position, value in enumerate(given):
+                self._columns[position, row] -= value
+        self._none: dict[tuple[Shape, tuple[tuple[str, int], ...]], None] = {}
+        self._rows: dict[tuple[Shape, tuple[tuple[str, int], ...]], NDArray[np.intp]] = {}
+
+    def total(self) -> Vector:
+        """Return the room of all nodes."""
+        return [int(value) for value in self._columns[:TYPES].clip(0).sum(axis=1)]
+
+    def pick(self, record: PodRecord) -> int:
+        """Return the row of the best node with room for a pod, or -1."""
+        state, shape, named = self._state, record.shape, record.spec.opportunistic
+        key = (shape, named)
+        if key in self._none:
+            return -1
+        nodes, (memory, cpu) = state.nodes, vector(named)
+        rows = self._rows.get(key)
+        room = self._columns
+        if rows is None:
+            rows = np.flatnonzero(nodes.mask(shape.constraints) & fitting(room, shape.demand))
+            if nodes.only >= 0:
+                rows = rows[rows == nodes.only]
+        rows = self._rows[key] = rows[(room[MEMORY, rows] >= memory) & (room[CPU, rows] >= cpu)]
+        per_memory, per_cpu = nodes.per()
+        scores = state.score(room[MEMORY, rows], room[CPU, rows], memory, cpu, per_memory[rows], per_cpu[rows])
+        for at in np.argsort(scores, kind="stable"):
+            if takes(nodes, int(rows[at]), shape):
+                return int(rows[at])
+        self._none[key] = None
+        return -1
+
+    def give(self, row: int, record: PodRecord) -> None:
+        """Count a pod that has come to a node."""
+        for position, value in (*record.shape.demand, *enumerate(vector(record.spec.opportunistic))):
+            self._columns[position, row] -= value
+
+
+def place(state: State, budget: int) -> list[Placed]:
+    """Place opportunistic pods that wait, at most ``budget`` of them."""
+    kept, nodes = state.opportunistic, state.nodes
+    effects: list[Placed] = []
+    if budget <= 0 or not _due(state):
+        return effects
+    kept.come, kept.looked, kept.at = False, nodes.clock, state.now
+    if state.scheduler.opportunistic.source != "Requests":
+        return effects
+    ready: dict[Queue, dict[Application, list[PodRecord]]] = {}
+    for record in kept.waiting.values():
+        if obstacle(state, record) is None and record.application is not None and record.application.queue is not None:
+            ready.setdefault(record.application.queue, {}).setdefault(record.application, []).append(record)
+    if not ready:
+        return effects
+    room = Room(state)
+    held = held_by_queue(state)
+    due = _due_by_queue(state, room, ready, held)
+    lines = {queue: _line(queue, applications) for queue, applications in ready.items()}
+    heap = [(_used(held.get(queue.path), due.get(queue.path)), queue.path, queue) for queue in ready]
+    heapify(heap)
+    while heap and len(effects) < budget:
+        _, path, queue = heappop(heap)
+        first = next(lines[queue], None)
+        if first is None:
+            continue
+        row = room.pick(first)
+        if row >= 0:
+            room.give(row, first)
+            effects.append(_assume(state, first, row))
+            held[path] = plus(held.get(path, [0] * TYPES), vector(first.spec.opportunistic))
+        heappush(heap, (_used(held.get(path), due.get(path)), path, queue))
+    state.decided(effects)
+    if len(effects) >= budget:
+        kept.come = True  # the next pass goes on
+        kept.at = float("-inf")
+    return effects
+
+
+def next_look(state: State) -> float | None:
+    """Return when it is time to look for room again, None if nobody waits for it or nothing has changed."""
+    kept = state.opportunistic
+    return kept.at + INTERVAL if kept.waiting and (kept.come or kept.looked != state.nodes.clock) else None
+
+
+def _due(state: State) -> bool:
+    when = next_look(state) if state.opportunistic.waiting else None
+    return when is not None and state.now >= when
+
+
+def obstacle(state: State, record: PodRecord) -> Wait | None:
+    """Return what keeps an opportunistic pod back before there is any question of room, or None."""
+    assert record.application is not None
+    if stale(state, record):
+        record.shape = shape_of(state, record.spec, record.kind)
+    found = block(record.application, record)
+    if found is None and state.scheduler.opportunistic.source != "Requests":
+        words = f"spec.opportunistic.usage.source is {state.scheduler.opportunistic.source}, and nobody tells yet what nodes use; with Requests the room is what no pod requests"
+        return Wait(NOT_KNOWN, "", words)
+    return found
+
+
+def held_by_queue(state: State) -> dict[str, Vector]:
+    """Return what opportunistic pods of each leaf have, by its path; leaves without any are left out."""
+    held: dict[str, Vector] = {}
+    for identity, amounts in state.opportunistic.by_application.items():
+        application = state.applications.get(identity)
+        if application is not None and application.queue is not None:
+            path = application.queue.path
+            held[path] = plus(held.get(path, [0] * TYPES), amounts)
+    return held
+
+
+def shares(state: State, room: Vector, wanted: dict[str, Vector]) -> dict[str, Vector]:
+    """Return what of some room each queue is due, by path, where leaves want ``wanted`` in sum."""
+    root = state.tree.root
+    return divide(room, [_claim(state, root, wanted)]) if wanted else {}
+
+
+def _claim(state: State, queue: Queue, wanted: dict[str, Vector]) -> Claim:
+    children = [
+        _claim(state, child, wanted)
+        for child in queue.children.values()
+        if any(path == child.path or path.startswith(f"{child.path}.") for path in wanted)
+    ]
+    weight = max(1, int(state.discipline.limits.weight(queue) * MILLIONTHS))
+    return Claim(queue.path, weight, wanted.get(queue.path, [0] * TYPES), None, children)
+
+
+def _due_by_queue(
+    state: State, room: Room, ready: dict[Queue, dict[Application, list[PodRecord]]], held: dict[str, Vector]
+) -> dict[str, Vector]:
+    wanted = dict(held)
+    for queue, applications in ready.items():
+        total = wanted.get(queue.path, [0] * TYPES)
+        for records in applications.values():
+            for record in records:
+                total = plus(total, vector(record.spec.opportunistic))
+        wanted[queue.path] = total
+    return shares(state, pool(room.total(), list(held.values())), wanted)
+
+
+def _line(queue: Queue, applications: dict[Application, list[PodRecord]]) -> Iterator[PodRecord]:
+    for application in sorted(applications, key=lambda one: (queue.rank(one)[:-1], one.id)):
+        yield from sorted(applications[application], key=lambda one: -one.spec.priority)
+
+
+def _used(held: Vector | None, due: Vector | None) -> float:
+    """Return how much of its part a queue has, of the type where that is the most."""
+    if held is None:
+        return 0.0
+    return max((have / max(part, 1) for have, part in zip(held, due or held, strict=True)), default=0.0)
+
+
+def _assume(state: State, record: PodRecord, row: int) -> Placed:
+    """Count a pod on a node, ahead of the API's answer, and return the effect that makes it true. It counts in no queue."""
+    application, shape, spec = record.application, record.shape, record.spec
+    assert application is not None
+    state.nodes.take(row, shape.demand, shape.ports)
+    state.opportunistic.no_longer(spec.uid)
+    record.node, record.since, record.cause, record.state = row, state.now, state.cause, ASSUMED
+    for tally in record.kind.tallies:
+        tally.add(row, 1)
+    application.allocated += 1
+    state.opportunistic.give(record, state.now)
+    if shape.prepared:
+        prepared.enter(state, record)
+        if (asked := prepared.begin(state, record)) is not None:
+            return asked
+    node = state.nodes.names[row]
+    return new_bind(
+        (spec.uid, spec.namespace, spec.name, node, application.id, application.chain[0].path, state.cause, spec.version)
+    )

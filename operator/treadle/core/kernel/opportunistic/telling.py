@@ -1,0 +1,87 @@
+"""Owners of opportunistic pods that wait are told why, after the same times as owners of others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.core.effects import ReportWaiting
+from treadle.core.kernel.admission_checks import TOO_MANY
+from treadle.core.kernel.opportunistic.memory import TYPES
+from treadle.core.kernel.opportunistic.placing import NO_ROOM, obstacle
+from treadle.core.units.resources import in_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from treadle.core.kernel.nodes.shapes import Shape
+    from treadle.core.kernel.state import State
+    from treadle.core.kernel.tree.members import PodRecord
+
+LONGEST = 1024
+"""Characters of a message, as in conditions."""
+Kind = tuple["Shape", tuple[tuple[str, int], ...]]
+
+
+def tell(state: State) -> list[ReportWaiting]:
+    """Return what owners of pods that have waited for a while are to be told, where the words are others than they know."""
+    kept, settings, now = state.opportunistic, state.settings, state.now
+    when = next_telling(state)
+    if when is None or now < when:
+        return []
+    kept.told = now
+    effects = []
+    messages: dict[Kind, tuple[str, str]] = {}
+    for record in kept.waiting.values():
+        if now < record.since + settings.report_after:
+            continue
+        reason, message = _waiting(state, record, messages)
+        same = record.reported_reason == reason
+        if same and record.reported_message == message:
+            continue
+        if now < record.reported_at + (settings.refresh_after if same else settings.report_again):
+            continue
+        record.reported_reason, record.reported_message, record.reported_at = reason, message, now
+        spec = record.spec
+        effects.append(ReportWaiting(spec.uid, spec.namespace, spec.name, reason, message, record.cause))
+    return effects
+
+
+def next_telling(state: State) -> float | None:
+    """Return when it is looked again who has to be told something, None if nobody waits."""
+    kept = state.opportunistic
+    if not kept.waiting:
+        return None
+    first = next(iter(kept.waiting.values())).since  # they are in the order in which they came
+    return max(first, kept.told) + state.settings.report_after
+
+
+def waiting(state: State, record: PodRecord) -> tuple[str, str]:
+    """Return (reason, message) of an opportunistic pod that waits."""
+    return _waiting(state, record, {})
+
+
+def _waiting(state: State, record: PodRecord, messages: dict[Kind, tuple[str, str]]) -> tuple[str, str]:
+    found = obstacle(state, record)
+    if found is not None:
+        limit = "runs as many applications as it may" if found.reason == TOO_MANY else "does not take it"
+        return found.reason, (found.message or f"queue {found.blocker} {limit}")[:LONGEST]
+    key = record.shape, record.spec.opportunistic
+    if key not in messages:
+        messages[key] = NO_ROOM, _no_room(state, record)[:LONGEST]
+    return messages[key]
+
+
+def _no_room(state: State, record: PodRecord) -> str:
+    nodes, given = state.nodes, state.opportunistic.on_row
+    rows = nodes.mask(record.shape.constraints).nonzero()[0].tolist()
+    idle = [[have - gone for have, gone in zip(nodes.free[row], given.get(row, (0,) * TYPES), strict=False)] for row in rows]
+    names = state.types.names[:TYPES]
+    most = [(name, max(0, max((room[at] for room in idle), default=0))) for at, name in enumerate(names)]
+    return (
+        f"opportunistic pods get what no pod requests: no node has {_words(record.spec.opportunistic)} idle for it now; "
+        f"{len(rows)}/{nodes.known()} nodes admit it by their rules, the most that one of them has idle is {_words(most)}"
+    )
+
+
+def _words(amounts: Iterable[tuple[str, int]]) -> str:
+    return ", ".join(f"{name}={in_words(name, value)}" for name, value in amounts)

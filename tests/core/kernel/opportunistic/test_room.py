@@ -1,0 +1,258 @@
+"""Opportunistic pods get what nobody requests, and give it back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import hypothesis.strategies as st
+from hypothesis import given, settings
+
+from core.builders import GIB, Scenario, a_node, a_pod
+from treadle.core import Core
+from treadle.core.effects import Bind, Evict, ReportWaiting
+from treadle.core.events import BindFailed, EvictFailed, NodeSeen, PodGone, PodSeen, QueueSeen
+from treadle.core.kernel.tidy import close_up
+from treadle.core.model import Constraints, PodSpec, QueueSpec
+from treadle.core.model.opportunistic import NEWEST, OpportunisticSettings
+
+
+def idle(name: str, queue: str = "", application: str = "batch", cpu: int = 1, memory: int = 1, **fields: Any) -> PodSpec:
+    """An opportunistic pod: it requests nothing but its slot."""
+    return a_pod(name, queue, application, 0, 0, opportunistic=(("cpu", cpu * 1000), ("memory", memory * GIB)), **fields)
+
+
+def seen(scenario: Scenario, *pods: PodSpec) -> Scenario:
+    return scenario.tell(*map(PodSeen, pods))
+
+
+def bound(scenario: Scenario) -> dict[str, str]:
+    """Plan, let every bind be confirmed, and return the nodes by pod."""
+    state = scenario.core.state
+    binds = scenario.plan()
+    for bind in binds:
+        spec = state.pods[bind.uid].spec
+        scenario.tell(PodSeen(_on(spec, bind.node, bind.queue)))
+    return {bind.uid: bind.node for bind in binds}
+
+
+def _on(spec: PodSpec, node: str, queue: str = "") -> PodSpec:
+    return replace(spec, node=node, held_in=queue)
+
+
+def evicted(scenario: Scenario) -> list[str]:
+    return [effect.uid for effect in scenario.effects if isinstance(effect, Evict)]
+
+
+def test_an_opportunistic_pod_gets_what_nobody_requests() -> None:
+    scenario = Scenario().nodes(1, cpu=4).pod("g", cpu=3)
+    seen(scenario, idle("o1", cpu=1), idle("o2", cpu=1))
+    assert set(bound(scenario)) == {"g", "o1"}
+
+
+def test_two_opportunistic_pods_are_not_given_the_same_room() -> None:
+    scenario = seen(Scenario().nodes(2, cpu=2), *(idle(f"o{at}", cpu=2) for at in range(3)))
+    placed = bound(scenario)
+    assert sorted(placed.values()) == ["node-0", "node-1"]
+    assert bound(scenario.wait(5)) == {}
+    scenario.gone(next(iter(placed)))
+    assert len(bound(scenario.wait(5))) == 1
+
+
+def test_guaranteed_pods_come_first_in_a_pass() -> None:
+    scenario = seen(Scenario().nodes(1, cpu=2), idle("o", cpu=2)).pod("g", cpu=2)
+    assert bound(scenario) == {"g": "node-0"}
+
+
+def test_an_opportunistic_pod_counts_in_no_queue() -> None:
+    scenario = seen(Scenario().nodes(1), idle("o", "root.a"))
+    bound(scenario)
+    tree = scenario.core.state.tree
+    assert not any(tree.root.usage)
+    assert scenario.core.state.opportunistic.by_application == {"ns/batch": [GIB, 1000]}
+
+
+def test_a_guaranteed_pod_takes_the_room_and_one_goes() -> None:
+    scenario = seen(Scenario().nodes(1, cpu=4), idle("o1", cpu=2), idle("o2", cpu=2))
+    assert len(bound(scenario)) == 2
+    scenario.pod("g", cpu=2)
+    assert bound(scenario.wait(1)) == {"g": "node-0"}
+    (gone,) = evicted(scenario)
+    why = next(effect.why for effect in scenario.effects if isinstance(effect, Evict))
+    assert why == "opportunistic: guaranteed pods request what it was given on node node-0"
+    scenario.plan()
+    assert evicted(scenario) == []  # it is asked once
+    scenario.gone(gone).plan()
+    assert evicted(scenario) == []
+
+
+def test_the_newest_go_first_where_that_is_asked_for() -> None:
+    scenario = Scenario().scheduler(opportunistic=OpportunisticSettings(order=NEWEST)).nodes(1, cpu=4)
+    bound(seen(scenario, idle("old", cpu=2)))
+    bound(seen(scenario.wait(5), idle("young", cpu=2)))
+    scenario.wait(5).pod("g", cpu=1).plan()
+    assert evicted(scenario) == ["young"]
+
+
+def test_one_that_stays_is_asked_again_after_a_while() -> None:
+    scenario = seen(Scenario().nodes(1, cpu=2), idle("o", cpu=2))
+    bound(scenario)
+    scenario.pod("g", cpu=2).plan()
+    assert evicted(scenario) == ["o"]
+    scenario.tell(EvictFailed("o", "no")).wait(30).plan()
+    assert evicted(scenario) == []
+    scenario.wait(31).plan()
+    assert evicted(scenario) == ["o"]
+
+
+def test_one_whose_bind_is_under_way_is_asked_when_it_is_there() -> None:
+    scenario = seen(Scenario().nodes(1, cpu=2), idle("o", cpu=2))
+    scenario.plan()
+    scenario.pod("g", cpu=2).plan()
+    assert evicted(scenario) == []
+    scenario.tell(PodSeen(_on(idle("o", cpu=2), "node-0"))).plan()
+    assert evicted(scenario) == ["o"]
+
+
+def test_room_is_shared_by_weights() -> None:
+    scenario = Scenario().queue("root.a", weight=3.0).queue("root.b", weight=1.0).nodes(1, cpu=8)
+    for queue in ("a", "b"):
+        seen(scenario, *(idle(f"{queue}{at}", f"root.{queue}", queue) for at in range(8)))
+    placed = bound(scenario)
+    assert sorted(uid[0] for uid in placed) == ["a"] * 6 + ["b"] * 2
+
+
+def test_nobody_is_held_to_its_share_where_no_other_wants_it() -> None:
+    scenario = Scenario().queue("root.a", weight=1.0).queue("root.b", weight=9.0).nodes(1, cpu=8)
+    seen(scenario, *(idle(f"a{at}", "root.a", "a") for at in range(8)))
+    assert len(bound(scenario)) == 8
+
+
+def test_the_queue_furthest_over_its_share_gives_back_first() -> None:
+    scenario = Scenario().queue("root.a", weight=1.0).queue("root.b", weight=1.0).nodes(1, cpu=8)
+    seen(scenario, *(idle(f"a{at}", "root.a", "a") for at in range(6)), *(idle(f"b{at}", "root.b", "b") for at in range(2)))
+    assert len(bound(scenario)) == 8
+    scenario.wait(9).pod("g", "root.a", cpu=2).plan()
+    assert [uid[0] for uid in evicted(scenario)] == ["a", "a"]
+
+
+def test_a_pod_that_waits_is_told_that_no_room_is_idle() -> None:
+    scenario = seen(Scenario().nodes(1, cpu=2).pod("g", cpu=1), idle("o", cpu=2))
+    scenario.plan()
+    scenario.wait(scenario.core.state.settings.report_after).plan()
+    (report,) = [effect for effect in scenario.effects if isinstance(effect, ReportWaiting)]
+    assert report.reason == "NoIdleRoom"
+    assert report.message == (
+        "opportunistic pods get what no pod requests: no node has cpu=2, memory=1Gi idle for it now; "
+        "1/1 nodes admit it by their rules, the most that one of them has idle is memory=15Gi, cpu=1"
+    )
+    found = scenario.core.explain("o")
+    assert found is not None
+    assert (found.reason, found.message) == (report.reason, report.message)
+    scenario.wait(100).plan()
+    assert scenario.reports == []
+
+
+def test_room_by_usage_is_not_guessed() -> None:
+    scenario = Scenario().scheduler(opportunistic=OpportunisticSettings(source="Metrics")).nodes(1)
+    seen(scenario, idle("o"))
+    assert scenario.plan() == []
+    found = scenario.core.explain("o")
+    assert found is not None
+    assert found.reason == "UsageUnknown"
+
+
+def test_a_failed_bind_gives_the_room_back() -> None:
+    scenario = seen(Scenario().nodes(1, cpu=2), idle("o", cpu=2))
+    scenario.plan()
+    scenario.tell(BindFailed("o", "transient", "no"))
+    assert scenario.core.state.opportunistic.of == {}
+    assert [bind.uid for bind in scenario.wait(60).plan()] == ["o"]
+
+
+def test_a_new_core_knows_what_was_given() -> None:
+    scenario = seen(Scenario().nodes(2, cpu=2), *(idle(f"o{at}", cpu=1) for at in range(3)))
+    bound(scenario)
+    seen(scenario, idle("late", cpu=1)).plan()
+    fresh = scenario.core.fresh()
+    for event in scenario.core.facts():
+        fresh.handle(event, scenario.now)
+    before, after = scenario.core.state.opportunistic, fresh.state.opportunistic
+    assert after.by_application == before.by_application
+    assert {fresh.state.nodes.names[row]: given for row, given in after.on_row.items()} == {
+        scenario.core.state.nodes.names[row]: given for row, given in before.on_row.items()
+    }
+    assert not [effect for effect in fresh.plan(scenario.now) if isinstance(effect, Bind) and effect.uid != "late"]
+
+
+def test_what_was_given_follows_its_node_to_another_row() -> None:
+    scenario = Scenario().node("gone").node("kept", cpu=2).without_node("gone")
+    bound(seen(scenario, idle("o", cpu=2)))
+    close_up(scenario.core.state)
+    scenario.core.check()
+    assert bound(seen(scenario.wait(2), idle("p", cpu=1))) == {}
+
+
+def test_host_ports_and_selectors_hold() -> None:
+    scenario = Scenario().node("a", labels={"zone": "a"}).node("b", labels={"zone": "b"})
+    seen(scenario, idle("o", constraints=Constraints(selector=(("zone", "b"),))))
+    assert bound(scenario) == {"o": "b"}
+
+
+def test_a_budget_cuts_the_second_pass_and_the_next_goes_on() -> None:
+    scenario = seen(Scenario().nodes(1, cpu=8), *(idle(f"o{at}") for at in range(5)))
+    assert [len(scenario.plan(2)) for _ in range(3)] == [2, 2, 1]
+
+
+sizes = st.integers(1, 4)
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("guaranteed"), st.sampled_from("ab"), sizes),
+        st.tuples(st.just("idle"), st.sampled_from("ab"), sizes),
+        st.tuples(st.just("gone"), st.integers(0, 20), sizes),
+        st.tuples(st.just("node"), st.integers(0, 2), sizes),
+        st.tuples(st.just("plan"), st.integers(0, 3), sizes),
+    ),
+    max_size=30,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(steps=steps, fair=st.booleans())
+def test_guaranteed_decisions_are_the_same_with_and_without_opportunistic_pods(steps: list[Any], fair: bool) -> None:
+    """Whatever happens, in two cores of which one has opportunistic pods; their slots are plenty."""
+    cores = Core(validate=True), Core(validate=True)
+    now = 0.0
+    known: list[tuple[str, bool]] = []
+
+    def tell(event: Any, *, both: bool = True) -> None:
+        for core in cores if both else cores[:1]:
+            core.handle(event, now)
+
+    for queue in "ab":
+        tell(QueueSeen(QueueSpec(f"root.{queue}", weight=1.0 if queue == "a" else 2.0, policy="fair" if fair else "drf")))
+    for number, (what, which, size) in enumerate((*steps, ("plan", 0, 1))):
+        if what == "guaranteed":
+            known.append((f"g{number}", True))
+            tell(PodSeen(a_pod(f"g{number}", f"root.{which}", f"{which}-app", size)))
+        elif what == "idle":
+            known.append((f"o{number}", False))
+            tell(PodSeen(idle(f"o{number}", f"root.{which}", f"{which}-idle", size)), both=False)
+        elif what == "gone" and known:
+            uid, both = known.pop(which % len(known))
+            tell(PodGone(uid), both=both)
+        elif what == "node":
+            tell(NodeSeen(a_node(f"n{which}", cpu=2 * size)))
+        elif what == "plan":
+            now += which
+            plans = [core.plan(now) for core in cores]
+            binds = [[(one.uid, one.node) for one in plan if isinstance(one, Bind) and one.uid[0] == "g"] for plan in plans]
+            assert binds[0] == binds[1]
+            state = cores[0].state
+            for one in plans[0]:
+                if isinstance(one, Bind) and one.uid[0] == "o":  # given where there was room when it was decided
+                    row = state.nodes.row[one.node]
+                    assert all(a <= b for a, b in zip(state.opportunistic.on_row[row], state.nodes.free[row], strict=False))
+            for one in plans[0]:
+                if isinstance(one, Bind):
+                    tell(PodSeen(_on(state.pods[one.uid].spec, one.node, one.queue)), both=one.uid[0] == "g")
