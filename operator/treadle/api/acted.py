@@ -120,6 +120,10 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.capacity.preemption.queuePriority.reservedContainerDelay",
             "spec.capacity.preemption.balance.enabled",
             "spec.capacity.preemption.balance.maxWaitBeforeKill",
+            "spec.opportunistic.usage.source",
+            "spec.opportunistic.maximumPercent",
+            "spec.opportunistic.preemption.order",
+            "spec.opportunistic.preemption.minimumRunTime",
             "spec.nodes.partitionLabel",
             "spec.nodes.partitions",
         }

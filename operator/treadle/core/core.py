@@ -317,6 +317,8 @@ class Core:
         if state.opportunistic.waiting:
             binds += placing.place(state, budget - len(binds))
             effects += telling.tell(state)
+        if state.opportunistic.unheeded:
+            effects += telling.unheeded(state)
         effects += binds
         # 5. Rounds that are due: preemption, nodes that are kept.
         for each in state.discipline.rounds:

@@ -19,6 +19,8 @@ PROFILE_UNKNOWN = "ProfileUnknown"
 """The reason of an event about a pod that names a resource profile which is not there."""
 PROFILE_DIFFERS = "ProfileDiffers"
 """The reason of an event about a pod that asks for something else than the resource profile has that it names."""
+EXECUTION_TYPE_IGNORED = "ExecutionTypeIgnored"
+"""The reason of an event about a pod that says it is opportunistic and is guaranteed, since it requests something."""
 LIFETIME_OVER = "LifetimeOver"
 """The reason of an event about an application whose pods are deleted since its lifetime is over."""
 

@@ -13,6 +13,7 @@ from typing import Final
 
 from treadle.api.labels import API_VERSION
 from treadle.core.effects import (
+    EXECUTION_TYPE_IGNORED,
     FAILED_SCHEDULING,
     GANG_IGNORED,
     LIFETIME_OVER,
@@ -56,6 +57,7 @@ _ACTIONS: Final = {
     PROFILE_UNKNOWN: "Placing",
     PROFILE_DIFFERS: "Placing",
     POD_REFUSED: "Placing",
+    EXECUTION_TYPE_IGNORED: "Placing",
     "InternalError": "Placing",
 }
 _NORMAL: Final = {"Scheduled", "Preempted"}

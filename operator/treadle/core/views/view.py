@@ -9,6 +9,7 @@ from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.preemption.holds import kept_by_queue
 from treadle.core.kernel.together.placing import LARGEST
 from treadle.core.views import explain, figures, provisioning, tree
+from treadle.core.views.opportunistic import opportunistic
 from treadle.core.views.pod_groups import pod_groups
 from treadle.core.views.refusals import preferences, refusals
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from treadle.core.kernel.tree.tree import Problem
     from treadle.core.units.resources import Vector
     from treadle.core.views.figures import ApplicationFigures, Counts, PodFigures, QueueFigures
+    from treadle.core.views.opportunistic import OpportunisticFigures
     from treadle.core.views.pod_groups import PodGroupFigures
     from treadle.core.views.provisioning import Lack
 
@@ -218,6 +220,10 @@ class View:
     def counts(self) -> Counts:
         """Return how many there are of everything."""
         return figures.counts(self._state)
+
+    def opportunistic(self) -> OpportunisticFigures:
+        """Return how many opportunistic pods there are, and what they were given."""
+        return opportunistic(self._state)
 
     def tree(self, waiting: int = 50) -> dict[str, Any]:
         """Return the queue tree for people, with the reasons of at most ``waiting`` asks."""

@@ -6,6 +6,7 @@ Vectors are (memory, cpu): of other types an opportunistic pod gets nothing.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from treadle.core.kernel.tree.members import PodRecord
+    from treadle.core.model import PodSpec
     from treadle.core.units.resources import Vector
 
 TYPES = 2
@@ -48,8 +50,12 @@ class Opportunistic:
     """What those of an application have, by its id."""
     going: dict[str, float] = field(default_factory=dict)
     """Those that were asked to go, by uid, and until when they are not asked again."""
-    removed: int = 0
-    """How many were asked to go since the start."""
+    removed: Counter[str] = field(default_factory=Counter)
+    """How many were asked to go since the start, by what for."""
+    unheeded: dict[str, None] = field(default_factory=dict)
+    """Pods, by uid, that say they are opportunistic and request something, of which their owners are to be told."""
+    told_unheeded: dict[str, None] = field(default_factory=dict)
+    """The applications whose owners have been told, by id."""
     come: bool = False
     """Whether one has come to wait since it was last looked for room."""
     looked: int = -1
@@ -77,7 +83,8 @@ class Opportunistic:
         self.on.setdefault(row, {})[uid] = one
         self.on_row[row] = plus(self.on_row.get(row, (0,) * TYPES), demand)
         identity = one.application
-        self.by_application[identity] = plus(self.by_application.get(identity, (0,) * TYPES), demand)
+        if any(demand):
+            self.by_application[identity] = plus(self.by_application.get(identity, (0,) * TYPES), demand)
 
     def take_back(self, uid: str) -> bool:
         """Take back what a pod was given; returns whether it was given anything."""
@@ -91,9 +98,10 @@ class Opportunistic:
             self.on_row[row] = minus(self.on_row[row], one.demand)
         else:
             del self.on[row], self.on_row[row]
-        self.by_application[identity] = minus(self.by_application[identity], one.demand)
-        if not any(self.by_application[identity]):
-            del self.by_application[identity]
+        if any(one.demand):
+            self.by_application[identity] = minus(self.by_application[identity], one.demand)
+            if not any(self.by_application[identity]):
+                del self.by_application[identity]
         self.come = self.come or bool(self.waiting)
         return True
 
@@ -112,6 +120,14 @@ class Opportunistic:
         """Forget who was asked to go and is gone, or stays after all."""
         for uid in [uid for uid, until in self.going.items() if uid not in self.of or until <= now]:
             del self.going[uid]
+
+
+def gives_way(spec: PodSpec) -> bool:
+    """Whether a pod that says it is opportunistic is: it requests nothing but its slot.
+
+    What is requested a node keeps for the pod, so nobody else can be given it in time, and queues have to count it.
+    """
+    return spec.constraints.claims is None and all(name == "pods" for name, _ in spec.demand)
 
 
 def vector(named: Iterable[tuple[str, int]]) -> Vector:

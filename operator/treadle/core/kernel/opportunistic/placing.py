@@ -15,14 +15,17 @@ from treadle.core.effects import Placed, new_bind
 from treadle.core.kernel.admission_checks import block
 from treadle.core.kernel.nodes.candidates import takes
 from treadle.core.kernel.nodes.rules.resources import fitting
+from treadle.core.kernel.nodes.shapes import NO_GANG
 from treadle.core.kernel.opportunistic.memory import TYPES, vector
 from treadle.core.kernel.pods import prepared
-from treadle.core.kernel.pods.shaping import shape_of, stale
+from treadle.core.kernel.pods.shaping import batch_of, shape_of, stale
 from treadle.core.kernel.pods.states import ASSUMED
 from treadle.core.model import Wait
+from treadle.core.model.opportunistic import WHOLE
 from treadle.core.rules.opportunistic.shares import Claim, divide, pool
+from treadle.core.rules.opportunistic.thresholds import part
 from treadle.core.units.amounts import plus
-from treadle.core.units.resources import CPU, MEMORY
+from treadle.core.units.resources import CPU, MEMORY, UNBOUNDED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
 
 NO_ROOM: Final = "NoIdleRoom"
 """The reason of an opportunistic pod that no node has idle room for."""
+NOT_TOGETHER: Final = "NotTogether"
+"""The reason of an opportunistic pod that is to start together with others."""
 NOT_KNOWN: Final = "UsageUnknown"
 """The reason where room goes by usage that nobody tells."""
 INTERVAL = 1.0
@@ -50,10 +55,16 @@ class Room:
         self._state = state
         nodes = state.nodes
         count = len(nodes)
-        self._columns = nodes.columns()[:, :count].copy()
-        for row, given in state.opportunistic.on_row.items():
-            for position, value in enumerate(given):
-                self._columns[position, row] -= value
+        columns = self._columns = nodes.columns()[:, :count].copy()
+        given = state.opportunistic.on_row
+        for row, amounts in given.items():
+            for position, value in enumerate(amounts):
+                columns[position, row] -= min(value, UNBOUNDED)
+        most = state.scheduler.opportunistic.policy.most
+        if most < WHOLE:
+            for row, have in enumerate(nodes.allocatable):
+                for position, amount in enumerate(given.get(row, (0,) * TYPES)):
+                    columns[position, row] = min(int(columns[position, row]), max(0, part(most, have[position]) - amount))
         self._none: dict[tuple[Shape, tuple[tuple[str, int], ...]], None] = {}
         self._rows: dict[tuple[Shape, tuple[tuple[str, int], ...]], NDArray[np.intp]] = {}
 
@@ -148,6 +159,9 @@ def obstacle(state: State, record: PodRecord) -> Wait | None:
     if found is None and state.scheduler.opportunistic.source != "Requests":
         words = f"spec.opportunistic.usage.source is {state.scheduler.opportunistic.source}, and nobody tells yet what nodes use; with Requests the room is what no pod requests"
         return Wait(NOT_KNOWN, "", words)
+    if found is None and (record.shape.gang != NO_GANG or batch_of(state, record.spec) is not None):
+        words = "opportunistic pods come and go one by one: they are not started together, as gangs are and what is placed together; guaranteed pods are"
+        return Wait(NOT_TOGETHER, "", words)
     return found
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 PATIENCE = 15.0
 """Seconds for which a disruption budget is respected: then a pod is deleted, since the room is another's."""
+FOR_REQUESTS = "Requests"
+"""Why pods have to go: guaranteed pods request what they were given."""
 AGAIN = 60.0
 """Seconds after which a pod that is still there is asked again."""
 
@@ -68,7 +70,7 @@ def _of_row(state: State, staying: dict[str, Given], lacking: Vector, costs: Cos
         record = staying[victim.name].record
         spec = record.spec
         kept.going[spec.uid] = state.now + AGAIN
-        kept.removed += 1
+        kept.removed[FOR_REQUESTS] += 1
         node = state.nodes.names[record.node]
         why = f"opportunistic: guaranteed pods request what it was given on node {node}"
         state.record(spec.uid, "gives way", node)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.effects import ReportWaiting
+from treadle.core.effects import EXECUTION_TYPE_IGNORED, RecordEvent, ReportWaiting
 from treadle.core.kernel.admission_checks import TOO_MANY
 from treadle.core.kernel.opportunistic.memory import TYPES
 from treadle.core.kernel.opportunistic.placing import NO_ROOM, obstacle
@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import PodRecord
+    from treadle.core.model import PodSpec
 
 LONGEST = 1024
 """Characters of a message, as in conditions."""
+MOST_TYPES = 4
+"""Resource types that are named in an event."""
 Kind = tuple["Shape", tuple[tuple[str, int], ...]]
 
 
@@ -44,6 +47,38 @@ def tell(state: State) -> list[ReportWaiting]:
         spec = record.spec
         effects.append(ReportWaiting(spec.uid, spec.namespace, spec.name, reason, message, record.cause))
     return effects
+
+
+def unheeded(state: State) -> list[RecordEvent]:
+    """Return the events about pods that say they are opportunistic and request something: one for an application."""
+    kept = state.opportunistic
+    events = []
+    for identity in [identity for identity in kept.told_unheeded if identity not in state.applications]:
+        del kept.told_unheeded[identity]
+    for uid in kept.unheeded:
+        record = state.pods.get(uid)
+        if record is None or record.application is None or record.spec.application in kept.told_unheeded:
+            continue
+        spec = record.spec
+        kept.told_unheeded[spec.application] = None
+        events.append(
+            RecordEvent(
+                spec.uid, spec.namespace, spec.name, spec.application, EXECUTION_TYPE_IGNORED, _unheeded(spec), record.cause
+            )
+        )
+    kept.unheeded.clear()
+    return events
+
+
+def _unheeded(spec: PodSpec) -> str:
+    kept = [f"{name[:64]}={in_words(name, value)}" for name, value in spec.demand if name != "pods"]
+    if spec.constraints.claims is not None:
+        kept.append("the devices of its claims")
+    more = f", and {len(kept) - MOST_TYPES} more" if len(kept) > MOST_TYPES else ""
+    return (
+        f"Pods of application {spec.application} say that they are opportunistic, but a node keeps for them what they request: {', '.join(kept[:MOST_TYPES])}{more}. "
+        "So they are counted as guaranteed pods, in their queue and on the node. An opportunistic pod requests cpu 0 and memory 0 and nothing else"
+    )
 
 
 def next_telling(state: State) -> float | None:

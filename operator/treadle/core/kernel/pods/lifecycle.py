@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from treadle.core.effects import Placed, new_bind
 from treadle.core.kernel.admission_checks import OVER_LARGEST, block, gang_changed, requeue
 from treadle.core.kernel.assign import asked_for, assign, in_force
+from treadle.core.kernel.opportunistic.memory import gives_way
 from treadle.core.kernel.pods import between, gang, prepared
 from treadle.core.kernel.pods.charges import charge, discharge
 from treadle.core.kernel.pods.excess_types import countable
@@ -145,7 +146,7 @@ def _contribute(state: State, record: PodRecord) -> None:
             _join(state, record)
             assert record.application is not None
             record.application.allocated += 1
-            if spec.opportunistic:
+            if spec.opportunistic and gives_way(spec):
                 state.opportunistic.give(record, state.now)
             else:
                 record.part = part_of(state, record.application, partition_of(state, row))
@@ -221,9 +222,11 @@ def enqueue(state: State, record: PodRecord) -> None:
     elif record.shape.asked.partition is not None:
         record.shape = state.shapes.within(record.shape, None)
     if spec.opportunistic:
-        state.pods.move(record, PodState.WAITING)
-        state.opportunistic.wait(record, state.now)
-        return
+        if gives_way(spec):
+            state.pods.move(record, PodState.WAITING)
+            state.opportunistic.wait(record, state.now)
+            return
+        state.opportunistic.unheeded[spec.uid] = None
     key = (record.shape.id, spec.priority, spec.role == "master")
     ask = application.asks.get(key)
     if ask is None:
