@@ -83,8 +83,5 @@ def test_equal_thresholds_are_allowed() -> None:
 
 
 def test_settings_that_are_not_acted_on_yet_are_told_so() -> None:
-    said = not_acted_on(parse("Scheduler", scheduler(usage=METRICS, thresholds=threshold(70, 80), maximumPercent=50)))
-    assert said == [
-        "spec.opportunistic.thresholds.cpu.allocationPercent",
-        "spec.opportunistic.thresholds.cpu.preemptionPercent",
-    ]
+    settings = {"usage": METRICS, "thresholds": threshold(70, 80), "maximumPercent": 50, "prediction": {"method": "NSigma"}}
+    assert not_acted_on(parse("Scheduler", scheduler(**settings))) == ["spec.opportunistic.prediction.method"]

@@ -1,4 +1,4 @@
-"""Opportunistic pods on a real API server: they run beside guaranteed pods, and go when those want their room."""
+"""Opportunistic pods on a real API server: they run beside guaranteed pods, and go when those want their room or use too much."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import yaml
 
 from cluster.client import eventually
 from cluster.control_plane import ControlPlane
+from cluster.node_metrics import NodeMetrics
 from cluster.treadle_process import Cluster, Treadle, pod, queue
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,7 +62,9 @@ def test_an_opportunistic_pod_runs_beside_guaranteed_ones_and_goes_when_they_wan
         treadle.wait_ready()
         eventually(lambda: on_nodes(cluster) == {"scan", "first"}, 60, "both run")
         used = {"cpu": "2", "memory": "256Mi", "pods": "1"}
-        eventually(lambda: cluster.get("queues", "root.prod").get("status", {}).get("used") == used, 30, "the other counts in its queue")
+        eventually(
+            lambda: cluster.get("queues", "root.prod").get("status", {}).get("used") == used, 30, "the other counts in its queue"
+        )
         assert not cluster.get("queues", "root.batch")["status"].get("used"), "it counts in none"
         assert treadle.metric('treadle_opportunistic_pods{state="running"}') == 1
         assert treadle.metric('treadle_opportunistic_room{resource="cpu"}') == 2
@@ -109,4 +112,66 @@ def test_words_that_make_no_sense_are_told_with_what_is_allowed(fresh_cluster: C
         (event,) = eventually(lambda: events(cluster.plane, "ExecutionTypeIgnored"), 30, "the event")
         assert event["regarding"]["name"] == "asks"
         assert "what they request: cpu=1, memory=1Gi" in event["note"]
-        eventually(lambda: cluster.get("queues", "root.batch").get("status", {}).get("used", {}).get("cpu") == "1", 30, "it counts as guaranteed")
+        eventually(
+            lambda: cluster.get("queues", "root.batch").get("status", {}).get("used", {}).get("cpu") == "1",
+            30,
+            "it counts as guaranteed",
+        )
+
+
+def metrics_settings(**more: Any) -> dict[str, Any]:
+    """A node may be used by half; at 80% its opportunistic pods have to go."""
+    limits = {"allocationPercent": 50, "preemptionPercent": 80}
+    return {
+        "usage": {"source": "Metrics", "maxAge": "8s"},
+        "thresholds": {"cpu": {**limits, "borneSamples": 1}, "memory": limits},
+        **more,
+    }
+
+
+def test_where_room_goes_by_usage_a_node_that_is_requested_whole_takes_pods_until_it_is_used_too_much(
+    fresh_cluster: Callable[..., Cluster], tmp_path: Path
+) -> None:
+    cluster = fresh_cluster(1, "8", "32Gi")
+    plane = cluster.plane
+    cluster.queues(queue("root.batch"), queue("root.prod"))
+    node = plane.api("GET", "/api/v1/nodes")[1]["items"][0]["metadata"]["name"]
+    body = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Scheduler", "metadata": {"name": "treadle"}}
+    assert plane.api("POST", PATHS["Scheduler"], {**body, "spec": {"opportunistic": metrics_settings()}})[0] == 201
+    cluster.pods([pod("whole", "root.prod", "prod", cpu="8", memory="32Gi"), idle("scan")])
+    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+        treadle.wait_ready()
+
+        def ready() -> tuple[str, str]:
+            found = cluster.condition("schedulers", "treadle", "Ready")
+            return found.get("reason", ""), found.get("message", "")
+
+        eventually(lambda: ready()[0] == "UsageUnknown", 60, "the Scheduler says that nobody serves metrics")
+        assert "the API server does not serve metrics.k8s.io/v1beta1" in ready()[1]
+        eventually(lambda: told(plane, "scan")[0] == "UsageUnknown", 60, "and so does the pod")
+        assert on_nodes(cluster) == {"whole"}
+
+        with NodeMetrics(plane) as metrics:
+            metrics.uses(node, cpu=1.0, memory=1 << 30)
+            eventually(lambda: on_nodes(cluster) == {"whole", "scan"}, 90, "it runs beside the other")
+            eventually(lambda: ready() == ("InForce", ""), 60, "all is well")
+
+            metrics.uses(node, cpu=3.0, memory=1 << 30)
+            cluster.pods([idle("more", cpu="3")])
+            eventually(lambda: told(plane, "more")[0] == "NoIdleRoom", 60, "half of the node is all that may be used")
+
+            metrics.uses(node, cpu=7.5, memory=1 << 30)
+            eventually(lambda: on_nodes(cluster) == {"whole"}, 60, "it has to go")
+            (event,) = eventually(lambda: events(plane, "Preempted"), 30, "the event")
+            assert event["regarding"]["name"] == "scan"
+            assert f"opportunistic: node {node} uses 7500m of its 8 cpu, more than 80%" in event["note"]
+            assert treadle.metric('treadle_opportunistic_pods_removed_total{reason="Usage"}') == 1
+
+            metrics.uses(node, cpu=0.5, memory=1 << 30)
+            eventually(lambda: on_nodes(cluster) == {"whole", "more"}, 60, "there is room again")
+
+            metrics.stands_still()
+            cluster.pods([idle("late", cpu="100m", memory="0")])
+            eventually(lambda: "of 1 nodes it is not known what they use" in ready()[1], 60, "old samples are worth nothing")
+        eventually(lambda: ready()[0] == "UsageUnknown", 60, "nobody answers any more")
+        assert on_nodes(cluster) >= {"whole", "more"}, "nobody goes for a guess"

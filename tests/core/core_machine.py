@@ -241,7 +241,14 @@ class CoreMachine(RuleBasedStateMachine):
     def pod_goes(self, name: str) -> None:
         self.scenario.gone(name)
 
-    @rule(name=pods, gated=st.booleans(), deleting=st.booleans(), cpu=st.integers(0, 3), queue=st.sampled_from(QUEUES), idle=st.booleans())
+    @rule(
+        name=pods,
+        gated=st.booleans(),
+        deleting=st.booleans(),
+        cpu=st.integers(0, 3),
+        queue=st.sampled_from(QUEUES),
+        idle=st.booleans(),
+    )
     def pod_changes(self, name: str, gated: bool, deleting: bool, cpu: int, queue: str, idle: bool) -> None:
         record = self.scenario.core.state.pods.get(name)
         if record is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.disciplines import in_force
+from treadle.core.effects import Bind, BindVolumes, ReserveDevices
 from treadle.core.errors import InvariantBroken
 from treadle.core.events import (
     ApplicationGone,
@@ -23,6 +24,7 @@ from treadle.core.events import (
     NamespaceSeen,
     NodeGone,
     NodeHeldOff,
+    NodeSampled,
     NodeSeen,
     PodAssumed,
     PodGone,
@@ -40,6 +42,7 @@ from treadle.core.events import (
     StorageGone,
     StorageKnown,
     StorageSeen,
+    UsageKnown,
 )
 from treadle.core.kernel import facts
 from treadle.core.kernel.assign import concerned
@@ -50,7 +53,7 @@ from treadle.core.kernel.gangs.held import serve_gangs
 from treadle.core.kernel.gangs.keeping import keep_for_gangs, next_run
 from treadle.core.kernel.gangs.partial import give_up_partial, next_partial, withhold
 from treadle.core.kernel.invariants import broken
-from treadle.core.kernel.opportunistic import placing, removing, telling
+from treadle.core.kernel.opportunistic import placing, removing, telling, usage
 from treadle.core.kernel.periodic import refused
 from treadle.core.kernel.periodic.expiry import expired, next_expiry
 from treadle.core.kernel.periodic.lifetimes import expire, next_look
@@ -148,6 +151,10 @@ class Core:
                     refused.refused(state, event)
             case NodeHeldOff():
                 refused.held_off(state, event)
+            case NodeSampled():
+                usage.sampled(state, event)
+            case UsageKnown():
+                usage.become_known(state, event)
             case BindDone(uid):
                 record = state.pods.get(uid)
                 if record is not None:
@@ -176,6 +183,8 @@ class Core:
                 state.updates.cluster_changed |= state.nodes.gone(name)
                 if state.refused.pauses:
                     refused.node_changed(state, name)
+                if state.opportunistic.usage.of:
+                    usage.node_gone(state, name)
             case QueueSeen(queue):
                 state.tree.define(queue)
             case QueueGone(path):
@@ -235,6 +244,8 @@ class Core:
                 if scheduler.device_classes != before.device_classes:
                     state.shapes.devices.map(scheduler.device_classes)
                     self._follow_devices()
+                if scheduler.opportunistic != before.opportunistic:
+                    usage.settings_changed(state)
                 if scheduler.profiles != before.profiles:
                     profiles_changed(state)
                 if scheduler.names != names:
@@ -314,7 +325,10 @@ class Core:
         binds += serve_gangs(state, budget - len(binds))
         state.discipline.before_placing()
         binds += cycle(state, budget - len(binds))
+        sampling = bool(state.opportunistic.usage.of)
         if state.opportunistic.waiting:
+            if sampling:
+                usage.note(state, [one.uid for one in binds if isinstance(one, Bind | BindVolumes | ReserveDevices)])
             binds += placing.place(state, budget - len(binds))
             effects += telling.tell(state)
         if state.opportunistic.unheeded:
@@ -328,6 +342,8 @@ class Core:
         when = next_run(state)
         if when is not None and now >= when and state.nodes.only < 0:
             keep_for_gangs(state)
+        if sampling:
+            usage.note(state, [one.uid for one in effects if isinstance(one, Bind | BindVolumes | ReserveDevices)])
         effects += removing.remove(state)
         # 6. What nothing refers to any more.
         tidy(state)

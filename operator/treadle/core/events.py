@@ -197,6 +197,24 @@ class DevicesKnown:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeSampled:
+    """What a node used, by name, in the ``window`` of seconds before ``at``, by the core's clock."""
+
+    node: str
+    usage: tuple[tuple[str, int], ...]
+    at: float
+    window: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class UsageKnown:
+    """Whether it can be had what nodes use, and if not why not."""
+
+    known: bool
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class BindDone:
     """The API server accepted a binding; the watch will confirm it."""
 
@@ -303,6 +321,8 @@ Event = (
     | DevicesSeen
     | DevicesGone
     | DevicesKnown
+    | NodeSampled
+    | UsageKnown
     | BindDone
     | BindFailed
     | EvictFailed

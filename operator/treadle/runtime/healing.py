@@ -80,7 +80,9 @@ def subject(event: e.Event) -> Subject:
             return type(thing).__name__, thing.key
         case e.StorageGone(kind, key) | e.DevicesGone(kind, key):
             return kind.__name__, key
-        case e.StorageKnown() | e.DevicesKnown() | e.ProvisionerKnown():
+        case e.NodeSampled(node):
+            return "Usage", node
+        case e.StorageKnown() | e.DevicesKnown() | e.ProvisionerKnown() | e.UsageKnown():
             return type(event).__name__, ""
         case e.PodGroupSeen(group):
             return f"PodGroup of {group.source}", group.id

@@ -36,6 +36,7 @@ from treadle.runtime.snapshot import metrics_of
 from treadle.runtime.solver import Highs
 from treadle.runtime.sources import Sources, keep_listing, list_kinds, wait_for_kinds
 from treadle.runtime.statuses import Statuses
+from treadle.runtime.usage import UsageSource
 from treadle.runtime.waiting import WaitingReports
 from treadle.web.server import Probes, serve
 
@@ -122,6 +123,7 @@ class Service:
         )
         self.provisioner = Provisioner(self.client, options.name, lambda: self.core.view, self._put)
         self.engine.provisioner = self.provisioner
+        self.usage = UsageSource(self.client, lambda: self.core.view, self._put)
         self.group_statuses = GroupStatuses(lambda: self.core.view, self.patcher)
         self.sources = Sources(self.client, self._put, self.group_statuses)
         self.ledger = Ledger(options.name, self._put)
@@ -258,6 +260,7 @@ class Service:
         self._spawn(self.sources.keep_telling(), "storage")
         self._spawn(self.sources.pod_groups.run(), "pod-groups")
         self._spawn(self.provisioner.run(self._may_plan), "provisioning")
+        self._spawn(self.usage.run(), "usage")
         await wait_for_kinds(self.client, self._note)
         while True:
             try:

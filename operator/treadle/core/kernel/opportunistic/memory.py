@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from treadle.core.kernel.opportunistic.known import Usage
 from treadle.core.units.amounts import minus, plus
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ class Opportunistic:
     """The clock of the nodes when it was last looked for room."""
     at: float = float("-inf")
     """When that was."""
+    usage: Usage = field(default_factory=Usage)
+    """What nodes use, where room goes by that."""
     told: float = float("-inf")
     """When it was last looked who has to be told why they wait."""
 

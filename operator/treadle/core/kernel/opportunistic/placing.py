@@ -1,4 +1,4 @@
-"""Opportunistic pods are placed after all others: where nobody requests what they use, and none of them was given it.
+"""Opportunistic pods are placed after all others: where nobody requests, or uses, what they will use, and none of them was given it.
 
 The queue whose part of the opportunistic room is used the least comes first, in it the application that its order puts first. What queues are due is divided by
 their weights or capacities, as guaranteed resources are; nobody is held to it while no other wants the room.
@@ -9,30 +9,22 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from treadle.core.effects import Placed, new_bind
 from treadle.core.kernel.admission_checks import block
-from treadle.core.kernel.nodes.candidates import takes
-from treadle.core.kernel.nodes.rules.resources import fitting
 from treadle.core.kernel.nodes.shapes import NO_GANG
 from treadle.core.kernel.opportunistic.memory import TYPES, vector
+from treadle.core.kernel.opportunistic.room import Room
 from treadle.core.kernel.pods import prepared
 from treadle.core.kernel.pods.shaping import batch_of, shape_of, stale
 from treadle.core.kernel.pods.states import ASSUMED
 from treadle.core.model import Wait
-from treadle.core.model.opportunistic import WHOLE
+from treadle.core.model.opportunistic import METRICS
 from treadle.core.rules.opportunistic.shares import Claim, divide, pool
-from treadle.core.rules.opportunistic.thresholds import part
 from treadle.core.units.amounts import plus
-from treadle.core.units.resources import CPU, MEMORY, UNBOUNDED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
-    from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Application, PodRecord, Queue
     from treadle.core.units.resources import Vector
@@ -48,58 +40,6 @@ INTERVAL = 1.0
 MILLIONTHS = 1_000_000
 
 
-class Room:
-    """What opportunistic pods may be given on every node: what is free there by the ordinary books, less what others of them were given."""
-
-    def __init__(self, state: State) -> None:
-        self._state = state
-        nodes = state.nodes
-        count = len(nodes)
-        columns = self._columns = nodes.columns()[:, :count].copy()
-        given = state.opportunistic.on_row
-        for row, amounts in given.items():
-            for position, value in enumerate(amounts):
-                columns[position, row] -= min(value, UNBOUNDED)
-        most = state.scheduler.opportunistic.policy.most
-        if most < WHOLE:
-            for row, have in enumerate(nodes.allocatable):
-                for position, amount in enumerate(given.get(row, (0,) * TYPES)):
-                    columns[position, row] = min(int(columns[position, row]), max(0, part(most, have[position]) - amount))
-        self._none: dict[tuple[Shape, tuple[tuple[str, int], ...]], None] = {}
-        self._rows: dict[tuple[Shape, tuple[tuple[str, int], ...]], NDArray[np.intp]] = {}
-
-    def total(self) -> Vector:
-        """Return the room of all nodes."""
-        return [int(value) for value in self._columns[:TYPES].clip(0).sum(axis=1)]
-
-    def pick(self, record: PodRecord) -> int:
-        """Return the row of the best node with room for a pod, or -1."""
-        state, shape, named = self._state, record.shape, record.spec.opportunistic
-        key = (shape, named)
-        if key in self._none:
-            return -1
-        nodes, (memory, cpu) = state.nodes, vector(named)
-        rows = self._rows.get(key)
-        room = self._columns
-        if rows is None:
-            rows = np.flatnonzero(nodes.mask(shape.constraints) & fitting(room, shape.demand))
-            if nodes.only >= 0:
-                rows = rows[rows == nodes.only]
-        rows = self._rows[key] = rows[(room[MEMORY, rows] >= memory) & (room[CPU, rows] >= cpu)]
-        per_memory, per_cpu = nodes.per()
-        scores = state.score(room[MEMORY, rows], room[CPU, rows], memory, cpu, per_memory[rows], per_cpu[rows])
-        for at in np.argsort(scores, kind="stable"):
-            if takes(nodes, int(rows[at]), shape):
-                return int(rows[at])
-        self._none[key] = None
-        return -1
-
-    def give(self, row: int, record: PodRecord) -> None:
-        """Count a pod that has come to a node."""
-        for position, value in (*record.shape.demand, *enumerate(vector(record.spec.opportunistic))):
-            self._columns[position, row] -= value
-
-
 def place(state: State, budget: int) -> list[Placed]:
     """Place opportunistic pods that wait, at most ``budget`` of them."""
     kept, nodes = state.opportunistic, state.nodes
@@ -107,8 +47,6 @@ def place(state: State, budget: int) -> list[Placed]:
     if budget <= 0 or not _due(state):
         return effects
     kept.come, kept.looked, kept.at = False, nodes.clock, state.now
-    if state.scheduler.opportunistic.source != "Requests":
-        return effects
     ready: dict[Queue, dict[Application, list[PodRecord]]] = {}
     for record in kept.waiting.values():
         if obstacle(state, record) is None and record.application is not None and record.application.queue is not None:
@@ -156,8 +94,9 @@ def obstacle(state: State, record: PodRecord) -> Wait | None:
     if stale(state, record):
         record.shape = shape_of(state, record.spec, record.kind)
     found = block(record.application, record)
-    if found is None and state.scheduler.opportunistic.source != "Requests":
-        words = f"spec.opportunistic.usage.source is {state.scheduler.opportunistic.source}, and nobody tells yet what nodes use; with Requests the room is what no pod requests"
+    if found is None and state.scheduler.opportunistic.source == METRICS and not state.opportunistic.usage.of:
+        why = state.opportunistic.usage.trouble or "no sample of a node has come yet"
+        words = f"spec.opportunistic.usage.source is {METRICS}, and nobody tells what nodes use: {why}. With Requests the room is what no pod requests"
         return Wait(NOT_KNOWN, "", words)
     if found is None and (record.shape.gang != NO_GANG or batch_of(state, record.spec) is not None):
         words = "opportunistic pods come and go one by one: they are not started together, as gangs are and what is placed together; guaranteed pods are"

@@ -8,6 +8,9 @@ from treadle.core.effects import EXECUTION_TYPE_IGNORED, RecordEvent, ReportWait
 from treadle.core.kernel.admission_checks import TOO_MANY
 from treadle.core.kernel.opportunistic.memory import TYPES
 from treadle.core.kernel.opportunistic.placing import NO_ROOM, obstacle
+from treadle.core.kernel.opportunistic.room import Room
+from treadle.core.kernel.opportunistic.usage import unknown
+from treadle.core.model.opportunistic import METRICS
 from treadle.core.units.resources import in_words
 
 if TYPE_CHECKING:
@@ -107,14 +110,17 @@ def _waiting(state: State, record: PodRecord, messages: dict[Kind, tuple[str, st
 
 
 def _no_room(state: State, record: PodRecord) -> str:
-    nodes, given = state.nodes, state.opportunistic.on_row
+    nodes, room = state.nodes, Room(state)
     rows = nodes.mask(record.shape.constraints).nonzero()[0].tolist()
-    idle = [[have - gone for have, gone in zip(nodes.free[row], given.get(row, (0,) * TYPES), strict=False)] for row in rows]
+    idle = [room.of_row(row) for row in rows]
     names = state.types.names[:TYPES]
-    most = [(name, max(0, max((room[at] for room in idle), default=0))) for at, name in enumerate(names)]
+    most = [(name, max((one[at] for one in idle), default=0)) for at, name in enumerate(names)]
+    by_usage = state.scheduler.opportunistic.source == METRICS
+    lost = unknown(state) if by_usage else 0
+    more = f"; of {lost} nodes it is not known what they use, so they take none" if lost else ""
     return (
-        f"opportunistic pods get what no pod requests: no node has {_words(record.spec.opportunistic)} idle for it now; "
-        f"{len(rows)}/{nodes.known()} nodes admit it by their rules, the most that one of them has idle is {_words(most)}"
+        f"opportunistic pods get what no pod {'uses' if by_usage else 'requests'}: no node has {_words(record.spec.opportunistic)} idle for it now; "
+        f"{len(rows)}/{nodes.known()} nodes admit it by their rules, the most that one of them has idle is {_words(most)}{more}"
     )
 
 
