@@ -182,6 +182,11 @@ def test_what_opportunistic_pods_of_a_node_ask_for_in_sum_is_bounded() -> None:
     assert bound(scenario.wait(1)) == []
 
 
+def test_a_node_of_which_they_may_have_nothing_takes_none_with_or_without_thresholds() -> None:
+    for policy in (NodePolicy(most=0), replace(HALF_AND_80, most=0)):
+        assert bound(seen(sample(scene(policy=policy)), idle("o"))) == []
+
+
 def test_nodes_with_labels_have_thresholds_of_their_own() -> None:
     none = ((("pool", "prod"),), NodePolicy((("cpu", Threshold(0, 800)),)))
     scenario = Scenario().scheduler(opportunistic=by_usage(overrides=(none,)))

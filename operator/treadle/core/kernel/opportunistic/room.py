@@ -16,7 +16,7 @@ from treadle.core.kernel.opportunistic import usage
 from treadle.core.kernel.opportunistic.memory import TYPES, vector
 from treadle.core.model.opportunistic import METRICS, WHOLE
 from treadle.core.rules.opportunistic import thresholds
-from treadle.core.units.amounts import minus
+from treadle.core.units.amounts import beyond, least, minus
 from treadle.core.units.resources import CPU, MEMORY, UNBOUNDED
 
 if TYPE_CHECKING:
@@ -67,8 +67,10 @@ class Room:
                 continue
             size = usage.size_of(state, row)
             held = minus(size, nodes.free[row][:TYPES])
-            found = thresholds.room(usage.policy_of(state, row), size, held, given.get(row, nothing), usage.used(state, row))
-            room.append([min(value, UNBOUNDED) for value in found])
+            policy, have = usage.policy_of(state, row), given.get(row, nothing)
+            found = thresholds.room(policy, size, held, have, usage.used(state, row))
+            most = [thresholds.part(policy.most, amount) for amount in size]
+            room.append([min(value, UNBOUNDED) for value in least(found, beyond(most, have))])
         if room:
             self._columns[:TYPES] = np.array(room, dtype=np.int64).T
 
