@@ -21,6 +21,8 @@ class Sampled:
     usage: NodeUsage
     others: Vector = field(default_factory=lambda: [0, 0])
     overload: Overload = field(default_factory=Overload)
+    room: tuple[tuple[int, float], Vector] | None = None
+    """What opportunistic pods could be given there, as of a version of the node's row and a sample."""
 
 
 @dataclass(slots=True)

@@ -16,6 +16,9 @@ from treadle.core.units.amounts import minus, plus
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from treadle.core.kernel.tree.members import PodRecord
     from treadle.core.model import PodSpec
     from treadle.core.units.resources import Vector
@@ -65,6 +68,8 @@ class Opportunistic:
     """When that was."""
     usage: Usage = field(default_factory=Usage)
     """What nodes use, where room goes by that."""
+    shown: tuple[tuple[int, float, int], NDArray[np.int64]] | None = None
+    """The room of all nodes as it was last shown to somebody, and when that was."""
     told: float = float("-inf")
     """When it was last looked who has to be told why they wait."""
 

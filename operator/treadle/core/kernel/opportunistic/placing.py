@@ -14,6 +14,7 @@ from treadle.core.kernel.admission_checks import block
 from treadle.core.kernel.nodes.shapes import NO_GANG
 from treadle.core.kernel.opportunistic.memory import TYPES, vector
 from treadle.core.kernel.opportunistic.room import Room
+from treadle.core.kernel.opportunistic.usage import note
 from treadle.core.kernel.pods import prepared
 from treadle.core.kernel.pods.shaping import batch_of, shape_of, stale
 from treadle.core.kernel.pods.states import ASSUMED
@@ -25,6 +26,7 @@ from treadle.core.units.amounts import plus
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Application, PodRecord, Queue
     from treadle.core.units.resources import Vector
@@ -47,13 +49,10 @@ def place(state: State, budget: int) -> list[Placed]:
     if budget <= 0 or not _due(state):
         return effects
     kept.come, kept.looked, kept.at = False, nodes.clock, state.now
-    ready: dict[Queue, dict[Application, list[PodRecord]]] = {}
-    for record in kept.waiting.values():
-        if obstacle(state, record) is None and record.application is not None and record.application.queue is not None:
-            ready.setdefault(record.application.queue, {}).setdefault(record.application, []).append(record)
+    room = Room(state)
+    ready = _ready(state, room)
     if not ready:
         return effects
-    room = Room(state)
     held = held_by_queue(state)
     due = _due_by_queue(state, room, ready, held)
     lines = {queue: _line(queue, applications) for queue, applications in ready.items()}
@@ -75,6 +74,23 @@ def place(state: State, budget: int) -> list[Placed]:
         kept.come = True  # the next pass goes on
         kept.at = float("-inf")
     return effects
+
+
+def _ready(state: State, room: Room) -> dict[Queue, dict[Application, list[PodRecord]]]:
+    """Return who could be placed, by queue and application; of those that are alike and that no node has room for the first one alone is looked at."""
+    ready: dict[Queue, dict[Application, list[PodRecord]]] = {}
+    hopeless: set[tuple[Shape, tuple[tuple[str, int], ...]]] = set()
+    for record in state.opportunistic.waiting.values():
+        if stale(state, record):
+            record.shape = shape_of(state, record.spec, record.kind)
+        kind = record.shape, record.spec.opportunistic
+        if kind in hopeless:
+            continue
+        if not room.any_for(record):
+            hopeless.add(kind)
+        elif obstacle(state, record) is None and record.application is not None and record.application.queue is not None:
+            ready.setdefault(record.application.queue, {}).setdefault(record.application, []).append(record)
+    return ready
 
 
 def next_look(state: State) -> float | None:
@@ -167,6 +183,8 @@ def _assume(state: State, record: PodRecord, row: int) -> Placed:
         tally.add(row, 1)
     application.allocated += 1
     state.opportunistic.give(record, state.now)
+    if state.opportunistic.usage.of:
+        note(state, [spec.uid])
     if shape.prepared:
         prepared.enter(state, record)
         if (asked := prepared.begin(state, record)) is not None:

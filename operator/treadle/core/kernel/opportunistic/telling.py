@@ -8,7 +8,7 @@ from treadle.core.effects import EXECUTION_TYPE_IGNORED, RecordEvent, ReportWait
 from treadle.core.kernel.admission_checks import TOO_MANY
 from treadle.core.kernel.opportunistic.memory import TYPES
 from treadle.core.kernel.opportunistic.placing import NO_ROOM, obstacle
-from treadle.core.kernel.opportunistic.room import Room
+from treadle.core.kernel.opportunistic.room import idle_room
 from treadle.core.kernel.opportunistic.usage import unknown
 from treadle.core.model.opportunistic import METRICS
 from treadle.core.units.resources import in_words
@@ -110,11 +110,10 @@ def _waiting(state: State, record: PodRecord, messages: dict[Kind, tuple[str, st
 
 
 def _no_room(state: State, record: PodRecord) -> str:
-    nodes, room = state.nodes, Room(state)
-    rows = nodes.mask(record.shape.constraints).nonzero()[0].tolist()
-    idle = [room.of_row(row) for row in rows]
+    nodes, idle = state.nodes, idle_room(state)
+    rows = nodes.mask(record.shape.constraints).nonzero()[0]
     names = state.types.names[:TYPES]
-    most = [(name, max((one[at] for one in idle), default=0)) for at, name in enumerate(names)]
+    most = [(name, int(idle[at, rows].max(initial=0))) for at, name in enumerate(names)]
     by_usage = state.scheduler.opportunistic.source == METRICS
     lost = unknown(state) if by_usage else 0
     more = f"; of {lost} nodes it is not known what they use, so they take none" if lost else ""

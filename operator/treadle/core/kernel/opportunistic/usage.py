@@ -36,7 +36,7 @@ def sampled(state: State, event: NodeSampled) -> None:
     if not usage.of:
         _begin(state)
     one = _of(state, event.node)
-    _notice(state, row, one.usage)
+    notice(state, row, one.usage)
     index = state.types.index
     used = {index[name]: value for name, value in event.usage if index.get(name, TYPES) < TYPES}
     if one.usage.take(Sample(used, event.at, event.window), state.now):
@@ -59,6 +59,7 @@ def settings_changed(state: State) -> None:
     if settings.source != METRICS:
         kept.usage = Usage()
     for one in usage.of.values():
+        one.room = None
         one.usage.old_after, one.usage.warm_up = settings.old_after, settings.warm_up
     kept.come = kept.come or bool(kept.waiting)
 
@@ -80,13 +81,21 @@ def note(state: State, uids: Iterable[str]) -> None:
                 usage.place(uid, _asks(record))
 
 
+def notice(state: State, row: int, usage: NodeUsage) -> None:
+    """Take note of which of the pods that were placed on a node are there by now, and which are gone."""
+    for uid, pending in list(usage.pending.items()):
+        record = state.pods.get(str(uid))
+        if record is None or record.node != row:
+            usage.leave(uid)
+        elif pending.started is None and record.state is PodState.BOUND:
+            usage.start(uid, state.now)
+
+
 def used(state: State, row: int) -> list[int | None]:
     """Return what is used of memory and cpu of a node, with what the sample does not tell of; None where nobody knows."""
     one = state.opportunistic.usage.of.get(state.nodes.names[row])
     if one is None or one.usage.is_old(state.now):
         return [None] * TYPES
-    if one.usage.pending:
-        _notice(state, row, one.usage)
     more = beyond(_others(state, row), one.others)
     return [None if have is None else have + other for have, other in zip(one.usage.used(state.now, TYPES), more, strict=True)]
 
@@ -140,16 +149,6 @@ def _begin(state: State) -> None:
             usage.place(uid, _asks(record))
             if record.state is not PodState.ASSUMED:
                 usage.start(uid, min(at, now))
-
-
-def _notice(state: State, row: int, usage: NodeUsage) -> None:
-    """Take note of which of the pods that were placed on a node are there by now, and which are gone."""
-    for uid, pending in list(usage.pending.items()):
-        record = state.pods.get(str(uid))
-        if record is None or record.node != row:
-            usage.leave(uid)
-        elif pending.started is None and record.state is PodState.BOUND:
-            usage.start(uid, state.now)
 
 
 def _asks(record: PodRecord) -> Vector:
