@@ -19,6 +19,8 @@ _CHOOSING: Final = frozenset(
         labels.RELAX_LOCALITY,
     }
 )
+_OURS: Final = frozenset({labels.ALLOCATED_QUEUE, labels.ALLOCATED_APPLICATION})
+"""What is written with a bind: an application of one pod would be unlike every other for it."""
 _NO_NAME: Final = labels.application_of(None, None, None, "")
 
 
@@ -52,7 +54,8 @@ def words_of(own: dict[str, str] | None, notes: dict[str, str] | None, group: st
     """Return what a pod's labels and annotations say; ``group`` is the PodGroup of Kubernetes that its spec names."""
     if notes and sum(map(len, notes.values())) > LONGEST:
         return _read(own, notes, group)
-    key = (tuple(own.items()) if own else (), tuple(notes.items()) if notes else (), group)
+    said = tuple([one for one in notes.items() if one[0] not in _OURS]) if notes else ()
+    key = (tuple(own.items()) if own else (), said, group)
     found = _known.get(key)
     if found is None:
         if len(_known) >= MOST_KNOWN:
