@@ -223,7 +223,10 @@ def test_nothing_is_kept_where_room_goes_by_requests() -> None:
 def test_samples_follow_their_nodes_to_other_rows() -> None:
     scenario = Scenario().scheduler(opportunistic=by_usage()).node("gone").node("kept", cpu=10).without_node("gone")
     sample(scenario, node="kept", cpu=1)
+    seen(scenario, idle("large", cpu=9))
+    assert "has idle is memory=8Gi, cpu=4" in scenario.why("large")[1]
     close_up(scenario.core.state)
+    assert "has idle is memory=8Gi, cpu=4" in scenario.why("large")[1]
     assert bound(seen(scenario, idle("o", cpu=4))) == ["o"]
 
 

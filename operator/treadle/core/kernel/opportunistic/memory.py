@@ -120,6 +120,7 @@ class Opportunistic:
         self.on.clear()
         self.on_row.clear()
         self.by_application.clear()
+        self.shown = None
         for record, since in records:
             assert record.node in moved
             self.give(record, since)
