@@ -31,4 +31,8 @@ def broken(state: State) -> list[str]:
     for uid, record in kept.waiting.items():
         if state.pods.get(uid) is not record or record.ask is not None or record.node >= 0:
             problems.append(f"opportunistic pod {uid} is said to wait and does not")
+    for uid, record in kept.turning.asking.items():
+        if state.pods.get(uid) is not record or record.node < 0:
+            problems.append(f"pod {uid} asks to be promoted or demoted and is on no node")
+    problems += [f"pod {uid} is being promoted and counts as opportunistic" for uid in kept.turning.promoting if uid in kept.of]
     return problems
