@@ -9,7 +9,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 
 from core.builders import Scenario, a_pod, limits, replaced
 from treadle.core.effects import Bind
-from treadle.core.events import PodRefused, PodSeen
+from treadle.core.events import PodRefused, PodSeen, ResizeFailed
 from treadle.core.kernel.nodes.rules import host_ports, static_refusal
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.state import State
@@ -264,6 +264,35 @@ class CoreMachine(RuleBasedStateMachine):
             )
             self.scenario.tell(PodSeen(replaced(changed, created=record.spec.created)))
 
+    @rule(name=pods, cpu=st.integers(0, 3), demotes=st.booleans())
+    def pod_asks_for_the_other_type(self, name: str, cpu: int, demotes: bool) -> None:
+        record = self.scenario.core.state.pods.get(name)
+        if record is None or not record.spec.node:
+            return
+        uses = (("cpu", cpu * 1000), ("memory", 0))
+        spec = self.scenario.core.state.opportunistic.turning.promoting.get(name, record.spec)
+        if all(one == "pods" for one, _ in spec.demand):
+            self.scenario.tell(PodSeen(replaced(spec, opportunistic=uses, promotes=uses, demotes=False)))
+        elif demotes:
+            self.scenario.tell(PodSeen(replaced(spec, opportunistic=uses, demotes=True, promotes=())))
+
+    @rule(name=pods, outcome=st.sampled_from(["shown", "shown", "failed", "refused", "taken back"]))
+    def its_requests_are_changed_or_not(self, name: str, outcome: str) -> None:
+        state = self.scenario.core.state
+        record, turning = state.pods.get(name), state.opportunistic.turning
+        if record is None or name not in turning.until:
+            return
+        spec = turning.promoting.get(name, record.spec)
+        if outcome == "taken back":
+            self.scenario.tell(PodSeen(replaced(spec, promotes=(), demotes=False)))
+        elif outcome != "shown":
+            self.scenario.tell(ResizeFailed(name, "no", outcome == "refused"))
+        elif name in turning.promoting:
+            wants = tuple(one for one in spec.promotes if one[1])
+            self.scenario.tell(PodSeen(replaced(spec, demand=(*wants, ("pods", 1)), opportunistic=(), promotes=())))
+        else:
+            self.scenario.tell(PodSeen(replaced(spec, demand=(("pods", 1),), demotes=False)))
+
     @rule(target=binds, budget=st.sampled_from([1, 3, 1000]))
     def plan(self, budget: int) -> Any:
         return multiple(*self.scenario.plan(budget))
@@ -337,7 +366,8 @@ class CoreMachine(RuleBasedStateMachine):
         for uid, record in state.pods.items():
             if uid in state.opportunistic.of:
                 assert record.part is None
-                assert record.spec.demand == (("pods", 1),)
+                if record.state is not PodState.ASSUMED:  # what was decided stays counted until its outcome is known
+                    assert record.spec.demand == (("pods", 1),)
 
     @invariant()
     def every_waiting_pod_can_say_why(self) -> None:

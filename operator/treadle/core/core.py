@@ -38,6 +38,8 @@ from treadle.core.events import (
     QueueSeen,
     QueuesInForce,
     ReportLost,
+    ResizeDone,
+    ResizeFailed,
     SchedulerSeen,
     StorageGone,
     StorageKnown,
@@ -53,7 +55,7 @@ from treadle.core.kernel.gangs.held import serve_gangs
 from treadle.core.kernel.gangs.keeping import keep_for_gangs, next_run
 from treadle.core.kernel.gangs.partial import give_up_partial, next_partial, withhold
 from treadle.core.kernel.invariants import broken
-from treadle.core.kernel.opportunistic import placing, removing, telling, usage
+from treadle.core.kernel.opportunistic import placing, promotion, removing, telling, usage
 from treadle.core.kernel.periodic import refused
 from treadle.core.kernel.periodic.expiry import expired, next_expiry
 from treadle.core.kernel.periodic.lifetimes import expire, next_look
@@ -164,6 +166,10 @@ class Core:
             case EvictFailed(uid, message):
                 state.record(uid, "stays", message[:200])
                 holds.victim_stays(state, uid, SPARED)
+            case ResizeDone():
+                state.opportunistic.said += promotion.done(state, event)
+            case ResizeFailed():
+                state.opportunistic.said += promotion.failed(state, event)
             case ReportLost(uid):
                 report_lost(state, uid)
             case NodeSeen(node):
@@ -323,6 +329,11 @@ class Core:
         # 4. Placements: where room was made, then in the order of the queues.
         binds: list[Effect] = [*ready, *holds.serve(state, budget)]
         binds += serve_gangs(state, budget - len(binds))
+        if state.opportunistic.turning.asking or state.opportunistic.turning.until:
+            effects += promotion.turn(state)
+        if state.opportunistic.said:
+            effects += state.opportunistic.said
+            state.opportunistic.said = []
         state.discipline.before_placing()
         binds += cycle(state, budget - len(binds))
         sampling = bool(state.opportunistic.usage.of)
@@ -366,6 +377,7 @@ class Core:
             next_partial(state),
             placing.next_look(state),
             removing.next_removal(state),
+            promotion.next_turn(state),
             telling.next_telling(state),
             min(state.together.again.values(), default=None),
             state.delays.timers[0][0] if state.delays.timers else None,

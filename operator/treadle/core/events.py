@@ -235,6 +235,23 @@ class BindFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class ResizeDone:
+    """The API server took the requests that a pod is to have by its execution type; the watch will show them."""
+
+    uid: str
+    guaranteed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ResizeFailed:
+    """The requests of a pod were not changed, as far as is known. ``refused``: the server will not take them as the pod is now."""
+
+    uid: str
+    message: str
+    refused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ReportLost:
     """What the owner of a waiting pod was to be told was not written, since the pod had changed meanwhile."""
 
@@ -326,6 +343,8 @@ Event = (
     | BindDone
     | BindFailed
     | EvictFailed
+    | ResizeDone
+    | ResizeFailed
     | ReportLost
     | QueuesInForce
     | ApplicationPlaced

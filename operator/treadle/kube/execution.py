@@ -17,6 +17,17 @@ _ZERO = dict.fromkeys(MEASURED, 0)
 _SHOWN = 60
 
 
+def as_opportunistic(seen: wire.Pod) -> Amounts:
+    """Return what a pod uses that is to be guaranteed and requests nothing yet."""
+    meta, spec = seen.metadata, seen.spec
+    if spec is None:
+        return NOTHING
+    try:
+        return tuple(sorted({**_ZERO, **_sum(spec, _of_containers(spec, meta.annotations))}.items()))
+    except (ValueError, InvalidSpec):
+        return NOTHING
+
+
 def opportunistic(seen: wire.Pod) -> tuple[Amounts, str]:
     """Return what an opportunistic pod will use of cpu and memory, empty for a guaranteed one, and what cannot be understood, empty for nothing.
 

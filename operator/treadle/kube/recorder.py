@@ -13,6 +13,7 @@ from typing import Final
 
 from treadle.api.labels import API_VERSION
 from treadle.core.effects import (
+    DEMOTED,
     EXECUTION_TYPE_IGNORED,
     FAILED_SCHEDULING,
     GANG_IGNORED,
@@ -21,7 +22,10 @@ from treadle.core.effects import (
     POD_REFUSED,
     PROFILE_DIFFERS,
     PROFILE_UNKNOWN,
+    PROMOTED,
+    PROMOTION_WAITS,
     QUEUE_NOT_FOUND,
+    RESIZE_REFUSED,
     Expire,
     RecordEvent,
 )
@@ -58,9 +62,13 @@ _ACTIONS: Final = {
     PROFILE_DIFFERS: "Placing",
     POD_REFUSED: "Placing",
     EXECUTION_TYPE_IGNORED: "Placing",
+    PROMOTED: "Resizing",
+    DEMOTED: "Resizing",
+    PROMOTION_WAITS: "Resizing",
+    RESIZE_REFUSED: "Resizing",
     "InternalError": "Placing",
 }
-_NORMAL: Final = {"Scheduled", "Preempted"}
+_NORMAL: Final = {"Scheduled", "Preempted", PROMOTED, DEMOTED, PROMOTION_WAITS}
 
 
 class Recorder:

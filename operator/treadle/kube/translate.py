@@ -21,10 +21,11 @@ from treadle.core.model.nodes import NodeImage
 from treadle.core.units.resources import amount
 from treadle.kube import accounting, wire
 from treadle.kube.devices import claims_of
-from treadle.kube.execution import opportunistic
+from treadle.kube.execution import as_opportunistic, opportunistic
 from treadle.kube.pod_rules import DO_NOT_SCHEDULE, rules_of
 from treadle.kube.pod_words import words_of
 from treadle.kube.storage import matters, volumes_of
+from treadle.kube.turning import turns
 
 DAY_ONE = 0.0
 REFUSALS = frozenset(
@@ -122,9 +123,13 @@ def pod(seen: wire.Pod) -> PodSpec:
             rules, problem = NO_CONSTRAINTS, problem or str(error)
     problem = problem or words.problem
     idle: tuple[tuple[str, int], ...] = ()
+    promotes, demotes = idle, False
     if words.types:
         idle, unclear = opportunistic(seen)
         problem = problem or unclear
+        promotes, demotes = turns(seen)
+        if promotes:
+            idle = idle or as_opportunistic(seen)
     if len(application) > LONGEST_APPLICATION or (notes and not spec.node_name):  # one that is on a node needs no bind
         problem = problem or _too_long(application, notes or {})
         if len(application) > LONGEST_APPLICATION:
@@ -147,6 +152,8 @@ def pod(seen: wire.Pod) -> PodSpec:
         expected="" if spec.node_name else _expected(spec, status, owner),
         demand=demand,
         opportunistic=idle,
+        promotes=promotes,
+        demotes=demotes,
         constraints=rules,
         labels=words.labels,
         tags=words.tags,

@@ -59,6 +59,8 @@ def subject(event: e.Event) -> Subject:
             | e.BindsFailed(uid)
             | e.DevicesAssumed(uid)
             | e.EvictFailed(uid)
+            | e.ResizeDone(uid)
+            | e.ResizeFailed(uid)
             | e.ReportLost(uid)
         ):
             return "Pod", uid

@@ -26,6 +26,7 @@ from treadle.kube.evictor import Evictor
 from treadle.kube.lease import Lease
 from treadle.kube.patcher import Patcher
 from treadle.kube.recorder import Recorder
+from treadle.kube.resizer import Resizer
 from treadle.kube.transport import Client
 from treadle.metrics.exporter import render
 from treadle.runtime.engine import Engine
@@ -123,6 +124,7 @@ class Service:
         )
         self.provisioner = Provisioner(self.client, options.name, lambda: self.core.view, self._put)
         self.engine.provisioner = self.provisioner
+        self.engine.resizer = self.resizer = Resizer(self.client, self._put)
         self.usage = UsageSource(self.client, lambda: self.core.view, self._put)
         self.group_statuses = GroupStatuses(lambda: self.core.view, self.patcher)
         self.sources = Sources(self.client, self._put, self.group_statuses)
@@ -248,6 +250,7 @@ class Service:
         self._spawn(self.binder.run(), "binder")
         self._spawn(self.evictor.run(), "evictor")
         self._spawn(self.claims.run(), "claims")
+        self._spawn(self.resizer.run(), "resizer")
         self._spawn(self.devices.run(), "devices")
         self._spawn(self.patcher.run(), "patcher")
         if self.options.listen:

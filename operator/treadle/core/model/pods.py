@@ -28,6 +28,10 @@ class PodSpec:
 
     One that requests anything beside its slot is guaranteed whatever it says.
     """
+    promotes: tuple[tuple[str, int], ...] = ()
+    """What an opportunistic pod on a node asks to request from now on, of memory and cpu by name, since it is to be guaranteed; empty: it asks for nothing."""
+    demotes: bool = False
+    """Whether a guaranteed pod on a node asks to request nothing from now on."""
     constraints: Constraints = NO_CONSTRAINTS
     labels: tuple[tuple[str, str], ...] = ()
     """As they came, for the rules of other pods."""

@@ -39,4 +39,8 @@ def broken(state: State) -> list[str]:
         key, room = known.room
         if key == (state.nodes.version[at], sample.at) and room != of_row(state, at):
             problems.append(f"node {name} has room {of_row(state, at)} for opportunistic pods, {room} kept")
+    for uid, record in kept.turning.asking.items():
+        if state.pods.get(uid) is not record or record.node < 0:
+            problems.append(f"pod {uid} asks to be promoted or demoted and is on no node")
+    problems += [f"pod {uid} is being promoted and counts as opportunistic" for uid in kept.turning.promoting if uid in kept.of]
     return problems

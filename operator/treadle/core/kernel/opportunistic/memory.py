@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from treadle.core.kernel.opportunistic.known import Usage
+from treadle.core.kernel.opportunistic.turning import Turning
 from treadle.core.units.amounts import minus, plus
 
 if TYPE_CHECKING:
@@ -19,12 +20,15 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from treadle.core.effects import RecordEvent
     from treadle.core.kernel.tree.members import PodRecord
     from treadle.core.model import PodSpec
     from treadle.core.units.resources import Vector
 
 TYPES = 2
 """Memory and cpu, the first two of all vectors."""
+LEAST_MEMORY = 64 << 10
+"""Bytes of memory that an opportunistic pod may request: a kubelet does not lower a request to nothing, so one that was guaranteed keeps 1Ki for each container."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +70,14 @@ class Opportunistic:
     """The clock of the nodes when it was last looked for room."""
     at: float = float("-inf")
     """When that was."""
+    turning: Turning = field(default_factory=Turning)
+    """Those on nodes that ask to be of the other type."""
     usage: Usage = field(default_factory=Usage)
     """What nodes use, where room goes by that."""
     shown: tuple[tuple[int, float, int], NDArray[np.int64]] | None = None
     """The room of all nodes as it was last shown to somebody, and when that was."""
+    said: list[RecordEvent] = field(default_factory=list)
+    """What owners are told with the next pass."""
     told: float = float("-inf")
     """When it was last looked who has to be told why they wait."""
 
@@ -136,7 +144,9 @@ def gives_way(spec: PodSpec) -> bool:
 
     What is requested a node keeps for the pod, so nobody else can be given it in time, and queues have to count it.
     """
-    return spec.constraints.claims is None and all(name == "pods" for name, _ in spec.demand)
+    return spec.constraints.claims is None and all(
+        name == "pods" or (name == "memory" and value <= LEAST_MEMORY) for name, value in spec.demand
+    )
 
 
 def vector(named: Iterable[tuple[str, int]]) -> Vector:

@@ -35,6 +35,8 @@ NEVER_OURS = frozenset({"", "default-scheduler"})
 def see(state: State, spec: PodSpec) -> None:
     """Take over a pod as the API has it."""
     record = state.pods.get(spec.uid)
+    if state.opportunistic.turning.promoting:
+        spec = state.opportunistic.turning.as_decided(spec)
     if record is not None:
         record.spec.version = spec.version
     if spec.finished:
@@ -127,6 +129,7 @@ def gone(state: State, uid: str) -> None:
         withdraw(state, record)
         prepared.gone(state, record.spec)
         state.gangs.unuse(record.spec)
+        state.opportunistic.turning.forget(uid)
         state.delays.forget(uid)
         state.shapes.kinds.release(record.kind)
         state.record(uid, "gone")
@@ -153,6 +156,8 @@ def _contribute(state: State, record: PodRecord) -> None:
                 charge(state, record.part, record.shape.demand)
                 if spec.role == "master":
                     count_master(record, 1)
+            if spec.promotes or spec.demotes or state.opportunistic.turning.until:
+                state.opportunistic.turning.note(record)
             if not record.application.counted:
                 state.admission.newcomers[record.application] = None
         else:
@@ -182,6 +187,8 @@ def withdraw(state: State, record: PodRecord, *, stays: bool = False) -> None:
     With ``stays`` its application is kept, though it be empty: the caller puts the pod back, or drops the application.
     """
     application = record.application
+    if state.opportunistic.turning.asking:
+        state.opportunistic.turning.leave(record.spec.uid)
     if record.state in {PodState.ASSUMED, PodState.BOUND}:
         between.leave(record)
         prepared.leave(state, record)
