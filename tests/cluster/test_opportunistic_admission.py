@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import copy
+import datetime as dt
 import json
 import random
+import ssl
 import subprocess
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +23,8 @@ from admission.opportunistic_pods import CASES, SENT, Case, Json, container, dem
 from chart.binaries import program
 from cluster.client import eventually
 from cluster.control_plane import ControlPlane
+from cluster.treadle_process import Treadle, free_port
+from treadle.admission.certificates import load, make
 from treadle.admission.rewriting import patch
 
 CHART = Path(__file__).resolve().parents[2] / "charts" / "treadle"
@@ -237,3 +245,142 @@ def test_nothing_else_of_the_cluster_meets_the_policy(policy: ControlPlane) -> N
     assert [rule["resources"] for rule in found["matchConstraints"]["resourceRules"]] == [["pods"]]
     stored = policy.api("GET", f"{ADMISSION}/mutatingadmissionpolicies/treadle-opportunistic")[1]["spec"]
     assert json.dumps(stored["matchConditions"]) == json.dumps(found["matchConditions"])
+
+
+INJECTED = {"name": "mesh", "image": "none", "resources": {"requests": {"cpu": "100m"}}}
+
+
+class _Injector(BaseHTTPRequestHandler):
+    """Somebody else's webhook, which adds a container to pods."""
+
+    def do_POST(self) -> None:
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["request"]
+        there = any(one["name"] == "mesh" for one in request["object"]["spec"]["containers"])
+        operations = [] if there else [{"op": "add", "path": "/spec/containers/-", "value": INJECTED}]
+        response = {
+            "uid": request["uid"],
+            "allowed": True,
+            "patchType": "JSONPatch",
+            "patch": base64.b64encode(json.dumps(operations).encode()).decode(),
+        }
+        body = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def injector() -> Iterator[Json]:
+    """Serve it, and yield how the API server is told of it."""
+    certificate = make(("127.0.0.1",), dt.datetime.now(dt.UTC))
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    load(tls, certificate)
+    with HTTPServer(("127.0.0.1", 0), _Injector) as server:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield {"url": f"https://127.0.0.1:{server.server_address[1]}/", "caBundle": base64.b64encode(certificate.pem).decode()}
+        server.shutdown()
+
+
+def test_a_container_that_a_webhook_adds_after_the_policy_is_rewritten_and_its_wish_added(policy: ControlPlane) -> None:
+    path = space(policy, "injected")
+    with injector() as client:
+        hook = {
+            "name": "inject.example.com",
+            "clientConfig": client,
+            "admissionReviewVersions": ["v1"],
+            "sideEffects": "None",
+            "failurePolicy": "Fail",
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "injected"}},
+            "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}],
+        }
+        apply(policy, {"kind": "MutatingWebhookConfiguration", "metadata": {"name": "inject"}, "webhooks": [hook]})
+        containers = lambda: made(policy, path, pod("probe", CASES[0].spec), dryRun="All")["spec"]["containers"]  # noqa: E731
+        eventually(lambda: len(containers()) == 2, what="the other webhook in force")
+        after = made(policy, path, pod("a", CASES[0].spec))
+        policy.api("DELETE", f"{ADMISSION}/mutatingwebhookconfigurations/inject")
+    assert demand_of(after) == "c cpu=2 memory=1Gi;mesh cpu=100m memory=0"
+    assert resources_of(after) == [*CASES[0].containers, {"requests": {"cpu": "0", "memory": "0"}, "limits": {"cpu": "100m"}}]
+
+
+# -- the webhook, for servers without the policy
+
+
+class Hooked:
+    """A control plane with the chart's webhook and its rights, and copies of Treadle that serve it as a user with no other rights."""
+
+    def __init__(self, plane: ControlPlane, folder: Path) -> None:
+        self.plane, self.port, self.folder = plane, free_port(), folder
+        objects = rendered("--set=opportunistic.webhook.enabled=true")
+        for one in objects:
+            if one["kind"] == "ClusterRole":
+                self.grant(one)
+        (self.configuration,) = [one for one in objects if one["kind"] == "MutatingWebhookConfiguration"]
+        self.configuration["webhooks"][0]["clientConfig"] = {"url": f"https://127.0.0.1:{self.port}/opportunistic"}
+        self.policies = [one for one in objects if one["kind"].startswith("MutatingAdmissionPolicy")]
+        apply(plane, self.configuration)
+        self.path = space(plane, "plain")
+
+    def grant(self, role: Json) -> None:
+        name = role["metadata"]["name"]
+        if name not in {f"treadle-{part}" for part in ("scheduler", "controllers", "webhook")}:
+            return
+        group = "rbac.authorization.k8s.io"
+        assert self.plane.api("POST", f"/apis/{group}/v1/clusterroles", role)[0] == 201
+        subject = {"kind": "User", "name": "treadle", "apiGroup": group}
+        body = {
+            "metadata": {"name": name},
+            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": name},
+            "subjects": [subject],
+        }
+        assert self.plane.api("POST", f"/apis/{group}/v1/clusterrolebindings", body)[0] == 201
+
+    def copy_of_treadle(self, port: int = 0) -> Treadle:
+        where = f"--webhook-listen=127.0.0.1:{port or self.port}"
+        named = f"--webhook-name={self.configuration['metadata']['name']}"
+        return Treadle(self.plane.kubeconfig_for("treadle"), self.folder, where, named, "--webhook-host=127.0.0.1")
+
+    def certificates(self) -> int:
+        stored = self.plane.api("GET", f"{ADMISSION}/mutatingwebhookconfigurations/{self.configuration['metadata']['name']}")[1]
+        bundle = stored["webhooks"][0]["clientConfig"].get("caBundle", "")
+        return base64.b64decode(bundle).count(b"BEGIN CERTIFICATE")
+
+
+def test_the_webhook_makes_of_a_pod_what_the_table_says_and_lets_all_through_where_it_is_down(
+    fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
+) -> None:
+    plane = fresh_control_plane(users={"treadle": []})
+    plane.apply_crds()
+    hooked = Hooked(plane, tmp_path)
+    space(plane, "limited", LIMITS)
+    assert not rewrites(plane, hooked.path), "nobody serves it yet, and the pod is made as it is"
+    with hooked.copy_of_treadle() as treadle:
+        eventually(lambda: rewrites(plane, hooked.path), 60, f"the webhook in force; {treadle.log}")
+        for number, case in enumerate(CASES):
+            check_case(plane, number, case)
+        dice = random.Random(7)
+        for number in range(40):
+            check_the_same(
+                plane, f"/api/v1/namespaces/{dice.choice(['plain', 'limited'])}/pods", random_pod(dice, f"any-{number}")
+            )
+
+        with hooked.copy_of_treadle(free_port()) as other:
+            eventually(lambda: hooked.certificates() == 2, 60, f"the certificate of a second copy; {other.log}")
+            assert rewrites(plane, hooked.path), "the first one's is still trusted"
+
+        for one in hooked.policies:
+            apply(plane, one)
+        stopped_by_policy = pod("policy", CASES[0].spec)
+        ready = treadle.wait_ready().ready()
+        assert ready is not None
+        assert "webhook" not in ready
+        assert demand_of(made(plane, hooked.path, stopped_by_policy)) == CASES[0].demand, "with both it is the same"
+        for one in hooked.policies:
+            plane.api("DELETE", f"{ADMISSION}/{PLURALS[one['kind']]}/{one['metadata']['name']}")
+        assert "forbidden" not in treadle.log.read_text().lower()
+    eventually(lambda: not rewrites(plane, hooked.path), what="the policy gone and the webhook down")
+    assert demand_of(made(plane, hooked.path, pod("as-it-is", CASES[0].spec))) is None
