@@ -156,6 +156,9 @@ def test_pods_that_are_alike_but_for_what_is_not_read_share_a_spec_and_have_thei
     for number in range(3):
         spec = CLASSES["PodSpec"](nodeName=f"n{number}" if number else "")
         spec.containers.add(name="main")
+        spec.volumes.add(name=f"kube-api-access-{number}")
+        claimed = spec.volumes.add(name=f"data-{number}")
+        claimed.volumeSource.persistentVolumeClaim.claimName = "data"
         account = b"\x42\x02a%d" % number  # serviceAccountName, field 8
         pod = CLASSES["Pod"].FromString(b"\x12%c%b" % (len(whole := spec.SerializeToString() + account), whole))
         pod.metadata.name = f"p{number}"
@@ -167,6 +170,10 @@ def test_pods_that_are_alike_but_for_what_is_not_read_share_a_spec_and_have_thei
         ("p2", "n2", "Running"),
     ]
     assert [container.name for container in found[0].spec.containers] == ["main"]
+    claim = wire.ClaimSource("data")
+    assert [one.spec.volumes for one in found] == [
+        [wire.Volume(f"kube-api-access-{number}"), wire.Volume(f"data-{number}", claim)] for number in range(3)
+    ]
     assert found[0].spec.containers is found[1].spec.containers is found[2].spec.containers
 
 

@@ -347,6 +347,20 @@ async def test_the_number_in_flight_grows_while_all_goes_well_and_never_over_its
 
 
 @virtual
+async def test_what_is_submitted_one_by_one_is_sent_at_once_though_the_limit_was_halved_while_all_waited() -> None:
+    """Those beyond the limit wait as well, and had waited least."""
+    at = Slow(most=16, least=1)
+    async with task_of(at.binder.run()):
+        at.submit(16)
+        assert await at.binder.drain(60)
+        at.binder.limit = 1.0
+        for number in range(16, 20):
+            at.binder.submit(Placement(f"u{number}", "ns", f"p{number}", NODE))
+            await asyncio.sleep(0.5)
+            assert len(at.outcomes) == number + 1
+
+
+@virtual
 async def test_it_starts_no_higher_than_its_most() -> None:
     at = Slow(most=3)
     async with task_of(at.binder.run()):

@@ -83,7 +83,7 @@ def test_what_lives_long_is_put_aside_and_freed_when_nobody_refers_to_it(garbage
     assert gc.get_freeze_count() < before + 5_000
 
 
-def test_no_collection_looks_at_much_more_than_what_came_since_the_last(garbage: Garbage) -> None:
+def test_no_collection_looks_at_much_more_than_what_came_since_the_last_and_none_at_an_object_twice(garbage: Garbage) -> None:
     looked_at: list[int] = []
 
     def note(phase: str, info: dict[str, int]) -> None:
@@ -97,6 +97,7 @@ def test_no_collection_looks_at_much_more_than_what_came_since_the_last(garbage:
         garbage.tend(float(number) / 10)
     gc.callbacks.remove(note)
     assert max(looked_at) < 20_000
+    assert 190_000 < sum(looked_at) < 220_000  # 200 lists of 1,000 lists
 
 
 async def test_it_collects_until_it_is_told_to_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,6 +44,11 @@ def demand(pod: Pod) -> Demand:
     return _ordered(total)
 
 
+def tells(status: PodStatus) -> bool:
+    """Whether a status may say that a pod takes more than its spec does."""
+    return bool(status.container_statuses or status.init_container_statuses or status.resources is not None)
+
+
 def _of_one(container: Container) -> Demand:
     requests = _requests(container)
     key = tuple(requests.items())

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from treadle.api.labels import GROUP
+from treadle.api.labels import ALLOCATED_APPLICATION, ALLOCATED_QUEUE
 from treadle.core.events import BindDone, BindFailed, PodGone, PodSeen
 from treadle.kube import translate
 from treadle.kube.announcing import Announce
@@ -37,8 +37,6 @@ WEBHOOK_FAILED = 'Internal error occurred: failed calling webhook "'
 """How a 500 begins by which the API server says that an admission webhook could not be asked: it has refused the bind before it stored anything."""
 Outcome = BindDone | BindFailed | PodSeen | PodGone
 
-ALLOCATED_QUEUE = f"{GROUP}/allocated-queue"
-ALLOCATED_APPLICATION = f"{GROUP}/allocated-application"
 
 
 class Placement(NamedTuple):
@@ -118,7 +116,8 @@ class Binder:
         self._questions: asyncio.Queue[Placement] = asyncio.Queue()
         self._asked: set[str] = set()
         self._in_doubt: dict[str, Placement] = {}
-        self._more = asyncio.Event()
+        self._idle: list[asyncio.Future[None]] = []
+        """What the workers wait on that have nothing to send; each is told by itself."""
         self._grown = asyncio.Event()
         self._to_announce = asyncio.Event()
         self._done = asyncio.Event()
@@ -145,7 +144,7 @@ class Binder:
         self._done.clear()
         if self._announce is None:
             self._waiting.append(placement)
-            self._more.set()
+            self._wake()
         else:
             self._unannounced.append(placement)
             self._to_announce.set()
@@ -193,6 +192,14 @@ class Binder:
             return False
         return True
 
+    def _wake(self) -> None:
+        """Let one worker look for something to send, the one that has waited least: its connection is open."""
+        while self._idle:
+            turn = self._idle.pop()
+            if not turn.done():
+                turn.set_result(None)
+                return
+
     def _forget(self, placement: Placement) -> None:
         self._under_way.pop(placement.uid, None)
         if not self._under_way:
@@ -219,18 +226,21 @@ class Binder:
             for placement in batch:  # all of them may have been withdrawn meanwhile
                 if self._unannounced and self._unannounced[0] is placement:
                     self._waiting.append(self._unannounced.popleft())
-            self._more.set()
+                    self._wake()
 
     async def _worker(self, number: int, group: asyncio.TaskGroup) -> None:
-        waiting, more = self._waiting, self._more
+        waiting, idle, loop = self._waiting, self._idle, asyncio.get_running_loop()
         while True:
             while number >= self.limit or not waiting:
                 if number >= self.limit:
                     self._grown.clear()
                     await self._grown.wait()
                 else:
-                    more.clear()
-                    await more.wait()
+                    turn = loop.create_future()
+                    idle.append(turn)
+                    await turn
+                    if number >= self.limit:
+                        self._wake()
             placement = waiting.popleft()
             self.in_flight += 1
             try:
@@ -363,7 +373,6 @@ class Binder:
         self.limit = min(self._most, before + 1.0 / before)
         if math.ceil(self.limit) > math.ceil(before):
             self._grown.set()
-            self._more.set()
 
     def _back_off(self, retry_after: float | None) -> None:
         """Halve the number in flight, at most twice a second, and keep quiet for as long as the server asks."""

@@ -1,9 +1,9 @@
 """From wire objects to what the core is told. Nothing here raises: what cannot be understood becomes the pod's ``problem``."""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 from treadle.api import labels
-from treadle.api.gang_words import NOTHING, gang_of
 from treadle.core.errors import InvalidSpec
 from treadle.core.model import (
     NO_CONSTRAINTS,
@@ -21,7 +21,8 @@ from treadle.core.model.nodes import NodeImage
 from treadle.core.units.resources import amount
 from treadle.kube import accounting, wire
 from treadle.kube.devices import claims_of
-from treadle.kube.pod_rules import DO_NOT_SCHEDULE, known_labels, rules_of
+from treadle.kube.pod_rules import DO_NOT_SCHEDULE, rules_of
+from treadle.kube.pod_words import words_of
 from treadle.kube.storage import matters, volumes_of
 
 DAY_ONE = 0.0
@@ -39,6 +40,9 @@ The server accepts a Binding that exceeds the limit, and then refuses every late
 """
 MOST_IMAGES = 8192
 """Images, and lists of them, that are remembered."""
+MOST_SPECS = 512
+"""Specs of which is remembered what follows from them."""
+_specs: dict[int, "_Alike"] = {}
 _node_images: dict[NodeImage, NodeImage] = {}
 _pod_images: dict[tuple[str, ...], tuple[str, ...]] = {}
 _constraints: dict[tuple[wire.Toleration, ...], Constraints] = {}
@@ -96,26 +100,27 @@ def pod(seen: wire.Pod) -> PodSpec:
         if reference.controller:
             owner = (reference.kind, reference.name)
     own, notes = meta.labels, meta.annotations
-    problem, gang, gang_problem = "", NOTHING, ""
-    try:
-        gang = gang_of(own, notes, spec.scheduling_group.pod_group_name if spec.scheduling_group is not None else "")
-    except ValueError as error:
-        gang_problem = str(error)
-    application = labels.application_of(own, notes, owner, meta.name, gang.name if gang.group else "")
-    try:
-        demand = accounting.demand(seen)
-    except InvalidSpec as error:
-        demand, problem = (accounting.SLOT,), str(error)
-    try:
-        rules = constraints(spec, own, notes, meta.namespace, application)
-        if spec.volumes is not None and any(map(matters, spec.volumes)):
-            rules = replace(rules, volumes=volumes_of(spec.volumes, meta))
-        claims = claims_of(seen)
-        if claims is not None:
-            rules = replace(rules, claims=claims)
-    except ValueError as error:
-        rules, problem = NO_CONSTRAINTS, problem or str(error)
-    problem = problem or gang_problem
+    words = words_of(own, notes, spec.scheduling_group.pod_group_name if spec.scheduling_group is not None else "")
+    gang, problem = words.gang, ""
+    application = words.application or labels.application_of(own, notes, owner, meta.name, gang.name if gang.group else "")
+    alike = _alike(spec)
+    demand, rules = alike.demand, alike.rules
+    if demand is None or (spec.node_name and status is not None and accounting.tells(status)):
+        try:
+            demand = accounting.demand(seen)
+        except InvalidSpec as error:
+            demand, problem = (accounting.SLOT,), str(error)
+    if rules is None or words.chooses:
+        try:
+            rules = constraints(spec, own, notes, meta.namespace, application)
+            if spec.volumes is not None and any(map(matters, spec.volumes)):
+                rules = replace(rules, volumes=volumes_of(spec.volumes, meta))
+            claims = claims_of(seen)
+            if claims is not None:
+                rules = replace(rules, claims=claims)
+        except ValueError as error:
+            rules, problem = NO_CONSTRAINTS, problem or str(error)
+    problem = problem or words.problem
     if len(application) > LONGEST_APPLICATION or (notes and not spec.node_name):  # one that is on a node needs no bind
         problem = problem or _too_long(application, notes or {})
         if len(application) > LONGEST_APPLICATION:
@@ -129,8 +134,6 @@ def pod(seen: wire.Pod) -> PodSpec:
                 if condition.type == "PodScheduled" and condition.status == "False":
                     reported = (condition.reason, condition.message)
     created = meta.creation_timestamp
-    user, groups = labels.user_of(notes, meta.namespace)
-    tags, application_tags = labels.tags_of(notes)
     return PodSpec(
         uid=meta.uid,
         namespace=meta.namespace,
@@ -140,24 +143,24 @@ def pod(seen: wire.Pod) -> PodSpec:
         expected="" if spec.node_name else _expected(spec, status, owner),
         demand=demand,
         constraints=rules,
-        labels=known_labels(own),
-        tags=tags,
+        labels=words.labels,
+        tags=words.tags,
         gang=gang.name,
         gang_minimums=gang.minimums,
         gang_topology=gang.topology if gang.name else None,
         gang_source=gang.source,
-        leads=labels.leads(notes),
-        application_tags=application_tags,
+        leads=words.leads,
+        application_tags=words.application_tags,
         priority=spec.priority or 0,
         application=f"{meta.namespace}/{application}",
-        queue=labels.queue_of(own, notes) or "",
-        role=labels.role_of(own, notes),
-        user=user,
-        groups=groups,
-        partition=labels.partition_of(own, notes),
-        profile=labels.profile_of(own, notes),
+        queue=words.queue,
+        role=words.role,
+        user=words.user or meta.namespace,
+        groups=words.groups,
+        partition=words.partition,
+        profile=words.profile,
         held_in=notes.get(labels.ALLOCATED_QUEUE, "") if notes and spec.node_name else "",
-        images=_images(spec),
+        images=alike.images,
         created=created.timestamp() if created is not None else DAY_ONE,
         finished=finished,
         deleting=meta.deletion_timestamp is not None,
@@ -166,6 +169,46 @@ def pod(seen: wire.Pod) -> PodSpec:
         reported=reported,
         version=meta.resource_version,
     )
+
+
+class _Alike(NamedTuple):
+    """What follows from a spec alone, whatever its node, for all pods that have it.
+
+    ``containers`` is the list by which it is told, which pods that are read as one share. ``demand`` is None where it makes no
+    sense, ``rules`` where more than the spec has a say.
+    """
+
+    containers: list[wire.Container] | None
+    demand: tuple[tuple[str, int], ...] | None
+    rules: Constraints | None
+    images: tuple[str, ...]
+
+
+def _alike(spec: wire.PodSpec) -> _Alike:
+    if spec.containers is None:
+        return _from_spec(spec)
+    found = _specs.get(id(spec.containers))
+    if found is None or found.containers is not spec.containers:
+        if len(_specs) >= MOST_SPECS:
+            _specs.clear()
+        found = _specs[id(spec.containers)] = _from_spec(spec)
+    return found
+
+
+def _from_spec(spec: wire.PodSpec) -> _Alike:
+    try:
+        demand = accounting.demand(wire.Pod(spec=spec))
+    except InvalidSpec:
+        demand = None
+    rules = None
+    affinity, volumes = spec.affinity, spec.volumes
+    others = affinity is not None and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None)
+    if not (others or spec.topology_spread_constraints or (volumes is not None and any(map(matters, volumes)))):
+        try:
+            rules = constraints(spec) if claims_of(wire.Pod(spec=spec)) is None else None
+        except ValueError:
+            rules = None
+    return _Alike(spec.containers, demand, rules, _images(spec))
 
 
 def _node_image(seen: wire.ContainerImage) -> NodeImage:

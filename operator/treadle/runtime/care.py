@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from treadle.core.events import ApplicationGone, Event, NodeGone, PodAssumed, PodGone, PodSeen, QueueGone
+from treadle.core.events import ApplicationGone, BindDone, Event, NodeGone, PodAssumed, PodGone, PodSeen, QueueGone
 from treadle.runtime.healing import DEFINITIONS, IN_FORCE, Healer, Subject, blamed, is_definition, subject
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ FIRST_RETRY, LAST_RETRY = 5.0, 600.0
 """Seconds before an object that was set aside is tried again at the earliest; they double with each try."""
 MOST_CHANGES = 20_000
 """Events that are remembered since the last pass that went well; of an instance that only stands by there may be any number."""
+_PODS = (PodSeen, BindDone, PodGone)
 ILL_AFTER = 30.0
 """Seconds without a pass that went well, though there were some, after which the instance is not healthy."""
 
@@ -74,6 +75,8 @@ class Care:
         """Take note of a pass that went well: what is in force now is good."""
         self._ill_since = None
         for event in self.since:
+            if isinstance(event, _PODS):  # nearly every event
+                continue
             if is_definition(event):
                 self._good[subject(event)] = event
             elif isinstance(event, QueueGone | ApplicationGone):

@@ -39,8 +39,8 @@ log = logging.getLogger(__name__)
 
 SLICE = 256
 """Events handled before other tasks get their turn."""
-BREATH = 0.01
-"""Seconds between two passes in a burst: a pass for each event would cost more than the events do.
+BREATH, LONGER_BREATH, FEW = 0.01, 0.02, 64
+"""Seconds between two passes in a burst: a pass for each event would cost more than the events do. Where fewer than ``FEW`` events came before a pass they are longer.
 
 After a quiet while nothing waits.
 """
@@ -114,15 +114,19 @@ class Engine:
 
     async def run(self) -> None:
         """Pass until cancelled."""
+        breath = BREATH
         while True:
             await self._pause()
-            await asyncio.sleep(BREATH if time.monotonic() < self.passed_at + BREATH else 0)
+            await asyncio.sleep(breath if time.monotonic() < self.passed_at + breath else 0)
             self._wake.clear()
+            before = self.events
+            if not self._inbox:
+                await self._turn()
             while self._inbox:
                 self._take()
                 await self._turn()
                 await asyncio.sleep(0)
-            await self._turn()
+            breath = BREATH if self.events >= before + FEW else LONGER_BREATH
 
     async def _turn(self) -> None:
         """Make a pass; where the core has raised it is healed, and the pass is made then."""

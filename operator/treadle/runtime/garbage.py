@@ -1,11 +1,12 @@
 """Collections of garbage that stop nobody for long.
 
-A collection costs about a microsecond for each object that it looks at, so a full one takes some hundred milliseconds where
-100,000 pods are known. And the interpreter decides by how many more objects there are than before: where as many pods go as come
-it does nothing for long, and then all at once. So what is young is collected here many times a second, and in full whenever some
-thousand objects have outlived that. What survives a full collection is put aside where it is much (``gc.freeze``), so that no
-collection looks at it again. It is freed all the same when nobody refers to it any more, as nearly everything is here; only what
-refers to itself in a circle, and does so for long enough to be put aside, is never found.
+A collection costs about a tenth of a microsecond for each object that it looks at, and the interpreter looks at whatever lives
+long three times before it leaves it alone, and again with each full collection: some ten milliseconds at once where 100,000 pods
+are known. So it is kept from collecting, but for bursts, and everything is collected here as soon as there are some thousand
+objects more than before; what survives that is put aside (``gc.freeze``). An object that lives long is looked at once. It is
+freed all the same when nobody refers to it any more, as nearly everything is here; only what refers to itself in a circle, and
+does so while it is put aside, is never found. Where as many objects go as come, a collection every few seconds finds what refers
+to itself.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ import gc
 import time
 from typing import Literal
 
-YOUNG = (3_000, 3, 1_000_000)
-"""Thresholds of the interpreter: how many more objects make a collection of the youngest, how many such one of the second generation, and (never) those of a full one."""
+YOUNG = (20_000, 1_000_000, 1_000_000)
+"""Thresholds of the interpreter: how many more objects make a collection of the youngest, if this module has not had its turn until then, and (never) those of others."""
 _DEFAULT = gc.get_threshold()
 OFTEN = 0.1
-"""Seconds between two collections of what is young; where nothing happens one takes some microseconds."""
+"""Seconds between two looks at how many more objects there are; a look takes less than a microsecond."""
 MOST_AT_ONCE = 5_000
-"""Objects that have outlived those for which a full collection is made, and beyond which what survives that is put aside."""
+"""Objects more than at the last collection for which the next is made, and what survives it is put aside."""
 EVERY = 10.0
-"""Seconds between two full collections at the most."""
+"""Seconds between two collections at the most, and between two times that memory is given back at the least."""
 
 
 def give_back() -> bool:
@@ -44,12 +45,13 @@ class Garbage:
         self.full = 0
         self._since = 0.0
         self._full_at = 0.0
+        self._gave_back_at = 0.0
 
     def begin(self) -> None:
         """Collect once, put aside what there is, and take over. To be called when what lives long has been made."""
         gc.collect()
         gc.freeze()
-        self._full_at = time.monotonic()
+        self._full_at = self._gave_back_at = time.monotonic()
         gc.set_threshold(*YOUNG)
         gc.callbacks.append(self._measure)
 
@@ -64,15 +66,19 @@ class Garbage:
             self.end()
 
     def tend(self, now: float) -> None:
-        """Collect what is young, and everything that was not put aside if that is due; ``now`` is in seconds of the monotonic clock."""
-        gc.collect(1)
-        if len(gc.get_objects(2)) > MOST_AT_ONCE or now >= self._full_at + EVERY:
-            self._full_at = now
-            self.full += 1
-            gc.collect()
+        """Collect everything that was not put aside, if that is due; ``now`` is in seconds of the monotonic clock."""
+        more, collected, _ = gc.get_count()
+        many, due = more > MOST_AT_ONCE or collected > 0, now >= self._full_at + EVERY
+        if not many and not due:
+            return
+        self._full_at = now
+        self.full += 1
+        gc.collect()
+        if many or len(gc.get_objects(2)) > MOST_AT_ONCE:
+            gc.freeze()
+        if now >= self._gave_back_at + EVERY:
+            self._gave_back_at = now
             give_back()
-            if len(gc.get_objects(2)) > MOST_AT_ONCE:
-                gc.freeze()
 
     def end(self) -> None:
         """Leave the collector as it was."""

@@ -96,9 +96,12 @@ def subject(event: e.Event) -> Subject:
             return "Scheduler", ""
 
 
+_EDITED = (e.SchedulerSeen, e.QueueSeen, e.ApplicationSeen, e.NamespaceSeen)
+
+
 def is_definition(event: e.Event) -> bool:
     """Whether an event says how something is that people edit."""
-    return isinstance(event, e.SchedulerSeen | e.QueueSeen | e.ApplicationSeen | e.NamespaceSeen)
+    return isinstance(event, _EDITED)
 
 
 def placed_at_least(facts: Iterable[e.Event]) -> e.Event | None:

@@ -267,8 +267,14 @@ def _volume(seen: Any) -> wire.Volume:
     )
 
 
+def _named(alike: wire.Volume, name: str) -> wire.Volume:
+    volume = copy(alike)
+    volume.name = name
+    return volume
+
+
 def _pod_spec(part: bytes) -> wire.PodSpec:
-    """Read a spec but for the name of the node."""
+    """Read a spec but for the name of the node, and those of volumes."""
     seen = _pod_spec_of(part)
     has, tolerations = seen.HasField, seen.tolerations
     return wire.PodSpec(
@@ -333,14 +339,20 @@ _pod_status_in = _Remembered(_pod_status, MOST_WHOLE, LONGEST_WHOLE).__getitem__
 def _pod(seen: Any) -> wire.Pod:
     """Read a pod.
 
-    With what we do not read left out, and the node, specs and statuses are alike too, as those of an application's pods.
+    With what we do not read left out, and the node, and the names of volumes, of which the one with the pod's token has a new one
+    in every pod, specs and statuses are alike too, as those of an application's pods.
     """
     seen.DiscardUnknownFields()
     part = seen.spec
-    node = part.nodeName
+    node, volumes = part.nodeName, part.volumes
     part.ClearField("nodeName")
+    names = [one.name for one in volumes]
+    for one in volumes:
+        one.ClearField("name")
     spec = copy(_pod_spec_in(part.SerializeToString()))
     spec.node_name = node
+    if names:
+        spec.volumes = list(map(_named, spec.volumes or (), names))
     return wire.Pod(_metadata(seen.metadata), spec, _pod_status_in(seen.status.SerializeToString()))
 
 

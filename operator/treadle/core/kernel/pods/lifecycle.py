@@ -389,7 +389,7 @@ def _join(state: State, record: PodRecord) -> None:
             application.requested = explicit.queue
         application.wanted = state.gangs.queue_of(spec)
         application.pods[spec.uid] = record
-        application.priority = priority_of(state, application)
+        application.priority = spec.priority if explicit is None or explicit.priority is None else explicit.priority
         identify(state, application)
         if spec.node:
             application.allocated = 1  # a running application is let into a stopped queue
@@ -487,7 +487,8 @@ def put(state: State, application: Application, place: Queue | Wait) -> None:
     """Put an application into a queue, with its usage and its asks, or take it out of its own and note why there is none."""
     queue = None if isinstance(place, Wait) else place
     wait = place if isinstance(place, Wait) else None
-    for ask in application.every_ask():
+    asks = application.every_ask()
+    for ask in asks:
         deactivate(ask)
         forget_blockers(ask)
         ask.wait = None
@@ -497,7 +498,7 @@ def put(state: State, application: Application, place: Queue | Wait) -> None:
         state.assignment.unplaced.pop(application, None)
     else:
         state.assignment.unplaced[application] = None
-    for ask in application.every_ask():
+    for ask in asks:
         requeue(state, ask)
     regroup(state, application)
 

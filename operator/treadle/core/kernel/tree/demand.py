@@ -25,20 +25,40 @@ def update_demand(queue: Queue, width: int) -> None:
         for position in range(width):
             total[position] += child.demand[position]
             pending[position] += child.pending[position]
+    summed = not queue.children and max(queue.usage, default=0) <= UNBOUNDED
+    if summed:  # what its applications hold is known as one sum
+        total = list(queue.usage)
     for application in queue.applications.values():
-        busy |= application.busy
+        busy = busy or application.busy
         if application.allocated:
             running += 1
         else:
             accepted += 1
-        demand = application.usage[:]
-        for ask in application.asks.values():
-            pods += len(ask.pods)
-            ask.add_to(demand)
-            ask.add_to(pending)
-        application.demand = held(demand) if max(demand) > UNBOUNDED else demand
         application.demand_in = queue
-        total = [one + other for one, other in zip(total, demand, strict=True)]
+        usage = application.usage
+        if summed and not application.asks:
+            if application.demand != usage:
+                application.demand = usage[:]
+            continue
+        demand = usage[:]
+        if not summed:
+            add_to(total, usage)
+        for ask in application.asks.values():
+            shape, count = ask.shape, len(ask.pods)
+            pods += count
+            for position, value in shape.charged:
+                wants = value * count
+                demand[position] += wants
+                pending[position] += wants
+                total[position] += wants
+            if shape.once:
+                for asked in (demand, pending, total):
+                    ask.share(asked)
+        if max(demand) > UNBOUNDED:
+            application.demand = held(demand)
+            add_to(total, [bound - most for bound, most in zip(application.demand, demand, strict=True)])
+        else:
+            application.demand = demand
     queue.pending, queue.running, queue.accepted, queue.waiting_pods = pending, running, accepted, pods
     queue.busy = busy
     queue.demand_below = total

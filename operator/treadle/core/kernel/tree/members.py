@@ -132,8 +132,14 @@ class Ask:
         shape, count = self.shape, len(self.pods)
         for position, value in shape.charged:
             total[position] += value * count
-        for position, value in shape.once:
-            total[position] -= value * (count - 1)
+        if shape.once:
+            self.share(total)
+
+    def share(self, total: Vector) -> None:
+        """Take away what all of its pods together count for once, for all of them but one."""
+        again = len(self.pods) - 1
+        for position, value in self.shape.once:
+            total[position] -= value * again
 
     @property
     def charged(self) -> list[tuple[Demand, int]]:

@@ -45,13 +45,14 @@ def part_of(state: State, application: Application, partition: str) -> Applicati
 def enter(state: State, part: Application, leaf: Queue) -> None:
     """Put an application, or a part of it, into a leaf or the part of it for the same partition, with all it holds."""
     queue = part.queue = queue_part(state, leaf, part.partition) if part.partition else leaf
-    part.chain = queue.chain
-    part.ledgers = (part.usage, *(above.usage for above in part.chain))
-    part.limiting = tuple(above for above in part.chain if above.limited)
+    chain = part.chain = queue.chain
+    part.ledgers = (part.usage, *[above.usage for above in chain])
+    part.limiting = tuple([above for above in chain if above.limited])
     queue.applications[part.id] = part
-    for above in part.chain:
-        for position, value in enumerate(part.usage):
-            above.usage[position] += value
+    if any(part.usage):
+        for above in chain:
+            for position, value in enumerate(part.usage):
+                above.usage[position] += value
     state.discipline.membership.entered(part)
     state.dirty[part] = None
 

@@ -542,7 +542,9 @@ class QueueTree:
     @staticmethod
     def open(queue: Queue, application: Application) -> Queue | Wait:
         """Return the queue unless it, or one above, is stopped and the application is not in it yet."""
-        closed = next((above for above in queue.chain if not above.spec.running), None)
+        closed: Queue | None = queue
+        while closed is not None and closed.spec.running:
+            closed = closed.parent
         if closed is not None and application.queue is not queue and not application.allocated:
             return Wait("QueueStopped", closed.path, f"queue {closed.path} is stopped and takes no new applications")
         return queue

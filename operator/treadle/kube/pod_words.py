@@ -1,0 +1,91 @@
+"""What the labels and annotations of a pod say, read once for all pods that say the same: those of an application do."""
+
+from typing import Final, NamedTuple
+
+from treadle.api import labels
+from treadle.api.gang_words import NOTHING, GangWords, gang_of
+from treadle.api.labels import Role
+from treadle.kube.pod_rules import known_labels
+
+MOST_KNOWN: Final = 4096
+LONGEST: Final = 1024
+"""Characters of annotations of which the meaning is remembered."""
+_CHOOSING: Final = frozenset(
+    {
+        labels.PLACEMENT_CONSTRAINTS,
+        labels.EXECUTION_TYPE,
+        labels.LOCALITY_NODES,
+        labels.LOCALITY_RACKS,
+        labels.RELAX_LOCALITY,
+    }
+)
+_OURS: Final = frozenset({labels.ALLOCATED_QUEUE, labels.ALLOCATED_APPLICATION})
+"""What is written with a bind: an application of one pod would be unlike every other for it."""
+_NO_NAME: Final = labels.application_of(None, None, None, "")
+
+
+class PodWords(NamedTuple):
+    """What is said, each by the function of ``treadle.api`` that reads it.
+
+    ``application`` is empty where it goes by the pod's owner or its name, and ``user`` where the namespace stands for it;
+    ``problem`` says what about the gang makes no sense; ``chooses`` whether any of it has a say in the choice of the node.
+    """
+
+    labels: tuple[tuple[str, str], ...]
+    gang: GangWords
+    problem: str
+    application: str
+    queue: str
+    role: Role
+    user: str
+    groups: tuple[str, ...]
+    partition: str
+    profile: str
+    tags: tuple[str, ...]
+    application_tags: tuple[str, ...]
+    leads: bool
+    chooses: bool
+
+
+_known: dict[object, PodWords] = {}
+
+
+def words_of(own: dict[str, str] | None, notes: dict[str, str] | None, group: str = "") -> PodWords:
+    """Return what a pod's labels and annotations say; ``group`` is the PodGroup of Kubernetes that its spec names."""
+    if notes and sum(map(len, notes.values())) > LONGEST:
+        return _read(own, notes, group)
+    said = tuple([one for one in notes.items() if one[0] not in _OURS]) if notes else ()
+    key = (tuple(own.items()) if own else (), said, group)
+    found = _known.get(key)
+    if found is None:
+        if len(_known) >= MOST_KNOWN:
+            _known.clear()
+        found = _known[key] = _read(own, notes, group)
+    return found
+
+
+def _read(own: dict[str, str] | None, notes: dict[str, str] | None, group: str) -> PodWords:
+    gang, problem = NOTHING, ""
+    try:
+        gang = gang_of(own, notes, group)
+    except ValueError as error:
+        problem = str(error)
+    application = labels.application_of(own, notes, None, "", gang.name if gang.group else "")
+    user, groups = labels.user_of(notes, "")
+    tags, application_tags = labels.tags_of(notes)
+    return PodWords(
+        known_labels(own),
+        gang,
+        problem,
+        "" if application == _NO_NAME else application,
+        labels.queue_of(own, notes) or "",
+        labels.role_of(own, notes),
+        user,
+        groups,
+        labels.partition_of(own, notes),
+        labels.profile_of(own, notes),
+        tags,
+        application_tags,
+        labels.leads(notes),
+        not (_CHOOSING.isdisjoint(own or ()) and _CHOOSING.isdisjoint(notes or ())),
+    )
