@@ -10,7 +10,7 @@ import yaml
 
 from treadle.api import crds
 from treadle.api.objects import KINDS, parse
-from treadle.cli import app
+from treadle.cli.commands import app
 
 ROOT = Path(__file__).resolve().parents[2]
 ALLOWED = {
@@ -136,7 +136,7 @@ def test_writing_and_checking_exclude_each_other(capsys):
 
 
 def test_help_loads_no_command():
-    code = "import sys; from treadle.cli import app; app(['--help'], result_action='return_value'); print(*sorted(sys.modules))"
+    code = "import sys; from treadle.cli.commands import app; app(['--help'], result_action='return_value'); print(*sorted(sys.modules))"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "Print, write or check the CustomResourceDefinitions." in answer
     assert not {"pydantic", "yaml", "numpy", "aiohttp", "kopf", "kubernetes", "treadle.cli.crds"} & set(

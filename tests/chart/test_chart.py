@@ -13,7 +13,8 @@ from chart.binaries import program
 ROOT = Path(__file__).resolve().parents[2]
 CHART = ROOT / "charts" / "treadle"
 EVERYTHING = (
-    "--set=networkPolicy.enabled=true,podMonitor.enabled=true,scheduler.create=true",
+    "--set=networkPolicy.enabled=true,podMonitor.enabled=true,scheduler.create=true,agent.enabled=true,opportunistic.webhook.enabled=true",
+    "--api-versions=admissionregistration.k8s.io/v1/MutatingAdmissionPolicy",
     "--api-versions=monitoring.coreos.com/v1/PodMonitor",
     "--api-versions=treadle.dev/v1alpha1/Scheduler",
 )
@@ -44,7 +45,13 @@ def deployment(*arguments):
 
 
 @pytest.mark.parametrize(
-    "settings", ["replicaCount=2", "networkPolicy.enabled=true,podMonitor.enabled=true", "replicaCount=1,crds.install=false"]
+    "settings",
+    [
+        "replicaCount=2",
+        "agent.enabled=true,opportunistic.webhook.enabled=true",
+        "networkPolicy.enabled=true,podMonitor.enabled=true",
+        "replicaCount=1,crds.install=false",
+    ],
 )
 def test_helm_finds_no_fault(settings):
     answer = helm("lint", "--strict", str(CHART), f"--set={settings}")
@@ -184,13 +191,103 @@ def test_the_custom_resource_definitions_are_those_of_the_models_and_stay():
 
 def test_what_is_optional_is_left_out_or_made_by_its_value():
     kinds = {document["kind"] for document in rendered()}
-    assert not kinds & {"NetworkPolicy", "PodMonitor", "Scheduler"}
+    assert not kinds & {"NetworkPolicy", "PodMonitor", "Scheduler", "DaemonSet", "MutatingWebhookConfiguration"}
     assert {"PodDisruptionBudget", "FlowSchema", "PriorityLevelConfiguration"} <= kinds
-    assert {"NetworkPolicy", "PodMonitor", "Scheduler"} <= {document["kind"] for document in rendered(*EVERYTHING)}
+    assert {"NetworkPolicy", "PodMonitor", "Scheduler", "DaemonSet"} <= {document["kind"] for document in rendered(*EVERYTHING)}
     bare = (
         "--set=flowControl.enabled=false,podDisruptionBudget.enabled=false,serviceAccount.create=false,rbac.create=false,rbac.aggregate=false",
     )
     assert {document["kind"] for document in rendered(*bare)} == {"CustomResourceDefinition", "Deployment", "Service"}
+
+
+def test_opportunistic_pods_are_rewritten_by_the_newest_policy_that_the_server_knows():
+    kind, group = "MutatingAdmissionPolicy", "admissionregistration.k8s.io"
+    assert of_kind(kind) == []
+    served = {version: f"--api-versions={group}/{version}/{kind}" for version in ("v1beta1", "v1")}
+    for arguments, version in (((served["v1beta1"],), "v1beta1"), ((served["v1"],), "v1"), (tuple(served.values()), "v1")):
+        (policy,), (binding,) = of_kind(kind, *arguments), of_kind(f"{kind}Binding", *arguments)
+        assert {policy["apiVersion"], binding["apiVersion"]} == {f"{group}/{version}"}
+        assert binding["spec"] == {"policyName": policy["metadata"]["name"]}
+        assert policy["spec"]["failurePolicy"] == "Ignore"
+    assert of_kind(kind, served["v1"], "--set=opportunistic.policy.enabled=false") == []
+
+
+def test_policy_and_webhook_are_about_the_same_pods_and_refuse_none():
+    (policy,) = of_kind("MutatingAdmissionPolicy", *EVERYTHING)
+    (configuration,) = of_kind("MutatingWebhookConfiguration", *EVERYTHING)
+    (hook,) = configuration["webhooks"]
+    by_policy = policy["spec"]["matchConstraints"]
+    assert (
+        hook["objectSelector"] == by_policy["objectSelector"] == {"matchLabels": {"treadle.dev/execution-type": "opportunistic"}}
+    )
+    assert hook["rules"] == by_policy["resourceRules"]
+    assert hook["matchConditions"] == policy["spec"]["matchConditions"]
+    assert hook["failurePolicy"] == policy["spec"]["failurePolicy"] == "Ignore"
+    assert hook["sideEffects"] == "None"
+    assert "caBundle" not in hook["clientConfig"], "an upgrade leaves what the scheduler wrote"
+    aliases = (*EVERYTHING, "--set=opportunistic.schedulerNames={yunikorn,treadle}")
+    (policy,) = of_kind("MutatingAdmissionPolicy", *aliases)
+    assert policy["spec"]["matchConditions"][0]["expression"].endswith('in ["treadle","yunikorn"]')
+
+
+def test_the_webhook_is_served_where_it_is_called_and_may_keep_its_own_configuration_only():
+    (configuration,) = of_kind("MutatingWebhookConfiguration", *EVERYTHING)
+    called = configuration["webhooks"][0]["clientConfig"]["service"]
+    (service,) = [one for one in of_kind("Service", *EVERYTHING) if one["metadata"]["name"] == called["name"]]
+    assert service["spec"]["ports"] == [{"name": "webhook", "port": called["port"], "targetPort": "webhook", "protocol": "TCP"}]
+    (container,) = deployment(*EVERYTHING)["template"]["spec"]["containers"]
+    assert container["args"][-3:] == [
+        "--webhook-listen=0.0.0.0:9443",
+        f"--webhook-name={configuration['metadata']['name']}",
+        f"--webhook-host={called['name']}.{called['namespace']}.svc",
+    ]
+    assert {"name": "webhook", "containerPort": 9443, "protocol": "TCP"} in container["ports"]
+    (policy,) = of_kind("NetworkPolicy", *EVERYTHING)
+    assert {"port": "webhook", "protocol": "TCP"} in policy["spec"]["ingress"][0]["ports"]
+    (role,) = [one for one in of_kind("ClusterRole", *EVERYTHING) if one["metadata"]["name"] == "treadle-webhook"]
+    assert role["rules"] == [
+        {
+            "apiGroups": ["admissionregistration.k8s.io"],
+            "resources": ["mutatingwebhookconfigurations"],
+            "resourceNames": [configuration["metadata"]["name"]],
+            "verbs": ["get", "patch"],
+        }
+    ]
+    assert of_kind("MutatingWebhookConfiguration") == []
+
+
+def test_the_agent_reads_the_nodes_cgroups_and_has_no_other_right():
+    assert of_kind("DaemonSet") == []
+    (found,) = of_kind("DaemonSet", *EVERYTHING)
+    pod = found["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert pod["automountServiceAccountToken"] is False
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert not {"hostNetwork", "hostPID", "hostIPC"} & pod.keys()
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert pod["volumes"] == [{"name": "cgroup", "hostPath": {"path": "/sys/fs/cgroup", "type": "Directory"}}]
+    assert container["volumeMounts"] == [{"name": "cgroup", "mountPath": "/host/cgroup", "readOnly": True}]
+    assert container["args"] == ["agent", "--listen=0.0.0.0:9101", "--cgroups=/host/cgroup"]
+    assert pod["tolerations"] == [{"operator": "Exists"}]
+
+
+def test_what_selects_the_schedulers_pods_does_not_select_the_agents():
+    (agents,) = of_kind("DaemonSet", *EVERYTHING)
+    labels = agents["spec"]["template"]["metadata"]["labels"]
+    assert agents["spec"]["selector"]["matchLabels"].items() <= labels.items()
+    selectors = [one["spec"]["selector"] for one in of_kind("Service", *EVERYTHING)]
+    selectors += [
+        one["spec"]["selector"]["matchLabels"]
+        for kind in ("Deployment", "PodDisruptionBudget")
+        for one in of_kind(kind, *EVERYTHING)
+    ]
+    selectors += [one["spec"]["podSelector"]["matchLabels"] for one in of_kind("NetworkPolicy", *EVERYTHING)]
+    assert len(selectors) == 5
+    assert not any(selector.items() <= labels.items() for selector in selectors)
 
 
 def test_a_pod_monitor_needs_its_kind_in_the_cluster():
@@ -222,6 +319,9 @@ def test_a_digest_wins_over_a_tag():
         ("image.pullPolicy=Sometimes", "/image/pullPolicy"),
         ("service.port=70000", "/service/port"),
         ("image.digest=latest", "/image/digest"),
+        ("agent.port=0", "/agent/port"),
+        ("agent.podsCgroup=/kubepods", "/agent/podsCgroup"),
+        ("opportunistic.webhook.timeoutSeconds=60", "/opportunistic/webhook/timeoutSeconds"),
     ],
 )
 def test_an_unknown_or_wrong_value_is_refused_by_name(setting, said):

@@ -43,7 +43,7 @@ def run(cluster, name, *arguments, folder, stdin=None):
 
 def test_everything_rendered_passes_a_server_side_dry_run(cluster, tmp_path):
     cluster.apply_crds()
-    sets = "--set=networkPolicy.enabled=true,scheduler.create=true,crds.install=false"
+    sets = "--set=networkPolicy.enabled=true,scheduler.create=true,crds.install=false,agent.enabled=true,opportunistic.webhook.enabled=true"
     rendered = run(
         cluster, "helm", "template", "treadle", str(CHART), sets, "--api-versions=treadle.dev/v1alpha1/Scheduler", folder=tmp_path
     )
@@ -51,6 +51,8 @@ def test_everything_rendered_passes_a_server_side_dry_run(cluster, tmp_path):
     said = run(cluster, "kubectl", *arguments, folder=tmp_path, stdin=rendered.stdout).stdout
     assert "deployment.apps/treadle serverside-applied" in said
     assert "scheduler.treadle.dev/treadle serverside-applied" in said
+    assert "daemonset.apps/treadle-agent serverside-applied" in said
+    assert "mutatingwebhookconfiguration.admissionregistration.k8s.io/treadle-opportunistic serverside-applied" in said
 
 
 def test_a_release_is_installed_upgraded_and_removed_and_leaves_our_objects(cluster, tmp_path):

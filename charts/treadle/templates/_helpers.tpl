@@ -40,3 +40,8 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- printf "%s:%s" .Values.image.repository (default .Chart.AppVersion .Values.image.tag) }}
 {{- end }}
 {{- end }}
+
+{{- define "treadle.agent.selector" -}}
+app.kubernetes.io/name: {{ include "treadle.name" . | trunc 57 | trimSuffix "-" }}-agent
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}

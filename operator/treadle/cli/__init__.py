@@ -1,25 +1,21 @@
-"""The command ``treadle``.
+"""The command ``treadle``."""
 
-A command's module is imported when the command is run, and its line of help stands here, so that ``treadle --help`` does not
-load what the scheduler needs.
-"""
-
-from cyclopts import App
-
-from treadle import __version__
-
-app = App(
-    name="treadle",
-    version=__version__,
-    help="A batch scheduler for Kubernetes with YARN's queues, shares and explanations.",
-)
-
-app.command("treadle.cli.convert:convert", name="convert", help="Print objects for YARN's configuration files.")
-app.command("treadle.cli.crds:crds", name="crds", help="Print, write or check the CustomResourceDefinitions.")
-app.command("treadle.cli.demo:demo", name="demo", help="Show it all on a pretended cluster, with a live page.")
-app.command("treadle.cli.run:run", name="run", help="Schedule the pods of a cluster.")
+import sys
 
 
 def main() -> None:
-    """Run the command line; the exit status is 0, 1 for a command's own failure, or 2 for a usage error."""
+    """Run the command line; the exit status is 0, 1 for a command's own failure, or 2 for a usage error.
+
+    The agent runs on every node, so it is begun without what reads the other commands, unless its options are not plain.
+    """
+    if sys.argv[1:2] == ["agent"]:
+        from treadle.agent.command import plain_options
+
+        options = plain_options(sys.argv[2:])
+        if options is not None:
+            from treadle.cli.agent import serve
+
+            sys.exit(serve(options))
+    from treadle.cli.commands import app
+
     app()

@@ -12,6 +12,7 @@ from cyclopts import Parameter
 
 from treadle.kube import auth
 from treadle.kube.errors import CredentialsError
+from treadle.runtime.admission import WebhookOptions
 from treadle.runtime.policies import PolicyUnusable, load_policies
 from treadle.runtime.service import CannotListen, Options, listen_address, running
 
@@ -25,6 +26,9 @@ def run(
     leader_elect: bool = False,
     namespace: str = "",
     binds_in_flight: int = 64,
+    webhook_listen: str = "",
+    webhook_name: str = "treadle",
+    webhook_host: str = "",
     log_level: Annotated[str, Parameter(help="debug, info, warning or error.")] = "info",
 ) -> None:
     """Schedule pods of a cluster until SIGTERM; what is in flight then is finished first.
@@ -48,6 +52,12 @@ def run(
         The namespace of that Lease; our own if absent.
     binds_in_flight:
         How many binds may be under way at the most.
+    webhook_listen:
+        Where to serve the webhook that rewrites opportunistic pods, as host:port; nowhere if absent.
+    webhook_name:
+        The MutatingWebhookConfiguration whose caBundle is kept.
+    webhook_host:
+        The host by which the API server calls the webhook, such as treadle-webhook.treadle-system.svc.
     """
     level = getattr(logging, log_level.upper(), None)
     if not isinstance(level, int):
@@ -59,6 +69,7 @@ def run(
             listen_address(listen)
         except ValueError as error:
             _refuse(2, f"--listen: {error}")
+    hook = _webhook(webhook_listen, webhook_name, webhook_host)
     logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     logging.getLogger("kopf").setLevel(max(level, logging.WARNING))
     try:
@@ -69,11 +80,28 @@ def run(
         access = auth.load(str(kubeconfig) if kubeconfig else None, context)
     except CredentialsError as error:
         _refuse(1, str(error))
-    options = Options(name=name, listen=listen, leader_elect=leader_elect, namespace=namespace, binds_in_flight=binds_in_flight)
+    options = Options(
+        name=name, listen=listen, leader_elect=leader_elect, namespace=namespace, binds_in_flight=binds_in_flight, webhook=hook
+    )
     try:
         uvloop.run(_serve(access, options))
     except CannotListen as error:
         _refuse(1, str(error))
+
+
+def _webhook(listen: str, name: str, host: str) -> WebhookOptions | None:
+    if not listen:
+        return None
+    try:
+        at, port = listen_address(listen)
+    except ValueError as error:
+        _refuse(2, f"--webhook-listen: {error}")
+    if not host or not name:
+        _refuse(
+            2,
+            f"--webhook-listen: {listen!r} needs --webhook-host and --webhook-name as well; --webhook-host is the name in its certificate",
+        )
+    return WebhookOptions(at, port, (host,), name)
 
 
 def _refuse(status: int, why: str) -> NoReturn:

@@ -29,6 +29,7 @@ from treadle.kube.recorder import Recorder
 from treadle.kube.resizer import Resizer
 from treadle.kube.transport import Client
 from treadle.metrics.exporter import render
+from treadle.runtime.admission import Webhook, WebhookOptions, webhook
 from treadle.runtime.engine import Engine
 from treadle.runtime.garbage import Garbage
 from treadle.runtime.group_statuses import GroupStatuses
@@ -76,6 +77,7 @@ class Options:
     binds_in_flight: int = 64
     settings: Settings | None = None
     validate: bool = False
+    webhook: WebhookOptions | None = None
 
 
 class CannotListen(Exception):
@@ -141,6 +143,8 @@ class Service:
         self.garbage = Garbage()
         self.waiting_for = "starting"
         self.url = ""
+        self.webhook: Webhook | None = None
+        self._ports = contextlib.AsyncExitStack()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._beginning: asyncio.Task[Any] | None = None
         self._listed = False
@@ -242,6 +246,7 @@ class Service:
             **({"controllers": controllers} if controllers else {}),
             **({"lease": lost} if lost else {}),
             **({"binds": unread} if unread else {}),
+            **({"webhook": self.webhook.problem} if self.webhook is not None and self.webhook.problem else {}),
         }
 
     async def start(self) -> None:
@@ -255,6 +260,9 @@ class Service:
         self._spawn(self.patcher.run(), "patcher")
         if self.options.listen:
             self.url = await self._listen()
+        if self.options.webhook is not None:
+            self.webhook = await self._serve_webhook(self.options.webhook)
+            self._spawn(self.webhook.keep_trusted(), "webhook")
         self._beginning = self._spawn(self._begin(), "begin")
 
     async def _begin(self) -> None:
@@ -346,11 +354,16 @@ class Service:
             samples = metrics_of(self)
             return await asyncio.to_thread(render, samples)
 
-        self._server = serve(host, port, Probes(self.healthy, self.ready, metrics))
         try:
-            return await self._server.__aenter__()
+            return await self._ports.enter_async_context(serve(host, port, Probes(self.healthy, self.ready, metrics)))
         except OSError as error:
             raise CannotListen(f"cannot serve on {self.options.listen}: {error.strerror or error}") from error
+
+    async def _serve_webhook(self, options: WebhookOptions) -> Webhook:
+        try:
+            return await self._ports.enter_async_context(webhook(self.client, options, lambda: frozenset(self.core.view.names)))
+        except OSError as error:
+            raise CannotListen(f"cannot serve the webhook on {options.host}:{options.port}: {error.strerror or error}") from error
 
     def _spawn(self, coroutine: Any, name: str) -> "asyncio.Task[Any]":
         task = asyncio.get_running_loop().create_task(coroutine, name=name)
@@ -383,8 +396,7 @@ class Service:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        if self.url:
-            await self._server.__aexit__(None, None, None)
+        await self._ports.aclose()
         await self.client.close()
 
 

@@ -1,6 +1,7 @@
 """The HTTP port: ``/healthz``, ``/readyz`` and ``/metrics``, and whatever routes are added for people."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -50,8 +51,10 @@ def _application(probes: Probes | None, routes: Iterable[web.RouteDef]) -> web.A
 
 
 @asynccontextmanager
-async def serve(host: str, port: int, probes: Probes | None, routes: Iterable[web.RouteDef] = ()) -> AsyncIterator[str]:
-    """Serve for the time of a ``with`` block and yield the URL; port 0 takes a free one.
+async def serve(
+    host: str, port: int, probes: Probes | None, routes: Iterable[web.RouteDef] = (), tls: ssl.SSLContext | None = None
+) -> AsyncIterator[str]:
+    """Serve for the time of a ``with`` block, with TLS if there is a context for it, and yield the URL; port 0 takes a free one.
 
     Raises ``OSError`` where it cannot listen.
     """
@@ -59,11 +62,12 @@ async def serve(host: str, port: int, probes: Probes | None, routes: Iterable[we
     await runner.setup()
     assert runner.server is not None
     try:
-        listening = await asyncio.get_running_loop().create_server(runner.server, host, port)
+        listening = await asyncio.get_running_loop().create_server(runner.server, host, port, ssl=tls)
         address, bound = listening.sockets[0].getsockname()[:2]
         shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, address)  # noqa: S104 - a comparison
         try:
-            yield f"http://[{shown}]:{bound}" if ":" in shown else f"http://{shown}:{bound}"
+            scheme = "http" if tls is None else "https"
+            yield f"{scheme}://[{shown}]:{bound}" if ":" in shown else f"{scheme}://{shown}:{bound}"
         finally:
             await stop_listening(listening)
     finally:

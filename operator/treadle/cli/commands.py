@@ -1,0 +1,21 @@
+"""The commands of ``treadle``.
+
+A command's module is imported when the command is run, and its line of help stands here, so that ``treadle --help`` does not
+load what the scheduler needs.
+"""
+
+from cyclopts import App
+
+from treadle import __version__
+
+app = App(
+    name="treadle",
+    version=__version__,
+    help="A batch scheduler for Kubernetes with YARN's queues, shares and explanations.",
+)
+
+app.command("treadle.cli.agent:agent", name="agent", help="Tell what the pods of this node use.")
+app.command("treadle.cli.convert:convert", name="convert", help="Print objects for YARN's configuration files.")
+app.command("treadle.cli.crds:crds", name="crds", help="Print, write or check the CustomResourceDefinitions.")
+app.command("treadle.cli.demo:demo", name="demo", help="Show it all on a pretended cluster, with a live page.")
+app.command("treadle.cli.run:run", name="run", help="Schedule the pods of a cluster.")
