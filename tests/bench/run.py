@@ -27,7 +27,7 @@ BENCHMARKS = (
     "cluster",
     "cluster_capacity",
 )
-LONG = ("cluster_rules", "scheduler_perf")
+LONG = ("cluster_rules", "scheduler_perf", "idle_room")
 """Those that are run when they are named."""
 
 

@@ -1,8 +1,8 @@
 """What opportunistic pods gain from idle room, and what that harms, on a production trace whose best-effort pods are opportunistic.
 
 ``TREADLE_TRACE`` is the folder of the trace (openb, alibaba/clusterdata, cluster-trace-gpu-v2023). Its 149 days are folded into one by the
-time of day, and as many of its nodes are taken as the guaranteed pods fill to ``FULL`` with what they request. The trace tells no usage:
-``usage`` has the model. Devices are left out.
+time of day, its best-effort pods come ``TIMES`` times, and as many of its nodes are taken as the guaranteed pods fill to ``FULL`` with what
+they request at the most. The trace tells no usage: ``usage`` has the model. Devices are left out.
 
 Compared are thresholds (placement below the first, removal above the second) with no over-allocation and with a fixed ratio at which
 requests are taken to be used.

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 DAY = 86_400.0
+TIMES = 4
+"""How often each best-effort pod comes, evenly over the day: as the trace is they would run beside the others in what nobody requests."""
 FULL = 0.85
 """What part of the nodes guaranteed pods request where they request the most."""
 STEP = 600.0
@@ -33,10 +35,17 @@ class Trace(NamedTuple):
 def load(folder: Path) -> Trace:
     """Read the trace."""
     with (folder / "openb_pod_list_default.csv").open() as file:
-        pods = sorted((_pod(row) for row in csv.DictReader(file)), key=lambda pod: (pod.comes, pod.name))
+        once = [_pod(row) for row in csv.DictReader(file)]
     with (folder / "openb_node_list_all_node.csv").open() as file:
         rows = [(row["sn"], int(row["memory_mib"]) << 20, int(row["cpu_milli"])) for row in csv.DictReader(file)]
     random.Random(1).shuffle(rows)
+    again = [
+        pod._replace(name=f"{pod.name}-again-{number}", comes=(pod.comes + number * DAY / TIMES) % DAY)
+        for pod in once
+        if pod.idle
+        for number in range(1, TIMES)
+    ]
+    pods = sorted([*once, *again], key=lambda pod: (pod.comes, pod.name))
     return Trace(_enough(rows, [pod for pod in pods if not pod.idle]), pods)
 
 
