@@ -97,6 +97,15 @@ CASES = [
         [{"requests": {"cpu": "0", "memory": "0", "nvidia.com/gpu": "1"}, "limits": {**BOTH, "nvidia.com/gpu": "1"}}],
     ),
     Case(
+        "claims for devices stay",
+        {
+            "containers": [{"name": "c", "image": "none", "resources": {"claims": [{"name": "d"}], "requests": BOTH}}],
+            "resourceClaims": [{"name": "d", "resourceClaimName": "somebody"}],
+        },
+        "c cpu=2 memory=1Gi",
+        [{**ZERO_BOTH, "claims": [{"name": "d"}]}],
+    ),
+    Case(
         "huge pages stay",
         one("c", {**BOTH, "hugepages-2Mi": "4Mi"}, {"hugepages-2Mi": "4Mi"}),
         "c cpu=2 memory=1Gi",

@@ -38,7 +38,6 @@ WEBHOOK_FAILED = 'Internal error occurred: failed calling webhook "'
 Outcome = BindDone | BindFailed | PodSeen | PodGone
 
 
-
 class Placement(NamedTuple):
     """A pod to bind: its identity, the node, and what is written on it with the bind."""
 
