@@ -1,4 +1,4 @@
-"""Settings of opportunistic pods: what is refused and in which words, and that none is acted on yet."""
+"""Settings of opportunistic pods: what is refused and in which words, and which are not acted on yet."""
 
 from __future__ import annotations
 
@@ -82,11 +82,6 @@ def test_equal_thresholds_are_allowed() -> None:
     parse("Scheduler", scheduler(usage=METRICS, thresholds=threshold(80, 80)))
 
 
-def test_no_setting_is_acted_on_yet_and_each_is_told_so() -> None:
-    said = not_acted_on(parse("Scheduler", scheduler(usage=METRICS, thresholds=threshold(70, 80), maximumPercent=50)))
-    assert said == [
-        "spec.opportunistic.usage.source",
-        "spec.opportunistic.thresholds.cpu.allocationPercent",
-        "spec.opportunistic.thresholds.cpu.preemptionPercent",
-        "spec.opportunistic.maximumPercent",
-    ]
+def test_settings_that_are_not_acted_on_yet_are_told_so() -> None:
+    settings = {"usage": METRICS, "thresholds": threshold(70, 80), "maximumPercent": 50, "prediction": {"method": "NSigma"}}
+    assert not_acted_on(parse("Scheduler", scheduler(**settings))) == ["spec.opportunistic.prediction.method"]

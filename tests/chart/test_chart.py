@@ -137,6 +137,7 @@ def test_the_rights_are_exactly_those_that_are_used():
         ("resource.k8s.io", "deviceclasses"): look,
         ("resource.k8s.io", "resourceclaims/status"): {"update", "patch"},
         ("resource.k8s.io", "resourceclaims/binding"): {"update", "patch"},
+        ("metrics.k8s.io", "nodes"): {"list"},
         ("", "pods/binding"): {"create"},
         ("", "pods/eviction"): {"create"},
         ("", "pods/status"): {"patch"},

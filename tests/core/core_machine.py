@@ -9,7 +9,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 
 from core.builders import Scenario, a_pod, limits, replaced
 from treadle.core.effects import Bind
-from treadle.core.events import PodRefused, PodSeen
+from treadle.core.events import PodRefused, PodSeen, ResizeFailed
 from treadle.core.kernel.nodes.rules import host_ports, static_refusal
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.state import State
@@ -192,6 +192,29 @@ class CoreMachine(RuleBasedStateMachine):
             )  # fmt: skip
         return multiple(*names)
 
+    @rule(
+        target=pods,
+        count=st.integers(1, 3),
+        queue=st.sampled_from(["", "nowhere", *QUEUES]),
+        application=st.integers(0, 4),
+        cpu=st.integers(0, 3),
+        requests=st.sampled_from([0, 0, 0, 1]),
+        node=st.sampled_from(["", "", "", *NODES, "unheard-of"]),
+        constraints=st.sampled_from(CONSTRAINTS),
+    )
+    def new_opportunistic_pods(
+        self, count: int, queue: str, application: int, cpu: int, requests: int, node: str, constraints: Constraints
+    ) -> Any:
+        names = []
+        for _ in range(count):
+            self.number += 1
+            names.append(f"pod-{self.number}")
+            self.scenario.pod(
+                names[-1], queue, f"app{application}", cpu=requests, memory=0, constraints=constraints, node=node,
+                opportunistic=(("cpu", cpu * 1000), ("memory", 0)), created=float(self.number),
+            )  # fmt: skip
+        return multiple(*names)
+
     @rule(node=st.sampled_from([*NODES, "unheard-of"]), cpu=st.integers(0, 3), ours=st.booleans())
     def pod_bound_by_somebody(self, node: str, cpu: int, ours: bool) -> None:
         self.number += 1
@@ -218,8 +241,15 @@ class CoreMachine(RuleBasedStateMachine):
     def pod_goes(self, name: str) -> None:
         self.scenario.gone(name)
 
-    @rule(name=pods, gated=st.booleans(), deleting=st.booleans(), cpu=st.integers(0, 3), queue=st.sampled_from(QUEUES))
-    def pod_changes(self, name: str, gated: bool, deleting: bool, cpu: int, queue: str) -> None:
+    @rule(
+        name=pods,
+        gated=st.booleans(),
+        deleting=st.booleans(),
+        cpu=st.integers(0, 3),
+        queue=st.sampled_from(QUEUES),
+        idle=st.booleans(),
+    )
+    def pod_changes(self, name: str, gated: bool, deleting: bool, cpu: int, queue: str, idle: bool) -> None:
         record = self.scenario.core.state.pods.get(name)
         if record is not None:
             changed = a_pod(
@@ -230,8 +260,38 @@ class CoreMachine(RuleBasedStateMachine):
                 gated=gated and not record.spec.node,
                 deleting=deleting,
                 node=record.spec.node,
+                opportunistic=record.spec.opportunistic if idle else (),
             )
             self.scenario.tell(PodSeen(replaced(changed, created=record.spec.created)))
+
+    @rule(name=pods, cpu=st.integers(0, 3), demotes=st.booleans())
+    def pod_asks_for_the_other_type(self, name: str, cpu: int, demotes: bool) -> None:
+        record = self.scenario.core.state.pods.get(name)
+        if record is None or not record.spec.node:
+            return
+        uses = (("cpu", cpu * 1000), ("memory", 0))
+        spec = self.scenario.core.state.opportunistic.turning.promoting.get(name, record.spec)
+        if all(one == "pods" for one, _ in spec.demand):
+            self.scenario.tell(PodSeen(replaced(spec, opportunistic=uses, promotes=uses, demotes=False)))
+        elif demotes:
+            self.scenario.tell(PodSeen(replaced(spec, opportunistic=uses, demotes=True, promotes=())))
+
+    @rule(name=pods, outcome=st.sampled_from(["shown", "shown", "failed", "refused", "taken back"]))
+    def its_requests_are_changed_or_not(self, name: str, outcome: str) -> None:
+        state = self.scenario.core.state
+        record, turning = state.pods.get(name), state.opportunistic.turning
+        if record is None or name not in turning.until:
+            return
+        spec = turning.promoting.get(name, record.spec)
+        if outcome == "taken back":
+            self.scenario.tell(PodSeen(replaced(spec, promotes=(), demotes=False)))
+        elif outcome != "shown":
+            self.scenario.tell(ResizeFailed(name, "no", outcome == "refused"))
+        elif name in turning.promoting:
+            wants = tuple(one for one in spec.promotes if one[1])
+            self.scenario.tell(PodSeen(replaced(spec, demand=(*wants, ("pods", 1)), opportunistic=(), promotes=())))
+        else:
+            self.scenario.tell(PodSeen(replaced(spec, demand=(("pods", 1),), demotes=False)))
 
     @rule(target=binds, budget=st.sampled_from([1, 3, 1000]))
     def plan(self, budget: int) -> Any:
@@ -246,9 +306,10 @@ class CoreMachine(RuleBasedStateMachine):
             self.scenario.plan(0)
             expected = naive_choice(state, state.tree.root)
             binds = self.scenario.plan(1)
-            assert [bind.application for bind in binds] == ([expected.id] if expected is not None else [])
+            guaranteed = [bind for bind in binds if bind.uid not in state.opportunistic.of]
+            assert [bind.application for bind in guaranteed] == ([expected.id] if expected is not None else [])
             made += binds
-            if not binds:
+            if not guaranteed:
                 break
         return multiple(*made)
 
@@ -282,9 +343,9 @@ class CoreMachine(RuleBasedStateMachine):
         self.scenario.wait(1.0).plan()
         state = self.scenario.core.state
         for record in state.pods.values():
-            if record.state is PodState.WAITING:
-                ask = record.ask
-                assert ask is not None
+            ask = record.ask
+            assert (ask is None) == (record.state is not PodState.WAITING or record.spec.uid in state.opportunistic.waiting)
+            if ask is not None:
                 assert not ask.active
                 if ask.application.queue is not None:
                     assert not placeable(state, ask), self.scenario.why(record.spec.uid)
@@ -298,6 +359,15 @@ class CoreMachine(RuleBasedStateMachine):
         for queue in state.tree.queues.values():
             for position in state.cluster.counted:
                 assert 0 <= queue.fair_share[position] <= max(queue.demand[position], 0)
+
+    @invariant()
+    def an_opportunistic_pod_counts_in_no_queue(self) -> None:
+        state = self.scenario.core.state
+        for uid, record in state.pods.items():
+            if uid in state.opportunistic.of:
+                assert record.part is None
+                if record.state is not PodState.ASSUMED:  # what was decided stays counted until its outcome is known
+                    assert record.spec.demand == (("pods", 1),)
 
     @invariant()
     def every_waiting_pod_can_say_why(self) -> None:

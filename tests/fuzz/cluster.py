@@ -232,7 +232,8 @@ def _names(chance: Random, style: Style) -> tuple[dict[str, str], dict[str, str]
                 ("ray.io/cluster", ["r"]),
                 ("job-name", ["j"]),
                 ("treadle.dev/gang", ["g"]),
-                ("treadle.dev/execution-type", ["guaranteed", "Opportunistic", ""]),
+                ("treadle.dev/execution-type", ["guaranteed", "Opportunistic", "opportunistic", "neither", ""]),
+                ("treadle.dev/demand", ["c0 cpu=1 memory=1Gi", "c0 memory=4Ei", "c0 memory=0;other cpu=1", "c0", ";"]),
             ]
         )
         where[key] = chance.choice(values)
@@ -261,6 +262,8 @@ def _container(name: str, chance: Random, style: Style) -> Json:
         found["restartPolicyRules"] = [{"action": chance.choice(["RestartAllContainers", "Restart"])}]
     if chance.random() < 0.95:
         found["resources"] = {"requests": _requests(chance, style)}
+    if chance.random() < 0.08:
+        found["resources"] = {"requests": {"cpu": "0", "memory": "0"}, "limits": _requests(chance, style)}
     if chance.random() < 0.08:
         found["ports"] = [
             {

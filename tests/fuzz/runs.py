@@ -32,6 +32,8 @@ WEIGHTS = {
     "devices_gone": (0.5, 1),
     "devices_known": (0.3, 0.5),
     "reserved": (6, 6),
+    "sampled": (4, 4),
+    "usage_known": (0.3, 0.5),
     "group": (3, 4),
     "group_gone": (0.3, 0.5),
     "groups_served": (0.5, 1),
@@ -102,6 +104,10 @@ def next_step(world: World, chance: Random, style: Style, number: int) -> Step:
             return "devices_known", chance.random() < 0.9
         case "reserved":
             return "reserved", [chance.choice(["written", "written", "untold", "failed"]) for _ in range(chance.choice([1, 5]))]
+        case "sampled":
+            return "sampled", chance.choice([*cluster.NODES, "nobody"]), _used(chance), chance.choice([0.0, 5.0, -5.0, 1e9])
+        case "usage_known":
+            return "usage_known", chance.random() < 0.7
         case "evicted":
             return "evicted", [
                 chance.choice(["stays", "leaving", "leaving", "gone", "nothing"]) for _ in range(chance.choice([1, 5]))
@@ -111,10 +117,29 @@ def next_step(world: World, chance: Random, style: Style, number: int) -> Step:
     return "anew", chance.random() < 0.3
 
 
+def _used(chance: Random) -> tuple[tuple[str, int], ...]:
+    """What a node may be said to use."""
+    names = chance.choice([("cpu", "memory"), ("cpu",), ("memory", "example.com/a"), ()])
+    return tuple((name, chance.choice([0, 500, 3000, 1 << 30, 1 << 62])) for name in names)
+
+
+def _thresholds(chance: Random) -> Json:
+    found: Json = {}
+    for name in chance.choice([("cpu", "memory"), ("cpu",), ("memory",), ()]):
+        low, high = sorted(chance.choice([(0, 0), (50, 80), (100, 100)]))
+        found[name] = {"allocationPercent": low, "preemptionPercent": high, "borneSamples": chance.choice([0, 1])}
+    return found
+
+
 def an_object(kind: str, chance: Random, style: Style) -> Json:
     match kind:
         case "Scheduler":
             found = schema.made(kind, cluster.chosen(chance, ["treadle"], ["treadle", "spark", "other"], style), chance, style)
+            if chance.random() < 0.5:
+                found.setdefault("spec", {})["opportunistic"] = {
+                    "usage": {"source": "Metrics"},
+                    "thresholds": _thresholds(chance),
+                }
             if chance.random() < 0.4:
                 found.setdefault("spec", {})["placeTogether"] = {"solver": chance.choice(["HiGHS", "HiGHS", "None"])}
             return found

@@ -35,6 +35,7 @@ from treadle.core.events import (
     GangRequested,
     NamespaceSeen,
     NodeGone,
+    NodeSampled,
     NodeSeen,
     PodGone,
     PodGroupGone,
@@ -46,6 +47,7 @@ from treadle.core.events import (
     StorageGone,
     StorageKnown,
     StorageSeen,
+    UsageKnown,
 )
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.model import Settings
@@ -232,6 +234,12 @@ class World:
         keys = sorted(thing.key for thing in self.core.state.shapes.devices.all() if isinstance(thing, known))
         if keys:
             self.tell(DevicesGone(known, keys[at % len(keys)]))
+
+    def do_sampled(self, node: str, used: tuple[tuple[str, int], ...], ago: float) -> None:
+        self.tell(NodeSampled(node, used, self.now - ago, 1.0))
+
+    def do_usage_known(self, known: bool) -> None:
+        self.tell(UsageKnown(known, "" if known else "404"))
 
     def do_devices_known(self, known: bool) -> None:
         self.tell(DevicesKnown(known, "" if known else "403"))

@@ -299,7 +299,10 @@ UNSUPPORTED: dict[str, tuple[Json, Json]] = {
         {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "Never"}]},
         {},
     ),
-    "treadle.dev/execution-type": ({}, {"labels": {"treadle.dev/execution-type": "opportunistic"}}),
+    "spec.topologySpreadConstraints with whenUnsatisfiable Always": (
+        {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "Always"}]},
+        {},
+    ),
 }
 
 
@@ -311,13 +314,12 @@ def test_a_hard_rule_that_is_not_built_is_named(name: str, spec: Json, metadata:
 
 
 def test_several_unsupported_rules_are_all_named() -> None:
-    notes = {"annotations": {"treadle.dev/execution-type": "opportunistic"}}
-    spread = [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "Never"}]
-    found = translated(pod("a", metadata=notes, topologySpreadConstraints=spread))
+    spread = [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": when} for when in ("Never", "Always")]
+    found = translated(pod("a", topologySpreadConstraints=spread))
 
     assert found.constraints.unsupported == (
+        "spec.topologySpreadConstraints with whenUnsatisfiable Always",
         "spec.topologySpreadConstraints with whenUnsatisfiable Never",
-        "treadle.dev/execution-type",
     )
 
 

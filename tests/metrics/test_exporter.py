@@ -14,7 +14,7 @@ from treadle.core import Core
 from treadle.core.events import NodeSeen, PodSeen
 from treadle.metrics.exporter import QueueSample, Samples, render
 
-LABELS = {"queue", "resource", "kind", "state", "result", "use", "method", "code", "solver"}
+LABELS = {"queue", "resource", "kind", "state", "result", "use", "method", "code", "solver", "reason"}
 """Labels whose values are bounded by queues, resource types and constants."""
 UNITS = {"seconds", "bytes", "ratio"}
 NOT_BASE = (
@@ -58,6 +58,9 @@ SAMPLES = Samples(
     watches={"pods": (1, 5)},
     sets={"Better": 2, "NoBetter": 1},
     provisioning={"requested": 3, "refused": 0, "provisioned": 2, "failed": 1},
+    opportunistic_pods={"waiting": 2, "running": 5, "leaving": 1},
+    opportunistic_room={"cpu": 2500, "memory": 1 << 30},
+    opportunistic_removed={"Requests": 4, "Usage": 0},
     leader=False,
     status_writes=7,
     events_written=3,
@@ -186,3 +189,10 @@ def test_an_empty_cluster_has_a_page() -> None:
     empty = replace(SAMPLES, queues=[], pods={}, binds={}, requests={}, watches={})
 
     assert ours(families(empty))
+
+
+def test_opportunistic_pods_are_counted_by_state_with_what_they_were_given() -> None:
+    assert value("treadle_opportunistic_pods", state="running") == 5
+    assert value("treadle_opportunistic_room", resource="cpu") == 2.5
+    assert value("treadle_opportunistic_room", resource="memory") == 1 << 30
+    assert value("treadle_opportunistic_pods_removed_total", reason="Requests") == 4

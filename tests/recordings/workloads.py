@@ -14,12 +14,14 @@ from treadle.core.events import (
     BindFailed,
     EvictFailed,
     NodeGone,
+    NodeSampled,
     NodeSeen,
     PodGone,
     PodSeen,
     QueueGone,
     QueueSeen,
     SchedulerSeen,
+    UsageKnown,
 )
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.model import (
@@ -49,6 +51,7 @@ from treadle.core.model.capacity import (
     Portion,
     live,
 )
+from treadle.core.model.opportunistic import CHEAPEST, METRICS, NEWEST, REQUESTS, NodePolicy, OpportunisticSettings, Threshold
 
 GIB = 1 << 30
 PARENTS, LEAVES = 4, 5
@@ -310,6 +313,37 @@ class Crowd(Cluster):
         super().see(replace(pod, queue=f"root.p{number % 2}.q0", user=f"user-{number % 17}", partition=""))
 
 
+class Idle(Cluster):
+    """A third of the pods are opportunistic, and get what nodes do not use by samples that come now and then."""
+
+    def scheduler(self) -> SchedulerSpec:
+        chance = self.chance
+        policy = NodePolicy((("cpu", Threshold(600, 800, borne=chance.choice([0, 2]))), ("memory", Threshold(700, 850))), 900)
+        source = chance.choice([METRICS, METRICS, REQUESTS]) if self.pods else METRICS
+        settings = OpportunisticSettings(
+            source,
+            20.0,
+            chance.choice([0.0, 5.0]),
+            policy if source == METRICS else NodePolicy(),
+            order=chance.choice([CHEAPEST, NEWEST]),
+        )
+        return replace(super().scheduler(), opportunistic=settings)
+
+    def see(self, pod: PodSpec) -> None:
+        if hash_of(pod.uid) % 3 == 0 and not pod.opportunistic:
+            asked = {name: value for name, value in pod.demand if name in {"cpu", "memory"}}
+            pod = replace(pod, demand=(("pods", 1),), opportunistic=tuple(sorted(asked.items())), role="")
+        super().see(pod)
+
+    def plan(self) -> None:
+        for number in self.chance.sample(range(24), self.chance.choice([0, 2, 8])):
+            used = (("cpu", self.chance.randrange(0, 9000, 100)), ("memory", self.chance.randrange(0, 20) * GIB))
+            self.tell(NodeSampled(f"node-{number}", used, self.now - self.chance.choice([0.0, 1.0]), 1.0))
+        if self.chance.random() < 0.02:
+            self.tell(UsageKnown(self.chance.random() < 0.5, "away"))
+        super().plan()
+
+
 def hash_of(name: str) -> int:
     """A number that is the same in every process."""
     return sum(ord(char) * (at + 3) ** 2 for at, char in enumerate(name))
@@ -324,6 +358,7 @@ def recordings() -> Iterator[tuple[str, RecordingCore]]:
     for seed in CHURNS:
         yield f"churn-{seed}", churn(seed)
     yield "crowd-5", Crowd(5, CAPACITY).run(700)
+    yield "idle-6", Idle(6, FAIR).run(500)
     for seed, discipline in CLUSTERS:
         yield f"{discipline.lower()}-{seed}", Cluster(seed, discipline).run(900)
 

@@ -120,6 +120,18 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.capacity.preemption.queuePriority.reservedContainerDelay",
             "spec.capacity.preemption.balance.enabled",
             "spec.capacity.preemption.balance.maxWaitBeforeKill",
+            "spec.opportunistic.usage.source",
+            "spec.opportunistic.usage.maxAge",
+            "spec.opportunistic.usage.warmUp",
+            *(
+                f"spec.opportunistic.thresholds.{name}.{field}"
+                for name in ("cpu", "memory")
+                for field in ("allocationPercent", "preemptionPercent", "borneSamples")
+            ),
+            "spec.opportunistic.nodes",
+            "spec.opportunistic.maximumPercent",
+            "spec.opportunistic.preemption.order",
+            "spec.opportunistic.preemption.minimumRunTime",
             "spec.nodes.partitionLabel",
             "spec.nodes.partitions",
         }

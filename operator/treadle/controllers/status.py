@@ -88,9 +88,18 @@ def _ready(entry: Entry, core: View, serving: str) -> tuple[bool, str, str]:
                 c.SOLVER_MISSING,
                 f"spec.placeTogether.solver: {missing}; sets are placed by the walk over the nodes alone",
             )
+        if unknown := core.usage_problem:
+            words = f"spec.opportunistic.usage.source: it cannot be had what nodes use: {unknown}; opportunistic pods are placed only where that was told lately"
+            return False, c.USAGE_UNKNOWN, words
         why = core.provisioning_problem
         unasked = f"spec.gangs.provisioning: no nodes are asked for: {why}" if why else ""
-        return True, c.IN_FORCE, "; ".join(filter(None, (unasked, _of_nodes(core), core.solver_failures)))
+        lost = core.nodes_unknown()
+        blind = (
+            f"spec.opportunistic.usage: of {lost} nodes it is not known what they use, so they take no opportunistic pods"
+            if lost
+            else ""
+        )
+        return True, c.IN_FORCE, "; ".join(filter(None, (unasked, blind, _of_nodes(core), core.solver_failures)))
     if entry.kind == "Reservation":
         return False, c.NOT_PLANNED, "reservations are accepted and kept; no placement is planned for them yet"
     application = core.application(f"{entry.namespace}/{entry.name}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.disciplines import in_force
+from treadle.core.effects import Bind, BindVolumes, ReserveDevices
 from treadle.core.errors import InvariantBroken
 from treadle.core.events import (
     ApplicationGone,
@@ -23,6 +24,7 @@ from treadle.core.events import (
     NamespaceSeen,
     NodeGone,
     NodeHeldOff,
+    NodeSampled,
     NodeSeen,
     PodAssumed,
     PodGone,
@@ -36,10 +38,13 @@ from treadle.core.events import (
     QueueSeen,
     QueuesInForce,
     ReportLost,
+    ResizeDone,
+    ResizeFailed,
     SchedulerSeen,
     StorageGone,
     StorageKnown,
     StorageSeen,
+    UsageKnown,
 )
 from treadle.core.kernel import facts
 from treadle.core.kernel.assign import concerned
@@ -50,7 +55,7 @@ from treadle.core.kernel.gangs.held import serve_gangs
 from treadle.core.kernel.gangs.keeping import keep_for_gangs, next_run
 from treadle.core.kernel.gangs.partial import give_up_partial, next_partial, withhold
 from treadle.core.kernel.invariants import broken
-from treadle.core.kernel.opportunistic import placing, removing, telling
+from treadle.core.kernel.opportunistic import placing, promotion, removing, telling, usage
 from treadle.core.kernel.periodic import refused
 from treadle.core.kernel.periodic.expiry import expired, next_expiry
 from treadle.core.kernel.periodic.lifetimes import expire, next_look
@@ -148,6 +153,10 @@ class Core:
                     refused.refused(state, event)
             case NodeHeldOff():
                 refused.held_off(state, event)
+            case NodeSampled():
+                usage.sampled(state, event)
+            case UsageKnown():
+                usage.become_known(state, event)
             case BindDone(uid):
                 record = state.pods.get(uid)
                 if record is not None:
@@ -157,6 +166,10 @@ class Core:
             case EvictFailed(uid, message):
                 state.record(uid, "stays", message[:200])
                 holds.victim_stays(state, uid, SPARED)
+            case ResizeDone():
+                state.opportunistic.said += promotion.done(state, event)
+            case ResizeFailed():
+                state.opportunistic.said += promotion.failed(state, event)
             case ReportLost(uid):
                 report_lost(state, uid)
             case NodeSeen(node):
@@ -176,6 +189,8 @@ class Core:
                 state.updates.cluster_changed |= state.nodes.gone(name)
                 if state.refused.pauses:
                     refused.node_changed(state, name)
+                if state.opportunistic.usage.of:
+                    usage.node_gone(state, name)
             case QueueSeen(queue):
                 state.tree.define(queue)
             case QueueGone(path):
@@ -235,6 +250,8 @@ class Core:
                 if scheduler.device_classes != before.device_classes:
                     state.shapes.devices.map(scheduler.device_classes)
                     self._follow_devices()
+                if scheduler.opportunistic != before.opportunistic:
+                    usage.settings_changed(state)
                 if scheduler.profiles != before.profiles:
                     profiles_changed(state)
                 if scheduler.names != names:
@@ -312,11 +329,21 @@ class Core:
         # 4. Placements: where room was made, then in the order of the queues.
         binds: list[Effect] = [*ready, *holds.serve(state, budget)]
         binds += serve_gangs(state, budget - len(binds))
+        if state.opportunistic.turning.asking or state.opportunistic.turning.until:
+            effects += promotion.turn(state)
+        if state.opportunistic.said:
+            effects += state.opportunistic.said
+            state.opportunistic.said = []
         state.discipline.before_placing()
         binds += cycle(state, budget - len(binds))
+        sampling = bool(state.opportunistic.usage.of)
         if state.opportunistic.waiting:
+            if sampling:
+                usage.note(state, [one.uid for one in binds if isinstance(one, Bind | BindVolumes | ReserveDevices)])
             binds += placing.place(state, budget - len(binds))
             effects += telling.tell(state)
+        if state.opportunistic.unheeded:
+            effects += telling.unheeded(state)
         effects += binds
         # 5. Rounds that are due: preemption, nodes that are kept.
         for each in state.discipline.rounds:
@@ -326,6 +353,8 @@ class Core:
         when = next_run(state)
         if when is not None and now >= when and state.nodes.only < 0:
             keep_for_gangs(state)
+        if sampling:
+            usage.note(state, [one.uid for one in effects if isinstance(one, Bind | BindVolumes | ReserveDevices)])
         effects += removing.remove(state)
         # 6. What nothing refers to any more.
         tidy(state)
@@ -348,6 +377,7 @@ class Core:
             next_partial(state),
             placing.next_look(state),
             removing.next_removal(state),
+            promotion.next_turn(state),
             telling.next_telling(state),
             min(state.together.again.values(), default=None),
             state.delays.timers[0][0] if state.delays.timers else None,

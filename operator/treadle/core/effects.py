@@ -19,6 +19,14 @@ PROFILE_UNKNOWN = "ProfileUnknown"
 """The reason of an event about a pod that names a resource profile which is not there."""
 PROFILE_DIFFERS = "ProfileDiffers"
 """The reason of an event about a pod that asks for something else than the resource profile has that it names."""
+EXECUTION_TYPE_IGNORED = "ExecutionTypeIgnored"
+"""The reason of an event about a pod that says it is opportunistic and is guaranteed, since it requests something."""
+PROMOTED, DEMOTED = "Promoted", "Demoted"
+"""The reasons of events about a pod on a node whose execution type has changed."""
+PROMOTION_WAITS = "PromotionWaits"
+"""The reason of an event about an opportunistic pod that asks to be guaranteed and has to wait for that."""
+RESIZE_REFUSED = "ResizeRefused"
+"""The reason of an event about a pod whose execution type cannot be changed, since its requests cannot be."""
 LIFETIME_OVER = "LifetimeOver"
 """The reason of an event about an application whose pods are deleted since its lifetime is over."""
 
@@ -139,6 +147,19 @@ class ReportWaiting(NamedTuple):
     cause: int
 
 
+class Resize(NamedTuple):
+    """Let a pod on a node request what it uses (``guaranteed``), or nothing. It is counted so already if it is to be guaranteed.
+
+    ``ResizeDone`` or ``ResizeFailed`` must come back.
+    """
+
+    uid: str
+    namespace: str
+    name: str
+    guaranteed: bool
+    cause: int
+
+
 class Evict(NamedTuple):
     """Ask a pod of ``queue`` to go, for ``why``.
 
@@ -207,4 +228,6 @@ class RecordEvent(NamedTuple):
     cause: int
 
 
-Effect = Bind | BindVolumes | ReserveDevices | FreeDevices | Withhold | ReportWaiting | Evict | Expire | Verify | RecordEvent
+Effect = (
+    Bind | BindVolumes | ReserveDevices | FreeDevices | Withhold | ReportWaiting | Evict | Expire | Verify | Resize | RecordEvent
+)

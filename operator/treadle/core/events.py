@@ -197,6 +197,24 @@ class DevicesKnown:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeSampled:
+    """What a node used, by name, in the ``window`` of seconds before ``at``, by the core's clock."""
+
+    node: str
+    usage: tuple[tuple[str, int], ...]
+    at: float
+    window: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class UsageKnown:
+    """Whether it can be had what nodes use, and if not why not."""
+
+    known: bool
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class BindDone:
     """The API server accepted a binding; the watch will confirm it."""
 
@@ -214,6 +232,23 @@ class BindFailed:
     uid: str
     kind: Literal["refused", "transient"]
     message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResizeDone:
+    """The API server took the requests that a pod is to have by its execution type; the watch will show them."""
+
+    uid: str
+    guaranteed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ResizeFailed:
+    """The requests of a pod were not changed, as far as is known. ``refused``: the server will not take them as the pod is now."""
+
+    uid: str
+    message: str
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,9 +338,13 @@ Event = (
     | DevicesSeen
     | DevicesGone
     | DevicesKnown
+    | NodeSampled
+    | UsageKnown
     | BindDone
     | BindFailed
     | EvictFailed
+    | ResizeDone
+    | ResizeFailed
     | ReportLost
     | QueuesInForce
     | ApplicationPlaced

@@ -92,6 +92,14 @@ def _pod_level(requests: Amounts, status: PodStatus | None, *, infeasible: bool)
     return {name: value for name, value in _largest(views).items() if name in POD_LEVEL or name.startswith("hugepages-")}
 
 
+def is_zero(name: str, text: str | float) -> bool:
+    """Whether an amount is nothing; one that is no quantity is not."""
+    try:
+        return amount(name, text) == 0
+    except InvalidSpec:
+        return False
+
+
 def _infeasible(status: PodStatus) -> bool:
     return any(one.type == "PodResizePending" and one.reason == "Infeasible" for one in status.conditions or ())
 

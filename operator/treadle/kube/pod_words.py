@@ -3,6 +3,7 @@
 from typing import Final, NamedTuple
 
 from treadle.api import labels
+from treadle.api.execution import says
 from treadle.api.gang_words import NOTHING, GangWords, gang_of
 from treadle.api.labels import Role
 from treadle.kube.pod_rules import known_labels
@@ -13,7 +14,6 @@ LONGEST: Final = 1024
 _CHOOSING: Final = frozenset(
     {
         labels.PLACEMENT_CONSTRAINTS,
-        labels.EXECUTION_TYPE,
         labels.LOCALITY_NODES,
         labels.LOCALITY_RACKS,
         labels.RELAX_LOCALITY,
@@ -28,7 +28,8 @@ class PodWords(NamedTuple):
     """What is said, each by the function of ``treadle.api`` that reads it.
 
     ``application`` is empty where it goes by the pod's owner or its name, and ``user`` where the namespace stands for it;
-    ``problem`` says what about the gang makes no sense; ``chooses`` whether any of it has a say in the choice of the node.
+    ``problem`` says what about the gang makes no sense; ``chooses`` whether any of it has a say in the choice of the node;
+    ``types`` whether the execution type is said.
     """
 
     labels: tuple[tuple[str, str], ...]
@@ -45,6 +46,7 @@ class PodWords(NamedTuple):
     application_tags: tuple[str, ...]
     leads: bool
     chooses: bool
+    types: bool
 
 
 _known: dict[object, PodWords] = {}
@@ -88,4 +90,5 @@ def _read(own: dict[str, str] | None, notes: dict[str, str] | None, group: str) 
         application_tags,
         labels.leads(notes),
         not (_CHOOSING.isdisjoint(own or ()) and _CHOOSING.isdisjoint(notes or ())),
+        says(own, notes),
     )

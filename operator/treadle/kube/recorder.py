@@ -13,6 +13,8 @@ from typing import Final
 
 from treadle.api.labels import API_VERSION
 from treadle.core.effects import (
+    DEMOTED,
+    EXECUTION_TYPE_IGNORED,
     FAILED_SCHEDULING,
     GANG_IGNORED,
     LIFETIME_OVER,
@@ -20,7 +22,10 @@ from treadle.core.effects import (
     POD_REFUSED,
     PROFILE_DIFFERS,
     PROFILE_UNKNOWN,
+    PROMOTED,
+    PROMOTION_WAITS,
     QUEUE_NOT_FOUND,
+    RESIZE_REFUSED,
     Expire,
     RecordEvent,
 )
@@ -56,9 +61,14 @@ _ACTIONS: Final = {
     PROFILE_UNKNOWN: "Placing",
     PROFILE_DIFFERS: "Placing",
     POD_REFUSED: "Placing",
+    EXECUTION_TYPE_IGNORED: "Placing",
+    PROMOTED: "Resizing",
+    DEMOTED: "Resizing",
+    PROMOTION_WAITS: "Resizing",
+    RESIZE_REFUSED: "Resizing",
     "InternalError": "Placing",
 }
-_NORMAL: Final = {"Scheduled", "Preempted"}
+_NORMAL: Final = {"Scheduled", "Preempted", PROMOTED, DEMOTED, PROMOTION_WAITS}
 
 
 class Recorder:

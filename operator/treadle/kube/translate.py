@@ -21,9 +21,11 @@ from treadle.core.model.nodes import NodeImage
 from treadle.core.units.resources import amount
 from treadle.kube import accounting, wire
 from treadle.kube.devices import claims_of
+from treadle.kube.execution import as_opportunistic, opportunistic
 from treadle.kube.pod_rules import DO_NOT_SCHEDULE, rules_of
 from treadle.kube.pod_words import words_of
 from treadle.kube.storage import matters, volumes_of
+from treadle.kube.turning import turns
 
 DAY_ONE = 0.0
 REFUSALS = frozenset(
@@ -49,7 +51,6 @@ _constraints: dict[tuple[wire.Toleration, ...], Constraints] = {}
 _WORDS = frozenset(
     {
         labels.PLACEMENT_CONSTRAINTS,
-        labels.EXECUTION_TYPE,
         labels.LOCALITY_NODES,
         labels.LOCALITY_RACKS,
         labels.RELAX_LOCALITY,
@@ -121,6 +122,14 @@ def pod(seen: wire.Pod) -> PodSpec:
         except ValueError as error:
             rules, problem = NO_CONSTRAINTS, problem or str(error)
     problem = problem or words.problem
+    idle: tuple[tuple[str, int], ...] = ()
+    promotes, demotes = idle, False
+    if words.types:
+        idle, unclear = opportunistic(seen)
+        problem = problem or unclear
+        promotes, demotes = turns(seen)
+        if promotes:
+            idle = idle or as_opportunistic(seen)
     if len(application) > LONGEST_APPLICATION or (notes and not spec.node_name):  # one that is on a node needs no bind
         problem = problem or _too_long(application, notes or {})
         if len(application) > LONGEST_APPLICATION:
@@ -142,6 +151,9 @@ def pod(seen: wire.Pod) -> PodSpec:
         node=spec.node_name,
         expected="" if spec.node_name else _expected(spec, status, owner),
         demand=demand,
+        opportunistic=idle,
+        promotes=promotes,
+        demotes=demotes,
         constraints=rules,
         labels=words.labels,
         tags=words.tags,
@@ -289,7 +301,7 @@ def constraints(
     tolerations = tuple(spec.tolerations or ())
     if not _is_plain(spec, own, notes):
         ports = _host_ports(spec)
-        unsupported = _unsupported(spec, own or {}, notes or {})
+        unsupported = _unsupported(spec)
         wish = _wish(spec.affinity, notes)
         affinity = _affinity(spec.affinity)
         placement = (notes or {}).get(labels.PLACEMENT_CONSTRAINTS) or (own or {}).get(labels.PLACEMENT_CONSTRAINTS, "")
@@ -382,13 +394,10 @@ def _host_ports(spec: wire.PodSpec) -> tuple[HostPort, ...]:
     return tuple(sorted(set(found), key=lambda port: (port.port, port.protocol, port.ip))) if found else ()
 
 
-def _unsupported(spec: wire.PodSpec, own: dict[str, str], notes: dict[str, str]) -> tuple[str, ...]:
-    found = []
-    found += [
+def _unsupported(spec: wire.PodSpec) -> tuple[str, ...]:
+    found = [
         f"spec.topologySpreadConstraints with whenUnsatisfiable {one.when_unsatisfiable}"
         for one in spec.topology_spread_constraints or ()
         if one.when_unsatisfiable not in {DO_NOT_SCHEDULE, "ScheduleAnyway"}
     ]
-    if (own.get(labels.EXECUTION_TYPE) or notes.get(labels.EXECUTION_TYPE) or "guaranteed").lower() != "guaranteed":
-        found.append(labels.EXECUTION_TYPE)
     return tuple(sorted(set(found))) if found else ()

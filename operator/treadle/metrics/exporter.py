@@ -66,6 +66,12 @@ class Samples:
     core_errors: Mapping[str, int] = field(default_factory=dict)
     """How often the core raised, by what it did (event or pass)."""
     set_aside: int = 0
+    opportunistic_pods: Mapping[str, int] = field(default_factory=dict)
+    """Opportunistic pods, by state; those that leave are among those that run."""
+    opportunistic_room: Amounts = field(default_factory=dict)
+    """What those that run were given."""
+    opportunistic_removed: Mapping[str, int] = field(default_factory=dict)
+    """Opportunistic pods that were asked to go, by what for."""
     fenced: int = 0
     withheld: int = 0
 
@@ -121,6 +127,7 @@ class _Page(Collector):
             ),
             samples.provisioning,
         )
+        yield from _opportunistic(samples)
         yield CounterMetricFamily("treadle_passes", "Passes of the engine that planned.", samples.passes)
         yield CounterMetricFamily("treadle_engine_busy_seconds", "Time spent handling events and planning.", samples.busy_seconds)
         yield GaugeMetricFamily("treadle_engine_backlog_events", "Events taken in and not yet handled.", samples.backlog)
@@ -157,6 +164,33 @@ class _Page(Collector):
             "Events that the API server took; Scheduled is one for an application and a while.",
             samples.events_written,
         )
+
+
+def _opportunistic(samples: Samples) -> Iterable[Metric]:
+    yield _labelled(
+        GaugeMetricFamily(
+            "treadle_opportunistic_pods",
+            "Opportunistic pods, by state: they wait, run, or leave, being asked to.",
+            labels=["state"],
+        ),
+        samples.opportunistic_pods,
+    )
+    yield _labelled(
+        GaugeMetricFamily(
+            "treadle_opportunistic_room",
+            "Idle room that opportunistic pods were given; cpu in cores, memory in bytes.",
+            labels=["resource"],
+        ),
+        {name: value / 1000 if name == "cpu" else value for name, value in samples.opportunistic_room.items()},
+    )
+    yield _labelled(
+        CounterMetricFamily(
+            "treadle_opportunistic_pods_removed",
+            "Opportunistic pods that were asked to go: guaranteed pods request their room (Requests), or their node is used too much (Usage).",
+            labels=["reason"],
+        ),
+        samples.opportunistic_removed,
+    )
 
 
 def _queues(queues: Sequence[QueueSample]) -> Iterable[Metric]:

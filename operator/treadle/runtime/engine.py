@@ -21,6 +21,7 @@ from treadle.core.effects import (
     RecordEvent,
     ReportWaiting,
     ReserveDevices,
+    Resize,
     Verify,
     Withhold,
 )
@@ -30,6 +31,7 @@ from treadle.kube.claims import ClaimBinder
 from treadle.kube.device_claims import DeviceBinder
 from treadle.kube.evictor import Evictor
 from treadle.kube.recorder import Recorder
+from treadle.kube.resizer import Resizer
 from treadle.runtime.care import INTERNAL_ERROR, Care
 from treadle.runtime.policies import RAISED
 from treadle.runtime.provisioning import Provisioner
@@ -74,6 +76,8 @@ class Engine:
         self.claims = claims
         self.devices = devices
         self.may_plan = may_plan
+        self.resizer: Resizer | None = None
+        """Changes the requests of pods whose execution type changes."""
         self.provisioner: Provisioner | None = None
         """Knows for which gangs nodes were asked; None where nobody asks."""
         reports.lost = lambda uid: self.put(ReportLost(uid))
@@ -232,6 +236,9 @@ class Engine:
                     self.put(BindFailed(placement.uid, "transient", effect.why))
             elif isinstance(effect, ReserveDevices | FreeDevices):
                 self.devices.submit(effect)
+            elif isinstance(effect, Resize):
+                if self.resizer is not None:
+                    self.resizer.submit(effect)
             elif isinstance(effect, Evict | Expire):
                 self.evictor.submit(effect)
             elif isinstance(effect, RecordEvent):
@@ -275,5 +282,7 @@ class Engine:
         self.evictor.withdraw()
         self.claims.withdraw()
         self.devices.withdraw()
+        if self.resizer is not None:
+            self.resizer.withdraw()
         self.recorder.discard()
         self.core.forget_reports()

@@ -59,6 +59,8 @@ def subject(event: e.Event) -> Subject:
             | e.BindsFailed(uid)
             | e.DevicesAssumed(uid)
             | e.EvictFailed(uid)
+            | e.ResizeDone(uid)
+            | e.ResizeFailed(uid)
             | e.ReportLost(uid)
         ):
             return "Pod", uid
@@ -80,7 +82,9 @@ def subject(event: e.Event) -> Subject:
             return type(thing).__name__, thing.key
         case e.StorageGone(kind, key) | e.DevicesGone(kind, key):
             return kind.__name__, key
-        case e.StorageKnown() | e.DevicesKnown() | e.ProvisionerKnown():
+        case e.NodeSampled(node):
+            return "Usage", node
+        case e.StorageKnown() | e.DevicesKnown() | e.ProvisionerKnown() | e.UsageKnown():
             return type(event).__name__, ""
         case e.PodGroupSeen(group):
             return f"PodGroup of {group.source}", group.id

@@ -26,6 +26,7 @@ from treadle.kube.evictor import Evictor
 from treadle.kube.lease import Lease
 from treadle.kube.patcher import Patcher
 from treadle.kube.recorder import Recorder
+from treadle.kube.resizer import Resizer
 from treadle.kube.transport import Client
 from treadle.metrics.exporter import render
 from treadle.runtime.admission import Webhook, WebhookOptions, webhook
@@ -37,6 +38,7 @@ from treadle.runtime.snapshot import metrics_of
 from treadle.runtime.solver import Highs
 from treadle.runtime.sources import Sources, keep_listing, list_kinds, wait_for_kinds
 from treadle.runtime.statuses import Statuses
+from treadle.runtime.usage import UsageSource
 from treadle.runtime.waiting import WaitingReports
 from treadle.web.server import Probes, serve
 
@@ -124,6 +126,8 @@ class Service:
         )
         self.provisioner = Provisioner(self.client, options.name, lambda: self.core.view, self._put)
         self.engine.provisioner = self.provisioner
+        self.engine.resizer = self.resizer = Resizer(self.client, self._put)
+        self.usage = UsageSource(self.client, lambda: self.core.view, self._put)
         self.group_statuses = GroupStatuses(lambda: self.core.view, self.patcher)
         self.sources = Sources(self.client, self._put, self.group_statuses)
         self.ledger = Ledger(options.name, self._put)
@@ -251,6 +255,7 @@ class Service:
         self._spawn(self.binder.run(), "binder")
         self._spawn(self.evictor.run(), "evictor")
         self._spawn(self.claims.run(), "claims")
+        self._spawn(self.resizer.run(), "resizer")
         self._spawn(self.devices.run(), "devices")
         self._spawn(self.patcher.run(), "patcher")
         if self.options.listen:
@@ -266,6 +271,7 @@ class Service:
         self._spawn(self.sources.keep_telling(), "storage")
         self._spawn(self.sources.pod_groups.run(), "pod-groups")
         self._spawn(self.provisioner.run(self._may_plan), "provisioning")
+        self._spawn(self.usage.run(), "usage")
         await wait_for_kinds(self.client, self._note)
         while True:
             try:

@@ -59,7 +59,7 @@ def metrics_of(service: Parts) -> Samples:
         )
         for queue in view.queues()
     ]
-    counts = view.counts()
+    counts, idle = view.counts(), view.opportunistic()
     return Samples(
         queues=queues,
         pods={"waiting": counts.waiting, "assumed": counts.assumed, "bound": counts.bound},
@@ -80,6 +80,9 @@ def metrics_of(service: Parts) -> Samples:
         backlog=engine.backlog,
         core_errors=dict(engine.care.errors),
         set_aside=len(engine.care.set_aside),
+        opportunistic_pods={"waiting": idle.waiting, "running": idle.running, "leaving": idle.leaving},
+        opportunistic_room=idle.given,
+        opportunistic_removed=idle.removed,
         fenced=binder.doubts.fenced,
         withheld=service.client.withheld,
         requests=dict(service.client.requests),

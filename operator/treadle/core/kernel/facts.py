@@ -24,6 +24,7 @@ from treadle.core.events import (
     GangRequested,
     NamespaceSeen,
     NodeHeldOff,
+    NodeSampled,
     NodeSeen,
     PodAssumed,
     PodGroupSeen,
@@ -36,6 +37,7 @@ from treadle.core.events import (
     SchedulerSeen,
     StorageKnown,
     StorageSeen,
+    UsageKnown,
 )
 from treadle.core.kernel.devices.binding import LONGEST
 from treadle.core.kernel.pods.lifecycle import put, see, set_aside
@@ -83,6 +85,9 @@ def facts(state: State, under_way: Container[str] | None = None) -> list[Event]:
     if devices.known or devices.trouble:
         events.append(DevicesKnown(devices.known, devices.trouble))
     events += [DevicesAssumed(uid, tuple(kept.items())) for uid, (_, kept) in state.reservations.lingering.items()]
+    usage = state.opportunistic.usage
+    if usage.known is not None:
+        events.append(UsageKnown(usage.known, usage.trouble))
     delayed = {what.spec.uid: when for when, _, what in state.timers if isinstance(what, PodRecord)}
     for record in _in_order(state):
         events += _of_pod(state, record, under_way, delayed)
@@ -96,6 +101,11 @@ def facts(state: State, under_way: Container[str] | None = None) -> list[Event]:
         )
         for application in state.applications.values()
     ]
+    names = state.types.names
+    for node, one in usage.of.items():
+        if (sample := one.usage.sample) is not None:
+            measured = tuple((names[position], value) for position, value in sample.used.items())
+            events.append(NodeSampled(node, measured, sample.at, sample.window))
     events += [GangRequested(*gang, request.phase, request.words) for gang, request in state.gangs.requests.items()]
     events.append(
         QueuesInForce(tuple(queue.spec for queue in in_force if queue.defined and not queue.dynamic))

@@ -24,7 +24,14 @@ class PodSpec:
     """The node on which another scheduler is about to put the pod, as far as it says so: a pod of another scheduler counts there already."""
     demand: tuple[tuple[str, int], ...] = ()
     opportunistic: tuple[tuple[str, int], ...] = ()
-    """What an opportunistic pod uses of memory and cpu, by name, though it requests nothing of them; empty: it is guaranteed."""
+    """What a pod that says it is opportunistic will use of memory and cpu, by name, zeros included; empty: it is guaranteed.
+
+    One that requests anything beside its slot is guaranteed whatever it says.
+    """
+    promotes: tuple[tuple[str, int], ...] = ()
+    """What an opportunistic pod on a node asks to request from now on, of memory and cpu by name, since it is to be guaranteed; empty: it asks for nothing."""
+    demotes: bool = False
+    """Whether a guaranteed pod on a node asks to request nothing from now on."""
     constraints: Constraints = NO_CONSTRAINTS
     labels: tuple[tuple[str, str], ...] = ()
     """As they came, for the rules of other pods."""

@@ -14,6 +14,7 @@ from treadle.core.kernel.tree.order import waiting_order
 from treadle.core.kernel.tree.partitions import pending_everywhere, used_everywhere
 from treadle.core.units.resources import UNBOUNDED
 from treadle.core.views.explain import waiting
+from treadle.core.views.opportunistic import of_application
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -160,17 +161,18 @@ def application_figures(state: State, application: Application) -> ApplicationFi
     named = state.types.named
     room = state.discipline.words.room(application)
     ask = min(application.every_ask(), default=None)
+    idle, why = of_application(state, application)
     return ApplicationFigures(
         id=application.id,
         phase=_phase(application),
         user=application.user,
         queue=application.queue.path if application.queue is not None else "",
         bound_pods=sum(record.state is PodState.BOUND for record in application.pods.values()),
-        waiting_pods=application.pending,
+        waiting_pods=application.pending + idle,
         used=named(used_everywhere(application)),
         pending=named(application.pending_demand(len(state.types))),
         headroom=None if room is None else named(room),
-        waiting=None if ask is None else waiting(state, ask),
+        waiting=why if ask is None else waiting(state, ask),
         obstacle=application.ended or application.wait,
     )
 

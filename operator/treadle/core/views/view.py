@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.kernel.gangs.provisioning import NO_KIND
+from treadle.core.kernel.opportunistic.usage import unknown
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.preemption.holds import kept_by_queue
 from treadle.core.kernel.together.placing import LARGEST
+from treadle.core.model.opportunistic import METRICS
 from treadle.core.views import explain, figures, provisioning, tree
+from treadle.core.views.opportunistic import opportunistic
 from treadle.core.views.pod_groups import pod_groups
 from treadle.core.views.refusals import preferences, refusals
 
@@ -19,8 +22,10 @@ if TYPE_CHECKING:
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Queue
     from treadle.core.kernel.tree.tree import Problem
+    from treadle.core.model.opportunistic import OpportunisticSettings
     from treadle.core.units.resources import Vector
     from treadle.core.views.figures import ApplicationFigures, Counts, PodFigures, QueueFigures
+    from treadle.core.views.opportunistic import OpportunisticFigures
     from treadle.core.views.pod_groups import PodGroupFigures
     from treadle.core.views.provisioning import Lack
 
@@ -218,6 +223,27 @@ class View:
     def counts(self) -> Counts:
         """Return how many there are of everything."""
         return figures.counts(self._state)
+
+    @property
+    def usage_source(self) -> OpportunisticSettings:
+        """The settings that say from where it is known what nodes use."""
+        return self._state.scheduler.opportunistic
+
+    @property
+    def usage_problem(self) -> str:
+        """Why it is not known what nodes use though the settings ask for it; empty if it is, or need not be."""
+        usage = self._state.opportunistic.usage
+        if self._state.scheduler.opportunistic.source != METRICS or usage.known is not False:
+            return ""
+        return usage.trouble
+
+    def nodes_unknown(self) -> int:
+        """Return of how many nodes it is not known what they use, though the settings ask for it."""
+        return unknown(self._state) if self._state.scheduler.opportunistic.source == METRICS else 0
+
+    def opportunistic(self) -> OpportunisticFigures:
+        """Return how many opportunistic pods there are, and what they were given."""
+        return opportunistic(self._state)
 
     def tree(self, waiting: int = 50) -> dict[str, Any]:
         """Return the queue tree for people, with the reasons of at most ``waiting`` asks."""

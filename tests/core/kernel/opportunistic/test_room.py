@@ -6,15 +6,18 @@ from dataclasses import replace
 from typing import Any
 
 import hypothesis.strategies as st
+import pytest
 from hypothesis import given, settings
 
-from core.builders import GIB, Scenario, a_node, a_pod
+from core.builders import GIB, Scenario, a_node, a_pod, amounts
 from treadle.core import Core
-from treadle.core.effects import Bind, Evict, ReportWaiting
+from treadle.core.effects import Bind, Evict, RecordEvent, ReportWaiting
 from treadle.core.events import BindFailed, EvictFailed, NodeSeen, PodGone, PodSeen, QueueSeen
 from treadle.core.kernel.tidy import close_up
 from treadle.core.model import Constraints, PodSpec, QueueSpec
-from treadle.core.model.opportunistic import NEWEST, OpportunisticSettings
+from treadle.core.model.devices import PodClaims
+from treadle.core.model.opportunistic import NEWEST, NodePolicy, OpportunisticSettings
+from treadle.core.units.resources import UNBOUNDED
 
 
 def idle(name: str, queue: str = "", application: str = "batch", cpu: int = 1, memory: int = 1, **fields: Any) -> PodSpec:
@@ -202,6 +205,94 @@ def test_host_ports_and_selectors_hold() -> None:
 def test_a_budget_cuts_the_second_pass_and_the_next_goes_on() -> None:
     scenario = seen(Scenario().nodes(1, cpu=8), *(idle(f"o{at}") for at in range(5)))
     assert [len(scenario.plan(2)) for _ in range(3)] == [2, 2, 1]
+
+
+def test_a_pod_that_requests_something_is_guaranteed_and_told_so() -> None:
+    scenario = Scenario().nodes(1, cpu=2)
+    seen(scenario, *(a_pod(f"p{at}", cpu=1, memory=0, opportunistic=(("cpu", 1000), ("memory", 0))) for at in range(3)))
+    assert len(bound(scenario)) == 2
+    (event,) = [effect for effect in scenario.effects if isinstance(effect, RecordEvent)]
+    assert event.reason == "ExecutionTypeIgnored"
+    assert event.note == (
+        "Pods of application ns/app say that they are opportunistic, but a node keeps for them what they request: cpu=1. So they are counted as guaranteed pods, "
+        "in their queue and on the node. An opportunistic pod requests cpu 0 and memory 0 and nothing else"
+    )
+    assert scenario.used("root.default") == 2
+    assert scenario.core.state.opportunistic.of == {}
+    scenario.plan()
+    assert not [effect for effect in scenario.effects if isinstance(effect, RecordEvent)]
+
+
+@pytest.mark.parametrize("extra", [{"resources": {"gpu": 1}}, {"constraints": Constraints(claims=PodClaims("ns"))}])
+def test_devices_are_not_given_to_who_gives_way(extra: dict[str, Any]) -> None:
+    scenario = Scenario().nodes(1, resources={"gpu": 1})
+    seen(scenario, a_pod("p", cpu=0, memory=0, opportunistic=(("cpu", 1000), ("memory", 0)), **extra)).plan()
+    assert scenario.core.state.opportunistic.waiting == {}
+    (event,) = [
+        effect for effect in scenario.effects if isinstance(effect, RecordEvent) and effect.reason == "ExecutionTypeIgnored"
+    ]
+    assert "gpu=1" in event.note or "devices" in event.note
+
+
+def test_one_whose_requests_are_raised_in_place_becomes_guaranteed_where_it_is() -> None:
+    scenario = seen(Scenario().nodes(1, cpu=4), idle("o", cpu=2))
+    bound(scenario)
+    raised = replace(idle("o", cpu=2), node="node-0", demand=amounts(2, 1))
+    seen(scenario, raised)
+    assert scenario.used("root.default") == 2
+    assert scenario.core.state.opportunistic.of == {}
+    scenario.wait(5).pod("g", cpu=3).plan()
+    assert evicted(scenario) == []
+    seen(scenario, _on(idle("o", cpu=2), "node-0"))
+    assert scenario.used("root.default") == 0
+    assert scenario.core.state.opportunistic.on_row == {0: [GIB, 2000]}
+
+
+def test_pods_that_will_use_nothing_are_counted_without_harm() -> None:
+    scenario = Scenario().nodes(1)
+    for name in "ab":
+        seen(scenario, idle(name, cpu=0, memory=0))
+    assert len(bound(scenario)) == 2
+    scenario.gone("a").gone("b")
+    assert scenario.core.state.opportunistic.of == {}
+
+
+def test_opportunistic_pods_of_a_node_have_at_most_the_part_that_is_allowed() -> None:
+    half = OpportunisticSettings(policy=NodePolicy(most=500))
+    scenario = seen(Scenario().scheduler(opportunistic=half).nodes(1, cpu=4), *(idle(f"o{at}") for at in range(4)))
+    assert len(bound(scenario)) == 2
+    assert bound(scenario.wait(5)) == {}
+
+
+def test_absurd_amounts_of_pods_that_others_bound_stop_nobody() -> None:
+    scenario = Scenario().nodes(2, cpu=4)
+    huge = (("cpu", UNBOUNDED), ("memory", UNBOUNDED))
+    seen(scenario, *(replace(idle(f"h{at}"), opportunistic=huge, node="node-0") for at in range(3)))
+    seen(scenario, replace(idle("waits"), opportunistic=huge), idle("o"))
+    assert bound(scenario) == {"o": "node-1"}
+
+
+def test_gangs_are_not_opportunistic_and_are_told_so() -> None:
+    scenario = Scenario().nodes(1)
+    seen(scenario, *(idle(f"o{at}", gang="g", gang_minimums=(("g", 2),)) for at in range(2)))
+    assert bound(scenario) == {}
+    assert scenario.why("o0")[0] == "NotTogether"
+
+
+def test_figures_say_what_waits_runs_and_was_removed() -> None:
+    scenario = seen(Scenario().nodes(1, cpu=4), *(idle(f"o{at}", cpu=2) for at in range(3)))
+    bound(scenario)
+    figures = scenario.core.view.opportunistic()
+    assert (figures.waiting, figures.running, figures.leaving) == (1, 2, 0)
+    assert figures.given == {"memory": 2 * GIB, "cpu": 4000}
+    application = scenario.core.view.application("ns/batch")
+    assert application is not None
+    assert application.waiting_pods == 1
+    assert application.waiting is not None
+    assert application.waiting[0] == "NoIdleRoom"
+    scenario.pod("g", cpu=2).plan()
+    figures = scenario.core.view.opportunistic()
+    assert (figures.leaving, figures.removed) == (1, {"Requests": 1, "Usage": 0})
 
 
 sizes = st.integers(1, 4)

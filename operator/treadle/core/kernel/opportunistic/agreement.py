@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.kernel.opportunistic.memory import TYPES
+from treadle.core.kernel.opportunistic.room import of_row
 from treadle.core.units.amounts import plus
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def broken(state: State) -> list[str]:
-    """Return what contradicts itself: sums of what was given, and pods that wait."""
+    """Return what contradicts itself: sums of what was given, pods that wait, and room that is kept."""
     kept = state.opportunistic
     problems = []
     on: dict[int, Vector] = {}
@@ -31,4 +32,15 @@ def broken(state: State) -> list[str]:
     for uid, record in kept.waiting.items():
         if state.pods.get(uid) is not record or record.ask is not None or record.node >= 0:
             problems.append(f"opportunistic pod {uid} is said to wait and does not")
+    for name, known in kept.usage.of.items():
+        at, sample = state.nodes.row.get(name, -1), known.usage.sample
+        if known.room is None or at < 0 or sample is None or known.usage.is_old(state.now):
+            continue
+        key, room = known.room
+        if key == (state.nodes.version[at], sample.at) and room != of_row(state, at):
+            problems.append(f"node {name} has room {of_row(state, at)} for opportunistic pods, {room} kept")
+    for uid, record in kept.turning.asking.items():
+        if state.pods.get(uid) is not record or record.node < 0:
+            problems.append(f"pod {uid} asks to be promoted or demoted and is on no node")
+    problems += [f"pod {uid} is being promoted and counts as opportunistic" for uid in kept.turning.promoting if uid in kept.of]
     return problems

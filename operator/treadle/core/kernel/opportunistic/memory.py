@@ -6,19 +6,29 @@ Vectors are (memory, cpu): of other types an opportunistic pod gets nothing.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from treadle.core.kernel.opportunistic.known import Usage
+from treadle.core.kernel.opportunistic.turning import Turning
 from treadle.core.units.amounts import minus, plus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from treadle.core.effects import RecordEvent
     from treadle.core.kernel.tree.members import PodRecord
+    from treadle.core.model import PodSpec
     from treadle.core.units.resources import Vector
 
 TYPES = 2
 """Memory and cpu, the first two of all vectors."""
+LEAST_MEMORY = 64 << 10
+"""Bytes of memory that an opportunistic pod may request: a kubelet does not lower a request to nothing, so one that was guaranteed keeps 1Ki for each container."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +58,26 @@ class Opportunistic:
     """What those of an application have, by its id."""
     going: dict[str, float] = field(default_factory=dict)
     """Those that were asked to go, by uid, and until when they are not asked again."""
-    removed: int = 0
-    """How many were asked to go since the start."""
+    removed: Counter[str] = field(default_factory=Counter)
+    """How many were asked to go since the start, by what for."""
+    unheeded: dict[str, None] = field(default_factory=dict)
+    """Pods, by uid, that say they are opportunistic and request something, of which their owners are to be told."""
+    told_unheeded: dict[str, None] = field(default_factory=dict)
+    """The applications whose owners have been told, by id."""
     come: bool = False
     """Whether one has come to wait since it was last looked for room."""
     looked: int = -1
     """The clock of the nodes when it was last looked for room."""
     at: float = float("-inf")
     """When that was."""
+    turning: Turning = field(default_factory=Turning)
+    """Those on nodes that ask to be of the other type."""
+    usage: Usage = field(default_factory=Usage)
+    """What nodes use, where room goes by that."""
+    shown: tuple[tuple[int, float, int], NDArray[np.int64]] | None = None
+    """The room of all nodes as it was last shown to somebody, and when that was."""
+    said: list[RecordEvent] = field(default_factory=list)
+    """What owners are told with the next pass."""
     told: float = float("-inf")
     """When it was last looked who has to be told why they wait."""
 
@@ -77,7 +99,8 @@ class Opportunistic:
         self.on.setdefault(row, {})[uid] = one
         self.on_row[row] = plus(self.on_row.get(row, (0,) * TYPES), demand)
         identity = one.application
-        self.by_application[identity] = plus(self.by_application.get(identity, (0,) * TYPES), demand)
+        if any(demand):
+            self.by_application[identity] = plus(self.by_application.get(identity, (0,) * TYPES), demand)
 
     def take_back(self, uid: str) -> bool:
         """Take back what a pod was given; returns whether it was given anything."""
@@ -91,9 +114,10 @@ class Opportunistic:
             self.on_row[row] = minus(self.on_row[row], one.demand)
         else:
             del self.on[row], self.on_row[row]
-        self.by_application[identity] = minus(self.by_application[identity], one.demand)
-        if not any(self.by_application[identity]):
-            del self.by_application[identity]
+        if any(one.demand):
+            self.by_application[identity] = minus(self.by_application[identity], one.demand)
+            if not any(self.by_application[identity]):
+                del self.by_application[identity]
         self.come = self.come or bool(self.waiting)
         return True
 
@@ -104,6 +128,7 @@ class Opportunistic:
         self.on.clear()
         self.on_row.clear()
         self.by_application.clear()
+        self.shown = None
         for record, since in records:
             assert record.node in moved
             self.give(record, since)
@@ -112,6 +137,16 @@ class Opportunistic:
         """Forget who was asked to go and is gone, or stays after all."""
         for uid in [uid for uid, until in self.going.items() if uid not in self.of or until <= now]:
             del self.going[uid]
+
+
+def gives_way(spec: PodSpec) -> bool:
+    """Whether a pod that says it is opportunistic is: it requests nothing but its slot.
+
+    What is requested a node keeps for the pod, so nobody else can be given it in time, and queues have to count it.
+    """
+    return spec.constraints.claims is None and all(
+        name == "pods" or (name == "memory" and value <= LEAST_MEMORY) for name, value in spec.demand
+    )
 
 
 def vector(named: Iterable[tuple[str, int]]) -> Vector:

@@ -1,4 +1,4 @@
-"""Opportunistic pods are placed after all others: where nobody requests what they use, and none of them was given it.
+"""Opportunistic pods are placed after all others: where nobody requests, or uses, what they will use, and none of them was given it.
 
 The queue whose part of the opportunistic room is used the least comes first, in it the application that its order puts first. What queues are due is divided by
 their weights or capacities, as guaranteed resources are; nobody is held to it while no other wants the room.
@@ -9,25 +9,22 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from treadle.core.effects import Placed, new_bind
 from treadle.core.kernel.admission_checks import block
-from treadle.core.kernel.nodes.candidates import takes
-from treadle.core.kernel.nodes.rules.resources import fitting
+from treadle.core.kernel.nodes.shapes import NO_GANG
 from treadle.core.kernel.opportunistic.memory import TYPES, vector
+from treadle.core.kernel.opportunistic.room import Room
+from treadle.core.kernel.opportunistic.usage import note
 from treadle.core.kernel.pods import prepared
-from treadle.core.kernel.pods.shaping import shape_of, stale
+from treadle.core.kernel.pods.shaping import batch_of, shape_of, stale
 from treadle.core.kernel.pods.states import ASSUMED
 from treadle.core.model import Wait
+from treadle.core.model.opportunistic import METRICS
 from treadle.core.rules.opportunistic.shares import Claim, divide, pool
 from treadle.core.units.amounts import plus
-from treadle.core.units.resources import CPU, MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from numpy.typing import NDArray
 
     from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.state import State
@@ -36,57 +33,13 @@ if TYPE_CHECKING:
 
 NO_ROOM: Final = "NoIdleRoom"
 """The reason of an opportunistic pod that no node has idle room for."""
+NOT_TOGETHER: Final = "NotTogether"
+"""The reason of an opportunistic pod that is to start together with others."""
 NOT_KNOWN: Final = "UsageUnknown"
 """The reason where room goes by usage that nobody tells."""
 INTERVAL = 1.0
 """Seconds after which it is looked for room again where there was none, however much changes meanwhile."""
 MILLIONTHS = 1_000_000
-
-
-class Room:
-    """What opportunistic pods may be given on every node: what is free there by the ordinary books, less what others of them were given."""
-
-    def __init__(self, state: State) -> None:
-        self._state = state
-        nodes = state.nodes
-        count = len(nodes)
-        self._columns = nodes.columns()[:, :count].copy()
-        for row, given in state.opportunistic.on_row.items():
-            for position, value in enumerate(given):
-                self._columns[position, row] -= value
-        self._none: dict[tuple[Shape, tuple[tuple[str, int], ...]], None] = {}
-        self._rows: dict[tuple[Shape, tuple[tuple[str, int], ...]], NDArray[np.intp]] = {}
-
-    def total(self) -> Vector:
-        """Return the room of all nodes."""
-        return [int(value) for value in self._columns[:TYPES].clip(0).sum(axis=1)]
-
-    def pick(self, record: PodRecord) -> int:
-        """Return the row of the best node with room for a pod, or -1."""
-        state, shape, named = self._state, record.shape, record.spec.opportunistic
-        key = (shape, named)
-        if key in self._none:
-            return -1
-        nodes, (memory, cpu) = state.nodes, vector(named)
-        rows = self._rows.get(key)
-        room = self._columns
-        if rows is None:
-            rows = np.flatnonzero(nodes.mask(shape.constraints) & fitting(room, shape.demand))
-            if nodes.only >= 0:
-                rows = rows[rows == nodes.only]
-        rows = self._rows[key] = rows[(room[MEMORY, rows] >= memory) & (room[CPU, rows] >= cpu)]
-        per_memory, per_cpu = nodes.per()
-        scores = state.score(room[MEMORY, rows], room[CPU, rows], memory, cpu, per_memory[rows], per_cpu[rows])
-        for at in np.argsort(scores, kind="stable"):
-            if takes(nodes, int(rows[at]), shape):
-                return int(rows[at])
-        self._none[key] = None
-        return -1
-
-    def give(self, row: int, record: PodRecord) -> None:
-        """Count a pod that has come to a node."""
-        for position, value in (*record.shape.demand, *enumerate(vector(record.spec.opportunistic))):
-            self._columns[position, row] -= value
 
 
 def place(state: State, budget: int) -> list[Placed]:
@@ -96,15 +49,10 @@ def place(state: State, budget: int) -> list[Placed]:
     if budget <= 0 or not _due(state):
         return effects
     kept.come, kept.looked, kept.at = False, nodes.clock, state.now
-    if state.scheduler.opportunistic.source != "Requests":
-        return effects
-    ready: dict[Queue, dict[Application, list[PodRecord]]] = {}
-    for record in kept.waiting.values():
-        if obstacle(state, record) is None and record.application is not None and record.application.queue is not None:
-            ready.setdefault(record.application.queue, {}).setdefault(record.application, []).append(record)
+    room = Room(state)
+    ready = _ready(state, room)
     if not ready:
         return effects
-    room = Room(state)
     held = held_by_queue(state)
     due = _due_by_queue(state, room, ready, held)
     lines = {queue: _line(queue, applications) for queue, applications in ready.items()}
@@ -128,6 +76,23 @@ def place(state: State, budget: int) -> list[Placed]:
     return effects
 
 
+def _ready(state: State, room: Room) -> dict[Queue, dict[Application, list[PodRecord]]]:
+    """Return who could be placed, by queue and application; of those that are alike and that no node has room for the first one alone is looked at."""
+    ready: dict[Queue, dict[Application, list[PodRecord]]] = {}
+    hopeless: set[tuple[Shape, tuple[tuple[str, int], ...]]] = set()
+    for record in state.opportunistic.waiting.values():
+        if stale(state, record):
+            record.shape = shape_of(state, record.spec, record.kind)
+        kind = record.shape, record.spec.opportunistic
+        if kind in hopeless:
+            continue
+        if not room.any_for(record):
+            hopeless.add(kind)
+        elif obstacle(state, record) is None and record.application is not None and record.application.queue is not None:
+            ready.setdefault(record.application.queue, {}).setdefault(record.application, []).append(record)
+    return ready
+
+
 def next_look(state: State) -> float | None:
     """Return when it is time to look for room again, None if nobody waits for it or nothing has changed."""
     kept = state.opportunistic
@@ -145,9 +110,13 @@ def obstacle(state: State, record: PodRecord) -> Wait | None:
     if stale(state, record):
         record.shape = shape_of(state, record.spec, record.kind)
     found = block(record.application, record)
-    if found is None and state.scheduler.opportunistic.source != "Requests":
-        words = f"spec.opportunistic.usage.source is {state.scheduler.opportunistic.source}, and nobody tells yet what nodes use; with Requests the room is what no pod requests"
+    if found is None and state.scheduler.opportunistic.source == METRICS and not state.opportunistic.usage.of:
+        why = state.opportunistic.usage.trouble or "no sample of a node has come yet"
+        words = f"spec.opportunistic.usage.source is {METRICS}, and nobody tells what nodes use: {why}. With Requests the room is what no pod requests"
         return Wait(NOT_KNOWN, "", words)
+    if found is None and (record.shape.gang != NO_GANG or batch_of(state, record.spec) is not None):
+        words = "opportunistic pods come and go one by one: they are not started together, as gangs are and what is placed together; guaranteed pods are"
+        return Wait(NOT_TOGETHER, "", words)
     return found
 
 
@@ -214,6 +183,8 @@ def _assume(state: State, record: PodRecord, row: int) -> Placed:
         tally.add(row, 1)
     application.allocated += 1
     state.opportunistic.give(record, state.now)
+    if state.opportunistic.usage.of:
+        note(state, [spec.uid])
     if shape.prepared:
         prepared.enter(state, record)
         if (asked := prepared.begin(state, record)) is not None:

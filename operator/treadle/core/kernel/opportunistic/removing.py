@@ -1,54 +1,121 @@
-"""A guaranteed pod takes the room that opportunistic pods were given: those of a node that has not enough for both are asked to go."""
+"""Opportunistic pods are asked to go where guaranteed pods take their room, or where a node is used too much.
+
+Where room goes by usage, a type with thresholds is not given back for requests: pods that request it and use it show in the next samples.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from treadle.core.effects import Evict
 from treadle.core.kernel.opportunistic.memory import TYPES, Given
 from treadle.core.kernel.opportunistic.placing import held_by_queue, shares
+from treadle.core.kernel.opportunistic.usage import policy_of, size_of
 from treadle.core.kernel.pods.states import PodState
-from treadle.core.model.opportunistic import NEWEST
+from treadle.core.model.opportunistic import METRICS, NEWEST, WHOLE
 from treadle.core.rules.opportunistic.victims import Candidate, Costs, cheapest_first, newest_first, take
 from treadle.core.units.amounts import beyond, plus
+from treadle.core.units.resources import in_words
 
 if TYPE_CHECKING:
     from treadle.core.kernel.state import State
+    from treadle.core.rules.opportunistic.thresholds import OverAllocation
     from treadle.core.units.resources import Vector
 
 PATIENCE = 15.0
 """Seconds for which a disruption budget is respected: then a pod is deleted, since the room is another's."""
+FOR_REQUESTS, FOR_USAGE = "Requests", "Usage"
+"""Why pods have to go: guaranteed pods request what they were given, or their node is used too much."""
 AGAIN = 60.0
 """Seconds after which a pod that is still there is asked again."""
 
 
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """What a node lacks, why, and who may go for it; ``words`` are for the owners of those."""
+
+    reason: str
+    staying: dict[str, Given]
+    lacking: Vector
+    words: str
+
+
 def remove(state: State) -> list[Evict]:
-    """Ask as many opportunistic pods to go as nodes lack room for."""
+    """Ask as many opportunistic pods to go as nodes lack room for, or are used too much."""
     kept = state.opportunistic
     if not kept.on:
+        kept.usage.fresh.clear()
         return []
     if kept.going:
         kept.forget_the_gone(state.now)
-    nodes = state.nodes
-    found: list[tuple[dict[str, Given], Vector]] = []
+    found = _used_too_much(state) if kept.usage.of else []
+    found += _requested(state)
+    if not found:
+        return []
+    costs = _costs(state, [sum(column) for column in zip(*(one.lacking for one in found), strict=True)])
+    return [effect for one in found for effect in _of_row(state, one, costs)]
+
+
+def _requested(state: State) -> list[Lack]:
+    """Return the nodes that lack what pods request, of types that are not given by usage."""
+    kept, nodes = state.opportunistic, state.nodes
+    by_usage = state.scheduler.opportunistic.source == METRICS
+    found = []
     for row, given in kept.on_row.items():
         free = nodes.free[row]
         if (given[0] <= free[0] and given[1] <= free[1]) or nodes.specs[row] is None:
             continue
-        staying: dict[str, Given] = {}
-        stay = [0] * TYPES
-        for uid, one in kept.on[row].items():
-            if uid not in kept.going and not one.record.spec.deleting:
-                stay = plus(stay, one.demand)
-                if one.record.state is PodState.BOUND:
-                    staying[uid] = one
+        staying, stay = _staying(state, row)
         lacking = [max(0, have - max(left, 0)) for have, left in zip(stay, free, strict=False)]
+        if by_usage:
+            for position in policy_of(state, row).thresholds:
+                lacking[position] = 0
         if any(lacking) and staying:
-            found.append((staying, lacking))
-    if not found:
-        return []
-    costs = _costs(state, [sum(column) for column in zip(*(lacking for _, lacking in found), strict=True)])
-    return [effect for staying, lacking in found for effect in _of_row(state, staying, lacking, costs)]
+            words = f"guaranteed pods request what it was given on node {nodes.names[row]}"
+            found.append(Lack(FOR_REQUESTS, staying, lacking, words))
+    return found
+
+
+def _used_too_much(state: State) -> list[Lack]:
+    """Return the nodes that are used too much by a sample that has come since it was last looked."""
+    kept, nodes = state.opportunistic, state.nodes
+    found = []
+    for name in kept.usage.fresh:
+        row, one = nodes.row.get(name), kept.usage.of.get(name)
+        if row is None or one is None or one.usage.sample is None or nodes.specs[row] is None:
+            continue
+        staying, stay = _staying(state, row)
+        going = beyond(kept.on_row.get(row, [0] * TYPES), stay)
+        policy, size, measured = policy_of(state, row), size_of(state, row), one.usage.measured(state.now, TYPES)
+        lacking = one.overload.look(policy, size, measured, one.usage.sample.at, going)
+        if any(lacking) and staying:
+            found.append(Lack(FOR_USAGE, staying, lacking, _in_words(state, name, policy, size, measured, lacking)))
+    kept.usage.fresh.clear()
+    return found
+
+
+def _in_words(state: State, node: str, policy: OverAllocation, size: Vector, measured: list[int | None], lacking: Vector) -> str:
+    parts = []
+    for position, lack in enumerate(lacking):
+        if lack:
+            name, most = state.types.names[position], policy.thresholds[position].preemption
+            uses = in_words(name, measured[position] or 0)
+            parts.append(f"{uses} of its {in_words(name, size[position])} {name}, more than {most / (WHOLE / 100):g}%")
+    return f"node {node} uses {' and '.join(parts)}"
+
+
+def _staying(state: State, row: int) -> tuple[dict[str, Given], Vector]:
+    """Return the opportunistic pods of a node that may be asked to go, and what all have that were not asked."""
+    kept = state.opportunistic
+    staying: dict[str, Given] = {}
+    stay = [0] * TYPES
+    for uid, one in kept.on.get(row, {}).items():
+        if uid not in kept.going and not one.record.spec.deleting:
+            stay = plus(stay, one.demand)
+            if one.record.state is PodState.BOUND:
+                staying[uid] = one
+    return staying, stay
 
 
 def next_removal(state: State) -> float | None:
@@ -56,8 +123,10 @@ def next_removal(state: State) -> float | None:
     return min(state.opportunistic.going.values(), default=None)
 
 
-def _of_row(state: State, staying: dict[str, Given], lacking: Vector, costs: Costs) -> list[Evict]:
+def _of_row(state: State, lack: Lack, costs: Costs) -> list[Evict]:
     settings, kept = state.scheduler.opportunistic, state.opportunistic
+    lacking = lack.lacking
+    staying = {uid: one for uid, one in lack.staying.items() if uid not in kept.going}
     candidates = [
         Candidate(uid, _queue(state, one), one.demand, one.demand, one.since, one.since, settings.minimum_run)
         for uid, one in staying.items()
@@ -68,9 +137,9 @@ def _of_row(state: State, staying: dict[str, Given], lacking: Vector, costs: Cos
         record = staying[victim.name].record
         spec = record.spec
         kept.going[spec.uid] = state.now + AGAIN
-        kept.removed += 1
+        kept.removed[lack.reason] += 1
         node = state.nodes.names[record.node]
-        why = f"opportunistic: guaranteed pods request what it was given on node {node}"
+        why = f"opportunistic: {lack.words}"
         state.record(spec.uid, "gives way", node)
         effects.append(Evict(spec.uid, spec.namespace, spec.name, victim.queue, why, PATIENCE, True, state.cause))
     return effects

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.effects import ReportWaiting
+from treadle.core.effects import EXECUTION_TYPE_IGNORED, RecordEvent, ReportWaiting
 from treadle.core.kernel.admission_checks import TOO_MANY
 from treadle.core.kernel.opportunistic.memory import TYPES
 from treadle.core.kernel.opportunistic.placing import NO_ROOM, obstacle
+from treadle.core.kernel.opportunistic.room import idle_room
+from treadle.core.kernel.opportunistic.usage import unknown
+from treadle.core.model.opportunistic import METRICS
 from treadle.core.units.resources import in_words
 
 if TYPE_CHECKING:
@@ -16,9 +19,12 @@ if TYPE_CHECKING:
     from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import PodRecord
+    from treadle.core.model import PodSpec
 
 LONGEST = 1024
 """Characters of a message, as in conditions."""
+MOST_TYPES = 4
+"""Resource types that are named in an event."""
 Kind = tuple["Shape", tuple[tuple[str, int], ...]]
 
 
@@ -44,6 +50,38 @@ def tell(state: State) -> list[ReportWaiting]:
         spec = record.spec
         effects.append(ReportWaiting(spec.uid, spec.namespace, spec.name, reason, message, record.cause))
     return effects
+
+
+def unheeded(state: State) -> list[RecordEvent]:
+    """Return the events about pods that say they are opportunistic and request something: one for an application."""
+    kept = state.opportunistic
+    events = []
+    for identity in [identity for identity in kept.told_unheeded if identity not in state.applications]:
+        del kept.told_unheeded[identity]
+    for uid in kept.unheeded:
+        record = state.pods.get(uid)
+        if record is None or record.application is None or record.spec.application in kept.told_unheeded:
+            continue
+        spec = record.spec
+        kept.told_unheeded[spec.application] = None
+        events.append(
+            RecordEvent(
+                spec.uid, spec.namespace, spec.name, spec.application, EXECUTION_TYPE_IGNORED, _unheeded(spec), record.cause
+            )
+        )
+    kept.unheeded.clear()
+    return events
+
+
+def _unheeded(spec: PodSpec) -> str:
+    kept = [f"{name[:64]}={in_words(name, value)}" for name, value in spec.demand if name != "pods"]
+    if spec.constraints.claims is not None:
+        kept.append("the devices of its claims")
+    more = f", and {len(kept) - MOST_TYPES} more" if len(kept) > MOST_TYPES else ""
+    return (
+        f"Pods of application {spec.application} say that they are opportunistic, but a node keeps for them what they request: {', '.join(kept[:MOST_TYPES])}{more}. "
+        "So they are counted as guaranteed pods, in their queue and on the node. An opportunistic pod requests cpu 0 and memory 0 and nothing else"
+    )
 
 
 def next_telling(state: State) -> float | None:
@@ -72,14 +110,16 @@ def _waiting(state: State, record: PodRecord, messages: dict[Kind, tuple[str, st
 
 
 def _no_room(state: State, record: PodRecord) -> str:
-    nodes, given = state.nodes, state.opportunistic.on_row
-    rows = nodes.mask(record.shape.constraints).nonzero()[0].tolist()
-    idle = [[have - gone for have, gone in zip(nodes.free[row], given.get(row, (0,) * TYPES), strict=False)] for row in rows]
+    nodes, idle = state.nodes, idle_room(state)
+    rows = nodes.mask(record.shape.constraints).nonzero()[0]
     names = state.types.names[:TYPES]
-    most = [(name, max(0, max((room[at] for room in idle), default=0))) for at, name in enumerate(names)]
+    most = [(name, int(idle[at, rows].max(initial=0))) for at, name in enumerate(names)]
+    by_usage = state.scheduler.opportunistic.source == METRICS
+    lost = unknown(state) if by_usage else 0
+    more = f"; of {lost} nodes it is not known what they use, so they take none" if lost else ""
     return (
-        f"opportunistic pods get what no pod requests: no node has {_words(record.spec.opportunistic)} idle for it now; "
-        f"{len(rows)}/{nodes.known()} nodes admit it by their rules, the most that one of them has idle is {_words(most)}"
+        f"opportunistic pods get what no pod {'uses' if by_usage else 'requests'}: no node has {_words(record.spec.opportunistic)} idle for it now; "
+        f"{len(rows)}/{nodes.known()} nodes admit it by their rules, the most that one of them has idle is {_words(most)}{more}"
     )
 
 

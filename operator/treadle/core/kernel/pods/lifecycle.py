@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from treadle.core.effects import Placed, new_bind
 from treadle.core.kernel.admission_checks import OVER_LARGEST, block, gang_changed, requeue
 from treadle.core.kernel.assign import asked_for, assign, in_force
+from treadle.core.kernel.opportunistic.memory import gives_way
 from treadle.core.kernel.pods import between, gang, prepared
 from treadle.core.kernel.pods.charges import charge, discharge
 from treadle.core.kernel.pods.excess_types import countable
@@ -34,6 +35,8 @@ NEVER_OURS = frozenset({"", "default-scheduler"})
 def see(state: State, spec: PodSpec) -> None:
     """Take over a pod as the API has it."""
     record = state.pods.get(spec.uid)
+    if state.opportunistic.turning.promoting:
+        spec = state.opportunistic.turning.as_decided(spec)
     if record is not None:
         record.spec.version = spec.version
     if spec.finished:
@@ -126,6 +129,7 @@ def gone(state: State, uid: str) -> None:
         withdraw(state, record)
         prepared.gone(state, record.spec)
         state.gangs.unuse(record.spec)
+        state.opportunistic.turning.forget(uid)
         state.delays.forget(uid)
         state.shapes.kinds.release(record.kind)
         state.record(uid, "gone")
@@ -145,13 +149,15 @@ def _contribute(state: State, record: PodRecord) -> None:
             _join(state, record)
             assert record.application is not None
             record.application.allocated += 1
-            if spec.opportunistic:
+            if spec.opportunistic and gives_way(spec):
                 state.opportunistic.give(record, state.now)
             else:
                 record.part = part_of(state, record.application, partition_of(state, row))
                 charge(state, record.part, record.shape.demand)
                 if spec.role == "master":
                     count_master(record, 1)
+            if spec.promotes or spec.demotes or state.opportunistic.turning.until:
+                state.opportunistic.turning.note(record)
             if not record.application.counted:
                 state.admission.newcomers[record.application] = None
         else:
@@ -181,6 +187,8 @@ def withdraw(state: State, record: PodRecord, *, stays: bool = False) -> None:
     With ``stays`` its application is kept, though it be empty: the caller puts the pod back, or drops the application.
     """
     application = record.application
+    if state.opportunistic.turning.asking:
+        state.opportunistic.turning.leave(record.spec.uid)
     if record.state in {PodState.ASSUMED, PodState.BOUND}:
         between.leave(record)
         prepared.leave(state, record)
@@ -221,9 +229,11 @@ def enqueue(state: State, record: PodRecord) -> None:
     elif record.shape.asked.partition is not None:
         record.shape = state.shapes.within(record.shape, None)
     if spec.opportunistic:
-        state.pods.move(record, PodState.WAITING)
-        state.opportunistic.wait(record, state.now)
-        return
+        if gives_way(spec):
+            state.pods.move(record, PodState.WAITING)
+            state.opportunistic.wait(record, state.now)
+            return
+        state.opportunistic.unheeded[spec.uid] = None
     key = (record.shape.id, spec.priority, spec.role == "master")
     ask = application.asks.get(key)
     if ask is None:

@@ -1,0 +1,143 @@
+"""What opportunistic pods may be given, node by node.
+
+Where room goes by requests it is what no pod requests. Where it goes by usage it is, of the types with thresholds, what nobody uses below the allocation threshold, whatever is
+requested. Either way what opportunistic pods were given already is taken off.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.core.kernel.nodes.candidates import takes
+from treadle.core.kernel.nodes.rules.resources import fitting
+from treadle.core.kernel.opportunistic import usage
+from treadle.core.kernel.opportunistic.memory import TYPES, vector
+from treadle.core.model.opportunistic import METRICS, WHOLE
+from treadle.core.rules.opportunistic import thresholds
+from treadle.core.units.amounts import beyond, least, minus
+from treadle.core.units.resources import CPU, MEMORY, UNBOUNDED
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from treadle.core.kernel.nodes.shapes import Shape
+    from treadle.core.kernel.state import State
+    from treadle.core.kernel.tree.members import PodRecord
+    from treadle.core.units.resources import Vector
+
+
+class Room:
+    """What opportunistic pods may be given on every node, by column."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        nodes = state.nodes
+        count = len(nodes)
+        self._columns = nodes.columns()[:, :count].copy()
+        if state.scheduler.opportunistic.source == METRICS:
+            self._by_usage()
+        else:
+            self._by_requests()
+        self._none: dict[tuple[Shape, tuple[tuple[str, int], ...]], None] = {}
+        self._rows: dict[tuple[Shape, tuple[tuple[str, int], ...]], NDArray[np.intp]] = {}
+
+    def _by_requests(self) -> None:
+        state, columns = self._state, self._columns
+        given = state.opportunistic.on_row
+        for row, amounts in given.items():
+            for position, value in enumerate(amounts):
+                columns[position, row] -= min(value, UNBOUNDED)
+        most = state.scheduler.opportunistic.policy.most
+        if most < WHOLE:
+            for row, have in enumerate(state.nodes.allocatable):
+                for position, amount in enumerate(given.get(row, (0,) * TYPES)):
+                    columns[position, row] = min(
+                        int(columns[position, row]), max(0, thresholds.part(most, have[position]) - amount)
+                    )
+
+    def _by_usage(self) -> None:
+        """Work out the room of the nodes that have changed, or been sampled, since it was last worked out."""
+        state, nodes = self._state, self._state.nodes
+        known, now, nothing = state.opportunistic.usage.of, state.now, [0] * TYPES
+        room = []
+        for row, name in enumerate(nodes.names):
+            one = known.get(name)
+            sample = None if one is None else one.usage.sample
+            if one is None or sample is None or now - sample.at > one.usage.old_after:
+                room.append(nothing if nodes.specs[row] is None else of_row(state, row))
+                continue
+            if one.usage.pending:
+                usage.notice(state, row, one.usage)
+            key = (nodes.version[row], sample.at)
+            if one.room is None or one.room[0] != key:
+                one.room = (key, of_row(state, row))
+            room.append(one.room[1])
+        if room:
+            self._columns[:TYPES] = np.array(room, dtype=np.int64).T
+
+    def idle(self) -> NDArray[np.int64]:
+        """Return the room by type and row."""
+        idle: NDArray[np.int64] = self._columns[:TYPES].clip(0)
+        return idle
+
+    def total(self) -> Vector:
+        """Return the room of all nodes."""
+        return [int(value) for value in self._columns[:TYPES].clip(0).sum(axis=1)]
+
+    def pick(self, record: PodRecord) -> int:
+        """Return the row of the best node with room for a pod, or -1."""
+        state, shape, named, room = self._state, record.shape, record.spec.opportunistic, self._columns
+        key = (shape, named)
+        if key in self._none:
+            return -1
+        nodes, (memory, cpu) = state.nodes, vector(named)
+        rows = self._with_room(record)
+        per_memory, per_cpu = nodes.per()
+        scores = state.score(room[MEMORY, rows], room[CPU, rows], memory, cpu, per_memory[rows], per_cpu[rows])
+        for at in np.argsort(scores, kind="stable"):
+            if takes(nodes, int(rows[at]), shape):
+                return int(rows[at])
+        self._none[key] = None
+        return -1
+
+    def any_for(self, record: PodRecord) -> bool:
+        """Whether a node may have room for a pod, by its description and its amounts."""
+        return len(self._with_room(record)) > 0
+
+    def _with_room(self, record: PodRecord) -> NDArray[np.intp]:
+        shape, named, room, nodes = record.shape, record.spec.opportunistic, self._columns, self._state.nodes
+        key, (memory, cpu) = (shape, named), vector(named)
+        rows = self._rows.get(key)
+        if rows is None:
+            rows = np.flatnonzero(nodes.mask(shape.constraints) & fitting(room, shape.demand))
+            if nodes.only >= 0:
+                rows = rows[rows == nodes.only]
+        fitting_rows: NDArray[np.intp] = rows[(room[MEMORY, rows] >= memory) & (room[CPU, rows] >= cpu)]
+        self._rows[key] = fitting_rows
+        return fitting_rows
+
+    def give(self, row: int, record: PodRecord) -> None:
+        """Count a pod that has come to a node."""
+        for position, value in (*record.shape.demand, *enumerate(vector(record.spec.opportunistic))):
+            self._columns[position, row] -= value
+
+
+def of_row(state: State, row: int) -> Vector:
+    """Return the room of a node where it goes by usage."""
+    size, policy = usage.size_of(state, row), usage.policy_of(state, row)
+    held = minus(size, state.nodes.free[row][:TYPES])
+    have = state.opportunistic.on_row.get(row, [0] * TYPES)
+    found = thresholds.room(policy, size, held, have, usage.used(state, row))
+    most = [thresholds.part(policy.most, amount) for amount in size]
+    return [min(value, UNBOUNDED) for value in least(found, beyond(most, have))]
+
+
+def idle_room(state: State) -> NDArray[np.int64]:
+    """Return the room of all nodes by type and row, to be shown: it is worked out once a step, however many ask."""
+    kept = state.opportunistic
+    key = (state.cause, state.now, state.nodes.clock)
+    if kept.shown is None or kept.shown[0] != key:
+        kept.shown = (key, Room(state).idle())
+    return kept.shown[1]

@@ -1,0 +1,50 @@
+"""What there is of opportunistic pods at one moment, as plain data for those who show it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from treadle.core.kernel.opportunistic.memory import TYPES
+from treadle.core.kernel.opportunistic.telling import waiting
+from treadle.core.units.amounts import plus
+
+if TYPE_CHECKING:
+    from treadle.core.kernel.state import State
+    from treadle.core.kernel.tree.members import Application
+
+REMOVED_FOR = ("Requests", "Usage")
+"""For what opportunistic pods have to go: others request what they were given, or a node is used too much."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpportunisticFigures:
+    """``given`` is what those on nodes were given, by the names of resource types: room that would be idle without them. ``leaving`` are those of them that were asked to go."""
+
+    waiting: int
+    running: int
+    leaving: int
+    given: dict[str, int]
+    removed: dict[str, int]
+
+
+def opportunistic(state: State) -> OpportunisticFigures:
+    """Return the figures of opportunistic pods."""
+    kept = state.opportunistic
+    given = [0] * TYPES
+    for amounts in kept.on_row.values():
+        given = plus(given, amounts)
+    return OpportunisticFigures(
+        waiting=len(kept.waiting),
+        running=len(kept.of),
+        leaving=sum(uid in kept.of for uid in kept.going),
+        given=dict(zip(state.types.names[:TYPES], given, strict=True)),
+        removed={name: kept.removed[name] for name in REMOVED_FOR},
+    )
+
+
+def of_application(state: State, application: Application) -> tuple[int, tuple[str, str] | None]:
+    """Return how many opportunistic pods of an application wait, and (reason, message) of the first of them."""
+    line = state.opportunistic.waiting
+    found = [uid for uid in application.pods if uid in line] if line else []
+    return len(found), waiting(state, line[found[0]]) if found else None

@@ -1,0 +1,121 @@
+"""Pods on nodes are given other requests in place (the subresource ``resize``), where their execution type has changed.
+
+A pod is read before, and the change holds only for the pod as it was read: what it asks for is its owner's to say, up to the moment of writing.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import NamedTuple
+
+import msgspec
+
+from treadle.core.effects import Resize
+from treadle.core.events import PodGone, ResizeDone, ResizeFailed
+from treadle.kube import turning
+from treadle.kube.errors import KubeError
+from treadle.kube.transport import STRATEGIC, Client
+from treadle.kube.wire import Pod
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 8
+TRIES = 4
+"""How often a pod is read and written again that changes in between."""
+OVERTAKEN = "this instance does not lead any more"
+Outcome = ResizeDone | ResizeFailed | PodGone
+_pod = msgspec.json.Decoder(Pod)
+
+
+class Resizer:
+    """Changes requests of pods; ``report`` gets what became of it. ``resized`` counts the changes that were taken, ``failed`` the others."""
+
+    def __init__(self, client: Client, report: Callable[[Outcome], None]) -> None:
+        self.client = client
+        self.resized = 0
+        self.failed = 0
+        self._report = report
+        self._waiting: asyncio.Queue[Resize] = asyncio.Queue()
+        self._under_way: set[asyncio.Task[None]] = set()
+        self._slots = asyncio.Semaphore(AT_ONCE)
+
+    def submit(self, decided: Resize) -> None:
+        """Change the requests of a pod."""
+        self._waiting.put_nowait(decided)
+
+    async def run(self) -> None:
+        """Resize until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            while True:
+                decided = await self._waiting.get()
+                task = group.create_task(self._safely(decided), name=f"resize-{decided.name}")
+                self._under_way.add(task)
+                task.add_done_callback(self._under_way.discard)
+
+    def withdraw(self) -> None:
+        """Change nothing more, because somebody else may lead."""
+        while not self._waiting.empty():
+            self._tell(ResizeFailed(self._waiting.get_nowait().uid, OVERTAKEN))
+        for task in self._under_way:
+            task.cancel(OVERTAKEN)
+
+    async def _safely(self, decided: Resize) -> None:
+        try:
+            async with self._slots:
+                outcome = await self._resize(decided)
+        except asyncio.CancelledError:
+            self._tell(ResizeFailed(decided.uid, OVERTAKEN))
+            raise
+        except (KubeError, msgspec.DecodeError) as error:
+            outcome = ResizeFailed(decided.uid, str(error))
+        except Exception:
+            log.exception("requests of %s/%s", decided.namespace, decided.name)
+            outcome = ResizeFailed(decided.uid, "its requests could not be changed by a defect of ours; the log has more")
+        self._tell(outcome)
+
+    async def _resize(self, decided: Resize) -> Outcome:
+        path = f"/api/v1/namespaces/{decided.namespace}/pods/{decided.name}"
+        for _ in range(TRIES):
+            answer = await self.client.request("GET", path)
+            if answer.status == 404:
+                return PodGone(decided.uid)
+            if answer.status != 200:
+                return ResizeFailed(decided.uid, f"{answer.status} {answer.error().message}")
+            seen = _pod.decode(answer.body)
+            if seen.metadata.uid != decided.uid:
+                return PodGone(decided.uid)
+            change = _change(seen, guaranteed=decided.guaranteed)
+            if change.why:
+                return ResizeFailed(decided.uid, change.why)
+            answer = await self.client.request(
+                "PATCH", f"{path}/resize", turning.body(seen, change.requests), pool="claims", content_type=STRATEGIC
+            )
+            if answer.status == 200:
+                return ResizeDone(decided.uid, decided.guaranteed)
+            if answer.status != 409:
+                refused = answer.status in {400, 403, 404, 405, 422}
+                return ResizeFailed(decided.uid, f"{answer.status} {answer.error().message}", refused)
+        return ResizeFailed(decided.uid, "the pod changes again and again")
+
+    def _tell(self, outcome: Outcome) -> None:
+        if isinstance(outcome, ResizeDone):
+            self.resized += 1
+        elif isinstance(outcome, ResizeFailed):
+            self.failed += 1
+            log.info("requests of the pod with uid %s were not changed: %s", outcome.uid, outcome.message)
+        self._report(outcome)
+
+
+class _Change(NamedTuple):
+    """What a pod is to request, or why it is not to be changed."""
+
+    requests: turning.Requests
+    why: str = ""
+
+
+def _change(seen: Pod, *, guaranteed: bool) -> _Change:
+    promotes, demotes = turning.turns(seen)
+    spec, notes = seen.spec, seen.metadata.annotations
+    if spec is None or notes is None or not (promotes if guaranteed else demotes):
+        return _Change({}, "the pod does not ask for it any more")
+    return _Change(turning.when_guaranteed(spec, notes) if guaranteed else turning.when_opportunistic(spec))

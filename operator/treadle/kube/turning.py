@@ -1,0 +1,117 @@
+"""What a pod on a node requests when its execution type is changed: by its owner, who edits the label, in place and without a restart.
+
+A request that equals the limit of every container, of cpu and memory, would make the pod's class Guaranteed, which the API server does not let change: one
+thousandth of a cpu is left off then. Memory is not lowered to nothing but to 1Ki, since kubelets keep showing the old request otherwise.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from treadle.api.execution import DEMAND, MEASURED, demand_of, is_opportunistic, says
+from treadle.core.errors import InvalidSpec
+from treadle.core.units.resources import amount, format_amount
+from treadle.kube import accounting, wire
+
+Requests = dict[str, dict[str, int]]
+"""By container, by resource; cpu in thousandths, memory in bytes."""
+LEAST_MEMORY = 1024
+
+
+def turns(seen: wire.Pod) -> tuple[tuple[tuple[str, int], ...], bool]:
+    """Return what an opportunistic pod on a node asks to request, and whether a guaranteed one asks to request nothing.
+
+    Only a pod that says both what it is and what it uses asks for anything.
+    """
+    meta, spec = seen.metadata, seen.spec
+    own, notes = meta.labels, meta.annotations
+    if spec is None or not spec.node_name or not notes or DEMAND not in notes or not says(own, notes):
+        return (), False
+    try:
+        idle, now = is_opportunistic(own, notes), _requests(spec)
+        wanted = when_guaranteed(spec, notes)
+    except (ValueError, InvalidSpec):
+        return (), False
+    if idle:
+        return (), any(one.get("cpu", 0) or one.get("memory", 0) > LEAST_MEMORY for one in now.values())
+    if any(one.get("cpu", 0) or one.get("memory", 0) > LEAST_MEMORY for one in now.values()) or not wanted:
+        return (), False
+    as_if = wire.Pod(
+        spec=wire.PodSpec(containers=_with(spec.containers, wanted), init_containers=_with(spec.init_containers, wanted))
+    )
+    try:
+        return tuple(one for one in accounting.demand(as_if) if one[0] in MEASURED), False
+    except InvalidSpec:
+        return (), False
+
+
+def when_guaranteed(spec: wire.PodSpec, notes: Mapping[str, str]) -> Requests:
+    """Return the requests of a pod that is guaranteed: what its annotation says, at most its limits. Raises ``ValueError``."""
+    said = demand_of(notes)
+    found: Requests = {}
+    equal = bool(spec.containers)
+    for one in _resizable(spec):
+        limits = _amounts(one.resources.limits if one.resources is not None else None)
+        wants = {name: amount(name, text) for name, text in said.get(one.name, {}).items()} or dict(limits)
+        found[one.name] = {name: min(value, limits.get(name, value)) for name, value in wants.items()}
+        equal = equal and all(name in limits and found[one.name].get(name) == limits[name] for name in MEASURED)
+    if equal and len(found) == len([*(spec.containers or ()), *(spec.init_containers or ())]):
+        next(iter(found.values()))["cpu"] -= 1
+    return {name: wants for name, wants in found.items() if any(wants.values())}
+
+
+def when_opportunistic(spec: wire.PodSpec) -> Requests:
+    """Return the requests of a pod that is opportunistic, of the containers that request something."""
+    found: Requests = {}
+    for one in _resizable(spec):
+        now = _amounts(one.resources.requests if one.resources is not None else None)
+        if now.get("cpu", 0) or now.get("memory", 0) > LEAST_MEMORY:
+            found[one.name] = {"cpu": 0, "memory": min(LEAST_MEMORY, now.get("memory", 0))}
+    return found
+
+
+def body(seen: wire.Pod, requests: Requests) -> dict[str, object]:
+    """Return a patch of a pod's requests, which holds only for the pod as it was read."""
+    spec, meta = seen.spec, seen.metadata
+    assert spec is not None
+    changed: dict[str, object] = {}
+    for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
+        lines = [
+            {"name": one.name, "resources": {"requests": _texts(wants)}}
+            for one in containers or ()
+            if (wants := requests.get(one.name)) is not None
+        ]
+        if lines:
+            changed[field] = lines
+    return {"metadata": {"uid": meta.uid, "resourceVersion": meta.resource_version}, "spec": changed}
+
+
+def _resizable(spec: wire.PodSpec) -> Iterator[wire.Container]:
+    """Containers and sidecars: an init container that has ended cannot be resized."""
+    yield from spec.containers or ()
+    yield from (one for one in spec.init_containers or () if one.restart_policy == "Always")
+
+
+def _requests(spec: wire.PodSpec) -> Requests:
+    return {one.name: _amounts(one.resources.requests if one.resources is not None else None) for one in _resizable(spec)}
+
+
+def _texts(wants: Mapping[str, int]) -> dict[str, str]:
+    return {name: format_amount(name, wants.get(name, 0)) for name in MEASURED}
+
+
+def _amounts(named: wire.Amounts | None) -> dict[str, int]:
+    return {name: amount(name, named[name]) for name in MEASURED if named and name in named}
+
+
+def _with(containers: list[wire.Container] | None, wanted: Requests) -> list[wire.Container]:
+    return [
+        wire.Container(
+            name=one.name,
+            restart_policy=one.restart_policy,
+            resources=wire.Resources(
+                requests={**_texts(wants)}
+                if (wants := wanted.get(one.name)) is not None
+                else (one.resources.requests if one.resources is not None else None)
+            ),
+        )
+        for one in containers or ()
+    ]

@@ -1,0 +1,159 @@
+"""Pods on nodes change their execution type: guaranteed where there is room for it, opportunistic at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from core.builders import GIB, Scenario
+from core.kernel.opportunistic.test_room import bound, evicted, idle, seen
+from treadle.core.effects import RecordEvent, Resize
+from treadle.core.events import PodSeen, ResizeDone, ResizeFailed
+from treadle.core.kernel.opportunistic.promotion import AGAIN, OVERDUE, REFUSED_AGAIN
+from treadle.core.model import Limit, PodSpec
+
+WANTED = (("cpu", 1000), ("memory", GIB))
+
+
+def running(scenario: Scenario, name: str) -> PodSpec:
+    return scenario.core.state.pods[name].spec
+
+
+def asks(scenario: Scenario, name: str) -> Scenario:
+    """Its owner edits the label."""
+    return scenario.tell(PodSeen(replace(running(scenario, name), promotes=WANTED)))
+
+
+def shown(scenario: Scenario, spec: PodSpec) -> Scenario:
+    """The API shows what was decided."""
+    done = replace(spec, promotes=(), opportunistic=(), demand=(*WANTED, ("pods", 1)))
+    return scenario.tell(PodSeen(done))
+
+
+def resizes(scenario: Scenario) -> list[tuple[str, bool]]:
+    scenario.plan()
+    return [(effect.uid, effect.guaranteed) for effect in scenario.effects if isinstance(effect, Resize)]
+
+
+def told(scenario: Scenario) -> list[tuple[str, str]]:
+    return [(effect.reason, effect.note) for effect in scenario.effects if isinstance(effect, RecordEvent)]
+
+
+def used(scenario: Scenario, path: str = "root.a") -> list[int]:
+    return list(scenario.core.state.tree.queues[path].usage)
+
+
+def one(cpu: int = 4, **queue: object) -> Scenario:
+    scenario = Scenario().queue("root.a", **queue).nodes(1, cpu=cpu, memory=64)
+    bound(seen(scenario, idle("o", "root.a")))
+    return scenario
+
+
+def test_a_pod_that_asks_is_guaranteed_from_the_decision_on() -> None:
+    scenario = asks(one(), "o")
+    before = replace(running(scenario, "o"))
+    assert resizes(scenario) == [("o", True)]
+    assert used(scenario)[:3] == [GIB, 1000, 1]
+    assert scenario.core.state.opportunistic.of == {}
+    scenario.tell(PodSeen(before))  # some other edit, before the API shows it
+    assert used(scenario)[:2] == [GIB, 1000]
+    scenario.tell(ResizeDone("o", guaranteed=True))
+    assert resizes(scenario) == []
+    assert told(scenario) == [("Promoted", "It is guaranteed from now on and requests cpu=1, memory=1Gi")]
+    shown(scenario, before).wait(OVERDUE + 1)
+    assert resizes(scenario) == []
+    assert used(scenario)[:2] == [GIB, 1000]
+    assert scenario.core.state.opportunistic.turning.until == {}
+
+
+def test_it_goes_before_new_pods_on_its_node() -> None:
+    scenario = asks(one(cpu=1), "o").pod("new", "root.a", cpu=1)
+    assert scenario.plan() == []
+    assert [effect.uid for effect in scenario.effects if isinstance(effect, Resize)] == ["o"]
+    assert evicted(scenario) == []
+
+
+def test_it_waits_for_room_on_its_node_and_is_told_once() -> None:
+    scenario = one().pod("g", "root.a", cpu=3)
+    scenario.plan()
+    scenario.pod("h", "root.a", cpu=1)
+    bound(scenario)  # takes the room of the other, which stays for now
+    asks(scenario.wait(5), "o")
+    assert resizes(scenario) == []
+    assert told(scenario) == [
+        ("PromotionWaits", "It stays opportunistic for now: node node-0 has only cpu=0 of 1 that no pod requests")
+    ]
+    assert resizes(scenario.wait(5)) == []
+    assert told(scenario) == []
+    scenario.gone("h")
+    assert resizes(scenario.wait(5)) == [("o", True)]
+
+
+def test_a_queue_at_its_maximum_is_named() -> None:
+    scenario = one(maximum={"cpu": Limit(1000)}).pod("g", "root.a", cpu=1)
+    bound(scenario)
+    assert resizes(asks(scenario.wait(5), "o")) == []
+    assert told(scenario) == [("PromotionWaits", "It stays opportunistic for now: queue root.a is at its maximum of cpu")]
+    scenario.gone("g")
+    assert resizes(scenario.wait(5)) == [("o", True)]
+
+
+@pytest.mark.parametrize(("refused", "after"), [(False, AGAIN), (True, REFUSED_AGAIN)])
+def test_what_cannot_be_changed_stays_what_it_is_and_is_tried_again(refused: bool, after: float) -> None:
+    scenario = asks(one(), "o")
+    assert resizes(scenario) == [("o", True)]
+    scenario.tell(ResizeFailed("o", "422 no", refused))
+    assert used(scenario)[:2] == [0, 0]
+    assert set(scenario.core.state.opportunistic.of) == {"o"}
+    assert resizes(scenario) == []
+    note = "It stays opportunistic: its requests cannot be changed: 422 no"
+    assert told(scenario) == ([("ResizeRefused", note)] if refused else [])
+    assert resizes(scenario.wait(after - 1)) == []
+    assert resizes(scenario.wait(2)) == [("o", True)]
+
+
+def test_one_of_which_nothing_is_heard_is_asked_for_again() -> None:
+    scenario = asks(one(), "o")
+    resizes(scenario)
+    assert resizes(scenario.wait(OVERDUE - 1)) == []
+    assert resizes(scenario.wait(2)) == [("o", True)]
+    assert used(scenario)[:2] == [GIB, 1000]
+
+
+def test_one_that_changes_its_mind_stays_opportunistic() -> None:
+    scenario = asks(one(), "o")
+    before = running(scenario, "o")
+    resizes(scenario)
+    scenario.tell(PodSeen(replace(before, promotes=())))
+    assert used(scenario)[:2] == [0, 0]
+    assert resizes(scenario.wait(100)) == []
+
+
+def test_one_that_ends_while_it_is_promoted_leaves_nothing() -> None:
+    scenario = asks(one(), "o")
+    resizes(scenario)
+    scenario.gone("o").tell(ResizeFailed("o", "gone"))
+    assert used(scenario)[:3] == [0, 0, 0]
+    turning = scenario.core.state.opportunistic.turning
+    assert (turning.asking, turning.promoting, turning.told) == ({}, {}, {})
+    assert resizes(scenario.wait(1000)) == []
+    assert turning.until == {}
+
+
+def test_a_guaranteed_pod_that_asks_is_counted_until_the_api_shows_that_it_requests_nothing() -> None:
+    scenario = Scenario().queue("root.a").nodes(1, cpu=1)
+    scenario.pod("g", "root.a", cpu=1, memory=1)
+    bound(scenario)
+    spec = replace(running(scenario, "g"), opportunistic=WANTED, demotes=True)
+    assert resizes(scenario.tell(PodSeen(spec))) == [("g", False)]
+    assert resizes(scenario.wait(1)) == []
+    assert used(scenario)[:2] == [GIB, 1000]
+    scenario.tell(ResizeDone("g", guaranteed=False)).plan()
+    assert told(scenario)[-1] == ("Demoted", "It is opportunistic from now on and requests nothing")
+    scenario.tell(PodSeen(replace(spec, demotes=False, demand=(("memory", 1024), ("pods", 1)))))
+    assert used(scenario)[:2] == [0, 0]
+    assert set(scenario.core.state.opportunistic.of) == {"g"}
+    scenario.pod("new", "root.a", cpu=1)
+    assert set(bound(scenario.wait(1))) == {"new"}
+    assert evicted(scenario) == ["g"]

@@ -1,0 +1,297 @@
+"""Where room goes by usage: what samples tell, how long they are worth anything, and who goes when a node is used too much."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given, settings
+
+from core.builders import GIB, Scenario, a_node, a_pod, amounts
+from treadle.core import Core
+from treadle.core.effects import Bind, Evict
+from treadle.core.events import NodeGone, NodeSampled, NodeSeen, PodGone, PodSeen, SchedulerSeen, UsageKnown
+from treadle.core.kernel.tidy import close_up
+from treadle.core.model import Limit, PodSpec, SchedulerSpec
+from treadle.core.model.opportunistic import METRICS, NEWEST, NodePolicy, OpportunisticSettings, Threshold
+
+HALF_AND_80 = NodePolicy((("cpu", Threshold(500, 800, borne=1)), ("memory", Threshold(500, 800))))
+
+
+def by_usage(policy: NodePolicy = HALF_AND_80, **fields: Any) -> OpportunisticSettings:
+    return OpportunisticSettings(source=METRICS, policy=policy, **fields)
+
+
+def scene(nodes: int = 1, cpu: int = 10, memory: int = 10, **fields: Any) -> Scenario:
+    """Nodes of which each may be used by half, and has to be freed at 80%; time 1000, so that nothing that is there is new."""
+    found = Scenario().wait(1000)
+    return found.scheduler(opportunistic=by_usage(**fields)).nodes(nodes, cpu=cpu, memory=memory)
+
+
+def idle(name: str, cpu: int = 1, memory: int = 0, **fields: Any) -> PodSpec:
+    return a_pod(name, "", "batch", 0, 0, opportunistic=(("cpu", cpu * 1000), ("memory", memory * GIB)), **fields)
+
+
+def sample(scenario: Scenario, cpu: float = 0, memory: float = 0, node: str = "node-0", window: float = 0.0) -> Scenario:
+    measured = (("cpu", int(cpu * 1000)), ("memory", int(memory * GIB)))
+    return scenario.tell(NodeSampled(node, measured, scenario.now, window))
+
+
+def seen(scenario: Scenario, *pods: PodSpec) -> Scenario:
+    return scenario.tell(*map(PodSeen, pods))
+
+
+def bound(scenario: Scenario) -> list[str]:
+    binds = scenario.plan()
+    for bind in binds:
+        spec = scenario.core.state.pods[bind.uid].spec
+        scenario.tell(PodSeen(replace(spec, node=bind.node, held_in=bind.queue)))
+    return sorted(bind.uid for bind in binds)
+
+
+def evicted(scenario: Scenario) -> list[str]:
+    return [effect.uid for effect in scenario.effects if isinstance(effect, Evict)]
+
+
+def test_a_node_that_is_requested_whole_takes_what_nobody_uses() -> None:
+    scenario = scene().pod("g", cpu=10, memory=10)
+    bound(scenario)
+    seen(scenario, *(idle(f"o{at}") for at in range(9)))
+    sample(scenario.wait(30), cpu=2, memory=1)
+    assert len(bound(scenario.wait(1))) == 3  # of 10 cores half may be used, and 2 are
+
+
+def test_without_a_sample_nothing_is_given() -> None:
+    scenario = seen(scene(2), idle("o"))
+    assert bound(scenario) == []
+    assert scenario.why("o") == (
+        "UsageUnknown",
+        (
+            "spec.opportunistic.usage.source is Metrics, and nobody tells what nodes use: no sample of a node has come yet. "
+            "With Requests the room is what no pod requests"
+        ),
+    )
+    scenario.tell(UsageKnown(known=False, trouble="the API server has no metrics.k8s.io"))
+    assert "has no metrics.k8s.io" in scenario.why("o")[1]
+    sample(scenario.wait(1), cpu=1, node="node-1")
+    assert [bind.node for bind in scenario.plan()] == ["node-1"]
+
+
+def test_an_old_sample_says_nothing_any_more() -> None:
+    scenario = sample(scene(old_after=60.0), cpu=1)
+    seen(scenario.wait(61), idle("o"))
+    assert bound(scenario) == []
+    reason, message = scenario.why("o")
+    assert reason == "NoIdleRoom"
+    assert message.startswith("opportunistic pods get what no pod uses: no node has cpu=1, memory=0 idle for it now; ")
+    assert message.endswith("; of 1 nodes it is not known what they use, so they take none")
+    sample(scenario, cpu=1)
+    assert bound(scenario.wait(1)) == ["o"]
+
+
+def test_between_two_samples_a_node_is_not_filled_twice() -> None:
+    scenario = seen(sample(scene(), cpu=1), *(idle(f"o{at}") for at in range(9)))
+    assert len(bound(scenario)) == 4
+    for _ in range(5):
+        scenario.gone(f"none-{scenario.now}").wait(2)
+        assert bound(scenario) == []
+    sample(scenario, cpu=1.5)  # they use next to nothing, but the sample's window began before they were known to be there
+    sample(scenario.wait(15), cpu=1.5)
+    assert len(bound(scenario.wait(1))) == 3
+
+
+def test_guaranteed_pods_that_were_placed_since_count_by_what_they_request() -> None:
+    scenario = sample(scene(), cpu=1)
+    scenario.pod("g", cpu=3, memory=0)
+    seen(scenario, *(idle(f"o{at}") for at in range(9)))
+    assert bound(scenario) == ["g", "o0"]
+
+
+def test_pods_of_other_schedulers_that_came_since_count_as_well() -> None:
+    scenario = sample(scene(), cpu=1)
+    seen(scenario, a_pod("theirs", cpu=3, memory=0, scheduler="default-scheduler", node="node-0"))
+    seen(scenario, *(idle(f"o{at}") for at in range(9)))
+    assert bound(scenario) == ["o0"]
+
+
+def test_a_pod_that_warms_up_counts_for_all_that_it_asks_for() -> None:
+    scenario = seen(sample(scene(warm_up=60.0), cpu=1), *(idle(f"o{at}") for at in range(9)))
+    assert len(bound(scenario)) == 4
+    for _ in range(3):
+        sample(scenario.wait(15), cpu=1)
+        assert bound(scenario.wait(1)) == []
+    sample(scenario.wait(30), cpu=1)
+    assert len(bound(scenario.wait(1))) == 4
+
+
+def test_pods_that_just_came_when_the_first_sample_does_are_not_in_it() -> None:
+    scenario = scene()
+    seen(scenario, replace(idle("o0", cpu=3), node="node-0", created=scenario.now - 5))
+    seen(scenario, *(idle(f"o{at}") for at in range(1, 9)))
+    sample(scenario, cpu=1, window=30.0)
+    assert len(bound(scenario)) == 1
+
+
+def test_a_node_above_its_threshold_of_memory_is_freed_at_once() -> None:
+    scenario = sample(scene(order=NEWEST), memory=1)
+    seen(scenario, *(idle(f"o{at}", cpu=0, memory=1) for at in range(4)))
+    assert len(bound(scenario)) == 4
+    sample(scenario.wait(15), memory=9.5).plan()
+    assert len(evicted(scenario)) == 2
+    why = next(effect.why for effect in scenario.effects if isinstance(effect, Evict))
+    assert why == "opportunistic: node node-0 uses 9728Mi of its 10Gi memory, more than 80%"
+    assert scenario.core.view.opportunistic().removed == {"Requests": 0, "Usage": 2}
+    sample(scenario.wait(15), memory=9.5).plan()
+    assert evicted(scenario) == [], "those that go are enough"
+
+
+def test_cpu_has_to_be_above_for_as_many_samples_as_are_borne() -> None:
+    scenario = seen(sample(scene(), cpu=1), idle("o", cpu=3))
+    assert bound(scenario) == ["o"]
+    sample(scenario.wait(15), cpu=9).plan()
+    assert evicted(scenario) == []
+    scenario.wait(15).plan()
+    assert evicted(scenario) == [], "a sample counts once"
+    sample(scenario, cpu=9).plan()
+    assert evicted(scenario) == ["o"]
+
+
+def test_what_guaranteed_pods_request_is_not_taken_while_it_is_not_used() -> None:
+    scenario = seen(sample(scene(), cpu=1), idle("o", cpu=4))
+    assert bound(scenario) == ["o"]
+    scenario.pod("g", cpu=10, memory=0)
+    assert bound(scenario.wait(1)) == ["g"]
+    assert evicted(scenario) == []
+
+
+def test_without_thresholds_a_node_gives_what_nobody_requests_and_takes_it_back() -> None:
+    scenario = seen(sample(scene(policy=NodePolicy()), cpu=9), idle("o", cpu=4))
+    assert bound(scenario) == ["o"]
+    scenario.pod("g", cpu=10, memory=0).plan()
+    assert evicted(scenario) == ["o"]
+
+
+def test_what_opportunistic_pods_of_a_node_ask_for_in_sum_is_bounded() -> None:
+    policy = replace(HALF_AND_80, most=200)
+    scenario = seen(sample(scene(policy=policy), cpu=0), *(idle(f"o{at}") for at in range(9)))
+    assert len(bound(scenario)) == 2
+    sample(scenario.wait(60), cpu=0)
+    sample(scenario.wait(15), cpu=0)
+    assert bound(scenario.wait(1)) == []
+
+
+def test_a_node_of_which_they_may_have_nothing_takes_none_with_or_without_thresholds() -> None:
+    for policy in (NodePolicy(most=0), replace(HALF_AND_80, most=0)):
+        assert bound(seen(sample(scene(policy=policy)), idle("o"))) == []
+
+
+def test_nodes_with_labels_have_thresholds_of_their_own() -> None:
+    none = ((("pool", "prod"),), NodePolicy((("cpu", Threshold(0, 800)),)))
+    scenario = Scenario().scheduler(opportunistic=by_usage(overrides=(none,)))
+    scenario.node("prod", labels={"pool": "prod"}).node("batch")
+    for node in ("prod", "batch"):
+        sample(scenario, node=node)
+    seen(scenario, idle("o"), idle("p"))
+    assert {bind.node for bind in scenario.plan()} == {"batch"}
+
+
+def test_what_is_left_to_others_of_a_node_is_not_given() -> None:
+    scenario = Scenario().scheduler(opportunistic=by_usage())
+    scenario.tell(NodeSeen(a_node("n", cpu=10, headroom=())))
+    scenario.tell(NodeSeen(a_node("n", cpu=10, headroom=(("cpu", Limit(value=6000)),))))
+    sample(scenario, node="n", cpu=1)
+    seen(scenario, *(idle(f"o{at}") for at in range(9)))
+    assert len(bound(scenario)) == 1  # half of four, of which one is used
+
+
+def test_a_sample_of_a_node_that_is_not_known_or_is_gone_is_passed_over() -> None:
+    scenario = sample(scene(), node="nobody")
+    assert scenario.core.state.opportunistic.usage.of == {}
+    sample(scenario).tell(NodeGone("node-0"))
+    assert scenario.core.state.opportunistic.usage.of == {}
+
+
+def test_nothing_is_kept_where_room_goes_by_requests() -> None:
+    scenario = sample(scene())
+    scenario.scheduler(opportunistic=OpportunisticSettings())
+    sample(scenario.wait(15))
+    assert scenario.core.state.opportunistic.usage.of == {}
+
+
+def test_samples_follow_their_nodes_to_other_rows() -> None:
+    scenario = Scenario().scheduler(opportunistic=by_usage()).node("gone").node("kept", cpu=10).without_node("gone")
+    sample(scenario, node="kept", cpu=1)
+    seen(scenario, idle("large", cpu=9))
+    assert "has idle is memory=8Gi, cpu=4" in scenario.why("large")[1]
+    close_up(scenario.core.state)
+    assert "has idle is memory=8Gi, cpu=4" in scenario.why("large")[1]
+    assert bound(seen(scenario, idle("o", cpu=4))) == ["o"]
+
+
+def test_a_new_core_knows_what_is_used() -> None:
+    scenario = seen(sample(scene(2), cpu=1), *(idle(f"o{at}") for at in range(9)))
+    bound(scenario)
+    fresh = scenario.wait(1).core.fresh()
+    for event in scenario.core.facts():
+        fresh.handle(event, scenario.now)
+    before, after = scenario.core.state.opportunistic.usage, fresh.state.opportunistic.usage
+    assert {name: one.usage.sample for name, one in after.of.items()} == {
+        name: one.usage.sample for name, one in before.of.items()
+    }
+    assert not [one for one in fresh.plan(scenario.now) if isinstance(one, Bind)]
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_whether_samples_can_be_had_is_told_to_a_new_core(known: bool) -> None:
+    scenario = scene().tell(UsageKnown(known, "" if known else "away"))
+    assert UsageKnown(known, "" if known else "away") in scenario.core.facts()
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    steps=st.lists(
+        st.one_of(
+            st.tuples(st.just("guaranteed"), st.integers(0, 3), st.integers(1, 4)),
+            st.tuples(st.just("idle"), st.integers(0, 3), st.integers(1, 4)),
+            st.tuples(st.just("gone"), st.integers(0, 20), st.just(0)),
+            st.tuples(st.just("sample"), st.integers(0, 2), st.integers(0, 9)),
+            st.tuples(st.just("plan"), st.integers(0, 40), st.just(0)),
+        ),
+        max_size=40,
+    )
+)
+def test_whatever_is_sampled_guaranteed_pods_go_where_they_would(steps: list[Any]) -> None:
+    cores = Core(validate=True), Core(validate=True)
+    now = 0.0
+    known: list[str] = []
+
+    def tell(event: Any, *, both: bool = True) -> None:
+        for core in cores if both else cores[:1]:
+            core.handle(event, now)
+
+    tell(SchedulerSeen(SchedulerSpec(opportunistic=by_usage())))
+    for at in range(3):
+        tell(NodeSeen(a_node(f"n{at}", cpu=8)))
+    for number, (what, which, size) in enumerate((*steps, ("plan", 0, 0))):
+        if what == "guaranteed":
+            known.append(f"g{number}")
+            tell(PodSeen(a_pod(known[-1], "", f"app{which}", demand=amounts(size, 1))))
+        elif what == "idle":
+            known.append(f"o{number}")
+            tell(PodSeen(idle(known[-1], size)), both=False)
+        elif what == "gone" and known:
+            uid = known.pop(which % len(known))
+            tell(PodGone(uid), both=uid[0] == "g")
+        elif what == "sample":
+            tell(NodeSampled(f"n{which}", (("cpu", size * 1000),), now), both=False)
+        elif what == "plan":
+            now += which
+            plans = [core.plan(now) for core in cores]
+            binds = [[(one.uid, one.node) for one in plan if isinstance(one, Bind) and one.uid[0] == "g"] for plan in plans]
+            assert binds[0] == binds[1]
+            for one in plans[0]:
+                if isinstance(one, Bind):
+                    spec = cores[0].state.pods[one.uid].spec
+                    tell(PodSeen(replace(spec, node=one.node, held_in=one.queue)), both=one.uid[0] == "g")

@@ -1,0 +1,206 @@
+"""What a pod on a node asks to request, and how that is written: as the API server takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kube.access import task_of, until
+from kube.manifests import wired
+from kube.stub import Answer, Request, StubClient, ok, refused, unreachable
+from kube.test_execution import GIB, TYPE, container
+from treadle.api.execution import DEMAND
+from treadle.core.effects import Resize
+from treadle.core.events import PodGone, ResizeDone, ResizeFailed
+from treadle.core.model import PodSpec
+from treadle.kube import translate, turning, wire
+from treadle.kube.resizer import TRIES, Resizer
+
+Json = dict[str, Any]
+LIMITS = {"cpu": "2", "memory": "1Gi"}
+
+
+def manifest(kind: str, *containers: Json, demand: str = "c cpu=2 memory=1Gi", node: str = "n", **spec: Any) -> Json:
+    metadata = {"name": "a", "namespace": "ns", "uid": "u", "resourceVersion": "7", "labels": {TYPE: kind}}
+    if demand:
+        metadata["annotations"] = {DEMAND: demand}
+    held = list(containers) or [container("c", limits=LIMITS)]
+    return {"metadata": metadata, "spec": {"schedulerName": "treadle", "nodeName": node, "containers": held, **spec}}
+
+
+def read(kind: str, *containers: Json, **fields: Any) -> PodSpec:
+    return translate.pod(wired(manifest(kind, *containers, **fields)))
+
+
+def test_a_pod_whose_label_says_guaranteed_and_that_requests_nothing_asks_for_what_it_uses() -> None:
+    found = read("guaranteed", container("c", limits={"cpu": "4", "memory": "1Gi"}))
+    assert (found.promotes, found.demotes) == ((("cpu", 2000), ("memory", GIB)), False)
+    assert found.opportunistic == (("cpu", 2000), ("memory", GIB)), "it counts as what it is until then"
+
+
+def test_requests_that_would_equal_all_limits_stop_one_thousandth_of_a_cpu_short() -> None:
+    assert read("guaranteed").promotes == (("cpu", 1999), ("memory", GIB))
+    two = [container("c", limits=LIMITS), container("d", limits=LIMITS)]
+    assert read("guaranteed", *two, demand="c cpu=2 memory=1Gi;d cpu=2 memory=1Gi").promotes == (
+        ("cpu", 3999),
+        ("memory", 2 * GIB),
+    )
+
+
+def test_what_is_asked_for_is_held_at_the_limits() -> None:
+    assert read("guaranteed", demand="c cpu=9 memory=9Gi").promotes == (("cpu", 1999), ("memory", GIB))
+
+
+def test_a_container_that_the_annotation_leaves_out_requests_its_limits() -> None:
+    two = [container("c", limits={"cpu": "9"}), container("d", limits={"cpu": "1"})]
+    assert dict(read("guaranteed", *two, demand="c cpu=2").promotes)["cpu"] == 3000
+
+
+def test_sidecars_are_resized_and_other_init_containers_are_not() -> None:
+    init = [container("i", limits=LIMITS), container("s", limits={"cpu": "4"}, restartPolicy="Always")]
+    found = read("guaranteed", demand="c cpu=1;i cpu=1;s cpu=3", initContainers=init)
+    assert dict(found.promotes)["cpu"] == 4000
+
+
+@pytest.mark.parametrize(
+    ("kind", "containers", "fields"),
+    [
+        ("guaranteed", [], {"node": ""}),
+        ("guaranteed", [], {"demand": ""}),
+        ("guaranteed", [container("c", cpu="1", limits=LIMITS)], {}),
+        ("guaranteed", [], {"demand": "nonsense"}),
+        ("opportunistic", [], {}),
+        ("opportunistic", [container("c", memory="1Ki", limits=LIMITS)], {}),
+        ("opportunistic", [container("c", cpu="1", limits=LIMITS)], {"demand": ""}),
+        ("opportunistic", [container("c", cpu="1", limits=LIMITS)], {"node": ""}),
+        ("lazy", [container("c", cpu="1", limits=LIMITS)], {}),
+    ],
+)
+def test_who_asks_for_nothing(kind: str, containers: list[Json], fields: Json) -> None:
+    found = read(kind, *containers, **fields)
+    assert (found.promotes, found.demotes) == ((), False)
+
+
+def test_a_guaranteed_pod_whose_label_says_opportunistic_asks_to_request_nothing() -> None:
+    found = read("opportunistic", container("c", cpu="1", memory="1Gi", limits=LIMITS))
+    assert (found.promotes, found.demotes) == ((), True)
+    assert found.demand == (("cpu", 1000), ("memory", GIB), ("pods", 1))
+
+
+def test_memory_is_lowered_to_1_ki_since_kubelets_keep_showing_the_old_request_otherwise() -> None:
+    seen = wired(manifest("opportunistic", container("c", cpu="1", memory="1Gi"), container("d"), container("e", cpu="1")))
+    assert seen.spec is not None
+    assert turning.body(seen, turning.when_opportunistic(seen.spec)) == {
+        "metadata": {"uid": "u", "resourceVersion": "7"},
+        "spec": {
+            "containers": [
+                {"name": "c", "resources": {"requests": {"cpu": "0", "memory": "1Ki"}}},
+                {"name": "e", "resources": {"requests": {"cpu": "0", "memory": "0"}}},
+            ]
+        },
+    }
+
+
+amount = st.sampled_from(["", "0", "1m", "500m", "2", "1Ki", "3Gi"])
+
+
+@given(st.lists(st.tuples(amount, amount, amount), min_size=1, max_size=3))
+def test_a_promotion_never_makes_the_class_guaranteed_nor_goes_beyond_a_limit(sizes: list[tuple[str, str, str]]) -> None:
+    containers = [
+        container(f"c{at}", limits={key: value for key, value in (("cpu", cpu), ("memory", memory)) if value})
+        for at, (cpu, memory, _) in enumerate(sizes)
+    ]
+    said = ";".join(f"c{at} cpu={wants or '1'} memory=1Ki" for at, (_, _, wants) in enumerate(sizes))
+    seen = wired(manifest("guaranteed", *containers, demand=said))
+    assert seen.spec is not None
+    found = turning.when_guaranteed(seen.spec, {DEMAND: said})
+    equal = []
+    for one in seen.spec.containers or ():
+        limits = turning._amounts(one.resources.limits if one.resources is not None else None)
+        requests = found.get(one.name, {})
+        assert all(value <= limits.get(name, value) for name, value in requests.items())
+        equal.append(len(limits) == 2 and all(0 < limits[name] == requests.get(name, 0) for name in limits))
+    assert not all(equal)
+
+
+# -- written
+
+
+DECIDED = Resize("u", "ns", "a", True, 1)
+
+
+async def outcome(answer: Callable[[Request], Answer], decided: Resize = DECIDED) -> tuple[list[Any], list[Request]]:
+    outcomes: list[Any] = []
+    client = StubClient(answer)
+    resizer = Resizer(client, outcomes.append)  # type: ignore[arg-type]
+    async with task_of(resizer.run()):
+        resizer.submit(decided)
+        await until(lambda: bool(outcomes))
+    return outcomes, client.requests
+
+
+def serving(body: Json, *answers: Answer) -> Callable[[Request], Answer]:
+    left = list(answers)
+    return lambda request: ok(200, body) if request.method == "GET" else left.pop(0)
+
+
+async def test_what_a_pod_requests_is_written_for_the_pod_as_it_was_read() -> None:
+    found, requests = await outcome(serving(manifest("guaranteed"), ok()))
+    assert found == [ResizeDone("u", guaranteed=True)]
+    assert [(one.method, one.path) for one in requests][1] == ("PATCH", "/api/v1/namespaces/ns/pods/a/resize")
+    assert requests[1].body["metadata"] == {"uid": "u", "resourceVersion": "7"}
+    assert requests[1].pool == "claims", "which only a leader may write with"
+
+
+async def test_a_pod_that_changed_is_read_again() -> None:
+    found, requests = await outcome(serving(manifest("guaranteed"), refused(409), ok()))
+    assert found == [ResizeDone("u", guaranteed=True)]
+    assert [one.method for one in requests] == ["GET", "PATCH", "GET", "PATCH"]
+
+
+async def test_one_that_changes_again_and_again_is_left_for_a_while() -> None:
+    found, _ = await outcome(serving(manifest("guaranteed"), *[refused(409)] * TRIES))
+    assert found == [ResizeFailed("u", "the pod changes again and again")]
+
+
+@pytest.mark.parametrize(("code", "is_refusal"), [(422, True), (403, True), (404, True), (500, False), (429, False)])
+async def test_a_refusal_is_told_in_the_servers_words(code: int, is_refusal: bool) -> None:
+    found, _ = await outcome(serving(manifest("guaranteed"), refused(code, "no")))
+    assert found == [ResizeFailed("u", f"{code} no", is_refusal)]
+
+
+async def test_a_pod_that_asks_for_it_no_longer_is_not_touched() -> None:
+    found, requests = await outcome(serving(manifest("opportunistic")))
+    assert found == [ResizeFailed("u", "the pod does not ask for it any more")]
+    assert len(requests) == 1
+
+
+async def test_a_pod_that_is_gone_or_another_of_its_name_is_gone() -> None:
+    assert (await outcome(lambda _: refused(404)))[0] == [PodGone("u")]
+    other = manifest("guaranteed")
+    other["metadata"]["uid"] = "another"
+    assert (await outcome(serving(other)))[0] == [PodGone("u")]
+
+
+async def test_a_server_that_does_not_answer_leaves_it_for_a_while() -> None:
+    (found,), _ = await outcome(lambda _: unreachable())
+    assert isinstance(found, ResizeFailed)
+    assert not found.refused
+
+
+async def test_who_does_not_lead_any_more_changes_nothing() -> None:
+    outcomes: list[Any] = []
+    client = StubClient(serving(manifest("guaranteed"), ok()))
+    resizer = Resizer(client, outcomes.append)  # type: ignore[arg-type]
+    resizer.submit(DECIDED)
+    resizer.withdraw()
+    assert [(one.uid, one.refused) for one in outcomes] == [("u", False)]
+    assert client.requests == []
+
+
+def test_a_pod_without_a_spec_asks_for_nothing() -> None:
+    assert turning.turns(wire.Pod()) == ((), False)

@@ -1,0 +1,114 @@
+"""Who asks what nodes use: only while the settings want to know, each sample once, and what fails is said once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from treadle.core import Core
+from treadle.core.events import Event, NodeSampled, SchedulerSeen, UsageKnown
+from treadle.core.model import SchedulerSpec
+from treadle.core.model.opportunistic import METRICS, OpportunisticSettings
+from treadle.kube.errors import Unreachable
+from treadle.kube.transport import Response
+from treadle.runtime import usage as module
+from treadle.runtime.usage import UsageSource
+
+
+class Server:
+    """Answers with what it was given last."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.answer: Response | Exception = Response(200, b'{"items": []}')
+
+    async def request(self, method: str, path: str, **_: Any) -> Response:
+        assert (method, path) == ("GET", "/apis/metrics.k8s.io/v1beta1/nodes")
+        self.asked += 1
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    def tells(self, *times: str) -> None:
+        items = [
+            {"metadata": {"name": f"n{at}"}, "timestamp": when, "window": "10s", "usage": {"cpu": "1", "memory": "1Gi"}}
+            for at, when in enumerate(times)
+        ]
+        self.answer = Response(200, json.dumps({"items": items}).encode())
+
+
+def source(wanted: bool = True) -> tuple[Server, UsageSource, list[Event]]:
+    core, server, told = Core(), Server(), []
+    settings = OpportunisticSettings(source=METRICS) if wanted else OpportunisticSettings()
+    core.handle(SchedulerSeen(SchedulerSpec(opportunistic=settings)), 0.0)
+    return server, UsageSource(server, lambda: core.view, told.append), told  # type: ignore[arg-type]
+
+
+async def test_each_sample_is_told_once_by_the_clock_of_the_core() -> None:
+    server, asks, told = source()
+    server.tells("2026-01-01T00:00:00Z", "2026-01-01T00:00:07Z")
+    await asks.look()
+    await asks.look()
+    server.tells("2026-01-01T00:00:15Z", "2026-01-01T00:00:07Z")
+    await asks.look()
+    assert told[0] == UsageKnown(known=True)
+    samples = [one for one in told if isinstance(one, NodeSampled)]
+    assert [one.node for one in samples] == ["n0", "n1", "n0"]
+    assert samples[2].at - samples[0].at == pytest.approx(15.0, abs=0.1)
+    assert (samples[0].usage, samples[0].window) == ((("cpu", 1000), ("memory", 1 << 30)), 10.0)
+    assert samples[0].at + (time.time() - time.monotonic()) == pytest.approx(1767225600.0, abs=1.0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (Unreachable("no route"), "there is no answer: no route"),
+        (Response(404, b"{}"), "does not serve metrics.k8s.io/v1beta1"),
+        (Response(200, b"<html>"), "is no list of nodes"),
+    ],
+)
+async def test_what_fails_is_told_once_and_so_is_its_end(answer: Any, words: str) -> None:
+    server, asks, told = source()
+    server.answer = answer
+    await asks.look()
+    await asks.look()
+    (event,) = told
+    assert isinstance(event, UsageKnown)
+    assert not event.known
+    assert words in event.trouble
+    server.tells("2026-01-01T00:00:00Z")
+    await asks.look()
+    assert told[1] == UsageKnown(known=True)
+
+
+async def _for_a_while(asks: UsageSource, enough: Callable[[], bool], turns: int = 50) -> None:
+    task = asyncio.create_task(asks.run())
+    for _ in range(turns):
+        if enough():
+            break
+        await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_nobody_is_asked_while_room_goes_by_requests() -> None:
+    server, asks, told = source(wanted=False)
+    await _for_a_while(asks, lambda: server.asked > 0)
+    assert (server.asked, told) == (0, [])
+
+
+async def test_an_error_in_an_answer_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    server, asks, told = source()
+    monkeypatch.setattr(module, "LEAST", 0.0)
+    monkeypatch.setattr(module, "EVERY", 0.0)
+    server.answer = RuntimeError("odd")
+    await _for_a_while(asks, lambda: server.asked > 2)
+    assert server.asked > 2
+    (event,) = told
+    assert isinstance(event, UsageKnown)
+    assert event.trouble == "what metrics.k8s.io answers cannot be read; the log has the error"
