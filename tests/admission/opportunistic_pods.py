@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from treadle.admission.rewriting import DEMAND
+from treadle.api.execution import DEMAND
 
 Json = dict[str, Any]
 LABELS = {"treadle.dev/execution-type": "opportunistic"}
