@@ -158,6 +158,21 @@ def test_cpu_has_to_be_above_for_as_many_samples_as_are_borne() -> None:
     assert evicted(scenario) == ["o"]
 
 
+def test_a_pod_is_taken_to_use_the_part_of_what_it_says_that_its_node_uses() -> None:
+    scenario = sample(scene(order=NEWEST), memory=1).pod("g", cpu=0, memory=9)
+    bound(scenario)
+    seen(scenario, *(idle(f"o{at}", cpu=0, memory=1) for at in range(9)))
+    placed = bound(sample(scenario.wait(15), memory=1))
+    assert len(placed) == 4
+    more = [idle(f"p{at}", cpu=0, memory=1) for at in range(4)]
+    seen(scenario, *more)
+    assert len(bound(sample(scenario.wait(15), memory=1))) == 4  # 9 + 8 GiB are asked for
+    sample(scenario.wait(15), memory=8.5).plan()
+    assert len(evicted(scenario)) == 1, "0.5 GiB too much is one pod that uses half of 1 GiB"
+    sample(scenario.wait(15), memory=8.9).plan()
+    assert len(evicted(scenario)) == 1, "the one that goes frees half of what it says"
+
+
 def test_what_guaranteed_pods_request_is_not_taken_while_it_is_not_used() -> None:
     scenario = seen(sample(scene(), cpu=1), idle("o", cpu=4))
     assert bound(scenario) == ["o"]

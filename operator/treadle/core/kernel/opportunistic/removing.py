@@ -33,12 +33,16 @@ AGAIN = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """What a node lacks, why, and who may go for it; ``words`` are for the owners of those."""
+    """What a node lacks, why, and who may go for it; ``words`` are for the owners of those.
+
+    ``parts`` are how much of what a pod says it uses its end gives back, by type.
+    """
 
     reason: str
     staying: dict[str, Given]
     lacking: Vector
     words: str
+    parts: tuple[float, ...] = (1.0,) * TYPES
 
 
 def remove(state: State) -> list[Evict]:
@@ -88,11 +92,27 @@ def _used_too_much(state: State) -> list[Lack]:
         staying, stay = _staying(state, row)
         going = beyond(kept.on_row.get(row, [0] * TYPES), stay)
         policy, size, measured = policy_of(state, row), size_of(state, row), one.usage.measured(state.now, TYPES)
-        lacking = one.overload.look(policy, size, measured, one.usage.sample.at, going)
+        parts = _parts_used(state, row, measured)
+        lacking = one.overload.look(policy, size, measured, one.usage.sample.at, _of_parts(going, parts))
         if any(lacking) and staying:
-            found.append(Lack(FOR_USAGE, staying, lacking, _in_words(state, name, policy, size, measured, lacking)))
+            words = _in_words(state, name, policy, size, measured, lacking)
+            found.append(Lack(FOR_USAGE, staying, lacking, words, parts))
     kept.usage.fresh.clear()
     return found
+
+
+def _parts_used(state: State, row: int, measured: list[int | None]) -> tuple[float, ...]:
+    """Return what part of all that is asked for on a node is used: a single pod's usage is not known, and taken to be that part of what it says."""
+    have, free, given = state.nodes.allocatable[row], state.nodes.free[row], state.opportunistic.on_row.get(row, [0] * TYPES)
+    parts = []
+    for position, used in enumerate(measured):
+        asked = have[position] - free[position] + given[position]
+        parts.append(1.0 if used is None or used >= asked else max(used, 1) / asked)
+    return tuple(parts)
+
+
+def _of_parts(amounts: Vector, parts: tuple[float, ...]) -> Vector:
+    return [int(amount * part) for amount, part in zip(amounts, parts, strict=True)]
 
 
 def _in_words(state: State, node: str, policy: OverAllocation, size: Vector, measured: list[int | None], lacking: Vector) -> str:
@@ -128,7 +148,9 @@ def _of_row(state: State, lack: Lack, costs: Costs) -> list[Evict]:
     lacking = lack.lacking
     staying = {uid: one for uid, one in lack.staying.items() if uid not in kept.going}
     candidates = [
-        Candidate(uid, _queue(state, one), one.demand, one.demand, one.since, one.since, settings.minimum_run)
+        Candidate(
+            uid, _queue(state, one), one.demand, _of_parts(one.demand, lack.parts), one.since, one.since, settings.minimum_run
+        )
         for uid, one in staying.items()
     ]
     order = newest_first(candidates) if settings.order == NEWEST else cheapest_first(candidates, lacking, costs)
