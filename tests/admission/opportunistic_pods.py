@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from treadle.admission.rewriting import DEMAND
+from treadle.api.execution import DEMAND
 
 Json = dict[str, Any]
 LABELS = {"treadle.dev/execution-type": "opportunistic"}
@@ -95,6 +95,15 @@ CASES = [
         one("c", {**BOTH, "nvidia.com/gpu": "1"}, {"nvidia.com/gpu": "1"}),
         "c cpu=2 memory=1Gi",
         [{"requests": {"cpu": "0", "memory": "0", "nvidia.com/gpu": "1"}, "limits": {**BOTH, "nvidia.com/gpu": "1"}}],
+    ),
+    Case(
+        "claims for devices stay",
+        {
+            "containers": [{"name": "c", "image": "none", "resources": {"claims": [{"name": "d"}], "requests": BOTH}}],
+            "resourceClaims": [{"name": "d", "resourceClaimName": "somebody"}],
+        },
+        "c cpu=2 memory=1Gi",
+        [{**ZERO_BOTH, "claims": [{"name": "d"}]}],
     ),
     Case(
         "huge pages stay",

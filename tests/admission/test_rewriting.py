@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from admission.opportunistic_pods import CASES, Case, demand_of, patched, pod, resources_of
 from examples import examples
 from treadle.admission.rewriting import patch
+from treadle.api.execution import demand_of as demand_said
 
 NAMES = frozenset({"treadle"})
 
@@ -81,6 +82,22 @@ def test_every_container_is_in_the_demand(before: dict[str, Any]) -> None:
     names = [entry.split()[0] for entry in text.split(";") if entry.strip()]
     for one in (*before["spec"]["containers"], *before["spec"]["initContainers"]):
         assert names.count(one["name"]) == 1
+
+
+@settings(max_examples=examples(200))
+@given(pods())
+def test_the_scheduler_understands_the_demand_and_takes_it_for_what_was_asked(before: dict[str, Any]) -> None:
+    before["metadata"].pop("annotations", None)
+    after = patched(before, patch(before, NAMES))
+    said = demand_said(after["metadata"]["annotations"])
+    for one in (*before["spec"]["containers"], *before["spec"]["initContainers"]):
+        resources = one.get("resources") or {}
+        requests, limits = resources.get("requests", {}), resources.get("limits", {})
+        wished = {
+            name: requests.get(name, "0") if requests.get(name, "0") != "0" else limits.get(name, "0")
+            for name in ("cpu", "memory")
+        }
+        assert said[one["name"]] == wished
 
 
 def test_a_container_that_is_added_later_is_rewritten_and_its_wish_is_added() -> None:

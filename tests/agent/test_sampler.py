@@ -11,7 +11,7 @@ import pytest
 from agent.cgroup_tree import Tree
 from treadle.agent import cgroups
 from treadle.agent.cgroups import Group, pod_uid, pressures
-from treadle.agent.sampler import Sample, Sampler
+from treadle.agent.sampler import PRESSURE_EVERY, Sample, Sampler
 
 ONE, TWO, THREE = "1f0c-aa", "2f0c-bb", "3f0c-cc"
 MIB = 1 << 20
@@ -66,6 +66,26 @@ def test_pressure_is_told_for_each_resource_that_the_kernel_has(tree: Tree) -> N
     sample = taken(Sampler(str(tree.mount)), 1.0)
     assert pressures(sample.all.waits)["io"] == (1.25, 0.25, 2_500_000, 500_000)
     assert pressures(sample.pods[ONE].waits) == {"cpu": (3.0, 0.0, 42, 0), "memory": (1.25, 0.25, 2_500_000, 500_000)}
+
+
+def test_the_pressure_of_all_pods_is_of_now_and_that_of_each_follows_within_five_samples(tree: Tree) -> None:
+    def total(number: int) -> str:
+        return f"some avg10=0.00 avg60=0.00 avg300=0.00 total={number}\n"
+
+    names = [f"{number}-x" for number in range(7)]
+    sampler = Sampler(str(tree.mount))
+    seen: dict[str, set[int]] = {uid: set() for uid in names}
+    for number in range(2 * PRESSURE_EVERY):
+        tree.all(io_pressure=total(number))
+        for uid in names:
+            tree.pod(uid, "burstable", io_pressure=total(number))
+        sample = taken(sampler, number + 1.0)
+        assert pressures(sample.all.waits)["io"][2] == number
+        for uid in names:
+            read = pressures(sample.pods[uid].waits)["io"][2]
+            assert number - read < PRESSURE_EVERY
+            seen[uid].add(read)
+    assert all(len(reads) <= 3 for reads in seen.values()), "each is looked at when it comes, and then every fifth time"
 
 
 def test_without_a_memory_controller_memory_is_unknown_and_not_zero(tree: Tree) -> None:

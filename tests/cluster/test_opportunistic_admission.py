@@ -19,11 +19,12 @@ from typing import Any
 import pytest
 import yaml
 
-from admission.opportunistic_pods import CASES, SENT, Case, Json, container, demand_of, patched, pod, resources_of
+from admission.opportunistic_pods import CASES, LABELS, SENT, Case, Json, container, demand_of, patched, pod, resources_of
 from chart.binaries import program
 from cluster.client import eventually
 from cluster.control_plane import ControlPlane
-from cluster.treadle_process import Treadle, free_port
+from cluster.treadle_process import Cluster, Treadle, free_port, queue
+from cluster.treadle_process import pod as guaranteed
 from treadle.admission.certificates import load, make
 from treadle.admission.rewriting import patch
 
@@ -245,6 +246,36 @@ def test_nothing_else_of_the_cluster_meets_the_policy(policy: ControlPlane) -> N
     assert [rule["resources"] for rule in found["matchConstraints"]["resourceRules"]] == [["pods"]]
     stored = policy.api("GET", f"{ADMISSION}/mutatingadmissionpolicies/treadle-opportunistic")[1]["spec"]
     assert json.dumps(stored["matchConditions"]) == json.dumps(found["matchConditions"])
+
+
+def test_a_pod_with_ordinary_requests_and_the_label_is_placed_as_an_opportunistic_one(
+    fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
+) -> None:
+    """From what a person writes to a node: the policy rewrites it, the scheduler reads what the policy wrote."""
+    plane = fresh_control_plane()
+    plane.apply_crds()
+    plane.create_nodes(1, "4", "16Gi")
+    for one in rendered():
+        if one["kind"].startswith("MutatingAdmissionPolicy"):
+            apply(plane, one)
+    path = space(plane, "written")
+    eventually(lambda: rewrites(plane, path), what="the policy in force")
+    cluster = Cluster(plane)
+    cluster.queues(queue("root.prod"))
+    cluster.pods([guaranteed("first", "root.prod", "prod", cpu="3")])
+    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+        treadle.wait_ready()
+        cluster.wait_bound(1)
+        spec = {"containers": [container("c", {"cpu": "1", "memory": "1Gi"}), container("side", {"cpu": "2"})]}
+        labelled = {"labels": {**LABELS, "treadle.dev/queue": "root.prod"}}
+        made(plane, path, pod("large", spec, labelled))
+        made(plane, path, pod("scan", {"containers": [container("c", {"cpu": "1", "memory": "1Gi"})]}, labelled))
+        eventually(lambda: plane.api("GET", f"{path}/scan")[1]["spec"].get("nodeName"), 60, f"it runs; {treadle.log}")
+        reasons = lambda: [one["reason"] for one in plane.api("GET", f"{path}/large")[1]["status"].get("conditions", ())]  # noqa: E731
+        eventually(lambda: reasons() == ["NoIdleRoom"], 60, f"3 cores are not idle; {treadle.log}")
+        assert treadle.metric('treadle_opportunistic_pods{state="running"}') == 1
+        noted = plane.api("GET", "/apis/events.k8s.io/v1/namespaces/written/events")[1]["items"]
+        assert "ExecutionTypeIgnored" not in {one["reason"] for one in noted}
 
 
 INJECTED = {"name": "mesh", "image": "none", "resources": {"requests": {"cpu": "100m"}}}

@@ -85,7 +85,7 @@ def test_help_is_quick_and_lists_every_command() -> None:
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "treadle", "--help"], capture_output=True, text=True, check=True
     )
-    for command in ("run", "demo", "crds", "convert"):
+    for command in ("run", "demo", "crds", "convert", "agent"):
         assert command in done.stdout
     for heavy in ("kubernetes", "kopf", "numpy", "pydantic"):
         assert f" {heavy}\n" not in done.stderr, f"--help imports {heavy}"

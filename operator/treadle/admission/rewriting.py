@@ -14,13 +14,10 @@ after others have added containers.
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from treadle.api.labels import EXECUTION_TYPE, GROUP
+from treadle.api.execution import DEMAND, MEASURED, OPPORTUNISTIC
+from treadle.api.labels import EXECUTION_TYPE
 
 Json = dict[str, Any]
-OPPORTUNISTIC: Final = "opportunistic"
-DEMAND: Final = f"{GROUP}/demand"
-GIVEN_BACK: Final = ("cpu", "memory")
-"""The resources that opportunistic pods use without having requested them."""
 NOTHING: Final = "0"
 LISTS: Final = ("containers", "initContainers")
 
@@ -55,7 +52,7 @@ def patch(pod: Mapping[str, Any], scheduler_names: frozenset[str]) -> list[Json]
 def rewritten(resources: Mapping[str, Any]) -> Json:
     """Return the resources that a container of an opportunistic pod gets."""
     requests, limits = dict(resources.get("requests") or {}), dict(resources.get("limits") or {})
-    for name in GIVEN_BACK:
+    for name in MEASURED:
         request = str(requests.get(name, NOTHING))
         if request != NOTHING and name not in limits:
             limits[name] = request
@@ -78,7 +75,7 @@ def demand(pod: Mapping[str, Any]) -> str:
 
 def _entry(container: Mapping[str, Any]) -> str:
     resources = container.get("resources") or {}
-    return f"{container.get('name')} {' '.join(f'{name}={_wish(resources, name)}' for name in GIVEN_BACK)}"
+    return f"{container.get('name')} {' '.join(f'{name}={_wish(resources, name)}' for name in MEASURED)}"
 
 
 def _wish(resources: Mapping[str, Any], name: str) -> str:

@@ -19,7 +19,7 @@ _PRESSURE_FILES = tuple(f"{resource}.pressure" for resource in RESOURCES)
 Pressure = tuple[float, float, int, int]
 """``avg10`` of some and of full in percent, and their totals in microseconds."""
 Waits = tuple[bytes, ...]
-"""What the pressure files of a cgroup say, in the order of ``RESOURCES``; empty where the kernel does not tell. Read each second and understood when asked."""
+"""What the pressure files of a cgroup say, in the order of ``RESOURCES``; empty where the kernel does not tell. Understood when somebody asks."""
 
 
 class NoCgroups(Exception):
@@ -74,10 +74,11 @@ class Group:
     Files that a kernel does not have (no controller, no pressure) are left out; without ``cpu.stat`` there is no cgroup: raises ``Gone``.
     """
 
-    __slots__ = ("_cpu", "_memory", "_memory_stat", "_pressure", "inode")
+    __slots__ = ("_cpu", "_known", "_memory", "_memory_stat", "_pressure", "inode", "phase")
 
-    def __init__(self, path: str, inode: int = 0) -> None:
-        self.inode = inode
+    def __init__(self, path: str, inode: int = 0, phase: int = 0) -> None:
+        self.inode, self.phase = inode, phase
+        self._known: Waits = ()
         self._cpu = _opened(path, "cpu.stat")
         if self._cpu < 0:
             raise Gone(path)
@@ -96,9 +97,11 @@ class Group:
         used = int(_read(self._memory, SHORT))
         return max(0, used - _number(_read(self._memory_stat, LONG), b"\ninactive_file ")) if self._memory_stat >= 0 else used
 
-    def waits(self) -> Waits:
-        """Return what is said of how much tasks waited. Raises ``Gone``."""
-        return tuple([_read(file, SHORT) if file >= 0 else b"" for file in self._pressure])
+    def waits(self, *, look: bool = True) -> Waits:
+        """Return what is said of how much tasks waited; what was said last, if there is that, unless it is to be looked at. Raises ``Gone``."""
+        if look or not self._known:
+            self._known = tuple([_read(file, SHORT) if file >= 0 else b"" for file in self._pressure])
+        return self._known
 
     def close(self) -> None:
         """Close the files."""

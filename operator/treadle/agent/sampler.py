@@ -5,12 +5,15 @@ from typing import NamedTuple
 
 from treadle.agent.cgroups import Gone, Group, NoCgroups, Waits, pod_groups, pods_root
 
+PRESSURE_EVERY = 5
+"""Samples between two looks at the pressure of a pod, a part of the pods each time: it costs the kernel more to tell than all else, and its totals lose nothing."""
+
 
 class Usage(NamedTuple):
     """What a cgroup uses.
 
     ``cpu`` is in milli-units over the time since the last sample, None in the first; ``cpu_total`` in microseconds since the cgroup was made; ``memory``,
-    the working set, in bytes, None where the kernel does not count it.
+    the working set, in bytes, None where the kernel does not count it. ``waits`` of a pod is up to ``PRESSURE_EVERY`` samples old.
     """
 
     cpu: int | None
@@ -41,6 +44,9 @@ class Sampler:
         self._totals: dict[str, int] = {}
         """Processor time at the last sample by uid; that of all pods is under the empty one."""
         self._last = 0.0
+        self._turn = 0
+        self._opened = 0
+        """Cgroups of pods so far: they take turns by it, so that each second has as much to read."""
 
     def take(self, at: float, clock: float) -> Sample | None:
         """Return a sample, or None where there is nothing to read, and ``problem`` says why.
@@ -52,11 +58,12 @@ class Sampler:
             root = self._rooted()
             self._follow()
             totals: dict[str, int] = {}
-            everything = self._usage("", root, seconds, totals)
+            everything = self._usage("", root, seconds, totals, look=True)
+            self._turn += 1
             pods = {}
-            for uid in list(self._pods):
+            for uid, group in list(self._pods.items()):
                 try:
-                    pods[uid] = self._usage(uid, self._pods[uid], seconds, totals)
+                    pods[uid] = self._usage(uid, group, seconds, totals, look=(self._turn + group.phase) % PRESSURE_EVERY == 0)
                 except Gone:
                     self._pods.pop(uid).close()
         except NoCgroups as error:
@@ -83,9 +90,9 @@ class Sampler:
             raise Gone(self._path)
         return self._root
 
-    def _usage(self, uid: str, group: Group, seconds: float, totals: dict[str, int]) -> Usage:
+    def _usage(self, uid: str, group: Group, seconds: float, totals: dict[str, int], *, look: bool) -> Usage:
         total = group.cpu()
-        usage = Usage(self._rate(uid, total, seconds), total, group.working_set(), group.waits())
+        usage = Usage(self._rate(uid, total, seconds), total, group.working_set(), group.waits(look=look))
         totals[uid] = total
         return usage
 
@@ -106,7 +113,8 @@ class Sampler:
                 known = None
             if known is None:
                 try:
-                    self._pods[uid] = Group(path, inode)
+                    self._pods[uid] = Group(path, inode, self._opened)
+                    self._opened += 1
                 except Gone:  # between the listing and now
                     continue
             seen.add(uid)
