@@ -140,6 +140,7 @@ def test_the_rights_are_exactly_those_that_are_used():
         ("metrics.k8s.io", "nodes"): {"list"},
         ("", "pods/binding"): {"create"},
         ("", "pods/eviction"): {"create"},
+        ("", "pods/resize"): {"patch"},
         ("", "pods/status"): {"patch"},
         ("events.k8s.io", "events"): {"create", "patch"},
         ("apiextensions.k8s.io", "customresourcedefinitions"): look,

@@ -8,7 +8,7 @@ from typing import Any
 
 from cluster.client import eventually
 from cluster.control_plane import ControlPlane
-from cluster.test_opportunistic import PODS, events, idle, on_nodes, told
+from cluster.idle_pods import PODS, events, idle, on_nodes, told
 from cluster.treadle_process import Cluster, Treadle, pod, queue
 
 MERGE = "application/merge-patch+json"

@@ -8,20 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kube.idle_pods import GIB, TYPE, container
 from kube.manifests import wired
 from treadle.api.execution import DEMAND, demand_of
 from treadle.core.model import PodSpec
 from treadle.core.units.resources import UNBOUNDED
 from treadle.kube import translate
-
-TYPE = "treadle.dev/execution-type"
-GIB = 1 << 30
-
-
-def container(
-    name: str, cpu: str = "0", memory: str = "0", limits: dict[str, str] | None = None, **fields: Any
-) -> dict[str, Any]:
-    return {"name": name, "resources": {"requests": {"cpu": cpu, "memory": memory}, "limits": limits or {}}, **fields}
 
 
 def read(demand: str = "", kind: str = "opportunistic", where: str = "labels", **spec: Any) -> PodSpec:

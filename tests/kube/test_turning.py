@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kube.access import task_of, until
+from kube.idle_pods import GIB, TYPE, container
 from kube.manifests import wired
 from kube.stub import Answer, Request, StubClient, ok, refused, unreachable
-from kube.test_execution import GIB, TYPE, container
 from treadle.api.execution import DEMAND
 from treadle.core.effects import Resize
 from treadle.core.events import PodGone, ResizeDone, ResizeFailed

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from core.builders import GIB, Scenario
-from core.kernel.opportunistic.test_room import bound, evicted, idle, seen
+from core.kernel.opportunistic.idle_pods import bound, evicted, idle, seen
 from treadle.core.effects import RecordEvent, Resize
 from treadle.core.events import PodSeen, ResizeDone, ResizeFailed
 from treadle.core.kernel.opportunistic.promotion import AGAIN, OVERDUE, REFUSED_AGAIN

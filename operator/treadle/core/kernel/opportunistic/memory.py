@@ -81,6 +81,14 @@ class Opportunistic:
     told: float = float("-inf")
     """When it was last looked who has to be told why they wait."""
 
+    def takes(self, record: PodRecord, now: float) -> bool:
+        """Let a pod wait that says it is opportunistic; False for one that is guaranteed all the same, which is to be told."""
+        if gives_way(record.spec):
+            self.wait(record, now)
+            return True
+        self.unheeded[record.spec.uid] = None
+        return False
+
     def wait(self, record: PodRecord, now: float) -> None:
         """Let a pod wait from now on."""
         self.waiting[record.spec.uid] = record

@@ -228,12 +228,9 @@ def enqueue(state: State, record: PodRecord) -> None:
         record.shape = state.shapes.within(record.shape, (state.scheduler.partition_label, partition))
     elif record.shape.asked.partition is not None:
         record.shape = state.shapes.within(record.shape, None)
-    if spec.opportunistic:
-        if gives_way(spec):
-            state.pods.move(record, PodState.WAITING)
-            state.opportunistic.wait(record, state.now)
-            return
-        state.opportunistic.unheeded[spec.uid] = None
+    if spec.opportunistic and state.opportunistic.takes(record, state.now):
+        state.pods.move(record, PodState.WAITING)
+        return
     key = (record.shape.id, spec.priority, spec.role == "master")
     ask = application.asks.get(key)
     if ask is None:
