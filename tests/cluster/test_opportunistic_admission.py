@@ -129,12 +129,13 @@ def random_pod(dice: random.Random, name: str) -> Json:
             ("memory", ["0", "64Mi", "0.125Gi", "256Mi"]),
             ("ephemeral-storage", ["1Gi", "2Gi"]),
         ):
+            often = 0.1 if kind == "ephemeral-storage" else 1.0  # such a pod is left as it is
             low, high = sorted((dice.randrange(len(amounts)), dice.randrange(len(amounts))))
-            if dice.random() < 0.6:
+            if dice.random() < 0.6 * often:
                 requests[kind] = amounts[low]
-            if dice.random() < 0.5:
+            if dice.random() < 0.5 * often:
                 limits[kind] = amounts[high]
-        if dice.random() < 0.2:
+        if dice.random() < 0.05:
             requests["example.com/thing"] = limits["example.com/thing"] = "3"
         return requests, limits
 

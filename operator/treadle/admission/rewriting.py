@@ -4,8 +4,9 @@ A kubelet and kube-scheduler compare requests alone, so what is not requested ca
 explicit "0", as absent ones would be filled in from limits again. Limits stay; where there is a request and no limit, the limit becomes what was
 requested: it caps the container, and makes the pod Burstable, which can be promoted later (a pod's class never changes).
 
-Everything else is left: extended resources, huge pages and ephemeral storage cannot be had beside others. So are pods with resources for the pod as a
-whole (``spec.resources``), which would count instead of the containers'; the scheduler counts them by their requests.
+A pod is left as it is that requests anything else (extended resources, huge pages, ephemeral storage, claims for devices, an overhead), which a node
+keeps for it, so that it is guaranteed whatever it says; and one with resources for the pod as a whole (``spec.resources``), which would count instead of
+the containers'. The scheduler counts them by their requests.
 
 The MutatingAdmissionPolicy of the chart says the same in CEL, and one table of pods tests both. Done again it changes nothing, so it may be invoked anew
 after others have added containers.
@@ -20,15 +21,26 @@ from treadle.api.labels import EXECUTION_TYPE
 Json = dict[str, Any]
 NOTHING: Final = "0"
 LISTS: Final = ("containers", "initContainers")
+ELSE: Final = ("overhead", "resourceClaims")
+"""Fields of a spec by which a node keeps something for the pod."""
 
 
 def concerns(pod: Mapping[str, Any], scheduler_names: frozenset[str]) -> bool:
-    """Whether a pod is rewritten: it is ours, says that it is opportunistic, and has no resources for the pod as a whole."""
+    """Whether a pod is rewritten: it is ours, says that it is opportunistic, requests cpu and memory alone, and those of its containers."""
     spec = pod.get("spec") or {}
     labels = (pod.get("metadata") or {}).get("labels") or {}
     return (
-        labels.get(EXECUTION_TYPE) == OPPORTUNISTIC and spec.get("schedulerName") in scheduler_names and "resources" not in spec
+        labels.get(EXECUTION_TYPE) == OPPORTUNISTIC
+        and spec.get("schedulerName") in scheduler_names
+        and not any(spec.get(field) for field in ELSE)
+        and "resources" not in spec
+        and all(_requests_nothing_else(container) for name in LISTS for container in spec.get(name) or ())
     )
+
+
+def _requests_nothing_else(container: Mapping[str, Any]) -> bool:
+    resources = container.get("resources") or {}
+    return not resources.get("claims") and set(resources.get("requests") or ()) <= set(MEASURED)
 
 
 def patch(pod: Mapping[str, Any], scheduler_names: frozenset[str]) -> list[Json]:
