@@ -318,6 +318,7 @@ def test_a_status_of_another_version_does_not_spoil_the_object():
     [
         (queue(fair={"weight": "2", "minResources": {"cpu": 1}, "maxResources": {"cpu": 2}, "schedulingPolicy": "fifo"}), []),
         (queue(state="Stopped", maxRunningApplications=3), []),
+        (queue(opportunistic={"limits": {"cpu": "50%", "memory": "1Gi"}}), []),
         (queue(fair={"maxAMShare": "0.5", "maxContainerAllocation": {"cpu": 1}, "allowPreemptionFrom": False}), []),
         (
             queue(capacity={"guaranteed": "60%", "partitions": {"gpu": {}}}),

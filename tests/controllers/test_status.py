@@ -492,6 +492,18 @@ def test_room_that_is_held_for_a_queue_is_shown_as_reserved_until_it_is_used(clu
     assert cluster.status("Queue", "root.b")["reserved"] is None
 
 
+def test_what_opportunistic_pods_have_is_shown_of_their_queue_and_those_above(cluster: Cluster) -> None:
+    for path in ("root", "root.a", "root.b"):
+        cluster.create("Queue", path)
+    uses = (("cpu", 2000), ("memory", 1 << 30))
+    cluster.pod("idle", queue="root.a", cpu=0, memory=0, opportunistic=uses)
+    cluster.plan()
+    assert cluster.status("Queue", "root.a")["opportunistic"] == {"cpu": "2", "memory": "1Gi"}
+    assert cluster.status("Queue", "root")["opportunistic"] == {"cpu": "2", "memory": "1Gi"}
+    assert cluster.status("Queue", "root.b")["opportunistic"] is None
+    assert not cluster.status("Queue", "root.a")["used"]
+
+
 # -- the capacity discipline
 
 

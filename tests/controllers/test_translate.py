@@ -40,6 +40,7 @@ def test_every_setting_of_a_queue_is_told() -> None:
         holdsQueues=True,
         submitAcl={"users": ["ann"], "groups": ["ops"]},
         administerAcl={},
+        opportunistic={"limits": {"cpu": "25%", "memory": "1Gi"}},
         fair={
             "weight": "2.5",
             "minResources": {"cpu": "1"},
@@ -65,6 +66,7 @@ def test_every_setting_of_a_queue_is_told() -> None:
         max_master_share=0.2,
         max_container={"cpu": Limit(3000)},
         max_child={"cpu": Limit(2000)},
+        max_opportunistic={"cpu": Limit(percent=25.0), "memory": Limit(1 << 30)},
         min_share_timeout=60.0,
         fair_share_timeout=0.5,
         fair_share_threshold=0.4,

@@ -145,6 +145,8 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.administerAcl.users",
             "spec.administerAcl.groups",
             "spec.maxRunningApplications",
+            "spec.opportunistic.limits.cpu",
+            "spec.opportunistic.limits.memory",
             "spec.fair.maxAMShare",
             "spec.fair.maxContainerAllocation",
             "spec.fair.maxChildResources",

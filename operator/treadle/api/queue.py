@@ -30,6 +30,7 @@ from treadle.api.common import (
     Model,
     Percent,
     Policy,
+    QuantityOrPercent,
     Ratio,
     RatioOrOff,
     StatusModel,
@@ -269,6 +270,21 @@ class Acl(Model):
     groups: _Names | None = None
 
 
+class OpportunisticLimits(Model):
+    """Quantities, or percentages of the cluster."""
+
+    cpu: QuantityOrPercent | None = None
+    memory: QuantityOrPercent | None = None
+
+
+class QueueOpportunistic(Model):
+    """What opportunistic pods of a queue may have; they count against no other limit on resources."""
+
+    limits: OpportunisticLimits | None = Field(
+        default=None, description="What those of the queue and of all below it may be given in sum, by what they say they use."
+    )
+
+
 class QueueSpec(Model):
     """What an administrator asks of a queue."""
 
@@ -289,6 +305,7 @@ class QueueSpec(Model):
     )
     fair: QueueFair = Field(default_factory=QueueFair, json_schema_extra={"default": {}})
     capacity: QueueCapacity | None = None
+    opportunistic: QueueOpportunistic | None = None
 
 
 class QueueApplications(StatusModel):
@@ -323,6 +340,7 @@ class QueueStatus(StatusModel):
     used: Amounts | None = None
     pending: Amounts | None = None
     reserved: Amounts | None = None
+    opportunistic: Amounts | None = Field(default=None, description="What its opportunistic pods were given.")
     partitions: Annotated[dict[str, QueuePartition], Field(max_length=MAX_PARTITIONS)] | None = Field(
         default=None, description="The same by partition, without the default one."
     )

@@ -35,6 +35,8 @@ def status_of(entry: Entry, core: View, serving: str, now: str, set_aside: str =
     match entry.kind:
         case "Queue":
             status.update(_queue(core.queue(entry.name)))
+            given = core.opportunistic_of(entry.name)
+            status["opportunistic"] = None if given is None else _quantities(given)
         case "Application":
             status.update(_application(core.application(f"{entry.namespace}/{entry.name}"), core))
         case "Scheduler":

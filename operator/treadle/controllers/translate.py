@@ -9,7 +9,7 @@ from treadle.api.application import Application
 from treadle.api.common import Provisioning
 from treadle.api.profiles import NO_PROFILES, Profiles, resolved
 from treadle.api.quantities import seconds
-from treadle.api.queue import Acl, Queue
+from treadle.api.queue import Acl, Queue, QueueOpportunistic
 from treadle.api.scheduler import NodeWeights, ParentRule, Scheduler, SchedulerFair, SchedulerGangs, SchedulerPlaceTogether
 from treadle.api.scheduler import PlacementRule as Rule
 from treadle.controllers import capacity, opportunistic
@@ -49,6 +49,7 @@ def queue(model: Queue, profiles: Profiles = NO_PROFILES) -> QueueSpec:
         max_master_share=_number(fair.max_am_share),
         max_container=_limits(fair.max_container_allocation) or {},
         max_child=_limits(fair.max_child_resources),
+        max_opportunistic=_opportunistic_limits(spec.opportunistic),
         min_share_timeout=_seconds(fair.min_share_preemption_timeout),
         fair_share_timeout=_seconds(fair.fair_share_preemption_timeout),
         fair_share_threshold=_number(fair.fair_share_preemption_threshold),
@@ -59,6 +60,11 @@ def queue(model: Queue, profiles: Profiles = NO_PROFILES) -> QueueSpec:
         submit=_acl(spec.submit_acl),
         administer=_acl(spec.administer_acl),
     )
+
+
+def _opportunistic_limits(seen: QueueOpportunistic | None) -> dict[str, Limit]:
+    limits = seen.limits if seen is not None else None
+    return {} if limits is None else _limits(limits.model_dump(exclude_none=True)) or {}
 
 
 _ITERATORS = {"Serial": SERIAL, "PopularTags": POPULAR_TAGS}

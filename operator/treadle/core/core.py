@@ -193,6 +193,7 @@ class Core:
                     usage.node_gone(state, name)
             case QueueSeen(queue):
                 state.tree.define(queue)
+                state.opportunistic.come = state.opportunistic.come or bool(state.opportunistic.waiting)
             case QueueGone(path):
                 state.tree.undefine(path)
             case ApplicationSeen(application):

@@ -25,6 +25,7 @@ NUMBERS = {
     "usedCapacity",
     "pending",
     "reserved",
+    "opportunistic",
     "partitions",
     "headroom",
     "applications",

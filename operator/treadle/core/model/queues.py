@@ -45,6 +45,8 @@ class QueueSpec:
     max_container: dict[str, Limit] = field(default_factory=dict)
     max_child: dict[str, Limit] | None = None
     """The maximum of child queues that placement rules make, instead of the default."""
+    max_opportunistic: dict[str, Limit] = field(default_factory=dict)
+    """What opportunistic pods of it and below may be given in sum, of memory and cpu."""
     min_share_timeout: float | None = None
     fair_share_timeout: float | None = None
     fair_share_threshold: float | None = None

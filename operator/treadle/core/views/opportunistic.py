@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from treadle.core.kernel.opportunistic.caps import Caps
 from treadle.core.kernel.opportunistic.memory import TYPES
+from treadle.core.kernel.opportunistic.placing import held_by_queue
 from treadle.core.kernel.opportunistic.telling import waiting
 from treadle.core.units.amounts import plus
 
 if TYPE_CHECKING:
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Application
+    from treadle.core.units.resources import Vector
 
 REMOVED_FOR = ("Requests", "Usage")
 """For what opportunistic pods have to go: others request what they were given, or a node is used too much."""
@@ -41,6 +44,11 @@ def opportunistic(state: State) -> OpportunisticFigures:
         given=dict(zip(state.types.names[:TYPES], given, strict=True)),
         removed={name: kept.removed[name] for name in REMOVED_FOR},
     )
+
+
+def by_queue(state: State) -> dict[str, Vector]:
+    """Return what opportunistic pods of queues, and of all below them, were given, by path; queues without any are left out."""
+    return Caps(state, held_by_queue(state)).held
 
 
 def of_application(state: State, application: Application) -> tuple[int, tuple[str, str] | None]:

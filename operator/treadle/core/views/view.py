@@ -11,7 +11,7 @@ from treadle.core.kernel.preemption.holds import kept_by_queue
 from treadle.core.kernel.together.placing import LARGEST
 from treadle.core.model.opportunistic import METRICS
 from treadle.core.views import explain, figures, provisioning, tree
-from treadle.core.views.opportunistic import opportunistic
+from treadle.core.views.opportunistic import by_queue, opportunistic
 from treadle.core.views.pod_groups import pod_groups
 from treadle.core.views.refusals import preferences, refusals
 
@@ -36,12 +36,13 @@ class View:
     Nothing is computed that the core has not computed, and nothing is changed; it is stale after the next step.
     """
 
-    __slots__ = ("_kept", "_orders", "_state")
+    __slots__ = ("_given", "_kept", "_orders", "_state")
 
     def __init__(self, state: State) -> None:
         self._state = state
         self._orders: dict[str, list[str]] = {}
         self._kept: dict[Queue, Vector] | None = None
+        self._given: dict[str, Vector] | None = None
 
     # ---- queues and applications
 
@@ -244,6 +245,13 @@ class View:
     def opportunistic(self) -> OpportunisticFigures:
         """Return how many opportunistic pods there are, and what they were given."""
         return opportunistic(self._state)
+
+    def opportunistic_of(self, path: str) -> dict[str, int] | None:
+        """Return what opportunistic pods of a queue and below it were given, by the names of resource types; None where nobody was given anything."""
+        if self._given is None:
+            self._given = by_queue(self._state)
+        given = self._given.get(path)
+        return None if given is None else dict(zip(self._state.types.names, given, strict=False))
 
     def tree(self, waiting: int = 50) -> dict[str, Any]:
         """Return the queue tree for people, with the reasons of at most ``waiting`` asks."""

@@ -16,7 +16,7 @@ from treadle.core import Core
 from treadle.core.effects import Bind, Evict, RecordEvent, ReportWaiting
 from treadle.core.events import BindFailed, EvictFailed, NodeSeen, PodGone, PodSeen, QueueSeen
 from treadle.core.kernel.tidy import close_up
-from treadle.core.model import Constraints, QueueSpec
+from treadle.core.model import Constraints, Limit, QueueSpec
 from treadle.core.model.devices import PodClaims
 from treadle.core.model.opportunistic import NEWEST, NodePolicy, OpportunisticSettings
 from treadle.core.units.resources import UNBOUNDED
@@ -339,3 +339,41 @@ def test_guaranteed_decisions_are_the_same_with_and_without_opportunistic_pods(s
             for one in plans[0]:
                 if isinstance(one, Bind):
                     tell(PodSeen(_on(state.pods[one.uid].spec, one.node, one.queue)), both=one.uid[0] == "g")
+
+
+def test_a_queue_gives_its_opportunistic_pods_no_more_than_its_limit_in_sum() -> None:
+    scenario = (
+        Scenario().nodes(2, cpu=8).queue("root.a", max_opportunistic={"cpu": Limit(3000)}).queue("root.a.x").queue("root.a.y")
+    )
+    seen(scenario, *(idle(f"x{at}", "root.a.x", "x") for at in range(3)), *(idle(f"y{at}", "root.a.y", "y") for at in range(3)))
+    assert len(bound(scenario)) == 3
+    assert scenario.core.view.opportunistic_of("root.a") == {"memory": 3 * GIB, "cpu": 3000}
+    assert bound(scenario.wait(60)) == {}
+    assert {report.reason for report in scenario.reports} == {"OpportunisticMaximum"}
+    assert scenario.reports[0].message == (
+        "opportunistic pods of queue root.a have cpu=3 of 3 that they may have (spec.opportunistic.limits)"
+    )
+    scenario.queue("root.a", max_opportunistic={"cpu": Limit(4000)})
+    assert len(bound(scenario.wait(5))) == 1
+    gone = next(uid for uid in scenario.core.state.opportunistic.of)
+    assert len(bound(scenario.gone(gone).wait(5))) == 1
+
+
+def test_a_smaller_pod_of_a_queue_goes_past_one_that_is_over_its_limit() -> None:
+    scenario = Scenario().nodes(1, cpu=8).queue("root.a", max_opportunistic={"cpu": Limit(percent=25.0)})
+    seen(
+        scenario,
+        idle("large", "root.a", "large", cpu=3),
+        idle("small", "root.a", "small", cpu=2),
+        idle("free", "root.b", "b", cpu=3),
+    )
+    scenario.queue("root.b")
+    assert set(bound(scenario)) == {"small", "free"}
+
+
+def test_a_lower_limit_takes_nothing_back() -> None:
+    scenario = Scenario().nodes(1, cpu=8).queue("root.a")
+    bound(seen(scenario, idle("o", "root.a", cpu=2)))
+    scenario.queue("root.a", max_opportunistic={"cpu": Limit(0)})
+    bound(scenario.wait(5))
+    assert evicted(scenario) == []

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from treadle.core.effects import Placed, new_bind
 from treadle.core.kernel.admission_checks import block
 from treadle.core.kernel.nodes.shapes import NO_GANG
+from treadle.core.kernel.opportunistic.caps import Caps
 from treadle.core.kernel.opportunistic.memory import TYPES, vector
 from treadle.core.kernel.opportunistic.room import Room
 from treadle.core.kernel.opportunistic.usage import note
@@ -54,6 +55,7 @@ def place(state: State, budget: int) -> list[Placed]:
     if not ready:
         return effects
     held = held_by_queue(state)
+    caps = Caps(state, held)
     due = _due_by_queue(state, room, ready, held)
     lines = {queue: _line(queue, applications) for queue, applications in ready.items()}
     heap = [(_used(held.get(queue.path), due.get(queue.path)), queue.path, queue) for queue in ready]
@@ -63,11 +65,13 @@ def place(state: State, budget: int) -> list[Placed]:
         first = next(lines[queue], None)
         if first is None:
             continue
-        row = room.pick(first)
+        wants = vector(first.spec.opportunistic)
+        row = -1 if caps.full(queue, wants) is not None else room.pick(first)
         if row >= 0:
             room.give(row, first)
+            caps.give(queue, wants)
             effects.append(_assume(state, first, row))
-            held[path] = plus(held.get(path, [0] * TYPES), vector(first.spec.opportunistic))
+            held[path] = plus(held.get(path, [0] * TYPES), wants)
         heappush(heap, (_used(held.get(path), due.get(path)), path, queue))
     state.decided(effects)
     if len(effects) >= budget:

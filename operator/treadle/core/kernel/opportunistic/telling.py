@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from treadle.core.effects import EXECUTION_TYPE_IGNORED, RecordEvent, ReportWaiting
 from treadle.core.kernel.admission_checks import TOO_MANY
+from treadle.core.kernel.opportunistic.caps import AT_MAXIMUM, Caps
 from treadle.core.kernel.opportunistic.memory import TYPES
-from treadle.core.kernel.opportunistic.placing import NO_ROOM, obstacle
+from treadle.core.kernel.opportunistic.placing import NO_ROOM, held_by_queue, obstacle
 from treadle.core.kernel.opportunistic.room import idle_room
 from treadle.core.kernel.opportunistic.usage import unknown
 from treadle.core.model.opportunistic import METRICS
@@ -37,10 +38,11 @@ def tell(state: State) -> list[ReportWaiting]:
     kept.told = now
     effects = []
     messages: dict[Kind, tuple[str, str]] = {}
+    caps = Caps(state, held_by_queue(state))
     for record in kept.waiting.values():
         if now < record.since + settings.report_after:
             continue
-        reason, message = _waiting(state, record, messages)
+        reason, message = _waiting(state, record, messages, caps)
         same = record.reported_reason == reason
         if same and record.reported_message == message:
             continue
@@ -95,14 +97,16 @@ def next_telling(state: State) -> float | None:
 
 def waiting(state: State, record: PodRecord) -> tuple[str, str]:
     """Return (reason, message) of an opportunistic pod that waits."""
-    return _waiting(state, record, {})
+    return _waiting(state, record, {}, Caps(state, held_by_queue(state)))
 
 
-def _waiting(state: State, record: PodRecord, messages: dict[Kind, tuple[str, str]]) -> tuple[str, str]:
+def _waiting(state: State, record: PodRecord, messages: dict[Kind, tuple[str, str]], caps: Caps) -> tuple[str, str]:
     found = obstacle(state, record)
     if found is not None:
         limit = "runs as many applications as it may" if found.reason == TOO_MANY else "does not take it"
         return found.reason, (found.message or f"queue {found.blocker} {limit}")[:LONGEST]
+    if words := caps.words(record):
+        return AT_MAXIMUM, words[:LONGEST]
     key = record.shape, record.spec.opportunistic
     if key not in messages:
         messages[key] = NO_ROOM, _no_room(state, record)[:LONGEST]
