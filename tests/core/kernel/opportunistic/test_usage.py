@@ -30,8 +30,8 @@ def scene(nodes: int = 1, cpu: int = 10, memory: int = 10, **fields: Any) -> Sce
     return found.scheduler(opportunistic=by_usage(**fields)).nodes(nodes, cpu=cpu, memory=memory)
 
 
-def idle(name: str, cpu: int = 1, memory: int = 0, **fields: Any) -> PodSpec:
-    return a_pod(name, "", "batch", 0, 0, opportunistic=(("cpu", cpu * 1000), ("memory", memory * GIB)), **fields)
+def idle(name: str, cpu: int = 1, memory: int = 0, application: str = "batch", **fields: Any) -> PodSpec:
+    return a_pod(name, "", application, 0, 0, opportunistic=(("cpu", cpu * 1000), ("memory", memory * GIB)), **fields)
 
 
 def sample(scenario: Scenario, cpu: float = 0, memory: float = 0, node: str = "node-0", window: float = 0.0) -> Scenario:
@@ -310,3 +310,46 @@ def test_whatever_is_sampled_guaranteed_pods_go_where_they_would(steps: list[Any
                 if isinstance(one, Bind):
                     spec = cores[0].state.pods[one.uid].spec
                     tell(PodSeen(replace(spec, node=one.node, held_in=one.queue)), both=one.uid[0] == "g")
+
+
+def test_pods_of_an_application_do_not_go_back_at_once_to_a_node_that_they_had_to_leave() -> None:
+    scenario = sample(scene(order=NEWEST), memory=1)
+    assert bound(seen(scenario, idle("o0", cpu=0, memory=3))) == ["o0"]
+    waits = []
+    for number in range(1, 5):  # its controller makes it anew each time, and the node is free again at once
+        sample(scenario.wait(15), memory=9).plan()
+        assert evicted(scenario) == [f"o{number - 1}"]
+        scenario.gone(f"o{number - 1}")
+        seen(scenario, idle(f"o{number}", cpu=0, memory=3), idle(f"p{number}", cpu=0, memory=1, application=f"p{number}"))
+        assert bound(sample(scenario.wait(1), memory=1)) == [f"p{number}"], "others' pods are taken"
+        scenario.gone(f"p{number}")
+        waited = 1
+        while not bound(sample(scenario, memory=1)):
+            scenario.wait(1)
+            waited += 1
+        waits.append(waited)
+    assert waits == [30, 60, 120, 240]
+
+
+def test_they_go_elsewhere_meanwhile_and_a_pod_that_waits_is_told() -> None:
+    scenario = sample(sample(scene(nodes=2, order=NEWEST), memory=1), node="node-1", memory=9)
+    assert bound(seen(scenario, idle("o0", cpu=0, memory=3))) == ["o0"]
+    sample(scenario.wait(15), memory=9).plan()
+    scenario.gone("o0")
+    seen(sample(scenario.wait(1), memory=1), idle("o1", cpu=0, memory=3))
+    assert bound(scenario.wait(6)) == []
+    assert scenario.reports[0].message.endswith("; pods of its application had to go from node-0 lately and do not go back yet")
+    sample(scenario, node="node-1", memory=1)
+    assert bound(scenario.wait(1)) == ["o1"]
+    assert scenario.core.state.pods["o1"].spec.node == "node-1"
+
+
+def test_what_is_remembered_of_nodes_that_were_left_is_forgotten() -> None:
+    scenario = sample(scene(order=NEWEST), memory=1)
+    bound(seen(scenario, idle("o0", cpu=0, memory=3)))
+    sample(scenario.wait(15), memory=9).plan()
+    assert list(scenario.core.state.opportunistic.aways.of) == ["ns/batch"]
+    scenario.gone("o0").wait(2000)
+    seen(sample(scenario, memory=9.9), idle("late", cpu=0, memory=3, application="late"))
+    scenario.plan()
+    assert scenario.core.state.opportunistic.aways.of == {}

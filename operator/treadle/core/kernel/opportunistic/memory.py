@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from treadle.core.kernel.opportunistic.backing_off import Aways
 from treadle.core.kernel.opportunistic.known import Usage
 from treadle.core.kernel.opportunistic.turning import Turning
 from treadle.core.units.amounts import minus, plus
@@ -70,6 +71,8 @@ class Opportunistic:
     """The clock of the nodes when it was last looked for room."""
     at: float = float("-inf")
     """When that was."""
+    aways: Aways = field(default_factory=Aways)
+    """Nodes that pods of an application had to leave, and do not come back to for a while."""
     turning: Turning = field(default_factory=Turning)
     """Those on nodes that ask to be of the other type."""
     usage: Usage = field(default_factory=Usage)

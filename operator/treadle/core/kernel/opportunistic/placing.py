@@ -50,6 +50,7 @@ def place(state: State, budget: int) -> list[Placed]:
     if budget <= 0 or not _due(state):
         return effects
     kept.come, kept.looked, kept.at = False, nodes.clock, state.now
+    kept.aways.forget(state.now, state.applications)
     room = Room(state)
     ready = _ready(state, room)
     if not ready:
@@ -100,7 +101,11 @@ def _ready(state: State, room: Room) -> dict[Queue, dict[Application, list[PodRe
 def next_look(state: State) -> float | None:
     """Return when it is time to look for room again, None if nobody waits for it or nothing has changed."""
     kept = state.opportunistic
-    return kept.at + INTERVAL if kept.waiting and (kept.come or kept.looked != state.nodes.clock) else None
+    if not kept.waiting:
+        return None
+    if kept.come or kept.looked != state.nodes.clock:
+        return kept.at + INTERVAL
+    return kept.aways.next_end(kept.at)  # one that has ended since is found as well
 
 
 def _due(state: State) -> bool:

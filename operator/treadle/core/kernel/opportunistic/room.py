@@ -94,12 +94,16 @@ class Room:
             return -1
         nodes, (memory, cpu) = state.nodes, vector(named)
         rows = self._with_room(record)
+        away = state.opportunistic.aways.nodes(record.spec.application, state.now)
+        if away:
+            rows = rows[~np.isin(rows, [nodes.row[name] for name in away if name in nodes.row])]
         per_memory, per_cpu = nodes.per()
         scores = state.score(room[MEMORY, rows], room[CPU, rows], memory, cpu, per_memory[rows], per_cpu[rows])
         for at in np.argsort(scores, kind="stable"):
             if takes(nodes, int(rows[at]), shape):
                 return int(rows[at])
-        self._none[key] = None
+        if not away:
+            self._none[key] = None
         return -1
 
     def any_for(self, record: PodRecord) -> bool:

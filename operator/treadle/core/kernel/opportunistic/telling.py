@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 LONGEST = 1024
 """Characters of a message, as in conditions."""
+MOST_NODES = 3
+"""Nodes that are named in a message."""
 MOST_TYPES = 4
 """Resource types that are named in an event."""
 Kind = tuple["Shape", tuple[tuple[str, int], ...]]
@@ -110,6 +112,12 @@ def _waiting(state: State, record: PodRecord, messages: dict[Kind, tuple[str, st
     key = record.shape, record.spec.opportunistic
     if key not in messages:
         messages[key] = NO_ROOM, _no_room(state, record)[:LONGEST]
+    away = state.opportunistic.aways.nodes(record.spec.application, state.now)
+    if away:
+        some = f"{', '.join(away[:MOST_NODES])}{', …' if len(away) > MOST_NODES else ''}"
+        return NO_ROOM, f"{messages[key][1]}; pods of its application had to go from {some} lately and do not go back yet"[
+            :LONGEST
+        ]
     return messages[key]
 
 
