@@ -348,8 +348,8 @@ def test_what_is_remembered_of_nodes_that_were_left_is_forgotten() -> None:
     scenario = sample(scene(order=NEWEST), memory=1)
     bound(seen(scenario, idle("o0", cpu=0, memory=3)))
     sample(scenario.wait(15), memory=9).plan()
-    assert list(scenario.core.state.opportunistic.aways.of) == ["ns/batch"]
+    assert list(scenario.core.state.opportunistic.back_off.of) == ["ns/batch"]
     scenario.gone("o0").wait(2000)
     seen(sample(scenario, memory=9.9), idle("late", cpu=0, memory=3, application="late"))
     scenario.plan()
-    assert scenario.core.state.opportunistic.aways.of == {}
+    assert scenario.core.state.opportunistic.back_off.of == {}

@@ -18,18 +18,18 @@ FORGOTTEN = 960.0
 
 
 @dataclass(frozen=True, slots=True)
-class Away:
+class Pause:
     """Until when a node takes no pods of an application, and how often in a row one had to go."""
 
     until: float
     times: int
 
 
-class Aways:
+class BackOff:
     """Nodes by the application whose pods they do not take at present, or did not lately."""
 
     def __init__(self) -> None:
-        self.of: dict[str, dict[str, Away]] = {}
+        self.of: dict[str, dict[str, Pause]] = {}
 
     def remember(self, application: str, node: str, now: float) -> None:
         """Take note that a pod of an application has to go from a node; of several at once it is one time."""
@@ -38,7 +38,7 @@ class Aways:
         if before is not None and now < before.until:
             return
         times = before.times + 1 if before is not None and now < before.until + FORGOTTEN else 1
-        there[node] = Away(now + min(FIRST * 2.0 ** (times - 1), LONGEST), times)
+        there[node] = Pause(now + min(FIRST * 2.0 ** (times - 1), LONGEST), times)
 
     def nodes(self, application: str, now: float) -> list[str]:
         """Return the nodes that take no pods of an application at present."""

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from treadle.core.kernel.opportunistic.backing_off import Aways
+from treadle.core.kernel.opportunistic.backing_off import BackOff
 from treadle.core.kernel.opportunistic.known import Usage
 from treadle.core.kernel.opportunistic.turning import Turning
 from treadle.core.units.amounts import minus, plus
@@ -71,7 +71,7 @@ class Opportunistic:
     """The clock of the nodes when it was last looked for room."""
     at: float = float("-inf")
     """When that was."""
-    aways: Aways = field(default_factory=Aways)
+    back_off: BackOff = field(default_factory=BackOff)
     """Nodes that pods of an application had to leave, and do not come back to for a while."""
     turning: Turning = field(default_factory=Turning)
     """Those on nodes that ask to be of the other type."""

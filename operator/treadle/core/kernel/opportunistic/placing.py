@@ -50,7 +50,7 @@ def place(state: State, budget: int) -> list[Placed]:
     if budget <= 0 or not _due(state):
         return effects
     kept.come, kept.looked, kept.at = False, nodes.clock, state.now
-    kept.aways.forget(state.now, state.applications)
+    kept.back_off.forget(state.now, state.applications)
     room = Room(state)
     ready = _ready(state, room)
     if not ready:
@@ -105,7 +105,7 @@ def next_look(state: State) -> float | None:
         return None
     if kept.come or kept.looked != state.nodes.clock:
         return kept.at + INTERVAL
-    return kept.aways.next_end(kept.at)  # one that has ended since is found as well
+    return kept.back_off.next_end(kept.at)  # one that has ended since is found as well
 
 
 def _due(state: State) -> bool:

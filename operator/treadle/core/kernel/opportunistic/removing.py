@@ -161,7 +161,7 @@ def _of_row(state: State, lack: Lack, costs: Costs) -> list[Evict]:
         kept.going[spec.uid] = state.now + AGAIN
         kept.removed[lack.reason] += 1
         node = state.nodes.names[record.node]
-        kept.aways.remember(spec.application, node, state.now)
+        kept.back_off.remember(spec.application, node, state.now)
         why = f"opportunistic: {lack.words}"
         state.record(spec.uid, "gives way", node)
         effects.append(Evict(spec.uid, spec.namespace, spec.name, victim.queue, why, PATIENCE, True, state.cause))

@@ -94,7 +94,7 @@ class Room:
             return -1
         nodes, (memory, cpu) = state.nodes, vector(named)
         rows = self._with_room(record)
-        away = state.opportunistic.aways.nodes(record.spec.application, state.now)
+        away = state.opportunistic.back_off.nodes(record.spec.application, state.now)
         if away:
             rows = rows[~np.isin(rows, [nodes.row[name] for name in away if name in nodes.row])]
         per_memory, per_cpu = nodes.per()

@@ -112,7 +112,7 @@ def _waiting(state: State, record: PodRecord, messages: dict[Kind, tuple[str, st
     key = record.shape, record.spec.opportunistic
     if key not in messages:
         messages[key] = NO_ROOM, _no_room(state, record)[:LONGEST]
-    away = state.opportunistic.aways.nodes(record.spec.application, state.now)
+    away = state.opportunistic.back_off.nodes(record.spec.application, state.now)
     if away:
         some = f"{', '.join(away[:MOST_NODES])}{', …' if len(away) > MOST_NODES else ''}"
         return NO_ROOM, f"{messages[key][1]}; pods of its application had to go from {some} lately and do not go back yet"[
