@@ -65,6 +65,13 @@ def test_cpu_is_reclaimed_when_it_was_over_for_more_samples_in_a_row_than_are_bo
     assert [overload.look(SNAPSHOT, SIZE, [0, 4000, 0], at)[CPU] for at in (1.0, 2.0, 3.0, 4.0)] == [0, 0, 1000, 0]
 
 
+def test_a_row_may_go_on_until_a_sample_is_below() -> None:
+    overload = Overload(patient=False)
+    seen = [4000, 4000, 4000, 4000, 100, 4000, 4000, 4000]
+    found = [overload.look(SNAPSHOT, SIZE, [0, cpu, 0], at)[CPU] for at, cpu in enumerate(seen)]
+    assert found == [0, 0, 1000, 1000, 0, 0, 0, 1000]
+
+
 def test_a_dip_begins_the_row_anew() -> None:
     overload = Overload()
     seen = [4000, 4000, 100, 4000, 4000, 4000]

@@ -20,7 +20,7 @@ class Sampled:
 
     usage: NodeUsage
     others: Vector = field(default_factory=lambda: [0, 0])
-    overload: Overload = field(default_factory=Overload)
+    overload: Overload = field(default_factory=lambda: Overload(patient=False))
     room: tuple[tuple[int, float], Vector] | None = None
     """What opportunistic pods could be given there, as of a version of the node's row and a sample."""
 

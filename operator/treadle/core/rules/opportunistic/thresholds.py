@@ -67,6 +67,8 @@ class Overload:
     over: dict[int, int] = field(default_factory=dict)
     """Samples in a row over the threshold, by type."""
     last: float | None = None
+    patient: bool = True
+    """Whether a row begins anew with each time that something has to be freed, as in YARN; else it goes on until a sample is below, so that what was not enough is made up for at once."""
 
     def look(self, policy: OverAllocation, size: Sequence[int], used: Used, at: float, going: Sequence[int] = ()) -> Vector:
         """Return what has to be freed, by the sample of time ``at``, beside what ``going`` pods will free that have been asked to go.
@@ -83,6 +85,6 @@ class Overload:
             count = self.over.get(position, 0) + 1 if excess > 0 else 0
             if count > threshold.borne:
                 lacking[position] = max(excess - (going[position] if going else 0), 0)
-                count = 0
+                count = 0 if self.patient else threshold.borne
             self.over[position] = count
         return lacking
