@@ -82,6 +82,17 @@ def test_equal_thresholds_are_allowed() -> None:
     parse("Scheduler", scheduler(usage=METRICS, thresholds=threshold(80, 80)))
 
 
-def test_settings_that_are_not_acted_on_yet_are_told_so() -> None:
-    settings = {"usage": METRICS, "thresholds": threshold(70, 80), "maximumPercent": 50, "prediction": {"method": "NSigma"}}
-    assert not_acted_on(parse("Scheduler", scheduler(**settings))) == ["spec.opportunistic.prediction.method"]
+@pytest.mark.parametrize(
+    ("method", "told"),
+    [
+        ("LastSample", []),
+        ("PartOfRequests", []),
+        ("NSigma", []),
+        ("Percentile", ["spec.opportunistic.prediction.method"]),
+        ("Reservation", ["spec.opportunistic.prediction.method"]),
+        ("Largest", ["spec.opportunistic.prediction.method"]),
+    ],
+)
+def test_methods_that_need_what_single_pods_use_are_told_not_to_be_acted_on(method: str, told: list[str]) -> None:
+    settings = {"usage": METRICS, "thresholds": threshold(70, 80), "maximumPercent": 50, "prediction": {"method": method}}
+    assert not_acted_on(parse("Scheduler", scheduler(**settings))) == told

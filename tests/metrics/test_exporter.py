@@ -61,6 +61,7 @@ SAMPLES = Samples(
     opportunistic_pods={"waiting": 2, "running": 5, "leaving": 1},
     opportunistic_room={"cpu": 2500, "memory": 1 << 30},
     opportunistic_removed={"Requests": 4, "Usage": 0},
+    predictions={"predictions": {"cpu": 5}, "predictions_below": {"cpu": 1}, "prediction_shortfall": {"cpu": 0.2}},
     leader=False,
     status_writes=7,
     events_written=3,
@@ -196,3 +197,6 @@ def test_opportunistic_pods_are_counted_by_state_with_what_they_were_given() -> 
     assert value("treadle_opportunistic_room", resource="cpu") == 2.5
     assert value("treadle_opportunistic_room", resource="memory") == 1 << 30
     assert value("treadle_opportunistic_pods_removed_total", reason="Requests") == 4
+    assert value("treadle_opportunistic_predictions_total", resource="cpu") == 5
+    assert value("treadle_opportunistic_predictions_below_total", resource="cpu") == 1
+    assert value("treadle_opportunistic_prediction_shortfall_total", resource="cpu") == 0.2

@@ -9,6 +9,7 @@ from typing import Final
 from pydantic import BaseModel
 
 from treadle.api.objects import Object
+from treadle.api.scheduler import Scheduler
 
 _TEMPLATE: Final = (
     "guaranteed",
@@ -128,6 +129,11 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
                 for name in ("cpu", "memory")
                 for field in ("allocationPercent", "preemptionPercent", "borneSamples")
             ),
+            "spec.opportunistic.prediction.method",
+            "spec.opportunistic.prediction.percentile",
+            "spec.opportunistic.prediction.deviations",
+            "spec.opportunistic.prediction.halfLife",
+            "spec.opportunistic.prediction.horizon",
             "spec.opportunistic.nodes",
             "spec.opportunistic.maximumPercent",
             "spec.opportunistic.preemption.order",
@@ -200,10 +206,21 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
 }
 
 
+_NEED_PODS = "spec.opportunistic.prediction.method"
+"""Some methods of this field need what single pods use, which nobody tells."""
+
+
 def not_acted_on(model: Object) -> list[str]:
     """The fields that are set in an object but not acted on, by path and in the order of the schema."""
-    acted = ACTED_ON[model.kind]
+    acted = ACTED_ON[model.kind] - _by_value(model)
     return [path for path in _set_fields(model.spec, "spec") if path not in acted]
+
+
+def _by_value(model: Object) -> set[str]:
+    """The fields whose value is not acted on, though others are."""
+    if not isinstance(model, Scheduler) or model.spec.opportunistic is None or model.spec.opportunistic.prediction is None:
+        return set()
+    return {_NEED_PODS} if model.spec.opportunistic.prediction.method in {"Percentile", "Reservation", "Largest"} else set()
 
 
 def _set_fields(model: BaseModel, prefix: str) -> Iterator[str]:

@@ -72,6 +72,8 @@ class Samples:
     """What those that run were given."""
     opportunistic_removed: Mapping[str, int] = field(default_factory=dict)
     """Opportunistic pods that were asked to go, by what for."""
+    predictions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """How far predictions of nodes' peaks were off, by figure and resource."""
     fenced: int = 0
     withheld: int = 0
 
@@ -191,6 +193,17 @@ def _opportunistic(samples: Samples) -> Iterable[Metric]:
         ),
         samples.opportunistic_removed,
     )
+    for name, words in _PREDICTIONS.items():
+        family = CounterMetricFamily(f"treadle_opportunistic_{name}", words, labels=["resource"])
+        yield _labelled(family, samples.predictions.get(name, {}))
+
+
+_PREDICTIONS = {
+    "predictions": "Predictions of nodes' peaks whose time is over.",
+    "predictions_below": "Those of them that were below the peak.",
+    "prediction_shortfall": "What was lacking of those, each as a part of the peak, summed.",
+    "prediction_waste": "What was too much of the others, each as a part of the peak, summed.",
+}
 
 
 def _queues(queues: Sequence[QueueSample]) -> Iterable[Metric]:

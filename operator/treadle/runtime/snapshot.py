@@ -83,6 +83,15 @@ def metrics_of(service: Parts) -> Samples:
         opportunistic_pods={"waiting": idle.waiting, "running": idle.running, "leaving": idle.leaving},
         opportunistic_room=idle.given,
         opportunistic_removed=idle.removed,
+        predictions={
+            name: {resource: getattr(one, field) for resource, one in idle.predictions.items()}
+            for name, field in (
+                ("predictions", "made"),
+                ("predictions_below", "below"),
+                ("prediction_shortfall", "lacking"),
+                ("prediction_waste", "wasted"),
+            )
+        },
         fenced=binder.doubts.fenced,
         withheld=service.client.withheld,
         requests=dict(service.client.requests),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from treadle.core.kernel.opportunistic.caps import Caps
-from treadle.core.kernel.opportunistic.memory import TYPES
+from treadle.core.kernel.opportunistic.given import TYPES
 from treadle.core.kernel.opportunistic.placing import held_by_queue
 from treadle.core.kernel.opportunistic.telling import waiting
 from treadle.core.units.amounts import plus
@@ -21,6 +21,16 @@ REMOVED_FOR = ("Requests", "Usage")
 
 
 @dataclass(frozen=True, slots=True)
+class Predictions:
+    """Predictions whose time is over, and how many of them were below the peak; what was lacking and what was too much, summed, each as a part of the real peak."""
+
+    made: int
+    below: int
+    lacking: float
+    wasted: float
+
+
+@dataclass(frozen=True, slots=True)
 class OpportunisticFigures:
     """``given`` is what those on nodes were given, by the names of resource types: room that would be idle without them. ``leaving`` are those of them that were asked to go."""
 
@@ -29,6 +39,8 @@ class OpportunisticFigures:
     leaving: int
     given: dict[str, int]
     removed: dict[str, int]
+    predictions: dict[str, Predictions]
+    """How far predictions were off, by the names of resource types."""
 
 
 def opportunistic(state: State) -> OpportunisticFigures:
@@ -43,6 +55,10 @@ def opportunistic(state: State) -> OpportunisticFigures:
         leaving=sum(uid in kept.of for uid in kept.going),
         given=dict(zip(state.types.names[:TYPES], given, strict=True)),
         removed={name: kept.removed[name] for name in REMOVED_FOR},
+        predictions={
+            name: Predictions(one.count, one.below, one.shortfall / 1000, one.waste / 1000)
+            for name, one in zip(state.types.names, kept.usage.errors, strict=False)
+        },
     )
 
 

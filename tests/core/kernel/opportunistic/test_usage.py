@@ -13,9 +13,21 @@ from core.builders import GIB, Scenario, a_node, a_pod, amounts
 from treadle.core import Core
 from treadle.core.effects import Bind, Evict
 from treadle.core.events import NodeGone, NodeSampled, NodeSeen, PodGone, PodSeen, SchedulerSeen, UsageKnown
+from treadle.core.kernel.opportunistic.room import idle_room
 from treadle.core.kernel.tidy import close_up
 from treadle.core.model import Limit, PodSpec, SchedulerSpec
-from treadle.core.model.opportunistic import METRICS, NEWEST, NodePolicy, OpportunisticSettings, Threshold
+from treadle.core.model.opportunistic import (
+    LAST_SAMPLE,
+    METRICS,
+    NEWEST,
+    PART,
+    PERCENTILE,
+    SIGMA,
+    NodePolicy,
+    OpportunisticSettings,
+    PredictionSettings,
+    Threshold,
+)
 
 HALF_AND_80 = NodePolicy((("cpu", Threshold(500, 800, borne=1)), ("memory", Threshold(500, 800))))
 
@@ -353,3 +365,70 @@ def test_what_is_remembered_of_nodes_that_were_left_is_forgotten() -> None:
     seen(sample(scenario, memory=9.9), idle("late", cpu=0, memory=3, application="late"))
     scenario.plan()
     assert scenario.core.state.opportunistic.back_off.of == {}
+
+
+def predicting(method: str, **fields: Any) -> Scenario:
+    return scene(cpu=100, memory=100, prediction=PredictionSettings(method, **fields)).pod("g", cpu=0, memory=60)
+
+
+def idle_memory(scenario: Scenario) -> int:
+    """The room of memory in GiB, of a node of 100 of which half may be used."""
+    return int(idle_room(scenario.core.state)[0, 0]) // GIB
+
+
+def test_a_part_of_what_is_asked_for_may_be_taken_as_the_peak() -> None:
+    scenario = predicting(PART, parts=500)
+    bound(scenario)
+    sample(scenario.wait(400), memory=10)
+    assert idle_memory(scenario) == 20  # half of 60 is taken to be used, of 50
+    sample(scenario.wait(15), memory=45)
+    assert idle_memory(scenario) == 5, "it is never below what is used"
+    seen(sample(scenario.wait(15), memory=10), idle("o", cpu=0, memory=8))
+    bound(scenario)
+    sample(scenario.wait(400), memory=10)
+    assert idle_memory(scenario) == 16, "what opportunistic pods ask for is asked for as well"
+
+
+def test_mean_and_deviations_are_the_peak_once_enough_is_known() -> None:
+    scenario = predicting(SIGMA, deviations=2.0)
+    bound(scenario)
+    scenario.wait(400)
+    for at in range(9):
+        sample(scenario.wait(15), memory=10 + 4 * (at % 2))
+        assert idle_memory(scenario) == 0, "all that is asked for"
+    for at in range(21):
+        sample(scenario.wait(15), memory=14 - 4 * (at % 2))
+    assert 33 <= idle_memory(scenario) <= 35  # 12 and twice 2, of 50
+
+
+def test_how_far_predictions_are_off_is_counted_where_nothing_came_or_went() -> None:
+    scenario = predicting(PART, parts=200, horizon=60.0)
+    bound(scenario)
+    scenario.wait(400)
+    for memory in (12, 12, 18, 12, 12, 12, 12, 12, 12, 12, 12):
+        sample(scenario.wait(15), memory=memory)
+    found = scenario.core.view.opportunistic().predictions["memory"]
+    assert (found.made, found.below, round(found.lacking, 2), round(found.wasted, 2)) == (2, 1, 0.33, 0.0)
+    scenario.gone("g")
+    for _ in range(4):
+        sample(scenario.wait(15), memory=1)
+    assert scenario.core.view.opportunistic().predictions["memory"].made == 2
+
+
+@pytest.mark.parametrize("method", [LAST_SAMPLE, PERCENTILE])
+def test_without_a_prediction_the_last_sample_counts(method: str) -> None:
+    scenario = predicting(method)
+    bound(scenario)
+    sample(scenario.wait(400), memory=10)
+    assert idle_memory(scenario) == 40
+    assert scenario.core.state.opportunistic.usage.of["node-0"].moments == []
+
+
+def test_nobody_goes_for_a_prediction() -> None:
+    scenario = predicting(PART, parts=1000)
+    seen(sample(scenario, memory=1), idle("o", cpu=0, memory=30))
+    sample(scenario.wait(400), memory=10).scheduler(opportunistic=by_usage())
+    bound(sample(scenario.wait(15), memory=10))
+    scenario.scheduler(opportunistic=by_usage(prediction=PredictionSettings(PART, parts=1000)))
+    sample(scenario.wait(15), memory=40).plan()
+    assert evicted(scenario) == []

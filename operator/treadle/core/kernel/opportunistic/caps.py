@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from treadle.core.kernel.opportunistic.memory import TYPES, vector
+from treadle.core.kernel.opportunistic.given import TYPES
+from treadle.core.kernel.opportunistic.memory import vector
 from treadle.core.units.amounts import plus
 from treadle.core.units.resources import UNBOUNDED, in_words
 

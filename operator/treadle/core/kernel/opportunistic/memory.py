@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from treadle.core.kernel.opportunistic.backing_off import BackOff
+from treadle.core.kernel.opportunistic.given import TYPES
 from treadle.core.kernel.opportunistic.known import Usage
 from treadle.core.kernel.opportunistic.turning import Turning
 from treadle.core.units.amounts import minus, plus
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from treadle.core.model import PodSpec
     from treadle.core.units.resources import Vector
 
-TYPES = 2
-"""Memory and cpu, the first two of all vectors."""
 LEAST_MEMORY = 64 << 10
 """Bytes of memory that an opportunistic pod may request: a kubelet does not lower a request to nothing, so one that was guaranteed keeps 1Ki for each container."""
 

@@ -13,7 +13,8 @@ from treadle.core.effects import Placed, new_bind
 from treadle.core.kernel.admission_checks import block
 from treadle.core.kernel.nodes.shapes import NO_GANG
 from treadle.core.kernel.opportunistic.caps import Caps
-from treadle.core.kernel.opportunistic.memory import TYPES, vector
+from treadle.core.kernel.opportunistic.given import TYPES
+from treadle.core.kernel.opportunistic.memory import vector
 from treadle.core.kernel.opportunistic.room import Room
 from treadle.core.kernel.opportunistic.usage import note
 from treadle.core.kernel.pods import prepared

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from treadle.core.effects import Evict
-from treadle.core.kernel.opportunistic.memory import TYPES, Given
+from treadle.core.kernel.opportunistic.given import TYPES, asked_on
+from treadle.core.kernel.opportunistic.memory import Given
 from treadle.core.kernel.opportunistic.placing import held_by_queue, shares
 from treadle.core.kernel.opportunistic.usage import policy_of, size_of
 from treadle.core.kernel.pods.states import PodState
@@ -103,12 +104,8 @@ def _used_too_much(state: State) -> list[Lack]:
 
 def _parts_used(state: State, row: int, measured: list[int | None]) -> tuple[float, ...]:
     """Return what part of all that is asked for on a node is used: a single pod's usage is not known, and taken to be that part of what it says."""
-    have, free, given = state.nodes.allocatable[row], state.nodes.free[row], state.opportunistic.on_row.get(row, [0] * TYPES)
-    parts = []
-    for position, used in enumerate(measured):
-        asked = have[position] - free[position] + given[position]
-        parts.append(1.0 if used is None or used >= asked else max(used, 1) / asked)
-    return tuple(parts)
+    asked = asked_on(state, row)
+    return tuple(1.0 if used is None or used >= all_ else max(used, 1) / all_ for used, all_ in zip(measured, asked, strict=True))
 
 
 def _of_parts(amounts: Vector, parts: tuple[float, ...]) -> Vector:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treadle.core.kernel.opportunistic import forecast
+from treadle.core.kernel.opportunistic.given import TYPES
 from treadle.core.kernel.opportunistic.known import Sampled, Usage
-from treadle.core.kernel.opportunistic.memory import TYPES, vector
+from treadle.core.kernel.opportunistic.memory import vector
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.model.opportunistic import METRICS
 from treadle.core.rules.opportunistic.samples import NodeUsage, Sample
@@ -41,6 +43,7 @@ def sampled(state: State, event: NodeSampled) -> None:
     used = {index[name]: value for name, value in event.usage if index.get(name, TYPES) < TYPES}
     if one.usage.take(Sample(used, event.at, event.window), state.now):
         one.others = _others(state, row)
+        forecast.sampled(state, row, one)
         usage.fresh[event.node] = None
         state.opportunistic.come = state.opportunistic.come or bool(state.opportunistic.waiting)
 
@@ -60,6 +63,7 @@ def settings_changed(state: State) -> None:
         kept.usage = Usage()
     for one in usage.of.values():
         one.room = None
+        one.moments, one.watched = [], []
         one.usage.old_after, one.usage.warm_up = settings.old_after, settings.warm_up
     kept.come = kept.come or bool(kept.waiting)
 
@@ -92,12 +96,13 @@ def notice(state: State, row: int, usage: NodeUsage) -> None:
 
 
 def used(state: State, row: int) -> list[int | None]:
-    """Return what is used of memory and cpu of a node, with what the sample does not tell of; None where nobody knows."""
+    """Return what is used of memory and cpu of a node, or will be at most, with what the sample does not tell of; None where nobody knows."""
     one = state.opportunistic.usage.of.get(state.nodes.names[row])
     if one is None or one.usage.is_old(state.now):
         return [None] * TYPES
     more = beyond(_others(state, row), one.others)
-    return [None if have is None else have + other for have, other in zip(one.usage.used(state.now, TYPES), more, strict=True)]
+    used = [None if have is None else have + other for have, other in zip(one.usage.used(state.now, TYPES), more, strict=True)]
+    return forecast.peaks(state, row, one, used)
 
 
 def policy_of(state: State, row: int) -> OverAllocation:

@@ -1,0 +1,19 @@
+"""All that is asked for on a node: what pods request there, and what opportunistic pods say they use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from treadle.core.kernel.state import State
+    from treadle.core.units.resources import Vector
+
+TYPES = 2
+"""Memory and cpu, the first two of all vectors: of other types an opportunistic pod gets nothing."""
+
+
+def asked_on(state: State, row: int) -> Vector:
+    """Return that for each type."""
+    have, free = state.nodes.allocatable[row], state.nodes.free[row]
+    given = state.opportunistic.on_row.get(row, [0] * TYPES)
+    return [have[position] - free[position] + given[position] for position in range(TYPES)]
