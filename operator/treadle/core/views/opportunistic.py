@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from treadle.core.kernel.opportunistic.caps import Caps
-from treadle.core.kernel.opportunistic.given import TYPES
+from treadle.core.kernel.opportunistic.known import TYPES
 from treadle.core.kernel.opportunistic.placing import held_by_queue
 from treadle.core.kernel.opportunistic.telling import waiting
 from treadle.core.units.amounts import plus

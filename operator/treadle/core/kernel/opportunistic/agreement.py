@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.kernel.opportunistic.given import TYPES
+from treadle.core.kernel.opportunistic.known import TYPES
 from treadle.core.kernel.opportunistic.room import of_row
 from treadle.core.units.amounts import plus
 

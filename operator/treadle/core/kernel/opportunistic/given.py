@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treadle.core.kernel.opportunistic.known import TYPES
+
 if TYPE_CHECKING:
     from treadle.core.kernel.state import State
     from treadle.core.units.resources import Vector
-
-TYPES = 2
-"""Memory and cpu, the first two of all vectors: of other types an opportunistic pod gets nothing."""
 
 
 def asked_on(state: State, row: int) -> Vector:

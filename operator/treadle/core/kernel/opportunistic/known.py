@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from treadle.core.rules.opportunistic.thresholds import OverAllocation
     from treadle.core.units.resources import Vector
 
+TYPES = 2
+"""Memory and cpu, the first two of all vectors: of other types an opportunistic pod gets nothing."""
+
 
 @dataclass(slots=True)
 class Sampled:

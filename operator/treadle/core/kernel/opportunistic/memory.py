@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from treadle.core.kernel.opportunistic.backing_off import BackOff
-from treadle.core.kernel.opportunistic.given import TYPES
-from treadle.core.kernel.opportunistic.known import Usage
+from treadle.core.kernel.opportunistic.known import TYPES, Usage
 from treadle.core.kernel.opportunistic.turning import Turning
 from treadle.core.units.amounts import minus, plus
 

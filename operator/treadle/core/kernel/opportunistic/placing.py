@@ -13,7 +13,7 @@ from treadle.core.effects import Placed, new_bind
 from treadle.core.kernel.admission_checks import block
 from treadle.core.kernel.nodes.shapes import NO_GANG
 from treadle.core.kernel.opportunistic.caps import Caps
-from treadle.core.kernel.opportunistic.given import TYPES
+from treadle.core.kernel.opportunistic.known import TYPES
 from treadle.core.kernel.opportunistic.memory import vector
 from treadle.core.kernel.opportunistic.room import Room
 from treadle.core.kernel.opportunistic.usage import note

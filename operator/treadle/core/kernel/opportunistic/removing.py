@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from treadle.core.effects import Evict
-from treadle.core.kernel.opportunistic.given import TYPES, asked_on
+from treadle.core.kernel.opportunistic.given import asked_on
+from treadle.core.kernel.opportunistic.known import TYPES
 from treadle.core.kernel.opportunistic.memory import Given
 from treadle.core.kernel.opportunistic.placing import held_by_queue, shares
 from treadle.core.kernel.opportunistic.usage import policy_of, size_of

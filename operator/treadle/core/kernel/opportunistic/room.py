@@ -13,7 +13,7 @@ import numpy as np
 from treadle.core.kernel.nodes.candidates import takes
 from treadle.core.kernel.nodes.rules.resources import fitting
 from treadle.core.kernel.opportunistic import usage
-from treadle.core.kernel.opportunistic.given import TYPES
+from treadle.core.kernel.opportunistic.known import TYPES
 from treadle.core.kernel.opportunistic.memory import vector
 from treadle.core.model.opportunistic import METRICS, WHOLE
 from treadle.core.rules.opportunistic import thresholds

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from treadle.core.effects import EXECUTION_TYPE_IGNORED, RecordEvent, ReportWaiting
 from treadle.core.kernel.admission_checks import TOO_MANY
 from treadle.core.kernel.opportunistic.caps import AT_MAXIMUM, Caps
-from treadle.core.kernel.opportunistic.given import TYPES
+from treadle.core.kernel.opportunistic.known import TYPES
 from treadle.core.kernel.opportunistic.placing import NO_ROOM, held_by_queue, obstacle
 from treadle.core.kernel.opportunistic.room import idle_room
 from treadle.core.kernel.opportunistic.usage import unknown

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.kernel.opportunistic import forecast
-from treadle.core.kernel.opportunistic.given import TYPES
-from treadle.core.kernel.opportunistic.known import Sampled, Usage
+from treadle.core.kernel.opportunistic.known import TYPES, Sampled, Usage
 from treadle.core.kernel.opportunistic.memory import vector
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.model.opportunistic import METRICS
