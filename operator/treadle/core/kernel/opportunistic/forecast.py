@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from treadle.core.kernel.opportunistic.given import asked_on
+from treadle.core.kernel.opportunistic.known import TYPES
 from treadle.core.model.opportunistic import PART, SIGMA
 from treadle.core.rules.opportunistic.accuracy import Watched
 from treadle.core.rules.opportunistic.prediction import Moments, NodeHistory, PodHistory, predictor
 
 if TYPE_CHECKING:
-    from treadle.core.kernel.opportunistic.known import TYPES, Sampled
+    from treadle.core.kernel.opportunistic.known import Sampled
     from treadle.core.kernel.state import State
 
 PREDICTED: Final = frozenset({PART, SIGMA})
