@@ -16,7 +16,7 @@ from treadle.api import crds
 from treadle.api.objects import parse
 from treadle.controllers.status import merge_patch, percentage
 from treadle.core.effects import Evict
-from treadle.core.events import NodeSampled, NodeSeen, PodGone, SchedulerSeen, UsageKnown
+from treadle.core.events import NodeSeen, PodGone, SchedulerSeen
 from treadle.core.kernel.together.placing import LARGEST
 from treadle.core.model import FairSettings, SchedulerSpec
 
@@ -492,18 +492,6 @@ def test_room_that_is_held_for_a_queue_is_shown_as_reserved_until_it_is_used(clu
     assert cluster.status("Queue", "root.b")["reserved"] is None
 
 
-def test_what_opportunistic_pods_have_is_shown_of_their_queue_and_those_above(cluster: Cluster) -> None:
-    for path in ("root", "root.a", "root.b"):
-        cluster.create("Queue", path)
-    uses = (("cpu", 2000), ("memory", 1 << 30))
-    cluster.pod("idle", queue="root.a", cpu=0, memory=0, opportunistic=uses)
-    cluster.plan()
-    assert cluster.status("Queue", "root.a")["opportunistic"] == {"cpu": "2", "memory": "1Gi"}
-    assert cluster.status("Queue", "root")["opportunistic"] == {"cpu": "2", "memory": "1Gi"}
-    assert cluster.status("Queue", "root.b")["opportunistic"] is None
-    assert not cluster.status("Queue", "root.a")["used"]
-
-
 # -- the capacity discipline
 
 
@@ -578,25 +566,3 @@ def test_an_application_shows_what_its_user_may_expect_to_get_more(cluster: Clus
     cluster.plan()
 
     assert cluster.status("Application", "app", "ns")["headroom"] == {"cpu": "7", "memory": "92Gi"}
-
-
-def test_where_it_cannot_be_had_what_nodes_use_the_scheduler_says_so(cluster: Cluster) -> None:
-    cluster.create("Scheduler", "treadle", {"opportunistic": {"usage": {"source": "Metrics"}}})
-    cluster.core.handle(UsageKnown(known=False, trouble="the API server does not serve metrics.k8s.io/v1beta1"), 0.0)
-
-    assert cluster.ready("Scheduler", "treadle") == (
-        "False",
-        "UsageUnknown",
-        (
-            "spec.opportunistic.usage.source: it cannot be had what nodes use: the API server does not serve metrics.k8s.io/v1beta1; "
-            "opportunistic pods are placed only where that was told lately"
-        ),
-    )
-    cluster.core.handle(UsageKnown(known=True), 0.0)
-    assert cluster.ready("Scheduler", "treadle") == (
-        "True",
-        "InForce",
-        "spec.opportunistic.usage: of 1 nodes it is not known what they use, so they take no opportunistic pods",
-    )
-    cluster.core.handle(NodeSampled("n", (("cpu", 100),), 0.0), 0.0)
-    assert cluster.ready("Scheduler", "treadle") == ("True", "InForce", "")

@@ -1,8 +1,8 @@
 """Collections of garbage that stop nobody for long.
 
-A collection costs about a tenth of a microsecond for each object that it looks at, and the interpreter looks at whatever lives
-long three times before it leaves it alone, and again with each full collection: some ten milliseconds at once where 100,000 pods
-are known. So it is kept from collecting, but for bursts, and everything is collected here as soon as there are some thousand
+A collection costs some tenths of a microsecond for each object that it looks at, and the interpreter looks at whatever lives
+long three times before it leaves it alone, and again with each full collection: some hundred milliseconds at once where 100,000
+pods are known. So it is kept from collecting, but for bursts, and everything is collected here as soon as there are some thousand
 objects more than before; what survives that is put aside (``gc.freeze``). An object that lives long is looked at once. It is
 freed all the same when nobody refers to it any more, as nearly everything is here; only what refers to itself in a circle, and
 does so while it is put aside, is never found. Where as many objects go as come, a collection every few seconds finds what refers
