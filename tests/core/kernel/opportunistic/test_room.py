@@ -302,8 +302,10 @@ steps = st.lists(
 
 @settings(max_examples=150, deadline=None)
 @given(steps=steps, fair=st.booleans())
-def test_guaranteed_decisions_are_the_same_with_and_without_opportunistic_pods(steps: list[Any], fair: bool) -> None:
-    """Whatever happens, in two cores of which one has opportunistic pods; their slots are plenty."""
+def test_guaranteed_decisions_are_the_same_with_and_without_opportunistic_pods_while_none_of_these_ends(
+    steps: list[Any], fair: bool
+) -> None:
+    """Two cores, of which one has opportunistic pods; their slots are plenty. What an end changes is shown above; that none is kept out is the state machine's."""
     cores = Core(validate=True), Core(validate=True)
     now = 0.0
     known: list[tuple[str, bool]] = []
@@ -323,7 +325,8 @@ def test_guaranteed_decisions_are_the_same_with_and_without_opportunistic_pods(s
             tell(PodSeen(idle(f"o{number}", f"root.{which}", f"{which}-idle", size)), both=False)
         elif what == "gone" and known:
             uid, both = known.pop(which % len(known))
-            tell(PodGone(uid), both=both)
+            if both:
+                tell(PodGone(uid))
         elif what == "node":
             tell(NodeSeen(a_node(f"n{which}", cpu=2 * size)))
         elif what == "plan":
