@@ -14,7 +14,7 @@ from treadle.cli.commands import app
 
 ROOT = Path(__file__).resolve().parents[2]
 ALLOWED = {
-    "type", "format", "description", "default", "enum", "required", "properties", "items", "additionalProperties", "anyOf", "minimum",
+    "type", "format", "pattern", "description", "default", "enum", "required", "properties", "items", "additionalProperties", "anyOf", "minimum",
     "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties",
     "x-kubernetes-int-or-string", "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-validations",
 }  # fmt: skip

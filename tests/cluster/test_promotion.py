@@ -66,13 +66,16 @@ def test_a_pod_is_promoted_when_there_is_room_and_demoted_again_without_a_restar
         eventually(lambda: told(plane, "greedy")[0] == "Unschedulable", 60, "its room is its own")
         assert on_nodes(cluster) == {"scan"}
 
+        assert plane.api("DELETE", f"{PODS}/greedy")[0] == 200
         relabel(plane, "scan", "opportunistic")
         eventually(lambda: requests(plane, "scan") == {"cpu": "0", "memory": "1Ki"}, 60, "it requests next to nothing")
         eventually(lambda: events(plane, "Demoted"), 60, "its owner is told")
         assert plane.api("GET", f"{PODS}/scan")[1]["metadata"]["uid"] == uid, "it is the same pod"
         eventually(lambda: used(cluster, "root.batch") == "0", 30, "it counts in no queue")
-        eventually(lambda: "greedy" in on_nodes(cluster), 60, "the other takes the room")
-        eventually(lambda: on_nodes(cluster) == {"greedy"}, 60, "and it gives way")
+
+        cluster.pods([pod("eager", "root.prod", "eager", cpu="4")])
+        eventually(lambda: "eager" in on_nodes(cluster), 60, "another takes the room")
+        eventually(lambda: on_nodes(cluster) == {"eager"}, 60, "and it gives way")
 
 
 def test_a_pod_whose_requests_cannot_be_changed_stays_what_it_is_and_says_why(
