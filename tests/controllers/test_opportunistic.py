@@ -11,9 +11,11 @@ from treadle.controllers import translate
 from treadle.core.errors import InvalidSpec
 from treadle.core.model.opportunistic import (
     NEWEST,
+    AgentSettings,
     NodePolicy,
     OpportunisticSettings,
     PredictionSettings,
+    PrometheusSettings,
     Threshold,
 )
 
@@ -63,6 +65,35 @@ def test_all_that_is_said_is_told() -> None:
         NEWEST,
         60.0,
     )
+
+
+def test_a_prometheus_is_told_with_its_queries() -> None:
+    said = {
+        "url": "https://p:9090/x/",
+        "cpuQuery": "c",
+        "memoryQuery": "m",
+        "nodeLabel": "instance",
+        "window": "2m",
+        "timeout": "3s",
+    }
+    found = told({"usage": {"source": "Prometheus", "interval": "15s", "prometheus": said}})
+    assert found.prometheus == PrometheusSettings("https://p:9090/x", (("cpu", "c"), ("memory", "m")), "instance", 120.0, 3.0)
+    assert (found.source, found.every, found.by_usage) == ("Prometheus", 15.0, True)
+
+
+def test_a_bundle_without_certificates_is_refused_by_its_field() -> None:
+    said = {"url": "https://p", "cpuQuery": "c", "memoryQuery": "m", "caBundle": "none"}
+    with pytest.raises(InvalidSpec) as caught:
+        told({"usage": {"source": "Prometheus", "prometheus": said}})
+    assert str(caught.value).startswith("spec.opportunistic.usage.prometheus.caBundle: 'none' has no certificates in PEM")
+
+
+def test_agents_are_asked_every_two_seconds_unless_something_else_is_said() -> None:
+    said = {"namespace": "there", "matchLabels": {"b": "1", "a": "2"}, "port": 9, "timeout": "4s"}
+    found = told({"usage": {"source": "Agent", "agent": said}})
+    assert found.agent == AgentSettings("there", (("a", "2"), ("b", "1")), 9, 4.0)
+    assert found.every == 2.0
+    assert told({"usage": {"source": "Agent"}}).agent == AgentSettings()
 
 
 @pytest.mark.parametrize(("block", "field"), [("usage", "maxAge"), ("prediction", "halfLife"), ("prediction", "horizon")])

@@ -95,12 +95,7 @@ def _ready(entry: Entry, core: View, serving: str) -> tuple[bool, str, str]:
             return False, c.USAGE_UNKNOWN, words
         why = core.provisioning_problem
         unasked = f"spec.gangs.provisioning: no nodes are asked for: {why}" if why else ""
-        lost = core.nodes_unknown()
-        blind = (
-            f"spec.opportunistic.usage: of {lost} nodes it is not known what they use, so they take no opportunistic pods"
-            if lost
-            else ""
-        )
+        blind = _blind(core)
         return True, c.IN_FORCE, "; ".join(filter(None, (unasked, blind, _of_nodes(core), core.solver_failures)))
     if entry.kind == "Reservation":
         return False, c.NOT_PLANNED, "reservations are accepted and kept; no placement is planned for them yet"
@@ -108,6 +103,13 @@ def _ready(entry: Entry, core: View, serving: str) -> tuple[bool, str, str]:
     if application is not None and application.obstacle is not None:
         return False, application.obstacle.reason, application.obstacle.message
     return True, c.IN_FORCE, core.too_large(f"{entry.namespace}/{entry.name}")
+
+
+def _blind(core: View) -> str:
+    """Say of how many nodes it is not known what they use and why, empty where nothing is missing."""
+    lost, missing = core.nodes_unknown(), core.usage_missing
+    words = f"of {lost} nodes it is not known what they use, so they take no opportunistic pods" if lost else ""
+    return f"spec.opportunistic.usage: {': '.join(filter(None, (words, missing)))}" if lost or missing else ""
 
 
 def _of_nodes(core: View) -> str:

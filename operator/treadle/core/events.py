@@ -207,6 +207,16 @@ class NodeSampled:
 
 
 @dataclass(frozen=True, slots=True)
+class PodSampled:
+    """What a pod used, by its uid, in the ``window`` of seconds before ``at``, by the core's clock."""
+
+    uid: str
+    usage: tuple[tuple[str, int], ...]
+    at: float
+    window: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class UsageKnown:
     """Whether it can be had what nodes use, and if not why not."""
 
@@ -339,6 +349,7 @@ Event = (
     | DevicesGone
     | DevicesKnown
     | NodeSampled
+    | PodSampled
     | UsageKnown
     | BindDone
     | BindFailed

@@ -30,6 +30,7 @@ from treadle.core.events import (
     PodAssumed,
     PodGroupSeen,
     PodGroupsServed,
+    PodSampled,
     PodSeen,
     ProvisionerKnown,
     QueueGone,
@@ -107,6 +108,10 @@ def facts(state: State, under_way: Container[str] | None = None) -> list[Event]:
         if (sample := one.usage.sample) is not None:
             measured = tuple((names[position], value) for position, value in sample.used.items())
             events.append(NodeSampled(node, measured, sample.at, sample.window))
+    for there in usage.pods.values():
+        for uid, pod in there.items():
+            measured = tuple((names[position], value) for position, value in pod.sample.used.items())
+            events.append(PodSampled(uid, measured, pod.sample.at, pod.sample.window))
     events += [GangRequested(*gang, request.phase, request.words) for gang, request in state.gangs.requests.items()]
     events.append(
         QueuesInForce(tuple(queue.spec for queue in in_force if queue.defined and not queue.dynamic))

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from treadle.core.kernel.opportunistic.caps import Caps
+from treadle.core.kernel.opportunistic.forecast import by_pods
 from treadle.core.kernel.opportunistic.known import TYPES
 from treadle.core.kernel.opportunistic.placing import held_by_queue
 from treadle.core.kernel.opportunistic.telling import waiting
 from treadle.core.units.amounts import plus
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Application
     from treadle.core.units.resources import Vector
 
 REMOVED_FOR = ("Requests", "Usage")
 """For what opportunistic pods have to go: others request what they were given, or a node is used too much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Of which nodes, by name, and of which pods it is to be known what they use; pods are uids by namespace and name."""
+
+    nodes: Sequence[str] = ()
+    pods: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +71,17 @@ def opportunistic(state: State) -> OpportunisticFigures:
             for name, one in zip(state.types.names, kept.usage.errors, strict=False)
         },
     )
+
+
+def wanted(state: State) -> Wanted:
+    """Return of whom it is to be known what they use."""
+    settings = state.scheduler.opportunistic
+    nodes = [spec.name for spec in state.nodes.specs if spec is not None]
+    if by_pods(settings):
+        records = [record for record in state.pods.values() if record.node >= 0 and record.application is not None]
+    else:
+        records = [one.record for one in state.opportunistic.of.values()] if settings.pods_told else []
+    return Wanted(nodes, {(record.spec.namespace, record.spec.name): record.spec.uid for record in records})
 
 
 def by_queue(state: State) -> dict[str, Vector]:

@@ -22,6 +22,7 @@ from treadle.core.model.opportunistic import (
     NEWEST,
     PART,
     PERCENTILE,
+    PROMETHEUS,
     SIGMA,
     NodePolicy,
     OpportunisticSettings,
@@ -416,9 +417,10 @@ def test_how_far_predictions_are_off_is_counted_where_nothing_came_or_went() -> 
     assert scenario.core.view.opportunistic().predictions["memory"].made == 2
 
 
-@pytest.mark.parametrize("method", [LAST_SAMPLE, PERCENTILE])
-def test_without_a_prediction_the_last_sample_counts(method: str) -> None:
+@pytest.mark.parametrize(("method", "source"), [(LAST_SAMPLE, METRICS), (PERCENTILE, PROMETHEUS)])
+def test_without_a_prediction_the_last_sample_counts(method: str, source: str) -> None:
     scenario = predicting(method)
+    scenario.scheduler(opportunistic=replace(by_usage(prediction=PredictionSettings(method)), source=source))
     bound(scenario)
     sample(scenario.wait(400), memory=10)
     assert idle_memory(scenario) == 40

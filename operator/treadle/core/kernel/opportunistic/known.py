@@ -9,10 +9,13 @@ from treadle.core.rules.opportunistic.accuracy import Errors
 from treadle.core.rules.opportunistic.thresholds import Overload
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from treadle.core.model.opportunistic import NodePolicy
     from treadle.core.rules.opportunistic.accuracy import Watched
-    from treadle.core.rules.opportunistic.prediction import Moments
-    from treadle.core.rules.opportunistic.samples import NodeUsage
+    from treadle.core.rules.opportunistic.histograms import Histogram
+    from treadle.core.rules.opportunistic.prediction import Moments, Reservation
+    from treadle.core.rules.opportunistic.samples import NodeUsage, Sample
     from treadle.core.rules.opportunistic.thresholds import OverAllocation
     from treadle.core.units.resources import Vector
 
@@ -37,6 +40,19 @@ class Sampled:
     """What opportunistic pods could be given there, as of a version of the node's row and a sample."""
 
 
+Kind = tuple[str, "tuple[tuple[int, int], ...]", "tuple[tuple[str, int], ...]"]
+"""Pods that are taken to use alike: those of an application with the same demand, and the same word of what they will use."""
+
+
+@dataclass(slots=True)
+class PodSampled:
+    """The last sample of a pod; where peaks are predicted by pods what pods of its kind have used, and what is reserved for it, by type."""
+
+    sample: Sample
+    used: Sequence[Histogram] = ()
+    reserved: Sequence[Reservation] = ()
+
+
 @dataclass(slots=True)
 class Usage:
     """What is kept of the usage of nodes, by their names."""
@@ -44,6 +60,10 @@ class Usage:
     of: dict[str, Sampled] = field(default_factory=dict)
     fresh: dict[str, None] = field(default_factory=dict)
     """Nodes with a sample by which it has not been looked yet who has to go."""
+    pods: dict[str, dict[str, PodSampled]] = field(default_factory=dict)
+    """What single pods use, by the name of the node and their uid."""
+    kinds: dict[Kind, list[Histogram]] = field(default_factory=dict)
+    """What pods of a kind have used, by type; those first that were not sampled for the longest."""
     known: bool | None = None
     """Whether samples can be had; None while nobody has said."""
     trouble: str = ""

@@ -5,22 +5,25 @@ Where room goes by usage, a type with thresholds is not given back for requests:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from treadle.core.effects import Evict
 from treadle.core.kernel.opportunistic.given import asked_on
 from treadle.core.kernel.opportunistic.known import TYPES
+from treadle.core.kernel.opportunistic.measured import used_by
 from treadle.core.kernel.opportunistic.memory import Given
 from treadle.core.kernel.opportunistic.placing import held_by_queue, shares
 from treadle.core.kernel.opportunistic.usage import policy_of, size_of
 from treadle.core.kernel.pods.states import PodState
-from treadle.core.model.opportunistic import METRICS, NEWEST, WHOLE
+from treadle.core.model.opportunistic import NEWEST, WHOLE
 from treadle.core.rules.opportunistic.victims import Candidate, Costs, cheapest_first, newest_first, take
 from treadle.core.units.amounts import beyond, plus
 from treadle.core.units.resources import in_words
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from treadle.core.kernel.state import State
     from treadle.core.rules.opportunistic.thresholds import OverAllocation
     from treadle.core.units.resources import Vector
@@ -37,14 +40,14 @@ AGAIN = 60.0
 class Lack:
     """What a node lacks, why, and who may go for it; ``words`` are for the owners of those.
 
-    ``parts`` are how much of what a pod says it uses its end gives back, by type.
+    ``frees`` is what the end of a pod that stays gives back: what it was measured to use, else that part of what it says that the node uses of all that is asked for there.
     """
 
     reason: str
     staying: dict[str, Given]
     lacking: Vector
     words: str
-    parts: tuple[float, ...] = (1.0,) * TYPES
+    frees: Mapping[str, Vector] = field(default_factory=dict)
 
 
 def remove(state: State) -> list[Evict]:
@@ -66,7 +69,7 @@ def remove(state: State) -> list[Evict]:
 def _requested(state: State) -> list[Lack]:
     """Return the nodes that lack what pods request, of types that are not given by usage."""
     kept, nodes = state.opportunistic, state.nodes
-    by_usage = state.scheduler.opportunistic.source == METRICS
+    by_usage = state.scheduler.opportunistic.by_usage
     found = []
     for row, given in kept.on_row.items():
         free = nodes.free[row]
@@ -91,22 +94,36 @@ def _used_too_much(state: State) -> list[Lack]:
         row, one = nodes.row.get(name), kept.usage.of.get(name)
         if row is None or one is None or one.usage.sample is None or nodes.specs[row] is None:
             continue
-        staying, stay = _staying(state, row)
-        going = beyond(kept.on_row.get(row, [0] * TYPES), stay)
+        staying, _ = _staying(state, row)
         policy, size, measured = policy_of(state, row), size_of(state, row), one.usage.measured(state.now, TYPES)
-        parts = _parts_used(state, row, measured)
-        lacking = one.overload.look(policy, size, measured, one.usage.sample.at, _of_parts(going, parts))
+        frees = _frees(state, row, measured, one.usage.sample.since)
+        going = [0] * TYPES
+        for uid, amounts in frees.items():
+            if uid in kept.going or kept.of[uid].record.spec.deleting:
+                going = plus(going, amounts)
+        lacking = one.overload.look(policy, size, measured, one.usage.sample.at, going)
         if any(lacking) and staying:
             words = _in_words(state, name, policy, size, measured, lacking)
-            found.append(Lack(FOR_USAGE, staying, lacking, words, parts))
+            found.append(Lack(FOR_USAGE, staying, lacking, words, frees))
     kept.usage.fresh.clear()
     return found
 
 
 def _parts_used(state: State, row: int, measured: list[int | None]) -> tuple[float, ...]:
-    """Return what part of all that is asked for on a node is used: a single pod's usage is not known, and taken to be that part of what it says."""
+    """Return what part of all that is asked for on a node is used: of a pod that was not measured it is taken to be that part of what it says."""
     asked = asked_on(state, row)
     return tuple(1.0 if used is None or used >= all_ else max(used, 1) / all_ for used, all_ in zip(measured, asked, strict=True))
+
+
+def _frees(state: State, row: int, measured: list[int | None], since: float) -> dict[str, Vector]:
+    """Return what the end of each opportunistic pod of a node gives back."""
+    parts = _parts_used(state, row, measured)
+    found = {}
+    for uid, one in state.opportunistic.on.get(row, {}).items():
+        amounts = found[uid] = _of_parts(one.demand, parts)
+        for position, value in used_by(state, row, uid, since).items():
+            amounts[position] = value
+    return found
 
 
 def _of_parts(amounts: Vector, parts: tuple[float, ...]) -> Vector:
@@ -147,7 +164,7 @@ def _of_row(state: State, lack: Lack, costs: Costs) -> list[Evict]:
     staying = {uid: one for uid, one in lack.staying.items() if uid not in kept.going}
     candidates = [
         Candidate(
-            uid, _queue(state, one), one.demand, _of_parts(one.demand, lack.parts), one.since, one.since, settings.minimum_run
+            uid, _queue(state, one), one.demand, lack.frees.get(uid, one.demand), one.since, one.since, settings.minimum_run
         )
         for uid, one in staying.items()
     ]

@@ -15,7 +15,7 @@ from treadle.core.kernel.nodes.rules.resources import fitting
 from treadle.core.kernel.opportunistic import usage
 from treadle.core.kernel.opportunistic.known import TYPES
 from treadle.core.kernel.opportunistic.memory import vector
-from treadle.core.model.opportunistic import METRICS, WHOLE
+from treadle.core.model.opportunistic import WHOLE
 from treadle.core.rules.opportunistic import thresholds
 from treadle.core.units.amounts import beyond, least, minus
 from treadle.core.units.resources import CPU, MEMORY, UNBOUNDED
@@ -37,7 +37,7 @@ class Room:
         nodes = state.nodes
         count = len(nodes)
         self._columns = nodes.columns()[:, :count].copy()
-        if state.scheduler.opportunistic.source == METRICS:
+        if state.scheduler.opportunistic.by_usage:
             self._by_usage()
         else:
             self._by_requests()

@@ -8,21 +8,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.kernel.opportunistic import forecast
+from treadle.core.kernel.opportunistic import forecast, measured
+from treadle.core.kernel.opportunistic.given import asks
 from treadle.core.kernel.opportunistic.known import TYPES, Sampled, Usage
-from treadle.core.kernel.opportunistic.memory import vector
 from treadle.core.kernel.pods.states import PodState
-from treadle.core.model.opportunistic import METRICS
-from treadle.core.rules.opportunistic.samples import NodeUsage, Sample
+from treadle.core.rules.opportunistic.samples import NodeUsage
 from treadle.core.rules.opportunistic.thresholds import OverAllocation
-from treadle.core.units.amounts import beyond, plus
+from treadle.core.units.amounts import beyond
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from treadle.core.events import NodeSampled, UsageKnown
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.members import PodRecord
     from treadle.core.units.resources import Vector
 
 RECENT = 300.0
@@ -32,16 +30,15 @@ RECENT = 300.0
 def sampled(state: State, event: NodeSampled) -> None:
     """Take a sample of a node that is known; what is measured of other types than memory and cpu is passed over."""
     usage, row = state.opportunistic.usage, state.nodes.row.get(event.node)
-    if state.scheduler.opportunistic.source != METRICS or row is None or state.nodes.specs[row] is None:
+    if not state.scheduler.opportunistic.by_usage or row is None or state.nodes.specs[row] is None:
         return
     if not usage.of:
         _begin(state)
     one = _of(state, event.node)
     notice(state, row, one.usage)
-    index = state.types.index
-    used = {index[name]: value for name, value in event.usage if index.get(name, TYPES) < TYPES}
-    if one.usage.take(Sample(used, event.at, event.window), state.now):
+    if one.usage.take(measured.sample(state, event.usage, event.at, event.window), state.now):
         one.others = _others(state, row)
+        measured.forget_the_gone(state, row)
         forecast.sampled(state, row, one)
         usage.fresh[event.node] = None
         state.opportunistic.come = state.opportunistic.come or bool(state.opportunistic.waiting)
@@ -58,7 +55,9 @@ def settings_changed(state: State) -> None:
     settings, kept = state.scheduler.opportunistic, state.opportunistic
     usage = kept.usage
     usage.policies.clear()
-    if settings.source != METRICS:
+    usage.pods.clear()
+    usage.kinds.clear()
+    if not settings.by_usage:
         kept.usage = Usage()
     for one in usage.of.values():
         one.room = None
@@ -71,6 +70,7 @@ def node_gone(state: State, name: str) -> None:
     """Forget a node."""
     state.opportunistic.usage.of.pop(name, None)
     state.opportunistic.usage.fresh.pop(name, None)
+    state.opportunistic.usage.pods.pop(name, None)
 
 
 def note(state: State, uids: Iterable[str]) -> None:
@@ -81,7 +81,7 @@ def note(state: State, uids: Iterable[str]) -> None:
         if record is not None and record.node >= 0:
             usage = _of(state, names[record.node]).usage
             if uid not in usage.pending:
-                usage.place(uid, _asks(record))
+                usage.place(uid, asks(record))
 
 
 def notice(state: State, row: int, usage: NodeUsage) -> None:
@@ -150,18 +150,9 @@ def _begin(state: State) -> None:
             at = now  # since when it is there nobody knows, and it may have waited for long
         if record.state is PodState.ASSUMED or at > now - RECENT:
             usage = _of(state, state.nodes.names[record.node]).usage
-            usage.place(uid, _asks(record))
+            usage.place(uid, asks(record))
             if record.state is not PodState.ASSUMED:
                 usage.start(uid, min(at, now))
-
-
-def _asks(record: PodRecord) -> Vector:
-    """Return what a pod will use: an opportunistic one what it says, another one what it requests."""
-    found = [0] * TYPES
-    for position, value in record.shape.demand:
-        if position < TYPES:
-            found[position] = value
-    return plus(found, vector(record.spec.opportunistic)) if record.part is None else found
 
 
 def _others(state: State, row: int) -> Vector:
