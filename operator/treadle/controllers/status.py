@@ -10,6 +10,7 @@ from typing import Any
 from treadle.api import conditions as c
 from treadle.api.application import MAX_AHEAD, MAX_AHEAD_NAME, MAX_USER
 from treadle.api.common import MAX_AMOUNTS, MAX_MESSAGE, cut
+from treadle.api.labels import OVER_ALLOCATION
 from treadle.api.queue import DYNAMIC_LIMIT, MAX_PARTITIONS
 from treadle.controllers.ledger import Entry
 from treadle.core.units.resources import format_amount
@@ -116,7 +117,17 @@ def _of_nodes(core: View) -> str:
     """Say what nodes say that is not acted on, empty for nothing."""
     found = sorted(core.node_problems.items())
     more = f", and {len(found) - MOST_NODES} more" if len(found) > MOST_NODES else ""
-    return "; ".join(f"node {name}: {problem}" for name, problem in found[:MOST_NODES]) + more
+    said = "; ".join(f"node {name}: {problem}" for name, problem in found[:MOST_NODES]) + more
+    unheeded = core.thresholds_unheeded()
+    words = (
+        ""
+        if not unheeded
+        else (
+            f"{len(unheeded)} nodes ({', '.join(unheeded[:MOST_NODES])}{', …' if len(unheeded) > MOST_NODES else ''}) have thresholds of usage in "
+            f"{OVER_ALLOCATION}, which count for a spec.opportunistic.usage.source other than Requests"
+        )
+    )
+    return "; ".join(filter(None, (said, words)))
 
 
 def _moved(entry: Entry, core: View, previous: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """Settings of opportunistic pods: from where usage is known, how far nodes may be used, what is predicted and who goes first."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 WHOLE = 1000
 """All that a node has: parts are in thousandths, so that amounts stay whole numbers."""
@@ -38,6 +38,19 @@ class NodePolicy:
 
     thresholds: tuple[tuple[str, Threshold], ...] = ()
     most: int = WHOLE
+
+
+@dataclass(frozen=True, slots=True)
+class NodeWord:
+    """What a node says itself: thresholds of some types, by name, and how much of it opportunistic pods may be given in sum, None where it does not say."""
+
+    thresholds: tuple[tuple[str, Threshold], ...] = ()
+    most: int | None = None
+
+    def instead_of(self, policy: NodePolicy) -> NodePolicy:
+        """Return a policy with what the node says in place of it; what it says nothing of stays."""
+        thresholds = tuple({**dict(policy.thresholds), **dict(self.thresholds)}.items())
+        return replace(policy, thresholds=thresholds, most=policy.most if self.most is None else self.most)
 
 
 @dataclass(frozen=True, slots=True)

@@ -247,6 +247,13 @@ class View:
         """Return of whom it is to be known what they use."""
         return wanted(self._state)
 
+    def thresholds_unheeded(self) -> list[str]:
+        """Return the names of nodes that say thresholds of usage themselves while room goes by requests."""
+        if self._state.scheduler.opportunistic.by_usage:
+            return []
+        specs = (spec for spec in self._state.nodes.specs if spec is not None and spec.over_allocation is not None)
+        return [spec.name for spec in specs if spec.over_allocation is not None and spec.over_allocation.thresholds]
+
     def nodes_unknown(self) -> int:
         """Return of how many nodes it is not known what they use, though the settings ask for it."""
         return unknown(self._state) if self._state.scheduler.opportunistic.by_usage else 0

@@ -25,6 +25,7 @@ from treadle.core.model.opportunistic import (
     PROMETHEUS,
     SIGMA,
     NodePolicy,
+    NodeWord,
     OpportunisticSettings,
     PredictionSettings,
     Threshold,
@@ -324,6 +325,52 @@ def test_whatever_is_sampled_guaranteed_pods_go_where_they_would_while_no_opport
                 if isinstance(one, Bind):
                     spec = cores[0].state.pods[one.uid].spec
                     tell(PodSeen(replace(spec, node=one.node, held_in=one.queue)), both=one.uid[0] == "g")
+
+
+def says(scenario: Scenario, **fields: Any) -> Scenario:
+    """Let a node say how far it may be used."""
+    spec = scenario.core.state.nodes.specs[0]
+    assert spec is not None
+    return scenario.tell(NodeSeen(replace(spec, over_allocation=NodeWord(**fields) if fields else None)))
+
+
+def test_what_a_node_says_itself_goes_before_what_the_scheduler_says_and_the_rest_stays() -> None:
+    scenario = sample(scene(cpu=10, memory=10), cpu=1, memory=1)
+    state = scenario.core.state
+
+    def room() -> tuple[int, int]:
+        scenario.wait(1)
+        memory, cpu = idle_room(state)[:, 0]
+        return int(memory) // GIB, int(cpu) // 1000
+
+    assert room() == (4, 4)
+    says(scenario, thresholds=(("cpu", Threshold(300, 400)),))
+    assert room() == (4, 2)
+    says(scenario, most=200)
+    assert room() == (2, 2), "a fifth of it in sum"
+    says(scenario, most=0)
+    assert room() == (0, 0)
+    says(scenario)
+    assert room() == (4, 4)
+
+
+def test_a_node_is_freed_at_the_threshold_that_it_says_itself() -> None:
+    scenario = sample(scene(), cpu=1)
+    bound(seen(scenario, idle("o")))
+    sample(scenario.wait(15), cpu=6).plan()
+    assert evicted(scenario) == []
+    says(scenario, thresholds=(("cpu", Threshold(300, 500)),))
+    sample(scenario.wait(15), cpu=6).plan()
+    assert evicted(scenario) == ["o"]
+
+
+def test_by_requests_what_opportunistic_pods_may_have_in_sum_is_what_the_node_says() -> None:
+    scenario = Scenario().wait(1000).nodes(1, cpu=10, memory=10)
+    says(scenario, most=200, thresholds=(("cpu", Threshold(300, 500)),))
+    assert bound(seen(scenario, *(idle(f"o{at}") for at in range(5)))) == ["o0", "o1"]
+    assert scenario.core.view.thresholds_unheeded() == ["node-0"]
+    scenario.scheduler(opportunistic=by_usage())
+    assert scenario.core.view.thresholds_unheeded() == []
 
 
 def test_pods_of_an_application_do_not_go_back_at_once_to_a_node_that_they_had_to_leave() -> None:

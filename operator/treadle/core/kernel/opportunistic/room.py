@@ -50,9 +50,12 @@ class Room:
         for row, amounts in given.items():
             for position, value in enumerate(amounts):
                 columns[position, row] -= min(value, UNBOUNDED)
-        most = state.scheduler.opportunistic.policy.most
-        if most < WHOLE:
-            for row, have in enumerate(state.nodes.allocatable):
+        usual = state.scheduler.opportunistic.policy.most
+        for row, spec in enumerate(state.nodes.specs):
+            said = None if spec is None or spec.over_allocation is None else spec.over_allocation.most
+            most = usual if said is None else said
+            if most < WHOLE:
+                have = state.nodes.allocatable[row]
                 for position, amount in enumerate(given.get(row, (0,) * TYPES)):
                     columns[position, row] = min(
                         int(columns[position, row]), max(0, thresholds.part(most, have[position]) - amount)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from treadle.core.kernel.state import State
     from treadle.core.units.resources import Vector
 
+MOST_POLICIES = 1024
 RECENT = 300.0
 """Seconds for which a pod that is there when the first sample comes may not be told of yet."""
 
@@ -109,8 +110,12 @@ def policy_of(state: State, row: int) -> OverAllocation:
     spec, usage = state.nodes.specs[row], state.opportunistic.usage
     settings = state.scheduler.opportunistic
     policy = settings.policy_of(spec.labels) if spec is not None and settings.overrides else settings.policy
+    if spec is not None and spec.over_allocation is not None:
+        policy = spec.over_allocation.instead_of(policy)
     found = usage.policies.get(policy)
     if found is None:
+        if len(usage.policies) >= MOST_POLICIES:  # nodes were edited again and again
+            usage.policies.clear()
         found = usage.policies[policy] = OverAllocation.of(policy, state.types)
     return found
 
