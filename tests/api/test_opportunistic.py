@@ -64,6 +64,18 @@ def threshold(allocation: Any, preemption: Any, **more: Any) -> dict[str, Any]:
             f"spec.opportunistic.usage.prometheus.url: 'http://user@host': {URL_TEXT}",
         ),
         (
+            {"usage": METRICS, "pressure": threshold(10, 20)},
+            "spec.opportunistic.pressure: is for usage.source Agent: nobody else tells of it",
+        ),
+        (
+            {"usage": METRICS, "nodes": [{"matchLabels": {"a": "b"}, "pressure": threshold(10, 20)}]},
+            "spec.opportunistic.nodes: pressure is for usage.source Agent: nobody else tells of it",
+        ),
+        (
+            {"usage": {"source": "Agent"}, "pressure": threshold(30, 20)},
+            "spec.opportunistic.pressure.cpu.preemptionPercent: must be at least allocationPercent: pods would be placed and asked to go at once",
+        ),
+        (
             {"usage": {"source": "Guess"}},
             "spec.opportunistic.usage.source: 'Guess' is not one of 'Requests', 'Metrics', 'Kubelets', 'Prometheus' or 'Agent'",
         ),

@@ -10,11 +10,14 @@ from treadle.api.objects import parse
 from treadle.controllers import translate
 from treadle.core.errors import InvalidSpec
 from treadle.core.model.opportunistic import (
+    FULL,
     NEWEST,
+    SOME,
     AgentSettings,
     NodePolicy,
     OpportunisticSettings,
     PredictionSettings,
+    PressureThreshold,
     PrometheusSettings,
     Threshold,
 )
@@ -65,6 +68,16 @@ def test_all_that_is_said_is_told() -> None:
         NEWEST,
         60.0,
     )
+
+
+def test_thresholds_of_pressure_are_told_and_so_are_those_of_nodes() -> None:
+    cpu = {"allocationPercent": 20, "preemptionPercent": 40}
+    memory = {"of": "Full", "allocationPercent": 5, "preemptionPercent": 10, "borneSamples": 2}
+    nodes = [{"matchLabels": {"a": "b"}, "pressure": {"cpu": cpu}}]
+    found = told({"usage": {"source": "Agent"}, "pressure": {"cpu": cpu, "memory": memory}, "nodes": nodes})
+    on_cpu = PressureThreshold("cpu", SOME, 200, 400)
+    assert found.policy.pressure == (on_cpu, PressureThreshold("memory", FULL, 50, 100, 2))
+    assert found.overrides[0][1].pressure == (on_cpu,)
 
 
 def test_a_prometheus_is_told_with_its_queries() -> None:

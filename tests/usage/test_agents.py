@@ -24,7 +24,7 @@ SAMPLE = {
     "seconds": 1.0,
     "cpu": 1834,
     "memory": 5 << 30,
-    "pressure": {"cpu": [1.25, 0, 123, 0]},
+    "pressure": {"cpu": [1.24, 0, 123, 0], "memory": [250, -1, 0, 0], "io": [1, 1, 0, 0]},
     "pods": {"u1": [250, 1 << 20], "u2": [None, 3], "u3": [7, None], "u4": [None, None]},
 }
 
@@ -53,7 +53,9 @@ def asking(pages: Pages, **fields: Any) -> tuple[Api, Agents]:
 async def test_an_agent_tells_of_the_node_where_its_pod_is_and_of_the_pods_that_are_wanted(pages: Pages) -> None:
     api, agents = asking(pages)
     found = await agents.look(Wanted(("a",), {("ns", str(number)): f"u{number}" for number in (1, 2, 4, 9)}))
-    assert found.nodes == [NodeUse("a", (("cpu", 1834), ("memory", 5 << 30)), 1000.25, 1.0)]
+    assert found.nodes == [
+        NodeUse("a", (("cpu", 1834), ("memory", 5 << 30)), 1000.25, 1.0, (("cpu", 12, 0), ("memory", 1000, 0)))
+    ]
     assert sorted(found.pods, key=lambda one: one.uid) == [
         PodUse("u1", (("cpu", 250), ("memory", 1 << 20)), 1000.25, 1.0),
         PodUse("u2", (("memory", 3),), 1000.25, 1.0),

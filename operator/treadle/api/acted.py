@@ -136,6 +136,11 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
                 for name in ("cpu", "memory")
                 for field in ("allocationPercent", "preemptionPercent", "borneSamples")
             ),
+            *(
+                f"spec.opportunistic.pressure.{name}.{field}"
+                for name in ("cpu", "memory")
+                for field in ("of", "allocationPercent", "preemptionPercent", "borneSamples")
+            ),
             "spec.opportunistic.prediction.method",
             "spec.opportunistic.prediction.percentile",
             "spec.opportunistic.prediction.marginPercent",

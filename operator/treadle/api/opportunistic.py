@@ -11,6 +11,7 @@ from treadle.api.common import Count, DnsLabel, Duration, LabelKey, MatchLabels,
 ORDER_TEXT: Final = "must be at least allocationPercent: pods would be placed and asked to go at once"
 USAGE_TEXT: Final = "is for a usage.source other than Requests: what pods request alone does not tell what is used"
 PROMETHEUS_TEXT: Final = "is required with source Prometheus, and is for it alone"
+PRESSURE_TEXT: Final = "is for usage.source Agent: nobody else tells of it"
 AGENT_TEXT: Final = "is for source Agent alone"
 URL: Final = r"https?://[^\s/?#@]+(/[^\s?#]*)?"
 URL_TEXT: Final = (
@@ -21,6 +22,7 @@ _NEED_USAGE: Final = ("thresholds", "prediction", "nodes")
 _Most = Annotated[int, Strict(), Field(ge=0, le=1000)]
 _Borne = Annotated[int, Strict(), Field(ge=0, le=100)]
 _Percentile = Annotated[int, Strict(), Field(ge=1, le=100)]
+_BY_AGENTS: Final = "(has(self.usage) && has(self.usage.source) && self.usage.source == 'Agent')"
 _Query = Annotated[str, Field(min_length=1, max_length=4096)]
 
 
@@ -51,6 +53,21 @@ class Thresholds(Model):
 
     cpu: Threshold | None = None
     memory: Threshold | None = None
+
+
+class Pressure(Threshold):
+    """How long tasks of a node's pods may wait for a resource: parts of the last ten seconds (avg10 of the kernel's pressure stall information)."""
+
+    of: Literal["Some", "Full"] | None = Field(
+        default=None, description="Some: at least one task waits. Full: all that are not idle do. Some if absent."
+    )
+
+
+class Pressures(Model):
+    """Thresholds of pressure, by what is waited for."""
+
+    cpu: Pressure | None = None
+    memory: Pressure | None = None
 
 
 class Prometheus(Model):
@@ -164,6 +181,7 @@ class NodeThresholds(Model):
         description="The labels that a node must have, all of them; the first entry that a node matches holds for it."
     )
     thresholds: Thresholds | None = Field(default=None, description="Its thresholds; without any it is not over-allocated.")
+    pressure: Pressures | None = Field(default=None, description="Its thresholds of pressure.")
     maximum_percent: _Most | None = Field(default=None, description="As for all nodes; 100 if absent.")
 
 
@@ -173,18 +191,29 @@ class Opportunistic(Model):
     model_config = ConfigDict(
         json_schema_extra={
             cel.RULES: [
+                *(
+                    cel.rule(
+                        f"!has(self.{name}) || (has(self.usage) && has(self.usage.source) && self.usage.source != 'Requests')",
+                        USAGE_TEXT,
+                        field_path=f".{name}",
+                    )
+                    for name in _NEED_USAGE
+                ),
+                cel.rule(f"!has(self.pressure) || {_BY_AGENTS}", PRESSURE_TEXT, field_path=".pressure"),
                 cel.rule(
-                    f"!has(self.{name}) || (has(self.usage) && has(self.usage.source) && self.usage.source != 'Requests')",
-                    USAGE_TEXT,
-                    field_path=f".{name}",
-                )
-                for name in _NEED_USAGE
+                    f"!has(self.nodes) || {_BY_AGENTS} || self.nodes.all(n, !has(n.pressure))",
+                    f"pressure {PRESSURE_TEXT}",
+                    field_path=".nodes",
+                ),
             ]
         }
     )
 
     usage: Usage | None = None
     thresholds: Thresholds | None = None
+    pressure: Pressures | None = Field(
+        default=None, description="How long tasks of pods may wait for a resource, whatever is used; only node agents tell of it."
+    )
     maximum_percent: _Most | None = Field(
         default=None, description="What opportunistic pods of a node may ask for in sum, of what it has; 100 if absent."
     )
@@ -200,4 +229,9 @@ class Opportunistic(Model):
             for name in _NEED_USAGE:
                 if getattr(self, name) is not None:
                     raise PydanticCustomError("usage", USAGE_TEXT, {"field": name})
+        if self.usage is None or self.usage.source != "Agent":
+            if self.pressure is not None:
+                raise PydanticCustomError("pressure", PRESSURE_TEXT, {"field": "pressure"})
+            if any(one.pressure is not None for one in self.nodes or ()):
+                raise PydanticCustomError("pressure", f"pressure {PRESSURE_TEXT}", {"field": "nodes"})
         return self

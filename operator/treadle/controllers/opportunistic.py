@@ -7,6 +7,8 @@ from treadle.api.opportunistic import (
     Opportunistic,
     OpportunisticPreemption,
     Prediction,
+    Pressure,
+    Pressures,
     Prometheus,
     Threshold,
     Thresholds,
@@ -16,10 +18,12 @@ from treadle.api.quantities import seconds
 from treadle.core.errors import InvalidSpec
 from treadle.core.model.opportunistic import (
     AGENT,
+    SOME,
     AgentSettings,
     NodePolicy,
     OpportunisticSettings,
     PredictionSettings,
+    PressureThreshold,
     PrometheusSettings,
 )
 from treadle.core.model.opportunistic import Threshold as ThresholdSpec
@@ -43,9 +47,10 @@ def settings(said: Opportunistic | None) -> OpportunisticSettings:
         agent=_agent(usage.agent or Agents()),
         old_after=_seconds(usage.max_age, "usage.maxAge", usual.old_after, least=1.0),
         warm_up=_seconds(usage.warm_up, "usage.warmUp", usual.warm_up),
-        policy=_policy(said.thresholds, said.maximum_percent),
+        policy=_policy(said.thresholds, said.maximum_percent, said.pressure),
         overrides=tuple(
-            (tuple(sorted(one.match_labels.items())), _policy(one.thresholds, one.maximum_percent)) for one in said.nodes or ()
+            (tuple(sorted(one.match_labels.items())), _policy(one.thresholds, one.maximum_percent, one.pressure))
+            for one in said.nodes or ()
         ),
         prediction=_prediction(said.prediction or Prediction()),
         order=preemption.order or usual.order,
@@ -80,10 +85,17 @@ def _agent(said: Agents) -> AgentSettings:
     )
 
 
-def _policy(thresholds: Thresholds | None, most: int | None) -> NodePolicy:
+def _policy(thresholds: Thresholds | None, most: int | None, pressure: Pressures | None) -> NodePolicy:
     named = {} if thresholds is None else {"cpu": thresholds.cpu, "memory": thresholds.memory}
     found = tuple((name, _threshold(one)) for name, one in named.items() if one is not None)
-    return NodePolicy(found) if most is None else NodePolicy(found, most * PERCENT)
+    waits = {} if pressure is None else {"cpu": pressure.cpu, "memory": pressure.memory}
+    waiting = tuple(_pressure(name, one) for name, one in waits.items() if one is not None)
+    return NodePolicy(found, pressure=waiting) if most is None else NodePolicy(found, most * PERCENT, waiting)
+
+
+def _pressure(resource: str, said: Pressure) -> PressureThreshold:
+    allocation, preemption = said.allocation_percent * PERCENT, said.preemption_percent * PERCENT
+    return PressureThreshold(resource, said.of or SOME, allocation, preemption, said.borne_samples or 0)
 
 
 def _threshold(said: Threshold) -> ThresholdSpec:

@@ -15,7 +15,7 @@ from treadle.usage.metrics_api import MetricsApi
 from treadle.usage.prometheus import Prometheus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from treadle.core.events import Event
     from treadle.core.model.opportunistic import AgentSettings, OpportunisticSettings, PrometheusSettings
@@ -85,6 +85,11 @@ class UsageSource:
         finally:
             await self.close()
 
+    @property
+    def requests(self) -> Mapping[tuple[str, str, int], int]:
+        """Answers of the API server by (pool, method, status)."""
+        return self._client.requests
+
     async def close(self) -> None:
         """Give up connections."""
         if self._source is not None:
@@ -100,7 +105,7 @@ class UsageSource:
             self._put(PodSampled(pod.uid, pod.usage, pod.at - ahead, pod.window))
         for one in _new(found.nodes, self._of_nodes, lambda one: one.node):
             self.samples += 1
-            self._put(NodeSampled(one.node, one.usage, one.at - ahead, one.window))
+            self._put(NodeSampled(one.node, one.usage, one.at - ahead, one.window, one.pressure))
 
     async def _choose(self, settings: OpportunisticSettings) -> None:
         """See to it that the source is the one that the settings name."""

@@ -28,6 +28,7 @@ LISTED_EVERY = 30.0
 AGAIN = 5.0
 """Seconds after which they are listed again at the earliest."""
 LABELS = (("app.kubernetes.io/component", "agent"), ("app.kubernetes.io/name", "treadle-agent"))
+WAITED_FOR = frozenset({"cpu", "memory"})
 _MOST = 2**62
 _WORDS = 100
 
@@ -101,7 +102,7 @@ class Agents:
         nodes, pods = [], []
         for node, one in found.items():
             if usage := _amounts(one.cpu, one.memory):
-                nodes.append(NodeUse(node, usage, one.at, max(0.0, one.seconds)))
+                nodes.append(NodeUse(node, usage, one.at, max(0.0, one.seconds), _pressure(one)))
             used = {uid: _amounts(*one.pods[uid]) for uid in uids & one.pods.keys()}
             pods += [PodUse(uid, amounts, one.at, max(0.0, one.seconds)) for uid, amounts in used.items() if amounts]
         missing = len(set(wanted.nodes) - self._clients.keys())
@@ -151,6 +152,16 @@ class Agents:
     def _nobody(self) -> str:
         labels = ", ".join(f"{key}={value}" for key, value in self._settings.labels or LABELS)
         return f"no pod with the labels {labels} runs in namespace {self._namespace}: the chart makes them with agent.enabled"
+
+
+def _pressure(one: Sample) -> tuple[tuple[str, int, int], ...]:
+    """Return the averages of ten seconds, which an agent tells in percent, in thousandths."""
+    found = ((resource, _thousandths(some), _thousandths(full)) for resource, (some, full, *_) in sorted(one.pressure.items()))
+    return tuple(one for one in found if one[0] in WAITED_FOR)
+
+
+def _thousandths(percent: float) -> int:
+    return round(min(max(percent, 0.0), 100.0) * 10)
 
 
 def _amounts(cpu: int | None, memory: int | None) -> Amounts:

@@ -15,12 +15,16 @@ Amounts = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class NodeUse:
-    """What a node used in the ``window`` of seconds before ``at`` (seconds since 1970)."""
+    """What a node used in the ``window`` of seconds before ``at`` (seconds since 1970).
+
+    ``pressure`` is how long of the last ten seconds tasks of its pods waited for a resource, in thousandths, some of them and all of them.
+    """
 
     node: str
     usage: Amounts
     at: float
     window: float
+    pressure: tuple[tuple[str, int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,12 +32,28 @@ class Threshold:
     borne: int = 0
 
 
+SOME, FULL = "Some", "Full"
+"""Of whom pressure tells: some tasks, or all that are not idle, wait for a resource."""
+
+
+@dataclass(frozen=True, slots=True)
+class PressureThreshold:
+    """The thresholds of how long tasks wait for ``resource``, in thousandths of the time; ``kind`` is Some or Full, ``borne`` as of ``Threshold``."""
+
+    resource: str
+    kind: str
+    allocation: int
+    preemption: int
+    borne: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class NodePolicy:
-    """How far a node may be over-allocated: thresholds by the name of their type, and how much of it opportunistic pods may be given in sum."""
+    """How far a node may be over-allocated: thresholds by the name of their type, how much of it opportunistic pods may be given in sum, and how long tasks may wait."""
 
     thresholds: tuple[tuple[str, Threshold], ...] = ()
     most: int = WHOLE
+    pressure: tuple[PressureThreshold, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

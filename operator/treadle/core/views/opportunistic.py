@@ -10,6 +10,7 @@ from treadle.core.kernel.opportunistic.forecast import by_pods
 from treadle.core.kernel.opportunistic.known import TYPES
 from treadle.core.kernel.opportunistic.placing import held_by_queue
 from treadle.core.kernel.opportunistic.telling import waiting
+from treadle.core.rules.opportunistic.delays import BOUNDS, Delays
 from treadle.core.units.amounts import plus
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from treadle.core.kernel.tree.members import Application
     from treadle.core.units.resources import Vector
 
-REMOVED_FOR = ("Requests", "Usage")
-"""For what opportunistic pods have to go: others request what they were given, or a node is used too much."""
+REMOVED_FOR = ("Requests", "Usage", "Pressure")
+"""For what opportunistic pods have to go: others request what they were given, a node is used too much, or tasks wait there for too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,15 @@ class Predictions:
 
 
 @dataclass(frozen=True, slots=True)
+class Times:
+    """How many times were measured, their sum in seconds, and how many were at most so many seconds."""
+
+    count: int
+    total: float
+    within: dict[float, int]
+
+
+@dataclass(frozen=True, slots=True)
 class OpportunisticFigures:
     """``given`` is what those on nodes were given, by the names of resource types: room that would be idle without them. ``leaving`` are those of them that were asked to go."""
 
@@ -52,6 +62,10 @@ class OpportunisticFigures:
     removed: dict[str, int]
     predictions: dict[str, Predictions]
     """How far predictions were off, by the names of resource types."""
+    until_asked: Times
+    """From the first sample above a preemption threshold until a pod was asked to go for it."""
+    until_below: Times
+    """From that sample until one that was not above."""
 
 
 def opportunistic(state: State) -> OpportunisticFigures:
@@ -70,7 +84,13 @@ def opportunistic(state: State) -> OpportunisticFigures:
             name: Predictions(one.count, one.below, one.shortfall / 1000, one.waste / 1000)
             for name, one in zip(state.types.names, kept.usage.errors, strict=False)
         },
+        until_asked=_times(kept.usage.until_asked),
+        until_below=_times(kept.usage.until_below),
     )
+
+
+def _times(kept: Delays) -> Times:
+    return Times(kept.count, kept.total, dict(zip(BOUNDS, kept.within, strict=True)))
 
 
 def wanted(state: State) -> Wanted:

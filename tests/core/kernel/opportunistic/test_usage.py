@@ -156,7 +156,7 @@ def test_a_node_above_its_threshold_of_memory_is_freed_at_once() -> None:
     assert len(evicted(scenario)) == 2
     why = next(effect.why for effect in scenario.effects if isinstance(effect, Evict))
     assert why == "opportunistic: node node-0 uses 9728Mi of its 10Gi memory, more than 80%"
-    assert scenario.core.view.opportunistic().removed == {"Requests": 0, "Usage": 2}
+    assert scenario.core.view.opportunistic().removed == {"Requests": 0, "Usage": 2, "Pressure": 0}
     sample(scenario.wait(15), memory=9.5).plan()
     assert evicted(scenario) == [], "those that go are enough"
 

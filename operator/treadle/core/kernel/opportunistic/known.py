@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from treadle.core.rules.opportunistic.accuracy import Errors
+from treadle.core.rules.opportunistic.delays import Delays
+from treadle.core.rules.opportunistic.pressure import Strain
 from treadle.core.rules.opportunistic.thresholds import Overload
 
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from treadle.core.rules.opportunistic.accuracy import Watched
     from treadle.core.rules.opportunistic.histograms import Histogram
     from treadle.core.rules.opportunistic.prediction import Moments, Reservation
+    from treadle.core.rules.opportunistic.pressure import Waiting
     from treadle.core.rules.opportunistic.samples import NodeUsage, Sample
     from treadle.core.rules.opportunistic.thresholds import OverAllocation
     from treadle.core.units.resources import Vector
@@ -30,6 +33,11 @@ class Sampled:
     usage: NodeUsage
     others: Vector = field(default_factory=lambda: [0, 0])
     overload: Overload = field(default_factory=lambda: Overload(patient=False))
+    waiting: Waiting = field(default_factory=dict)
+    """How long tasks of its pods waited by the last sample."""
+    strain: Strain = field(default_factory=Strain)
+    crossed: float | None = None
+    """The time of the first of the samples in a row that are above a preemption threshold, while opportunistic pods are there."""
     moments: list[Moments] = field(default_factory=list)
     """Mean and deviation of each type, where peaks are predicted."""
     watched: list[Watched] = field(default_factory=list)
@@ -69,4 +77,8 @@ class Usage:
     trouble: str = ""
     errors: tuple[Errors, Errors] = field(default_factory=lambda: (Errors(), Errors()))
     """How far predictions of memory and of cpu were off."""
+    until_asked: Delays = field(default_factory=Delays)
+    """From the first sample above a preemption threshold until a pod was asked to go for it."""
+    until_below: Delays = field(default_factory=Delays)
+    """From that sample until one that was not above."""
     policies: dict[NodePolicy, OverAllocation] = field(default_factory=dict)

@@ -16,7 +16,7 @@ from treadle.core.kernel.opportunistic.memory import Given
 from treadle.core.kernel.opportunistic.placing import held_by_queue, shares
 from treadle.core.kernel.opportunistic.usage import policy_of, size_of
 from treadle.core.kernel.pods.states import PodState
-from treadle.core.model.opportunistic import NEWEST, WHOLE
+from treadle.core.model.opportunistic import NEWEST, SOME, WHOLE
 from treadle.core.rules.opportunistic.victims import Candidate, Costs, cheapest_first, newest_first, take
 from treadle.core.units.amounts import beyond, plus
 from treadle.core.units.resources import in_words
@@ -25,13 +25,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from treadle.core.kernel.state import State
+    from treadle.core.model.opportunistic import PressureThreshold
+    from treadle.core.rules.opportunistic.pressure import Waiting
     from treadle.core.rules.opportunistic.thresholds import OverAllocation
     from treadle.core.units.resources import Vector
 
 PATIENCE = 15.0
 """Seconds for which a disruption budget is respected: then a pod is deleted, since the room is another's."""
-FOR_REQUESTS, FOR_USAGE = "Requests", "Usage"
-"""Why pods have to go: guaranteed pods request what they were given, or their node is used too much."""
+FOR_REQUESTS, FOR_USAGE, FOR_PRESSURE = "Requests", "Usage", "Pressure"
+"""Why pods have to go: guaranteed pods request what they were given, their node is used too much, or tasks wait there for too long."""
 AGAIN = 60.0
 """Seconds after which a pod that is still there is asked again."""
 
@@ -48,6 +50,10 @@ class Lack:
     lacking: Vector
     words: str
     frees: Mapping[str, Vector] = field(default_factory=dict)
+    most: int | None = None
+    """How many go at the most; None: as many as are needed."""
+    crossed: float | None = None
+    """Since when the node is used too much."""
 
 
 def remove(state: State) -> list[Evict]:
@@ -97,16 +103,31 @@ def _used_too_much(state: State) -> list[Lack]:
         staying, _ = _staying(state, row)
         policy, size, measured = policy_of(state, row), size_of(state, row), one.usage.measured(state.now, TYPES)
         frees = _frees(state, row, measured, one.usage.sample.since)
-        going = [0] * TYPES
-        for uid, amounts in frees.items():
-            if uid in kept.going or kept.of[uid].record.spec.deleting:
-                going = plus(going, amounts)
+        leaving = [uid for uid in frees if uid in kept.going or kept.of[uid].record.spec.deleting]
+        going = [sum(frees[uid][position] for uid in leaving) for position in range(TYPES)]
         lacking = one.overload.look(policy, size, measured, one.usage.sample.at, going)
         if any(lacking) and staying:
             words = _in_words(state, name, policy, size, measured, lacking)
-            found.append(Lack(FOR_USAGE, staying, lacking, words, frees))
+            found.append(Lack(FOR_USAGE, staying, lacking, words, frees, crossed=one.crossed))
+        elif policy.pressure:
+            short = one.strain.look(policy.pressure, one.waiting, one.usage.sample.at, going=bool(leaving))
+            if short is not None and staying:
+                found += _pressed(state, name, one.waiting, short, staying, frees)
     kept.usage.fresh.clear()
     return found
+
+
+def _pressed(
+    state: State, node: str, waiting: Waiting, found: PressureThreshold, staying: dict[str, Given], frees: Mapping[str, Vector]
+) -> list[Lack]:
+    """Return that one pod has to go: one that frees much of what tasks of the node wait for, for the work that is lost. Nobody, if none uses any of that."""
+    position = state.types.index[found.resource]
+    lacking = [0] * TYPES
+    lacking[position] = sum(frees[uid][position] for uid in staying)
+    waited = waiting[found.resource, found.kind] / (WHOLE / 100)
+    who = "some tasks" if found.kind == SOME else "all tasks"
+    words = f"on node {node} {who} waited for {found.resource} for {waited:g}% of ten seconds, more than {found.preemption / (WHOLE / 100):g}%"
+    return [Lack(FOR_PRESSURE, staying, lacking, words, frees, 1)] if any(lacking) else []
 
 
 def _parts_used(state: State, row: int, measured: list[int | None]) -> tuple[float, ...]:
@@ -170,11 +191,13 @@ def _of_row(state: State, lack: Lack, costs: Costs) -> list[Evict]:
     ]
     order = newest_first(candidates) if settings.order == NEWEST else cheapest_first(candidates, lacking, costs)
     effects = []
-    for victim in take(order, lacking, lambda one: one.freed).victims:
+    for victim in take(order, lacking, lambda one: one.freed).victims[: lack.most]:
         record = staying[victim.name].record
         spec = record.spec
         kept.going[spec.uid] = state.now + AGAIN
         kept.removed[lack.reason] += 1
+        if lack.crossed is not None:
+            kept.usage.until_asked.add(state.now - lack.crossed)
         node = state.nodes.names[record.node]
         kept.back_off.remember(spec.application, node, state.now)
         why = f"opportunistic: {lack.words}"

@@ -135,6 +135,8 @@ class Room:
 def of_row(state: State, row: int) -> Vector:
     """Return the room of a node where it goes by usage."""
     size, policy = usage.size_of(state, row), usage.policy_of(state, row)
+    if usage.shut(state, row, policy):
+        return [0] * TYPES
     held = minus(size, state.nodes.free[row][:TYPES])
     have = state.opportunistic.on_row.get(row, [0] * TYPES)
     found = thresholds.room(policy, size, held, have, usage.used(state, row))

@@ -12,8 +12,10 @@ from treadle.core.kernel.opportunistic import forecast, measured
 from treadle.core.kernel.opportunistic.given import asks
 from treadle.core.kernel.opportunistic.known import TYPES, Sampled, Usage
 from treadle.core.kernel.pods.states import PodState
+from treadle.core.model.opportunistic import FULL, SOME
+from treadle.core.rules.opportunistic import pressure
 from treadle.core.rules.opportunistic.samples import NodeUsage
-from treadle.core.rules.opportunistic.thresholds import OverAllocation
+from treadle.core.rules.opportunistic.thresholds import OverAllocation, over
 from treadle.core.units.amounts import beyond
 
 if TYPE_CHECKING:
@@ -39,6 +41,10 @@ def sampled(state: State, event: NodeSampled) -> None:
     notice(state, row, one.usage)
     if one.usage.take(measured.sample(state, event.usage, event.at, event.window), state.now):
         one.others = _others(state, row)
+        one.waiting = {
+            (resource, kind): value for resource, *both in event.pressure for kind, value in zip((SOME, FULL), both, strict=True)
+        }
+        _note_crossing(state, row, one)
         measured.forget_the_gone(state, row)
         forecast.sampled(state, row, one)
         usage.fresh[event.node] = None
@@ -132,7 +138,28 @@ def unknown(state: State) -> int:
     usage = state.opportunistic.usage.of
     rows = (row for row, spec in enumerate(state.nodes.specs) if spec is not None)
     found = (usage.get(state.nodes.names[row]) for row in rows)
-    return sum(one is None or one.usage.is_old(state.now) for one in found)
+    return sum(one is None or one.usage.is_old(state.now) for one in found) + _without_pressure(state)
+
+
+def _without_pressure(state: State) -> int:
+    """Return how many nodes do not tell of the pressure by which it is decided, though they tell what they use."""
+    settings = state.scheduler.opportunistic
+    if not (settings.policy.pressure or any(policy.pressure for _, policy in settings.overrides)):
+        return 0
+    found = 0
+    for name, one in state.opportunistic.usage.of.items():
+        row = state.nodes.row.get(name)
+        if row is not None and state.nodes.specs[row] is not None and not one.usage.is_old(state.now):
+            found += any((want.resource, want.kind) not in one.waiting for want in policy_of(state, row).pressure)
+    return found
+
+
+def shut(state: State, row: int, policy: OverAllocation) -> bool:
+    """Whether a node takes no opportunistic pods since tasks wait there, or since it is not known whether they do."""
+    if not policy.pressure:
+        return False
+    one = state.opportunistic.usage.of.get(state.nodes.names[row])
+    return one is None or one.usage.is_old(state.now) or pressure.shut(policy.pressure, one.waiting) is not None
 
 
 def _of(state: State, name: str) -> Sampled:
@@ -158,6 +185,20 @@ def _begin(state: State) -> None:
             usage.place(uid, asks(record))
             if record.state is not PodState.ASSUMED:
                 usage.start(uid, min(at, now))
+
+
+def _note_crossing(state: State, row: int, one: Sampled) -> None:
+    """Take note of since when a node is used too much beside opportunistic pods, and of when it is not any more."""
+    assert one.usage.sample is not None
+    at = one.usage.sample.at
+    if not over(policy_of(state, row), size_of(state, row), one.usage.measured(state.now, TYPES)):
+        if one.crossed is not None:
+            state.opportunistic.usage.until_below.add(at - one.crossed)
+        one.crossed = None
+    elif row not in state.opportunistic.on_row:
+        one.crossed = None  # others use too much
+    elif one.crossed is None:
+        one.crossed = at
 
 
 def _others(state: State, row: int) -> Vector:
