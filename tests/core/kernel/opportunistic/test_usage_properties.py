@@ -42,6 +42,22 @@ _settings = st.fixed_dictionaries(
 )
 
 
+_surges = st.lists(st.tuples(_which, st.integers(5, 30), st.integers(5, 30)), min_size=8, max_size=30)
+"""Of which pods it is how many tenths of what they ask for they use in the end."""
+
+
+def filled(world: World) -> World:
+    """Let nodes be full of opportunistic pods as far as they may, beside a guaranteed one each."""
+    for at in range(NODES):
+        world.guaranteed(at, 4)
+        for size in (1, 2, 2):
+            world.idle(at, size)
+    world.tell_truly()
+    world.plan(1)
+    assert sum(pod.node != "" for uid, pod in world.pods.items() if uid.startswith("o")) >= NODES
+    return world
+
+
 def happens(world: World, step: tuple[Any, ...]) -> None:
     what, *how = step
     if what == "plan":
@@ -78,15 +94,17 @@ def test_whatever_is_told_no_guaranteed_pod_goes_and_none_is_placed_where_nothin
 
 
 @settings(max_examples=200, deadline=None)
-@given(chosen=_settings, steps=st.lists(_happens, max_size=50), window=st.sampled_from([0.0, 5.0]))
+@given(chosen=_settings, steps=st.lists(_happens, max_size=20), surges=_surges, window=st.sampled_from([0.0, 5.0]))
 def test_where_pods_are_measured_one_sample_and_the_removals_that_follow_are_enough(
-    chosen: dict[str, Any], steps: list[tuple[Any, ...]], window: float
+    chosen: dict[str, Any], steps: list[tuple[Any, ...]], surges: list[tuple[int, int, int]], window: float
 ) -> None:
-    world = World(chosen)
+    world = filled(World(chosen))
     for step in steps:
         world.tell_truly(window=window)
         happens(world, step)
     world.plan(1)
+    for surge in surges:
+        world.uses(*surge)
     above = {f"n{at}" for at in range(NODES) if any(world.excess(f"n{at}"))}
     world.now += 1
     world.tell_truly(window=window)
@@ -98,15 +116,17 @@ def test_where_pods_are_measured_one_sample_and_the_removals_that_follow_are_eno
 
 
 @settings(max_examples=100, deadline=None)
-@given(chosen=_settings, steps=st.lists(_happens, max_size=50))
+@given(chosen=_settings, steps=st.lists(_happens, max_size=20), surges=_surges)
 def test_where_only_nodes_are_measured_each_sample_above_removes_somebody(
-    chosen: dict[str, Any], steps: list[tuple[Any, ...]]
+    chosen: dict[str, Any], steps: list[tuple[Any, ...]], surges: list[tuple[int, int, int]]
 ) -> None:
-    world = World(chosen)
+    world = filled(World(chosen))
     for step in steps:
         world.tell_truly(of_pods=False)
         happens(world, step)
     world.plan(1)
+    for surge in surges:
+        world.uses(*surge)
     left = sum(uid.startswith("o") for uid in world.pods)
     for _ in range(left + 1):
         world.now += 1
