@@ -47,6 +47,8 @@ class Usage:
     known: bool | None = None
     """Whether samples can be had; None while nobody has said."""
     trouble: str = ""
+    newest: float = float("-inf")
+    """The time of the newest sample of all."""
     errors: tuple[Errors, Errors] = field(default_factory=lambda: (Errors(), Errors()))
     """How far predictions of memory and of cpu were off."""
     policies: dict[NodePolicy, OverAllocation] = field(default_factory=dict)

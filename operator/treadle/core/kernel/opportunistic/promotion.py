@@ -39,7 +39,7 @@ def turn(state: State) -> list[Effect]:
     """Promote and demote the pods that ask for it, as far as that is possible, and tell the others what they wait for."""
     kept = state.opportunistic.turning
     for uid in [uid for uid, when in kept.until.items() if state.now >= when]:
-        del kept.until[uid]
+        kept.go_on(uid)
         if uid in kept.promoting:
             _as_it_was(state, uid)
     when = next_turn(state)
@@ -52,7 +52,7 @@ def turn(state: State) -> list[Effect]:
         if uid in kept.until or record.state is not PodState.BOUND or spec.deleting or record.application is None:
             continue
         if spec.demotes:
-            kept.until[uid] = state.now + OVERDUE
+            kept.wait(uid, state.now + OVERDUE, guaranteed=False)
             state.record(uid, "demoted", state.nodes.names[record.node])
             effects.append(Resize(uid, spec.namespace, spec.name, False, state.cause))
             continue
@@ -62,7 +62,7 @@ def turn(state: State) -> list[Effect]:
                 kept.told[uid] = why
                 effects.append(_event(record, PROMOTION_WAITS, f"It stays opportunistic for now: {why}"))
             continue
-        kept.until[uid] = state.now + OVERDUE
+        kept.wait(uid, state.now + OVERDUE, guaranteed=True)
         kept.told.pop(uid, None)
         kept.promoting[uid] = spec
         state.record(uid, "promoted", state.nodes.names[record.node])
@@ -102,7 +102,8 @@ def failed(state: State, event: ResizeFailed) -> list[RecordEvent]:
         _as_it_was(state, uid)
     if record is None:
         return []
-    kept.until[uid] = state.now + (REFUSED_AGAIN if event.refused else AGAIN)
+    again = REFUSED_AGAIN if event.refused else AGAIN
+    kept.wait(uid, state.now + again, guaranteed=not record.spec.demotes)
     if not event.refused:
         return []
     stays = "guaranteed" if record.spec.demotes else "opportunistic"

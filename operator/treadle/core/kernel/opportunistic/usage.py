@@ -41,6 +41,7 @@ def sampled(state: State, event: NodeSampled) -> None:
     index = state.types.index
     used = {index[name]: value for name, value in event.usage if index.get(name, TYPES) < TYPES}
     if one.usage.take(Sample(used, event.at, event.window), state.now):
+        usage.newest = max(usage.newest, event.at)
         one.others = _others(state, row)
         forecast.sampled(state, row, one)
         usage.fresh[event.node] = None
@@ -128,6 +129,12 @@ def unknown(state: State) -> int:
     rows = (row for row, spec in enumerate(state.nodes.specs) if spec is not None)
     found = (usage.get(state.nodes.names[row]) for row in rows)
     return sum(one is None or one.usage.is_old(state.now) for one in found)
+
+
+def is_lost(state: State) -> bool:
+    """Whether nobody tells what any node uses: no sample has come, or none can be had and the newest is old."""
+    usage = state.opportunistic.usage
+    return not usage.of or (usage.known is False and state.now - usage.newest > state.scheduler.opportunistic.old_after)
 
 
 def _of(state: State, name: str) -> Sampled:
