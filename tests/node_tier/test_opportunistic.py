@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 from cluster.client import eventually
@@ -126,9 +128,14 @@ def test_a_pod_that_the_kubelet_refuses_is_told_and_its_node_is_looked_at_again(
         assert on_nodes(cluster) >= {"second"}
 
 
-def used_of(metrics: MetricsServer) -> int:
-    """Bytes that the node uses, as metrics-server has it: of the whole machine, whoever uses them."""
-    metrics.wait_for(NAME)
+def used_of(metrics: MetricsServer, since: float = 0.0) -> int:
+    """Bytes that the node uses, as metrics-server has it by a sample after a time of day: of the whole machine, whoever uses them."""
+
+    def told() -> bool:
+        sample = metrics.samples().get(NAME)
+        return sample is not None and datetime.fromisoformat(sample["timestamp"]).timestamp() > since
+
+    eventually(told, 60, "metrics-server has a sample", 0.5)
     said: str = metrics.samples()[NAME]["usage"]["memory"]
     return int(said.removesuffix("Ki")) * 1024
 
@@ -141,30 +148,28 @@ def test_a_node_that_is_really_used_too_much_frees_itself_before_the_kubelet_evi
     metrics = MetricsServer(node.plane, f"--kubelet-port={KUBELET_PORT}", "--kubelet-insecure-tls")
     with metrics, Treadle(node.plane.kubeconfig, tmp_path) as treadle:
         before, whole = used_of(metrics), allocatable(node, "memory")
-
-        def percent(more: float) -> int:
-            return int((before + more * GIB) * 100 / whole)
-
-        limits = {"allocationPercent": percent(3.5), "preemptionPercent": percent(4.75)}
+        most = int((before + 5.5 * GIB) * 100 / whole)
         settings = {
             "usage": {"source": "Metrics"},
-            "thresholds": {"memory": limits},
+            "thresholds": {"memory": {"allocationPercent": most - 1, "preemptionPercent": most}},
             "preemption": {"order": "Newest"},
         }
         body = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Scheduler", "metadata": {"name": "treadle"}}
         assert node.plane.api("POST", SCHEDULERS, {**body, "spec": {"opportunistic": settings}})[0] == 201
         treadle.wait_ready()
         for name in ("older", "newer"):
-            node.plane.api("POST", PODS, idle_pod(name, "100m", "1200Mi", "-mebibytes=1024"))
+            node.plane.api("POST", PODS, idle_pod(name, "100m", "2300Mi", "-mebibytes=2048"))
             running(node, name)
-        # It requests little and uses much, as whoever is requested too small.
-        node.plane.api("POST", PODS, guaranteed("hog", "100m", "64Mi", f"-mebibytes={3 * 1024 + 512}"))
+        # It requests little and uses much, as whoever is requested too small: a GiB more than there should be used.
+        used = used_of(metrics, since=time.time() + 1)
+        hog = (most * whole // 100 + GIB - used) // MIB
+        node.plane.api("POST", PODS, guaranteed("hog", "100m", "64Mi", f"-mebibytes={hog}"))
         running(node, "hog")
-        eventually(lambda: on_nodes(cluster) == {"older", "hog"}, 60, "the newest leaves")
+        eventually(lambda: on_nodes(cluster) == {"older", "hog"}, 60, f"the newest leaves; {used=} {most=} {whole=}")
         (event,) = eventually(lambda: events(node.plane, "Preempted"), 30, "its owner is told")
         assert event["regarding"]["name"] == "newer"
         assert f"opportunistic: node {NAME} uses " in event["note"]
-        assert f"memory, more than {percent(4.75)}%" in event["note"]
+        assert f"memory, more than {most}%" in event["note"]
         assert not events(node.plane, "Evicted"), "the kubelet has evicted nobody"
         assert node.condition("MemoryPressure") == "False"
         for name in ("older", "hog"):
