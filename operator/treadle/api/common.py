@@ -151,7 +151,9 @@ Bool = Annotated[bool, Strict()]
 
 
 # What RFC 3339 writes in capitals, to the microsecond: what both the API server's ``date-time`` and ``datetime`` read, and order alike.
-_TIME = r"[12][0-9]{3}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])"
+_TIME = (
+    r"[12][0-9]{3}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])"
+)
 
 
 def _time(text: str) -> None:

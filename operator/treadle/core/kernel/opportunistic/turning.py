@@ -20,6 +20,8 @@ class Turning:
 
     asking: dict[str, PodRecord] = field(default_factory=dict)
     """Those that ask, in the order in which they came to."""
+    wishing: dict[str, PodRecord] = field(default_factory=dict)
+    """Those that become guaranteed by themselves when there is room, in the order in which they are looked at."""
     promoting: dict[str, PodSpec] = field(default_factory=dict)
     """Those that count as guaranteed and do not request it yet, as the API told of them last."""
     until: dict[str, float] = field(default_factory=dict)
@@ -30,6 +32,8 @@ class Turning:
     """What was told last of those that have to wait."""
     looked: float = float("-inf")
     """When it was last looked who may be promoted."""
+    wished: float = float("-inf")
+    """When it was last looked whose wish can be fulfilled."""
 
     def as_decided(self, spec: PodSpec) -> PodSpec:
         """Return a pod as it counts: one that is being promoted requests what it asks for."""
@@ -45,7 +49,9 @@ class Turning:
         """Take note of what a pod on a node asks for."""
         spec = record.spec
         uid, asks = spec.uid, bool(spec.promotes or spec.demotes)
-        if asks:
+        if asks and spec.promotes_itself and uid not in self.promoting:
+            self.wishing[uid] = record
+        elif asks:
             self.asking[uid] = record
         if uid in self.promoting:
             return
@@ -66,10 +72,11 @@ class Turning:
     def leave(self, uid: str) -> None:
         """Take note that a pod counts nowhere at present."""
         self.asking.pop(uid, None)
+        self.wishing.pop(uid, None)
 
     def forget(self, uid: str) -> None:
         """Forget a pod that is gone."""
-        for kept in (self.asking, self.promoting, self.until, self.ways, self.told):
+        for kept in (self.asking, self.wishing, self.promoting, self.until, self.ways, self.told):
             kept.pop(uid, None)
 
 
@@ -77,4 +84,4 @@ def promoted(spec: PodSpec) -> PodSpec:
     """Return an opportunistic pod as it will be."""
     rest = tuple(one for one in spec.demand if one[0] not in {"cpu", "memory"})
     wanted = tuple(one for one in spec.promotes if one[1])
-    return replace(spec, demand=tuple(sorted((*rest, *wanted))), opportunistic=(), promotes=())
+    return replace(spec, demand=tuple(sorted((*rest, *wanted))), opportunistic=(), promotes=(), promotes_itself=False)
