@@ -7,7 +7,7 @@ UV_COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --
 BENCH ?=
 export PYTHONSAFEPATH := 1
 
-.PHONY: help setup demo test quick lint format crds bench lock control-plane search soak spark clean
+.PHONY: help setup demo test quick test-node lint format crds bench lock control-plane search soak spark clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -43,7 +43,12 @@ quick: setup ## the tiers that need no control plane
 test: setup lint ## every test; the cluster tier where there is a Go toolchain
 	$(BIN)/python -m pytest -q -m "not cluster" -n 2
 	$(BIN)/python tests/cluster/control_plane.py build-if-possible
-	@if $(BIN)/python tests/cluster/control_plane.py ready; then $(BIN)/python -m pytest -q -m "cluster and not soak and not spark" -n 2 --dist loadfile; fi
+	@if $(BIN)/python tests/cluster/control_plane.py ready; then $(BIN)/python -m pytest -q -m "cluster and not soak and not spark and not node" -n 2 --dist loadfile; fi
+	$(MAKE) --no-print-directory test-node
+
+test-node: setup ## the tests on a real kubelet, in namespaces of its own; they need root and Go, and say where they skip (TREADLE_NODE_TESTS)
+	$(BIN)/python tests/node_tier/binaries.py build-if-possible
+	$(BIN)/python -m pytest -q -m node tests/node_tier
 
 search: setup ## the properties with 20 times as many examples, new ones (TREADLE_SEARCH)
 	TREADLE_SEARCH=$${TREADLE_SEARCH:-20} $(BIN)/python -m pytest -q -n 2 tests/core tests/kube/test_accounting.py

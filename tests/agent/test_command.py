@@ -122,7 +122,7 @@ def test_plain_options_are_read_and_all_others_are_left_to_the_command_line() ->
 
 @pytest.fixture
 def served() -> Iterator[Port]:
-    with Port("127.0.0.1", 0, lambda path: (200, "text/plain", f"asked {path}\n")) as found:
+    with Port("127.0.0.1", 0, lambda path, _: (200, "text/plain", f"asked {path}\n")) as found:
         found.begin(looked_every=0.02)
         yield found
         found.shutdown()
@@ -245,3 +245,17 @@ def test_a_page_of_two_hundred_pods_is_small(tree: Tree) -> None:
     agent.turn()
     assert agent.sample is not None
     assert len(sample_page(agent.sample, "n")) < 15_000
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (AgentOptions(alone="cpu=101"), r"^--alone: 'cpu=101' is out of bounds; allowed are cpu=PERCENT"),
+        (AgentOptions(alone="cpu=85"), r"^--server: empty, and KUBERNETES_SERVICE_HOST names no API server"),
+        (AgentOptions(alone="cpu=85", server="127.0.0.1:1", credentials="/nowhere"), r"^--credentials: '/nowhere' has no ca.crt"),
+    ],
+)
+def test_what_it_needs_to_act_alone_is_named(options: AgentOptions, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    with pytest.raises(Unusable, match=said):
+        Agent(options)

@@ -49,6 +49,7 @@ def deployment(*arguments):
     [
         "replicaCount=2",
         "agent.enabled=true,opportunistic.webhook.enabled=true",
+        "agent.enabled=true,agent.alone.enabled=true,agent.alone.cpuPercent=85",
         "networkPolicy.enabled=true,podMonitor.enabled=true",
         "replicaCount=1,crds.install=false",
     ],
@@ -293,6 +294,31 @@ def test_the_agent_reads_the_nodes_cgroups_and_has_no_other_right():
     assert pod["tolerations"] == [{"operator": "Exists"}]
 
 
+ALONE = ("--set=agent.enabled=true,agent.alone.enabled=true,agent.alone.memoryPercent=80",)
+
+
+def test_an_agent_that_may_act_alone_has_an_account_of_its_own_that_may_evict_and_little_else():
+    (found,) = of_kind("DaemonSet", *ALONE)
+    pod = found["spec"]["template"]["spec"]
+    assert pod["serviceAccountName"] == "treadle-agent"
+    assert "--alone=memory=80,after=60,borne=5" in pod["containers"][0]["args"]
+    (role,) = [one for one in of_kind("ClusterRole", *ALONE) if one["metadata"]["name"] == "treadle-agent"]
+    rights = {(resource, verb) for rule in role["rules"] for resource in rule["resources"] for verb in rule["verbs"]}
+    assert rights == {("nodes", "get"), ("pods", "list"), ("pods/eviction", "create"), ("events", "create")}
+    without = ("--set=agent.enabled=true",)
+    assert not [one for one in of_kind("ClusterRole", *without) if one["metadata"]["name"] == "treadle-agent"]
+
+
+def test_its_limits_are_the_schedulers_thresholds_unless_it_has_its_own():
+    settings = "agent.enabled=true,agent.alone.enabled=true"
+    thresholds = "scheduler.spec.opportunistic.thresholds.cpu.preemptionPercent=85,scheduler.spec.opportunistic.thresholds.memory.preemptionPercent=80"
+    (found,) = of_kind("DaemonSet", f"--set={settings},{thresholds},agent.alone.cpuPercent=90")
+    assert "--alone=cpu=90,memory=80,after=60,borne=5" in found["spec"]["template"]["spec"]["containers"][0]["args"]
+    answer = template(f"--set={settings}")
+    assert answer.returncode != 0
+    assert "agent.alone.enabled: there is no limit to act by" in answer.stderr
+
+
 def test_what_selects_the_schedulers_pods_does_not_select_the_agents():
     (agents,) = of_kind("DaemonSet", *EVERYTHING)
     labels = agents["spec"]["template"]["metadata"]["labels"]
@@ -339,6 +365,8 @@ def test_a_digest_wins_over_a_tag():
         ("image.digest=latest", "/image/digest"),
         ("agent.port=0", "/agent/port"),
         ("agent.podsCgroup=/kubepods", "/agent/podsCgroup"),
+        ("agent.alone.cpuPercent=101", "/agent/alone/cpuPercent"),
+        ("agent.alone.afterSeconds=5", "/agent/alone/afterSeconds"),
         ("opportunistic.webhook.timeoutSeconds=60", "/opportunistic/webhook/timeoutSeconds"),
     ],
 )

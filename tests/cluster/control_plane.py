@@ -13,14 +13,10 @@ from __future__ import annotations
 import atexit
 import base64
 import contextlib
-import fcntl
-import hashlib
 import http.client
 import json
 import os
-import platform
 import random
-import re
 import secrets
 import shutil
 import signal
@@ -31,6 +27,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -38,6 +35,7 @@ if not __package__:  # run as a program
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from cluster.client import ApiClient, Json, RefusedError, eventually, fake_node, ssl_context
+from cluster.go_module import GoMissingError, GoModule, kubernetes_flags
 
 __all__ = [
     "ApiClient",
@@ -71,10 +69,6 @@ DEFAULT_CONTROLLERS = (
 BECOME = "import ctypes,os,sys;ctypes.CDLL(None).prctl(1,9);os.getppid()==int(sys.argv[1]) or sys.exit(1);os.execv(sys.argv[2],sys.argv[2:])"
 
 
-class ControlPlaneMissingError(Exception):
-    """There are no binaries and no way to build them; the text is what a person should read."""
-
-
 class ControlPlaneError(Exception):
     """A process did not start or an answer was not what the helper can work with; carries the end of the logs."""
 
@@ -82,62 +76,37 @@ class ControlPlaneError(Exception):
 # ---- binaries
 # -----------------------------------------------------------------------------------------------------------------------
 
+ControlPlaneMissingError = GoMissingError
+MODULE = GoModule(
+    folder=TOOLS,
+    packages=PACKAGES,
+    kind="control-plane",
+    named=("k8s.io/kubernetes", "go.etcd.io/etcd/server/v3", "sigs.k8s.io/kwok"),
+    missing_go=NO_GO,
+)
+MODULE = replace(MODULE, flags=kubernetes_flags(MODULE.version("k8s.io/kubernetes")))
+METRICS_SERVER = GoModule(  # a module of its own, as its dependencies are not the control plane's
+    folder=TOOLS / "metrics_server",
+    packages={"metrics-server": "sigs.k8s.io/metrics-server/cmd/metrics-server"},
+    kind="metrics-server",
+    named=("sigs.k8s.io/metrics-server",),
+    missing_go=NO_GO,
+)
+
 
 def cluster_tests_required() -> bool:
     """Whether a missing control plane must fail the run instead of skipping its tests."""
     return os.environ.get("TREADLE_CLUSTER_TESTS") == "required"
 
 
-def pinned_version(module: str) -> str:
-    """Version of `module` (as v1.2.3) in the Go module that pins the control plane."""
-    found = re.search(rf"^\s*{re.escape(module)} (v\S+)", (TOOLS / "go.mod").read_text(), re.MULTILINE)
-    if found is None:
-        raise ControlPlaneError(f"{TOOLS / 'go.mod'} does not require {module}")
-    return found.group(1)
-
-
-def binaries_folder() -> Path:
-    """The cache folder of exactly these versions; it may not exist yet."""
-    cache = os.environ.get("TREADLE_CACHE")
-    root = Path(cache) if cache else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "treadle"
-    digest = hashlib.sha256((TOOLS / "go.mod").read_bytes() + (TOOLS / "go.sum").read_bytes()).hexdigest()[:10]
-    versions = (pinned_version(m) for m in ("k8s.io/kubernetes", "go.etcd.io/etcd/server/v3", "sigs.k8s.io/kwok"))
-    kubernetes, etcd, kwok = versions
-    return root / "control-plane" / f"kubernetes-{kubernetes}_etcd-{etcd}_kwok-{kwok}_{platform.machine()}_{digest}"
-
-
 def missing_binaries() -> list[str]:
     """Names of the programs that the cache lacks."""
-    return [name for name in PACKAGES if not (binaries_folder() / name).exists()]
+    return [name for module in (MODULE, METRICS_SERVER) for name in module.missing()]
 
 
 def build_binaries() -> Path:
-    """Build what is missing and return the folder. Raises ControlPlaneMissingError where something is missing and there is no `go`."""
-    folder = binaries_folder()
-    if not missing_binaries():
-        return folder
-    go = shutil.which("go")
-    if go is None:
-        raise ControlPlaneMissingError(NO_GO)
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # two test runs at once build it once
-        for name in missing_binaries():
-            print(f"building {name} into {folder}", file=sys.stderr, flush=True)
-            unfinished = folder / f".{name}.{os.getpid()}"
-            command = [go, "build", "-trimpath", "-ldflags", _link_flags(), "-o", str(unfinished), PACKAGES[name]]
-            subprocess.run(command, cwd=TOOLS, env={**os.environ, "CGO_ENABLED": "0"}, check=True)
-            unfinished.rename(folder / name)
-    return folder
-
-
-def _link_flags() -> str:
-    version = pinned_version("k8s.io/kubernetes")
-    major, minor, _ = version.lstrip("v").split(".", 2)
-    # Without these /version answers "v0.0.0-master+$Format:%H$", which tools cannot compare.
-    values = {"gitVersion": version, "gitMajor": major, "gitMinor": minor, "gitTreeState": "clean"}
-    flags = [f"-X k8s.io/component-base/version.{key}={value}" for key, value in values.items()]
-    return " ".join(["-s -w", *flags, f"-X k8s.io/client-go/pkg/version.gitVersion={version}"])
+    """Build the control plane where it is missing and return its folder. Raises ControlPlaneMissingError where there is no `go`."""
+    return MODULE.build()
 
 
 # ---- processes
@@ -509,6 +478,7 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     try:
         folder = build_binaries()
+        METRICS_SERVER.build()
     except ControlPlaneMissingError as missing:
         print(missing)
         return int(arguments[0] == "build" or cluster_tests_required())

@@ -39,8 +39,8 @@ PLURALS = {
 }
 
 
-def rendered(*arguments: str) -> list[Json]:
-    served = f"--api-versions={ADMISSION.removeprefix('/apis/')}/MutatingAdmissionPolicy"
+def rendered(*arguments: str, version: str = "v1") -> list[Json]:
+    served = f"--api-versions=admissionregistration.k8s.io/{version}/MutatingAdmissionPolicy"
     command = [str(program("helm")), "template", "treadle", str(CHART), "--namespace=treadle-system", served, *arguments]
     return [one for one in yaml.safe_load_all(subprocess.run(command, capture_output=True, check=True).stdout) if one]
 
@@ -54,7 +54,7 @@ def space(plane: ControlPlane, name: str, limits: Json | None = None) -> str:
 
 
 def apply(plane: ControlPlane, one: Json) -> None:
-    status, answer = plane.api("POST", f"{ADMISSION}/{PLURALS[one['kind']]}", one)
+    status, answer = plane.api("POST", f"/apis/{one['apiVersion']}/{PLURALS[one['kind']]}", one)
     assert status == 201, answer
 
 
@@ -117,6 +117,19 @@ def check_case(plane: ControlPlane, number: int, case: Case) -> None:
 @pytest.mark.parametrize(("number", "case"), list(enumerate(CASES)), ids=[case.sentence for case in CASES])
 def test_the_policy_makes_of_a_pod_what_the_table_says(policy: ControlPlane, number: int, case: Case) -> None:
     check_case(policy, number, case)
+
+
+def test_the_policy_of_v1beta1_does_the_same_where_an_api_server_serves_it(control_plane_binaries: None) -> None:  # noqa: ARG001
+    with ControlPlane(arguments=["--runtime-config=admissionregistration.k8s.io/v1beta1=true"]) as plane:
+        policies = [one for one in rendered(version="v1beta1") if one["kind"].startswith("MutatingAdmissionPolicy")]
+        assert {one["apiVersion"] for one in policies} == {"admissionregistration.k8s.io/v1beta1"}
+        for one in policies:
+            apply(plane, one)
+        path = space(plane, "plain")
+        space(plane, "limited", LIMITS)
+        eventually(lambda: rewrites(plane, path), what="the policy in force")
+        for number, case in enumerate(CASES):
+            check_case(plane, number, case)
 
 
 def random_pod(dice: random.Random, name: str) -> Json:

@@ -33,7 +33,9 @@ class Gone(Exception):
 def pods_root(mount: str, below: str = "") -> str:
     """Return the path of the cgroup of all pods. ``below`` names it where the kubelet has one of its own; raises ``NoCgroups``."""
     if not os.path.exists(f"{mount}/cgroup.controllers"):
-        raise NoCgroups(f"{mount} is not a cgroup v2 hierarchy: it has no cgroup.controllers")
+        older = [name for name in ("cpuacct", "cpu,cpuacct", "memory") if os.path.exists(f"{mount}/{name}/cgroup.procs")]
+        more = f"; it has {' and '.join(older)} of cgroup v1, which the agent does not read" if older else ""
+        raise NoCgroups(f"{mount} is not a cgroup v2 hierarchy: it has no cgroup.controllers{more}")
     for name in (below,) if below else ROOTS:
         if os.path.exists(f"{mount}/{name}/cpu.stat"):
             return f"{mount}/{name}"

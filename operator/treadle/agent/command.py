@@ -6,11 +6,14 @@ import resource
 import signal
 import sys
 import time
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from treadle.agent.pages import JSON_TYPE, METRICS_TYPE, metrics_page, quoted, sample_page
+from treadle.agent.pages import JSON_TYPE, METRICS_TYPE, alone_page, metrics_page, quoted, sample_page
 from treadle.agent.port import Answer, Port
 from treadle.agent.sampler import Sample, Sampler
+
+if TYPE_CHECKING:
+    from treadle.agent.acting import Acting
 
 EVERY = 1.0
 """Seconds between samples."""
@@ -24,12 +27,19 @@ class Unusable(Exception):
 
 
 class AgentOptions(NamedTuple):
-    """How to run: ``listen`` is ``host:port``, ``cgroups`` the mount of cgroup v2, ``pods`` the cgroup of all pods below it (empty: found), ``node`` our name."""
+    """How to run: ``listen`` is ``host:port``, ``cgroups`` the mount of cgroup v2, ``pods`` the cgroup of all pods below it (empty: found), ``node`` our name.
+
+    ``alone`` is by which limits to act alone (empty: never), ``server`` the API server's ``host:port`` and ``credentials`` a folder with its token and authority
+    (empty for both: what a pod is given).
+    """
 
     listen: str = "0.0.0.0:9101"
     cgroups: str = "/sys/fs/cgroup"
     pods: str = ""
     node: str = ""
+    alone: str = ""
+    server: str = ""
+    credentials: str = ""
 
 
 def plain_options(arguments: list[str]) -> AgentOptions | None:
@@ -65,6 +75,7 @@ class Agent:
         self._turned = time.monotonic()
         self._sampled = float("-inf")
         self._told = self.sampler.problem
+        self.acting = _acting(options, self.node) if options.alone else None
 
     def turn(self) -> None:
         """Take one sample. Why there is none is said once."""
@@ -77,17 +88,23 @@ class Agent:
         if self.sampler.problem != self._told:
             self._told = self.sampler.problem
             print(f"treadle agent: {self._told or 'samples are taken'}", file=sys.stderr, flush=True)
+        if self.acting is not None:
+            self.acting.turn(now, sample)
 
-    def answer(self, path: str) -> Answer:
-        """Answer a GET."""
+    def answer(self, path: str, by: str = "") -> Answer:
+        """Answer a GET of the program ``by``."""
         now = time.monotonic()
         sample = self.sample if now - self._sampled < OLD_AFTER else None
         if path == "/healthz":
             stuck = now - self._turned
             return (200, PLAIN, "ok\n") if stuck < OLD_AFTER else (503, PLAIN, f"no sample was tried for {stuck:.0f} s\n")
         if path == "/metrics":
-            return 200, METRICS_TYPE, metrics_page(sample)
+            acting = self.acting
+            alone = "" if acting is None else alone_page(alone=acting.watch.alone(now), evicted=acting.evicted)
+            return 200, METRICS_TYPE, metrics_page(sample) + alone
         if path == "/sample":
+            if self.acting is not None:
+                self.acting.asked(by, now)
             if sample is None:
                 why = self.sampler.problem or f"the last sample is {now - self._sampled:.0f} s old"
                 return 503, JSON_TYPE, f'{{"node":{quoted(self.node)},"problem":{quoted(why)}}}\n'
@@ -104,6 +121,28 @@ class Agent:
                 time.sleep(max(0.0, due - time.monotonic()))
         finally:
             self.sampler.close()
+
+
+def _acting(options: AgentOptions, node: str) -> "Acting":
+    """Return what acts alone. What it needs is imported here, so that an agent that never acts has no use for the memory. Raises ``Unusable``."""
+    from treadle.agent.acting import Acting
+    from treadle.agent.alone import Unclear, Watch, limits
+    from treadle.agent.evicting import CREDENTIALS, Server, address
+
+    try:
+        most = limits(options.alone)
+    except Unclear as unclear:
+        raise Unusable(f"--alone: {unclear}") from None
+    where, credentials = options.server or address(), options.credentials or CREDENTIALS
+    if not where:
+        raise Unusable(
+            "--server: empty, and KUBERNETES_SERVICE_HOST names no API server; to act alone one is needed, as host:port"
+        )
+    try:
+        server = Server(where, credentials)
+    except OSError as error:
+        raise Unusable(f"--credentials: {credentials!r} has no ca.crt that can be read: {error}") from None
+    return Acting(Watch(most, time.monotonic()), server, node)
 
 
 def run(options: AgentOptions) -> None:

@@ -45,6 +45,17 @@ def metrics_page(sample: Sample | None) -> str:
     return "\n".join(lines) + "\n"
 
 
+def alone_page(*, alone: bool, evicted: int) -> str:
+    """Return the metrics of an agent that may act alone."""
+    lines = [
+        *_head("treadle_agent_alone", "gauge", "Whether no scheduler has asked for so long that the agent acts alone."),
+        f"treadle_agent_alone {int(alone)}",
+        *_head("treadle_agent_evicted_total", "counter", "Pods that the agent asked to go."),
+        f"treadle_agent_evicted_total {evicted}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
 _WAITED = "How long tasks waited for a resource, some of them or all of them at once:"
 
 

@@ -1,4 +1,4 @@
-"""The agent's port. GET of a path that is known is answered, and nothing else.
+"""The agent's port. GET of a path that is known is answered, and nothing else. Of what else is said only who asks is heard.
 
 The standard library's HTTP server imports TLS, mail and more, which is more memory than the agent has.
 """
@@ -22,14 +22,14 @@ WORDS = {200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allow
 
 
 class Port(socketserver.ThreadingTCPServer):
-    """Serves ``answer(path)`` in threads of its own; port 0 takes a free one, which ``port`` names. Raises ``OSError`` where it cannot listen."""
+    """Serves ``answer(path, by)``, ``by`` being the program that asks as it names itself, in threads of its own; port 0 takes a free one, which ``port`` names. Raises ``OSError`` where it cannot listen."""
 
     allow_reuse_address = True
     daemon_threads = True
     block_on_close = False
     request_queue_size = 64
 
-    def __init__(self, host: str, port: int, answer: Callable[[str], Answer]) -> None:
+    def __init__(self, host: str, port: int, answer: Callable[[str, str], Answer]) -> None:
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self.answer = answer
         self._room = threading.BoundedSemaphore(MOST_AT_ONCE)
@@ -75,10 +75,18 @@ class _Handler(socketserver.BaseRequestHandler):
         connection.sendall(head.encode() + (b"" if asked.startswith(b"HEAD ") else content))
 
 
-def _answered(asked: bytes, answer: Callable[[str], Answer]) -> Answer:
+def _answered(asked: bytes, answer: Callable[[str, str], Answer]) -> Answer:
     words = asked.partition(b"\r\n")[0].split(b" ")
     if len(words) != 3 or not words[2].startswith(b"HTTP/1."):
         return 400, "text/plain", "not a request of HTTP/1\n"
     if words[0] not in (b"GET", b"HEAD"):
         return 405, "text/plain", "only GET is answered\n"
-    return answer(words[1].partition(b"?")[0].decode("latin-1"))
+    return answer(words[1].partition(b"?")[0].decode("latin-1"), _asks(asked))
+
+
+def _asks(asked: bytes) -> str:
+    for line in asked.split(b"\r\n")[1:]:
+        name, _, value = line.partition(b":")
+        if name.lower() == b"user-agent":
+            return value.strip().decode("latin-1")
+    return ""

@@ -5,8 +5,17 @@ import sys
 from treadle.agent.command import AgentOptions, Unusable, run
 
 
-def agent(*, listen: str = "0.0.0.0:9101", cgroups: str = "/sys/fs/cgroup", pods: str = "", node: str = "") -> int:
-    """Tell what the pods of this node use, second by second, until SIGTERM. It asks nobody and needs no rights but to read cgroups.
+def agent(
+    *,
+    listen: str = "0.0.0.0:9101",
+    cgroups: str = "/sys/fs/cgroup",
+    pods: str = "",
+    node: str = "",
+    alone: str = "",
+    server: str = "",
+    credentials: str = "",
+) -> int:
+    """Tell what the pods of this node use, second by second, until SIGTERM. It asks nobody and needs no rights but to read cgroups, unless it may act alone.
 
     Parameters
     ----------
@@ -18,8 +27,14 @@ def agent(*, listen: str = "0.0.0.0:9101", cgroups: str = "/sys/fs/cgroup", pods
         The cgroup of all pods below it; found if absent.
     node:
         The name of the node in samples; NODE_NAME of the environment, or the host's, if absent.
+    alone:
+        By which limits opportunistic pods are evicted while no scheduler asks, such as cpu=85,memory=80,after=60,borne=5; never if absent.
+    server:
+        The API server as host:port, for that; the cluster's own if absent.
+    credentials:
+        A folder with the files token and ca.crt, for that; those of the pod's service account if absent.
     """
-    return serve(AgentOptions(listen, cgroups, pods, node))
+    return serve(AgentOptions(listen, cgroups, pods, node, alone, server, credentials))
 
 
 def serve(options: AgentOptions) -> int:

@@ -159,6 +159,20 @@ def test_a_guaranteed_pod_that_asks_is_counted_until_the_api_shows_that_it_reque
     assert evicted(scenario) == ["g"]
 
 
+def test_one_that_is_demoted_as_soon_as_it_is_promoted_does_not_wait_for_the_former_change_to_be_overdue() -> None:
+    scenario = asks(one(), "o")
+    before = replace(running(scenario, "o"))
+    assert resizes(scenario) == [("o", True)]
+    scenario.tell(ResizeDone("o", guaranteed=True))
+    # The watch shows both changes, of the requests and of the label, in one.
+    both = replace(before, promotes=(), opportunistic=WANTED, demotes=True, demand=(*WANTED, ("pods", 1)))
+    scenario.tell(PodSeen(both)).wait(1)
+    assert resizes(scenario) == [("o", False)]
+    scenario.tell(ResizeDone("o", guaranteed=False))
+    scenario.tell(PodSeen(replace(before, promotes=WANTED, demotes=False))).wait(1)
+    assert resizes(scenario) == [("o", True)]
+
+
 def wishes(scenario: Scenario, name: str) -> Scenario:
     """It says that it is to become guaranteed when there is room."""
     return scenario.tell(PodSeen(replace(running(scenario, name), promotes=WANTED, promotes_itself=True)))

@@ -105,6 +105,19 @@ def test_an_old_sample_says_nothing_any_more() -> None:
     assert bound(scenario.wait(1)) == ["o"]
 
 
+def test_that_samples_cannot_be_had_any_more_is_told_when_the_newest_is_old() -> None:
+    scenario = sample(scene(2, old_after=60.0), cpu=9)
+    seen(scenario, idle("o"))
+    lost = UsageKnown(known=False, trouble="metrics.k8s.io does not answer")
+    scenario.tell(lost)
+    assert scenario.why("o")[0] == "NoIdleRoom"
+    scenario.wait(61).tell(lost)
+    assert scenario.why("o")[0] == "UsageUnknown"
+    assert "nobody tells what nodes use: metrics.k8s.io does not answer" in scenario.why("o")[1]
+    sample(scenario.tell(UsageKnown(known=True)), cpu=9)
+    assert scenario.why("o")[0] == "NoIdleRoom"
+
+
 def test_between_two_samples_a_node_is_not_filled_twice() -> None:
     scenario = seen(sample(scene(), cpu=1), *(idle(f"o{at}") for at in range(9)))
     assert len(bound(scenario)) == 4

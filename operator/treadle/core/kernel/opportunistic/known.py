@@ -75,6 +75,8 @@ class Usage:
     known: bool | None = None
     """Whether samples can be had; None while nobody has said."""
     trouble: str = ""
+    newest: float = float("-inf")
+    """The time of the newest sample of all."""
     errors: tuple[Errors, Errors] = field(default_factory=lambda: (Errors(), Errors()))
     """How far predictions of memory and of cpu were off."""
     until_asked: Delays = field(default_factory=Delays)

@@ -16,7 +16,7 @@ from treadle.core.kernel.opportunistic.caps import Caps
 from treadle.core.kernel.opportunistic.known import TYPES
 from treadle.core.kernel.opportunistic.memory import vector
 from treadle.core.kernel.opportunistic.room import Room
-from treadle.core.kernel.opportunistic.usage import note
+from treadle.core.kernel.opportunistic.usage import is_lost, note
 from treadle.core.kernel.pods import prepared
 from treadle.core.kernel.pods.shaping import batch_of, shape_of, stale
 from treadle.core.kernel.pods.states import ASSUMED
@@ -119,7 +119,7 @@ def obstacle(state: State, record: PodRecord) -> Wait | None:
     if stale(state, record):
         record.shape = shape_of(state, record.spec, record.kind)
     found = block(record.application, record)
-    if found is None and state.scheduler.opportunistic.by_usage and not state.opportunistic.usage.of:
+    if found is None and state.scheduler.opportunistic.by_usage and is_lost(state):
         why = state.opportunistic.usage.trouble or "no sample of a node has come yet"
         words = f"spec.opportunistic.usage.source is {state.scheduler.opportunistic.source}, and nobody tells what nodes use: {why}. With Requests the room is what no pod requests"
         return Wait(NOT_KNOWN, "", words)

@@ -43,7 +43,7 @@ def turn(state: State) -> list[Effect]:
     """Promote and demote the pods that ask for it, as far as that is possible, and tell the others what they wait for."""
     kept = state.opportunistic.turning
     for uid in [uid for uid, when in kept.until.items() if state.now >= when]:
-        del kept.until[uid]
+        kept.go_on(uid)
         if uid in kept.promoting:
             _as_it_was(state, uid)
     when = next_turn(state)
@@ -56,7 +56,7 @@ def turn(state: State) -> list[Effect]:
         if uid in kept.until or record.state is not PodState.BOUND or spec.deleting or record.application is None:
             continue
         if spec.demotes:
-            kept.until[uid] = state.now + OVERDUE
+            kept.wait(uid, state.now + OVERDUE, guaranteed=False)
             state.record(uid, "demoted", state.nodes.names[record.node])
             effects.append(Resize(uid, spec.namespace, spec.name, False, state.cause))
             continue
@@ -98,7 +98,7 @@ def next_wish(state: State) -> float | None:
 def _promote(state: State, record: PodRecord) -> Resize:
     """Count a pod as guaranteed from now on."""
     kept, spec = state.opportunistic.turning, record.spec
-    kept.until[spec.uid] = state.now + OVERDUE
+    kept.wait(spec.uid, state.now + OVERDUE, guaranteed=True)
     kept.told.pop(spec.uid, None)
     kept.wishing.pop(spec.uid, None)
     kept.promoting[spec.uid] = spec
@@ -138,7 +138,8 @@ def failed(state: State, event: ResizeFailed) -> list[RecordEvent]:
         _as_it_was(state, uid)
     if record is None:
         return []
-    kept.until[uid] = state.now + (REFUSED_AGAIN if event.refused else AGAIN)
+    again = REFUSED_AGAIN if event.refused else AGAIN
+    kept.wait(uid, state.now + again, guaranteed=not record.spec.demotes)
     if not event.refused:
         return []
     stays = "guaranteed" if record.spec.demotes else "opportunistic"

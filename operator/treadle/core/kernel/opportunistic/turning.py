@@ -26,6 +26,8 @@ class Turning:
     """Those that count as guaranteed and do not request it yet, as the API told of them last."""
     until: dict[str, float] = field(default_factory=dict)
     """When it is looked again at those whose requests are being, or could not be, changed."""
+    ways: dict[str, bool] = field(default_factory=dict)
+    """Which way those are changed: whether they are to be guaranteed."""
     told: dict[str, str] = field(default_factory=dict)
     """What was told last of those that have to wait."""
     looked: float = float("-inf")
@@ -46,13 +48,26 @@ class Turning:
     def note(self, record: PodRecord) -> None:
         """Take note of what a pod on a node asks for."""
         spec = record.spec
-        if spec.promotes_itself and spec.uid not in self.promoting:
-            self.wishing[spec.uid] = record
-        elif spec.promotes or spec.demotes:
-            self.asking[spec.uid] = record
-        elif spec.uid not in self.promoting:
-            self.until.pop(spec.uid, None)
-            self.told.pop(spec.uid, None)
+        uid, asks = spec.uid, bool(spec.promotes or spec.demotes)
+        if asks and spec.promotes_itself and uid not in self.promoting:
+            self.wishing[uid] = record
+        elif asks:
+            self.asking[uid] = record
+        if uid in self.promoting:
+            return
+        if not asks or self.ways.get(uid) != bool(spec.promotes):
+            self.go_on(uid)
+        if not asks:
+            self.told.pop(uid, None)
+
+    def wait(self, uid: str, until: float, *, guaranteed: bool) -> None:
+        """Look at a pod again at a time, unless it asks for something else before."""
+        self.until[uid], self.ways[uid] = until, guaranteed
+
+    def go_on(self, uid: str) -> None:
+        """Look at a pod from now on: its requests are not being changed any more."""
+        self.until.pop(uid, None)
+        self.ways.pop(uid, None)
 
     def leave(self, uid: str) -> None:
         """Take note that a pod counts nowhere at present."""
@@ -61,7 +76,7 @@ class Turning:
 
     def forget(self, uid: str) -> None:
         """Forget a pod that is gone."""
-        for kept in (self.asking, self.wishing, self.promoting, self.until, self.told):
+        for kept in (self.asking, self.wishing, self.promoting, self.until, self.ways, self.told):
             kept.pop(uid, None)
 
 

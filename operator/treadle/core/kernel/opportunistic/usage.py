@@ -40,6 +40,7 @@ def sampled(state: State, event: NodeSampled) -> None:
     one = _of(state, event.node)
     notice(state, row, one.usage)
     if one.usage.take(measured.sample(state, event.usage, event.at, event.window), state.now):
+        usage.newest = max(usage.newest, event.at)
         one.others = _others(state, row)
         one.waiting = {
             (resource, kind): value for resource, *both in event.pressure for kind, value in zip((SOME, FULL), both, strict=True)
@@ -160,6 +161,12 @@ def shut(state: State, row: int, policy: OverAllocation) -> bool:
         return False
     one = state.opportunistic.usage.of.get(state.nodes.names[row])
     return one is None or one.usage.is_old(state.now) or pressure.shut(policy.pressure, one.waiting) is not None
+
+
+def is_lost(state: State) -> bool:
+    """Whether nobody tells what any node uses: no sample has come, or none can be had and the newest is old."""
+    usage = state.opportunistic.usage
+    return not usage.of or (usage.known is False and state.now - usage.newest > state.scheduler.opportunistic.old_after)
 
 
 def _of(state: State, name: str) -> Sampled:

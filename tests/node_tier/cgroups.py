@@ -1,0 +1,71 @@
+"""The cgroups of a node's pods, of either version."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from pathlib import Path
+
+MOUNT = Path("/sys/fs/cgroup")
+
+
+def version() -> int:
+    """Return 2 where all controllers are in one hierarchy, else 1."""
+    return 2 if (MOUNT / "cgroup.controllers").exists() else 1
+
+
+def hierarchies() -> list[Path]:
+    """The roots below which a kubelet makes cgroups."""
+    if version() == 2:
+        return [MOUNT]
+    return [one for one in MOUNT.iterdir() if one.is_dir() and not one.is_symlink() and one.name != "unified"]
+
+
+def make(name: str) -> None:
+    """Make a cgroup in every hierarchy: a kubelet wants its root to be there. Raises ``OSError``."""
+    for root in hierarchies():
+        (root / name).mkdir(exist_ok=True)
+        for file in ("cpuset.cpus", "cpuset.mems"):
+            if root.name == "cpuset":
+                (root / name / file).write_text((root / file).read_text())
+    if version() == 2:
+        (MOUNT / "cgroup.subtree_control").write_text("+cpu +memory +pids")
+
+
+def remove(name: str, patience: float = 10.0) -> None:
+    """Remove a cgroup and all below it, when all processes in it have ended."""
+    end = time.monotonic() + patience
+    for root in hierarchies():
+        for folder, _, _ in os.walk(root / name, topdown=False):
+            while time.monotonic() < end:
+                with contextlib.suppress(OSError):
+                    Path(folder).rmdir()
+                    break
+                time.sleep(0.02)
+
+
+def shares_of(cpu: int) -> int:
+    """Return the shares, of version 1, that a kubelet writes for a request of so many milli-units of processor."""
+    return max(cpu * 1024 // 1000, 2)
+
+
+def shown(root: str, uid: str) -> dict[str, int]:
+    """Return what the kernel holds a pod to: ``cpu`` in shares or weight, ``quota`` in milli-units of processor and ``memory`` in bytes; -1 for no limit."""
+    if version() == 2:
+        (pod,) = MOUNT.glob(f"{root}/kubepods/**/pod{uid}")
+        quota, period = (pod / "cpu.max").read_text().split()
+        memory = (pod / "memory.max").read_text().strip()
+        return {
+            "cpu": int((pod / "cpu.weight").read_text()),
+            "quota": -1 if quota == "max" else int(quota) * 1000 // int(period),
+            "memory": -1 if memory == "max" else int(memory),
+        }
+    (cpu,) = (MOUNT / "cpu").glob(f"{root}/kubepods/**/pod{uid}")
+    (memory_group,) = (MOUNT / "memory").glob(f"{root}/kubepods/**/pod{uid}")
+    quota_us, period_us = (int((cpu / f"cpu.cfs_{one}_us").read_text()) for one in ("quota", "period"))
+    return {
+        "cpu": int((cpu / "cpu.shares").read_text()),
+        "quota": -1 if quota_us < 0 else quota_us * 1000 // period_us,
+        "memory": int((memory_group / "memory.limit_in_bytes").read_text()),
+    }

@@ -1,0 +1,46 @@
+"""A real node for tests, where the machine can have one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from cluster.control_plane import ControlPlaneMissingError, build_binaries
+from node_tier.binaries import NoNodeError, build, look_whether_possible, required
+from node_tier.real_node import RealNode
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "real_node" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.cluster)
+            item.add_marker(pytest.mark.node)
+
+
+@pytest.fixture(scope="session")
+def node_binaries() -> None:
+    """Skips where there can be no node, and says why; fails instead where the environment says that it is required."""
+    try:
+        look_whether_possible()
+        build_binaries()
+        build()
+    except (NoNodeError, ControlPlaneMissingError) as missing:
+        if required():
+            pytest.fail(f"TREADLE_NODE_TESTS=required, but: {missing}", pytrace=False)
+        pytest.skip(f"node tier skipped: {missing}")
+
+
+@pytest.fixture
+def real_node(node_binaries: None) -> Iterator[Callable[..., RealNode]]:  # noqa: ARG001
+    """A factory of one node: a call starts it (arguments are laid over the kubelet's settings), and it ends after the test."""
+    started: list[RealNode] = []
+
+    def start(**settings: Any) -> RealNode:
+        started.append(RealNode(**settings))
+        return started[-1].__enter__()
+
+    yield start
+    for node in reversed(started):
+        node.__exit__()
