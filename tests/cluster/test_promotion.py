@@ -78,6 +78,34 @@ def test_a_pod_is_promoted_when_there_is_room_and_demoted_again_without_a_restar
         eventually(lambda: on_nodes(cluster) == {"eager"}, 60, "and it gives way")
 
 
+def test_a_pod_that_wishes_it_becomes_guaranteed_by_itself_when_there_is_room(
+    fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
+) -> None:
+    plane = fresh_control_plane()
+    plane.apply_crds()
+    plane.create_nodes(1, "4", "16Gi")
+    plane.start_controller_manager()
+    plane.start_kwok()
+    cluster = Cluster(plane)
+    cluster.queues(queue("root.batch", maxResources={"cpu": "3", "memory": "16Gi"}))
+    scan = idle("scan")
+    scan["metadata"]["annotations"]["treadle.dev/promotion"] = "automatic"
+    cluster.pods([pod("first", "root.batch", "first", cpu="2")])
+    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+        treadle.wait_ready()
+        eventually(lambda: on_nodes(cluster) == {"first"}, 60, "the guaranteed one runs")
+        cluster.pods([scan])
+        eventually(lambda: on_nodes(cluster) == {"scan", "first"}, 60, "both run")
+        uid = plane.api("GET", f"{PODS}/scan")[1]["metadata"]["uid"]
+        assert plane.api("DELETE", f"{PODS}/first")[0] == 200
+        eventually(lambda: requests(plane, "scan")["cpu"] == "1999m", 60, "it requests what it uses")
+        found = plane.api("GET", f"{PODS}/scan")[1]["metadata"]
+        assert (found["uid"], found["labels"][TYPE]) == (uid, "guaranteed")
+        eventually(lambda: events(plane, "Promoted"), 60, "its owner is told")
+        assert events(plane, "PromotionWaits") == []
+        eventually(lambda: used(cluster, "root.batch") == "1999m", 30, "it counts in its queue")
+
+
 def test_a_pod_whose_requests_cannot_be_changed_stays_what_it_is_and_says_why(
     fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
 ) -> None:

@@ -264,17 +264,17 @@ class CoreMachine(RuleBasedStateMachine):
             )
             self.scenario.tell(PodSeen(replaced(changed, created=record.spec.created)))
 
-    @rule(name=pods, cpu=st.integers(0, 3), demotes=st.booleans())
-    def pod_asks_for_the_other_type(self, name: str, cpu: int, demotes: bool) -> None:
+    @rule(name=pods, cpu=st.integers(0, 3), demotes=st.booleans(), itself=st.booleans())
+    def pod_asks_for_the_other_type(self, name: str, cpu: int, demotes: bool, itself: bool) -> None:
         record = self.scenario.core.state.pods.get(name)
         if record is None or not record.spec.node:
             return
         uses = (("cpu", cpu * 1000), ("memory", 0))
         spec = self.scenario.core.state.opportunistic.turning.promoting.get(name, record.spec)
         if all(one == "pods" for one, _ in spec.demand):
-            self.scenario.tell(PodSeen(replaced(spec, opportunistic=uses, promotes=uses, demotes=False)))
+            self.scenario.tell(PodSeen(replaced(spec, opportunistic=uses, promotes=uses, promotes_itself=itself, demotes=False)))
         elif demotes:
-            self.scenario.tell(PodSeen(replaced(spec, opportunistic=uses, demotes=True, promotes=())))
+            self.scenario.tell(PodSeen(replaced(spec, opportunistic=uses, demotes=True, promotes=(), promotes_itself=False)))
 
     @rule(name=pods, outcome=st.sampled_from(["shown", "shown", "failed", "refused", "taken back"]))
     def its_requests_are_changed_or_not(self, name: str, outcome: str) -> None:
@@ -284,12 +284,14 @@ class CoreMachine(RuleBasedStateMachine):
             return
         spec = turning.promoting.get(name, record.spec)
         if outcome == "taken back":
-            self.scenario.tell(PodSeen(replaced(spec, promotes=(), demotes=False)))
+            self.scenario.tell(PodSeen(replaced(spec, promotes=(), promotes_itself=False, demotes=False)))
         elif outcome != "shown":
             self.scenario.tell(ResizeFailed(name, "no", outcome == "refused"))
         elif name in turning.promoting:
             wants = tuple(one for one in spec.promotes if one[1])
-            self.scenario.tell(PodSeen(replaced(spec, demand=(*wants, ("pods", 1)), opportunistic=(), promotes=())))
+            self.scenario.tell(
+                PodSeen(replaced(spec, demand=(*wants, ("pods", 1)), opportunistic=(), promotes=(), promotes_itself=False))
+            )
         else:
             self.scenario.tell(PodSeen(replaced(spec, demand=(("pods", 1),), demotes=False)))
 

@@ -13,7 +13,7 @@ from kube.access import task_of, until
 from kube.idle_pods import GIB, TYPE, container
 from kube.manifests import wired
 from kube.stub import Answer, Request, StubClient, ok, refused, unreachable
-from treadle.api.execution import DEMAND
+from treadle.api.execution import DEMAND, PROMOTION
 from treadle.core.effects import Resize
 from treadle.core.events import PodGone, ResizeDone, ResizeFailed
 from treadle.core.model import PodSpec
@@ -24,10 +24,12 @@ Json = dict[str, Any]
 LIMITS = {"cpu": "2", "memory": "1Gi"}
 
 
-def manifest(kind: str, *containers: Json, demand: str = "c cpu=2 memory=1Gi", node: str = "n", **spec: Any) -> Json:
+def manifest(
+    kind: str, *containers: Json, demand: str = "c cpu=2 memory=1Gi", node: str = "n", promotion: str = "", **spec: Any
+) -> Json:
     metadata = {"name": "a", "namespace": "ns", "uid": "u", "resourceVersion": "7", "labels": {TYPE: kind}}
     if demand:
-        metadata["annotations"] = {DEMAND: demand}
+        metadata["annotations"] = {DEMAND: demand, **({PROMOTION: promotion} if promotion else {})}
     held = list(containers) or [container("c", limits=LIMITS)]
     return {"metadata": metadata, "spec": {"schedulerName": "treadle", "nodeName": node, "containers": held, **spec}}
 
@@ -53,6 +55,20 @@ def test_requests_that_would_equal_all_limits_stop_one_thousandth_of_a_cpu_short
 
 def test_what_is_asked_for_is_held_at_the_limits() -> None:
     assert read("guaranteed", demand="c cpu=9 memory=9Gi").promotes == (("cpu", 1999), ("memory", GIB))
+
+
+def test_an_opportunistic_pod_that_says_so_asks_by_itself() -> None:
+    found = read("opportunistic", promotion="Automatic")
+    assert (found.promotes, found.promotes_itself, found.demotes) == ((("cpu", 1999), ("memory", GIB)), True, False)
+    assert not read("guaranteed", promotion="automatic").promotes_itself, "its owner has asked already"
+    assert read("opportunistic", promotion="on-request").promotes == ()
+    assert read("opportunistic", promotion="automatic", node="").promotes == ()
+    assert read("opportunistic", promotion="automatic", demand="").promotes == ()
+
+
+def test_what_says_nothing_of_promotion_is_refused_with_what_is_allowed() -> None:
+    words = "metadata.annotations[treadle.dev/promotion]: 'yes' says nothing of promotion; allowed are automatic and on-request"
+    assert read("opportunistic", promotion="yes").problem == words
 
 
 def test_a_container_that_the_annotation_leaves_out_requests_its_limits() -> None:
@@ -154,6 +170,24 @@ async def test_what_a_pod_requests_is_written_for_the_pod_as_it_was_read() -> No
     assert [(one.method, one.path) for one in requests][1] == ("PATCH", "/api/v1/namespaces/ns/pods/a/resize")
     assert requests[1].body["metadata"] == {"uid": "u", "resourceVersion": "7"}
     assert requests[1].pool == "claims", "which only a leader may write with"
+
+
+async def test_one_that_is_promoted_by_itself_says_what_it_is_before_it_requests_anything() -> None:
+    idle, labelled = manifest("opportunistic", promotion="automatic"), manifest("guaranteed", promotion="automatic")
+    labelled["metadata"]["resourceVersion"] = "8"
+    found, requests = await outcome(serving(idle, ok(200, labelled), ok()))
+    assert found == [ResizeDone("u", guaranteed=True)]
+    pod = "/api/v1/namespaces/ns/pods/a"
+    assert [(one.method, one.path) for one in requests] == [("GET", pod), ("PATCH", f"{pod}/status"), ("PATCH", f"{pod}/resize")]
+    assert requests[1].body["metadata"] == {"uid": "u", "resourceVersion": "7", "labels": {TYPE: "guaranteed"}}
+    assert requests[2].body["metadata"] == {"uid": "u", "resourceVersion": "8"}
+
+
+async def test_one_whose_label_cannot_be_written_is_not_resized() -> None:
+    idle = manifest("opportunistic", promotion="automatic")
+    found, requests = await outcome(serving(idle, refused(403, "no")))
+    assert found == [ResizeFailed("u", "403 no", refused=True)]
+    assert len(requests) == 2
 
 
 async def test_a_pod_that_changed_is_read_again() -> None:

@@ -151,16 +151,18 @@ Bool = Annotated[bool, Strict()]
 
 
 # What RFC 3339 writes in capitals, to the microsecond: what both the API server's ``date-time`` and ``datetime`` read, and order alike.
-_TIME = r"[12][0-9]{3}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])"
+_TIME = (
+    r"[12][0-9]{3}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])"
+)
 
 
 def _time(text: str) -> None:
     try:
-        if re.fullmatch(_TIME, text) is None:
-            raise ValueError(text)
-        datetime.fromisoformat(text)  # refuses days that no month has
-    except ValueError:
-        raise ValueError("must be a time with its zone, such as 2026-12-01T01:00:00Z") from None
+        read = datetime.fromisoformat(text) if re.fullmatch(_TIME, text) else None
+    except ValueError:  # a day that no month has
+        read = None
+    if read is None:
+        raise ValueError("must be a time with its zone, such as 2026-12-01T01:00:00Z")
 
 
 Time = Annotated[str, Checked(_time, {"type": "string", "format": "date-time", "maxLength": 40, "pattern": f"^{_TIME}$"}, 40)]

@@ -1,5 +1,6 @@
 """What a pod says of its execution type, and of what it will use though it requests nothing.
 
+``treadle.dev/promotion: automatic``, an annotation, lets it become guaranteed when there is room that nobody waits for.
 ``treadle.dev/execution-type`` is a label or an annotation; ``treadle.dev/demand`` is an annotation such as ``c cpu=2 memory=1Gi;side cpu=1 memory=0``: the name of a
 container and its amounts, the next after a semicolon.
 """
@@ -11,6 +12,8 @@ from treadle.core.errors import InvalidSpec
 from treadle.core.units.resources import amount
 
 DEMAND: Final = f"{GROUP}/demand"
+PROMOTION: Final = f"{GROUP}/promotion"
+AUTOMATIC, ON_REQUEST = "automatic", "on-request"
 GUARANTEED, OPPORTUNISTIC = "guaranteed", "opportunistic"
 MEASURED: Final = ("cpu", "memory")
 """Of what opportunistic pods may use more than they request."""
@@ -36,6 +39,16 @@ def is_opportunistic(labels: Strings, annotations: Strings) -> bool:
                 )
             return found.lower() == OPPORTUNISTIC
     return False
+
+
+def promotes_itself(annotations: Strings) -> bool:
+    """Whether an opportunistic pod is to become guaranteed as soon as there is room; case does not matter. Raises ``ValueError`` for a word that says neither."""
+    found = annotations.get(PROMOTION, "") if annotations else ""
+    if found and found.lower() not in {AUTOMATIC, ON_REQUEST}:
+        raise ValueError(
+            f"metadata.annotations[{PROMOTION}]: {found[:_SHOWN]!r} says nothing of promotion; allowed are {AUTOMATIC} and {ON_REQUEST}"
+        )
+    return found.lower() == AUTOMATIC
 
 
 def demand_of(annotations: Strings) -> dict[str, dict[str, str]]:

@@ -340,6 +340,8 @@ class Core:
             state.opportunistic.said = []
         state.discipline.before_placing()
         binds += cycle(state, budget - len(binds))
+        if state.opportunistic.turning.wishing and len(binds) < budget:  # what waits cannot be placed now
+            effects += promotion.fulfil(state)
         sampling = bool(state.opportunistic.usage.of)
         if state.opportunistic.waiting:
             if sampling:
@@ -382,6 +384,7 @@ class Core:
             placing.next_look(state),
             removing.next_removal(state),
             promotion.next_turn(state),
+            promotion.next_wish(state),
             telling.next_telling(state),
             min(state.together.again.values(), default=None),
             state.delays.timers[0][0] if state.delays.timers else None,

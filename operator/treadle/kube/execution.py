@@ -5,7 +5,7 @@ It is added up as requests are, since init containers run one after the other (`
 
 from collections.abc import Iterable, Mapping
 
-from treadle.api.execution import DEMAND, MEASURED, demand_of, is_opportunistic
+from treadle.api.execution import DEMAND, MEASURED, demand_of, is_opportunistic, promotes_itself
 from treadle.api.labels import EXECUTION_TYPE
 from treadle.core.errors import InvalidSpec
 from treadle.core.units.resources import UNBOUNDED
@@ -41,6 +41,7 @@ def opportunistic(seen: wire.Pod) -> tuple[Amounts, str]:
         return NOTHING, str(error)
     problem, said = "", {}
     try:
+        promotes_itself(meta.annotations)
         said = _of_containers(spec, meta.annotations)
     except ValueError as error:
         problem = str(error)

@@ -87,9 +87,16 @@ class Resizer:
             change = _change(seen, guaranteed=decided.guaranteed)
             if change.why:
                 return ResizeFailed(decided.uid, change.why)
-            answer = await self.client.request(
-                "PATCH", f"{path}/resize", turning.body(seen, change.requests), pool="claims", content_type=STRATEGIC
-            )
+            if decided.guaranteed and turning.alone(seen):  # what it says it is goes first: it would be demoted otherwise
+                answer = await self.client.request(
+                    "PATCH", f"{path}/status", turning.relabelled(seen), pool="claims", content_type=STRATEGIC
+                )
+                if answer.status == 200:
+                    seen = _pod.decode(answer.body)
+            if answer.status == 200:
+                answer = await self.client.request(
+                    "PATCH", f"{path}/resize", turning.body(seen, change.requests), pool="claims", content_type=STRATEGIC
+                )
             if answer.status == 200:
                 return ResizeDone(decided.uid, decided.guaranteed)
             if answer.status != 409:

@@ -26,7 +26,7 @@ from treadle.kube.execution import as_opportunistic, opportunistic
 from treadle.kube.pod_rules import DO_NOT_SCHEDULE, rules_of
 from treadle.kube.pod_words import words_of
 from treadle.kube.storage import matters, volumes_of
-from treadle.kube.turning import turns
+from treadle.kube.turning import alone, turns
 
 DAY_ONE = 0.0
 REFUSALS = frozenset(
@@ -132,11 +132,12 @@ def pod(seen: wire.Pod) -> PodSpec:
             rules, problem = NO_CONSTRAINTS, problem or str(error)
     problem = problem or words.problem
     idle: tuple[tuple[str, int], ...] = ()
-    promotes, demotes = idle, False
+    promotes, demotes, itself = idle, False, False
     if words.types:
         idle, unclear = opportunistic(seen)
         problem = problem or unclear
         promotes, demotes = turns(seen)
+        itself = bool(promotes) and alone(seen)
         if promotes:
             idle = idle or as_opportunistic(seen)
     if len(application) > LONGEST_APPLICATION or (notes and not spec.node_name):  # one that is on a node needs no bind
@@ -162,6 +163,7 @@ def pod(seen: wire.Pod) -> PodSpec:
         demand=demand,
         opportunistic=idle,
         promotes=promotes,
+        promotes_itself=itself,
         demotes=demotes,
         constraints=rules,
         labels=words.labels,

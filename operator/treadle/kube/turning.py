@@ -6,7 +6,8 @@ thousandth of a cpu is left off then. Memory is not lowered to nothing but to 1K
 
 from collections.abc import Iterator, Mapping
 
-from treadle.api.execution import DEMAND, MEASURED, demand_of, is_opportunistic, says
+from treadle.api.execution import DEMAND, GUARANTEED, MEASURED, demand_of, is_opportunistic, promotes_itself, says
+from treadle.api.labels import EXECUTION_TYPE
 from treadle.core.errors import InvalidSpec
 from treadle.core.units.resources import amount, format_amount
 from treadle.kube import accounting, wire
@@ -19,7 +20,7 @@ LEAST_MEMORY = 1024
 def turns(seen: wire.Pod) -> tuple[tuple[tuple[str, int], ...], bool]:
     """Return what an opportunistic pod on a node asks to request, and whether a guaranteed one asks to request nothing.
 
-    Only a pod that says both what it is and what it uses asks for anything.
+    Only a pod that says both what it is and what it uses asks for anything. An opportunistic one asks to become guaranteed by itself where its annotation says so.
     """
     meta, spec = seen.metadata, seen.spec
     own, notes = meta.labels, meta.annotations
@@ -27,13 +28,15 @@ def turns(seen: wire.Pod) -> tuple[tuple[tuple[str, int], ...], bool]:
         return (), False
     try:
         idle, now = is_opportunistic(own, notes), _requests(spec)
+        itself = idle and promotes_itself(notes)
         wanted = when_guaranteed(spec, notes)
     except (ValueError, InvalidSpec):
         return (), False
-    if idle:
-        return (), any(one.get("cpu", 0) or one.get("memory", 0) > LEAST_MEMORY for one in now.values())
-    if any(one.get("cpu", 0) or one.get("memory", 0) > LEAST_MEMORY for one in now.values()) or not wanted:
-        return (), False
+    requests = any(one.get("cpu", 0) or one.get("memory", 0) > LEAST_MEMORY for one in now.values())
+    if idle and not itself:
+        return (), requests
+    if requests or not wanted:
+        return (), idle and requests
     as_if = wire.Pod(
         spec=wire.PodSpec(containers=_with(spec.containers, wanted), init_containers=_with(spec.init_containers, wanted))
     )
@@ -41,6 +44,17 @@ def turns(seen: wire.Pod) -> tuple[tuple[tuple[str, int], ...], bool]:
         return tuple(one for one in accounting.demand(as_if) if one[0] in MEASURED), False
     except InvalidSpec:
         return (), False
+
+
+def alone(seen: wire.Pod) -> bool:
+    """Whether a pod that asks to be guaranteed does so by its annotation, while its execution type is still opportunistic. Raises ``ValueError``."""
+    return is_opportunistic(seen.metadata.labels, seen.metadata.annotations)
+
+
+def relabelled(seen: wire.Pod) -> dict[str, object]:
+    """Return a patch by which a pod says that it is guaranteed, which holds only for the pod as it was read."""
+    meta = seen.metadata
+    return {"metadata": {"uid": meta.uid, "resourceVersion": meta.resource_version, "labels": {EXECUTION_TYPE: GUARANTEED}}}
 
 
 def when_guaranteed(spec: wire.PodSpec, notes: Mapping[str, str]) -> Requests:

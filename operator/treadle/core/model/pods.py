@@ -30,6 +30,8 @@ class PodSpec:
     """
     promotes: tuple[tuple[str, int], ...] = ()
     """What an opportunistic pod on a node asks to request from now on, of memory and cpu by name, since it is to be guaranteed; empty: it asks for nothing."""
+    promotes_itself: bool = False
+    """Whether it is still opportunistic by its label, and asks for that only while nobody else waits for the room."""
     demotes: bool = False
     """Whether a guaranteed pod on a node asks to request nothing from now on."""
     constraints: Constraints = NO_CONSTRAINTS

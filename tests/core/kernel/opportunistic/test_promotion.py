@@ -9,8 +9,8 @@ import pytest
 from core.builders import GIB, Scenario
 from core.kernel.opportunistic.idle_pods import bound, evicted, idle, seen
 from treadle.core.effects import RecordEvent, Resize
-from treadle.core.events import PodSeen, ResizeDone, ResizeFailed
-from treadle.core.kernel.opportunistic.promotion import AGAIN, OVERDUE, REFUSED_AGAIN
+from treadle.core.events import BindDone, PodSeen, ResizeDone, ResizeFailed
+from treadle.core.kernel.opportunistic.promotion import AGAIN, INTERVAL, LOOKS, OVERDUE, REFUSED_AGAIN
 from treadle.core.model import Limit, PodSpec
 
 WANTED = (("cpu", 1000), ("memory", GIB))
@@ -157,3 +157,73 @@ def test_a_guaranteed_pod_that_asks_is_counted_until_the_api_shows_that_it_reque
     scenario.pod("new", "root.a", cpu=1)
     assert set(bound(scenario.wait(1))) == {"new"}
     assert evicted(scenario) == ["g"]
+
+
+def wishes(scenario: Scenario, name: str) -> Scenario:
+    """It says that it is to become guaranteed when there is room."""
+    return scenario.tell(PodSeen(replace(running(scenario, name), promotes=WANTED, promotes_itself=True)))
+
+
+def test_one_that_wishes_it_is_promoted_when_there_is_room_and_nobody_is_told_that_it_waits() -> None:
+    scenario = one(maximum={"cpu": Limit(1000)}).pod("g", "root.a", cpu=1)
+    bound(scenario)
+    wishes(scenario.wait(5), "o")
+    assert (resizes(scenario), told(scenario)) == ([], [])
+    scenario.gone("g")
+    assert resizes(scenario.wait(INTERVAL)) == [("o", True)]
+    assert used(scenario)[:2] == [GIB, 1000]
+    before = replace(running(scenario, "o"), promotes=WANTED, opportunistic=WANTED, demand=(("pods", 1),))
+    scenario.tell(PodSeen(before))  # its label is written
+    assert used(scenario)[:2] == [GIB, 1000]
+    shown(scenario, before).wait(OVERDUE + 1)
+    assert resizes(scenario) == []
+    assert used(scenario)[:2] == [GIB, 1000]
+
+
+@pytest.mark.parametrize("itself", [True, False])
+def test_one_that_asked_before_its_bind_was_seen_is_promoted(itself: bool) -> None:
+    scenario = Scenario().queue("root.a").nodes(1, cpu=4, memory=64)
+    (bind,) = seen(scenario, idle("o", "root.a")).plan()
+    scenario.tell(BindDone("o"))
+    scenario.tell(PodSeen(replace(running(scenario, "o"), node=bind.node, promotes=WANTED, promotes_itself=itself)))
+    assert resizes(scenario.wait(INTERVAL)) == [("o", True)]
+
+
+def test_new_pods_go_before_one_that_wishes_it() -> None:
+    scenario = one(cpu=1)
+    wishes(scenario.wait(5), "o").pod("new", "root.a", cpu=1)
+    assert set(bound(scenario)) == {"new"}
+    assert evicted(scenario) == ["o"]
+    assert resizes(scenario.wait(INTERVAL)) == []
+
+
+def test_one_that_is_asked_to_go_is_not_promoted() -> None:
+    scenario = one(cpu=1)
+    wishes(scenario.wait(5), "o").pod("new", "root.a", cpu=1)
+    bound(scenario)
+    evicted(scenario)
+    scenario.gone("new")
+    assert resizes(scenario.wait(INTERVAL)) == []
+
+
+def test_one_whose_label_was_written_and_whose_requests_were_not_asks_like_any_other() -> None:
+    scenario = wishes(one(), "o")
+    assert resizes(scenario) == [("o", True)]
+    scenario.tell(PodSeen(replace(running(scenario, "o"), promotes=WANTED, opportunistic=WANTED, demand=(("pods", 1),))))
+    scenario.tell(ResizeFailed("o", "422 no", refused=True))
+    assert used(scenario)[:2] == [0, 0]
+    assert resizes(scenario.wait(REFUSED_AGAIN)) == [("o", True)]
+
+
+def test_many_that_wish_it_are_looked_at_in_turn() -> None:
+    scenario = Scenario().queue("root.a", maximum={"cpu": Limit(1)}).nodes(5, cpu=100, memory=100)
+    for number in range(LOOKS + 2):
+        seen(scenario, idle(f"o{number}", "root.a", cpu=1, memory=0))
+    bound(scenario)
+    for number in range(LOOKS + 2):
+        wishes(scenario, f"o{number}")
+    turning = scenario.core.state.opportunistic.turning
+    assert resizes(scenario.wait(INTERVAL)) == []
+    assert list(turning.wishing)[:2] == [f"o{LOOKS}", f"o{LOOKS + 1}"]
+    scenario.queue("root.a")
+    assert resizes(scenario.wait(INTERVAL))[:2] == [(f"o{LOOKS}", True), (f"o{LOOKS + 1}", True)]

@@ -1,5 +1,7 @@
 """Pods on nodes change their execution type without a restart, by a resize of their requests (YARN's PROMOTE_EXECUTION_TYPE and DEMOTE_EXECUTION_TYPE).
 
+A pod may wish to be promoted by itself: it is, when nothing that waits could be placed and there is room. That comes after all guaranteed work.
+
 A promotion is asked for by the pod's owner and decided as a guaranteed ask for the node that the pod is on: its node has the room, and its queue and its user may
 have it. It goes before new placements on that node (YARN-1011). A demotion needs nothing; the pod counts as guaranteed until the API shows that it requests nothing.
 """
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 INTERVAL = 1.0
 """Seconds between two looks at who may be promoted, and who has to be told that it waits."""
+LOOKS = 256
+"""Pods that wish to be promoted and are looked at in one step."""
 OVERDUE = 60.0
 """Seconds after which a change of requests of which nothing was heard is taken not to have been made."""
 AGAIN = 30.0
@@ -62,14 +66,46 @@ def turn(state: State) -> list[Effect]:
                 kept.told[uid] = why
                 effects.append(_event(record, PROMOTION_WAITS, f"It stays opportunistic for now: {why}"))
             continue
-        kept.until[uid] = state.now + OVERDUE
-        kept.told.pop(uid, None)
-        kept.promoting[uid] = spec
-        state.record(uid, "promoted", state.nodes.names[record.node])
-        lifecycle.see(state, spec)
-        state.discipline.membership.pod_seen(uid)
-        effects.append(Resize(uid, spec.namespace, spec.name, True, state.cause))
+        effects.append(_promote(state, record))
     return effects
+
+
+def fulfil(state: State) -> list[Effect]:
+    """Promote pods that wish it where there is room, when nobody else is left who could have it. At most so many are looked at in one step, in turn."""
+    kept, nodes = state.opportunistic.turning, state.nodes
+    if state.now < kept.wished + INTERVAL:
+        return []
+    kept.wished = state.now
+    effects: list[Effect] = []
+    for uid in list(kept.wishing)[:LOOKS]:
+        record = kept.wishing.pop(uid)
+        kept.wishing[uid] = record
+        if uid in kept.until or uid in state.opportunistic.going or record.state is not PodState.BOUND:
+            continue
+        spec = record.spec
+        if spec.deleting or record.application is None or record.node in nodes.withheld or _obstacle(state, record):
+            continue
+        effects.append(_promote(state, record))
+    return effects
+
+
+def next_wish(state: State) -> float | None:
+    """Return when it is looked again whose wish can be fulfilled, None if nobody has one."""
+    kept = state.opportunistic.turning
+    return kept.wished + INTERVAL if kept.wishing else None
+
+
+def _promote(state: State, record: PodRecord) -> Resize:
+    """Count a pod as guaranteed from now on."""
+    kept, spec = state.opportunistic.turning, record.spec
+    kept.until[spec.uid] = state.now + OVERDUE
+    kept.told.pop(spec.uid, None)
+    kept.wishing.pop(spec.uid, None)
+    kept.promoting[spec.uid] = spec
+    state.record(spec.uid, "promoted", state.nodes.names[record.node])
+    lifecycle.see(state, spec)
+    state.discipline.membership.pod_seen(spec.uid)
+    return Resize(spec.uid, spec.namespace, spec.name, True, state.cause)
 
 
 def next_turn(state: State) -> float | None:

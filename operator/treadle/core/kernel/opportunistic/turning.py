@@ -20,6 +20,8 @@ class Turning:
 
     asking: dict[str, PodRecord] = field(default_factory=dict)
     """Those that ask, in the order in which they came to."""
+    wishing: dict[str, PodRecord] = field(default_factory=dict)
+    """Those that become guaranteed by themselves when there is room, in the order in which they are looked at."""
     promoting: dict[str, PodSpec] = field(default_factory=dict)
     """Those that count as guaranteed and do not request it yet, as the API told of them last."""
     until: dict[str, float] = field(default_factory=dict)
@@ -28,6 +30,8 @@ class Turning:
     """What was told last of those that have to wait."""
     looked: float = float("-inf")
     """When it was last looked who may be promoted."""
+    wished: float = float("-inf")
+    """When it was last looked whose wish can be fulfilled."""
 
     def as_decided(self, spec: PodSpec) -> PodSpec:
         """Return a pod as it counts: one that is being promoted requests what it asks for."""
@@ -42,7 +46,9 @@ class Turning:
     def note(self, record: PodRecord) -> None:
         """Take note of what a pod on a node asks for."""
         spec = record.spec
-        if spec.promotes or spec.demotes:
+        if spec.promotes_itself and spec.uid not in self.promoting:
+            self.wishing[spec.uid] = record
+        elif spec.promotes or spec.demotes:
             self.asking[spec.uid] = record
         elif spec.uid not in self.promoting:
             self.until.pop(spec.uid, None)
@@ -51,10 +57,11 @@ class Turning:
     def leave(self, uid: str) -> None:
         """Take note that a pod counts nowhere at present."""
         self.asking.pop(uid, None)
+        self.wishing.pop(uid, None)
 
     def forget(self, uid: str) -> None:
         """Forget a pod that is gone."""
-        for kept in (self.asking, self.promoting, self.until, self.told):
+        for kept in (self.asking, self.wishing, self.promoting, self.until, self.told):
             kept.pop(uid, None)
 
 
@@ -62,4 +69,4 @@ def promoted(spec: PodSpec) -> PodSpec:
     """Return an opportunistic pod as it will be."""
     rest = tuple(one for one in spec.demand if one[0] not in {"cpu", "memory"})
     wanted = tuple(one for one in spec.promotes if one[1])
-    return replace(spec, demand=tuple(sorted((*rest, *wanted))), opportunistic=(), promotes=())
+    return replace(spec, demand=tuple(sorted((*rest, *wanted))), opportunistic=(), promotes=(), promotes_itself=False)

@@ -71,6 +71,8 @@ def see(state: State, spec: PodSpec) -> None:
             between.leave(record)
             between.take_kind(state, record, spec)
             between.enter(record)
+        if spec.promotes or spec.demotes:
+            state.opportunistic.turning.note(record)
         return
     elif record.spec == spec and record.state is not PodState.IDLE:
         return
