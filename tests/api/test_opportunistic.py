@@ -8,8 +8,10 @@ import pytest
 
 from treadle.api.acted import not_acted_on
 from treadle.api.objects import InvalidObject, parse
+from treadle.api.opportunistic import URL_TEXT
 
 METRICS = {"source": "Metrics"}
+PROMETHEUS = {"url": "http://prometheus:9090", "cpuQuery": "c", "memoryQuery": "m"}
 
 
 def scheduler(**settings: Any) -> dict[str, Any]:
@@ -35,19 +37,47 @@ def threshold(allocation: Any, preemption: Any, **more: Any) -> dict[str, Any]:
         ),
         (
             {"thresholds": threshold(70, 80)},
-            "spec.opportunistic.thresholds: is for usage.source Metrics: what pods request alone does not tell what is used",
+            "spec.opportunistic.thresholds: is for a usage.source other than Requests: what pods request alone does not tell what is used",
         ),
         (
             {"usage": {"source": "Requests"}, "nodes": [{"matchLabels": {"a": "b"}}]},
-            "spec.opportunistic.nodes: is for usage.source Metrics: what pods request alone does not tell what is used",
+            "spec.opportunistic.nodes: is for a usage.source other than Requests: what pods request alone does not tell what is used",
         ),
         (
             {"usage": {}, "prediction": {}},
-            "spec.opportunistic.prediction: is for usage.source Metrics: what pods request alone does not tell what is used",
+            "spec.opportunistic.prediction: is for a usage.source other than Requests: what pods request alone does not tell what is used",
+        ),
+        (
+            {"usage": {"source": "Prometheus"}},
+            "spec.opportunistic.usage.prometheus: is required with source Prometheus, and is for it alone",
+        ),
+        (
+            {"usage": {"source": "Metrics", "prometheus": PROMETHEUS}},
+            "spec.opportunistic.usage.prometheus: is required with source Prometheus, and is for it alone",
+        ),
+        (
+            {"usage": {"source": "Kubelets", "agent": {"port": 1}}},
+            "spec.opportunistic.usage.agent: is for source Agent alone",
+        ),
+        (
+            {"usage": {"source": "Prometheus", "prometheus": {**PROMETHEUS, "url": "http://user@host"}}},
+            f"spec.opportunistic.usage.prometheus.url: 'http://user@host': {URL_TEXT}",
+        ),
+        (
+            {"usage": METRICS, "pressure": threshold(10, 20)},
+            "spec.opportunistic.pressure: is for usage.source Agent: nobody else tells of it",
+        ),
+        (
+            {"usage": METRICS, "nodes": [{"matchLabels": {"a": "b"}, "pressure": threshold(10, 20)}]},
+            "spec.opportunistic.nodes: pressure is for usage.source Agent: nobody else tells of it",
+        ),
+        (
+            {"usage": {"source": "Agent"}, "pressure": threshold(30, 20)},
+            "spec.opportunistic.pressure.cpu.preemptionPercent: must be at least allocationPercent: pods would be placed and asked to go at once",
         ),
         (
             {"usage": {"source": "Guess"}},
-            "spec.opportunistic.usage.source: 'Guess' is not one of 'Requests' or 'Metrics'",
+            "spec.opportunistic.usage.source: 'Guess' is not one of 'Requests', 'Metrics', 'Kubelets', 'Prometheus' or 'Agent'",
         ),
     ],
 )
@@ -93,6 +123,11 @@ def test_equal_thresholds_are_allowed() -> None:
         ("Largest", ["spec.opportunistic.prediction.method"]),
     ],
 )
-def test_methods_that_need_what_single_pods_use_are_told_not_to_be_acted_on(method: str, told: list[str]) -> None:
-    settings = {"usage": METRICS, "thresholds": threshold(70, 80), "maximumPercent": 50, "prediction": {"method": method}}
-    assert not_acted_on(parse("Scheduler", scheduler(**settings))) == told
+def test_methods_that_need_what_single_pods_use_are_told_not_to_be_acted_on_where_nobody_tells(
+    method: str, told: list[str]
+) -> None:
+    settings = {"thresholds": threshold(70, 80), "maximumPercent": 50, "prediction": {"method": method, "marginPercent": 5}}
+    by_prometheus = scheduler(usage={"source": "Prometheus", "prometheus": PROMETHEUS}, **settings)
+    assert not_acted_on(parse("Scheduler", by_prometheus)) == told
+    for source in ("Metrics", "Kubelets", "Agent"):
+        assert not_acted_on(parse("Scheduler", scheduler(usage={"source": source}, **settings))) == []

@@ -108,6 +108,22 @@ def test_two_copies_that_both_decide_are_refused():
     assert container["args"] == ["run", "--name=treadle"]
 
 
+def test_kubelets_are_read_only_by_who_asks_for_it():
+    def rights(*arguments):
+        roles = of_kind("ClusterRole", *arguments)
+        return [rule["verbs"] for role in roles for rule in role["rules"] if "nodes/proxy" in rule["resources"]]
+
+    assert rights() == []
+    assert rights("--set=opportunistic.usage.kubelets=true") == [["get"]]
+
+
+def test_who_tells_what_nodes_use_can_be_reached_where_the_network_is_closed():
+    (policy,) = of_kind("NetworkPolicy", "--set=networkPolicy.enabled=true,agent.enabled=true,networkPolicy.usagePorts={9090}")
+    assert [one["port"] for one in policy["spec"]["egress"][-1]["ports"]] == [9101, 9090]
+    (policy,) = of_kind("NetworkPolicy", "--set=networkPolicy.enabled=true")
+    assert len(policy["spec"]["egress"]) == 2
+
+
 def test_the_rights_are_exactly_those_that_are_used():
     rules = {
         (group, resource): set(rule["verbs"])
@@ -139,6 +155,7 @@ def test_the_rights_are_exactly_those_that_are_used():
         ("resource.k8s.io", "resourceclaims/status"): {"update", "patch"},
         ("resource.k8s.io", "resourceclaims/binding"): {"update", "patch"},
         ("metrics.k8s.io", "nodes"): {"list"},
+        ("metrics.k8s.io", "pods"): {"list"},
         ("", "pods/binding"): {"create"},
         ("", "pods/eviction"): {"create"},
         ("", "pods/resize"): {"patch"},

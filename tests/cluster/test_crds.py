@@ -166,7 +166,7 @@ REFUSED = [
         "Scheduler",
         "t",
         {"opportunistic": {"thresholds": {"cpu": {"allocationPercent": 70, "preemptionPercent": 80}}}},
-        "is for usage.source Metrics",
+        "is for a usage.source other than Requests",
     ),
     (
         "settings of nodes with a label that is none",

@@ -10,10 +10,15 @@ from treadle.api.objects import parse
 from treadle.controllers import translate
 from treadle.core.errors import InvalidSpec
 from treadle.core.model.opportunistic import (
+    FULL,
     NEWEST,
+    SOME,
+    AgentSettings,
     NodePolicy,
     OpportunisticSettings,
     PredictionSettings,
+    PressureThreshold,
+    PrometheusSettings,
     Threshold,
 )
 
@@ -63,6 +68,45 @@ def test_all_that_is_said_is_told() -> None:
         NEWEST,
         60.0,
     )
+
+
+def test_thresholds_of_pressure_are_told_and_so_are_those_of_nodes() -> None:
+    cpu = {"allocationPercent": 20, "preemptionPercent": 40}
+    memory = {"of": "Full", "allocationPercent": 5, "preemptionPercent": 10, "borneSamples": 2}
+    nodes = [{"matchLabels": {"a": "b"}, "pressure": {"cpu": cpu}}]
+    found = told({"usage": {"source": "Agent"}, "pressure": {"cpu": cpu, "memory": memory}, "nodes": nodes})
+    on_cpu = PressureThreshold("cpu", SOME, 200, 400)
+    assert found.policy.pressure == (on_cpu, PressureThreshold("memory", FULL, 50, 100, 2))
+    assert found.overrides[0][1].pressure == (on_cpu,)
+
+
+def test_a_prometheus_is_told_with_its_queries() -> None:
+    said = {
+        "url": "https://p:9090/x/",
+        "cpuQuery": "c",
+        "memoryQuery": "m",
+        "nodeLabel": "instance",
+        "window": "2m",
+        "timeout": "3s",
+    }
+    found = told({"usage": {"source": "Prometheus", "interval": "15s", "prometheus": said}})
+    assert found.prometheus == PrometheusSettings("https://p:9090/x", (("cpu", "c"), ("memory", "m")), "instance", 120.0, 3.0)
+    assert (found.source, found.every, found.by_usage) == ("Prometheus", 15.0, True)
+
+
+def test_a_bundle_without_certificates_is_refused_by_its_field() -> None:
+    said = {"url": "https://p", "cpuQuery": "c", "memoryQuery": "m", "caBundle": "none"}
+    with pytest.raises(InvalidSpec) as caught:
+        told({"usage": {"source": "Prometheus", "prometheus": said}})
+    assert str(caught.value).startswith("spec.opportunistic.usage.prometheus.caBundle: 'none' has no certificates in PEM")
+
+
+def test_agents_are_asked_every_two_seconds_unless_something_else_is_said() -> None:
+    said = {"namespace": "there", "matchLabels": {"b": "1", "a": "2"}, "port": 9, "timeout": "4s"}
+    found = told({"usage": {"source": "Agent", "agent": said}})
+    assert found.agent == AgentSettings("there", (("a", "2"), ("b", "1")), 9, 4.0)
+    assert found.every == 2.0
+    assert told({"usage": {"source": "Agent"}}).agent == AgentSettings()
 
 
 @pytest.mark.parametrize(("block", "field"), [("usage", "maxAge"), ("prediction", "halfLife"), ("prediction", "horizon")])

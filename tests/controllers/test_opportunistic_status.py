@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from controllers.clusters import Cluster
-from treadle.core.events import NodeSampled, UsageKnown
+from treadle.core.events import NodeSampled, NodeSeen, UsageKnown
+from treadle.core.model.opportunistic import NodeWord, Threshold
 
 
 @pytest.fixture
@@ -45,3 +48,23 @@ def test_where_it_cannot_be_had_what_nodes_use_the_scheduler_says_so(cluster: Cl
     )
     cluster.core.handle(NodeSampled("n", (("cpu", 100),), 0.0), 0.0)
     assert cluster.ready("Scheduler", "treadle") == ("True", "InForce", "")
+
+
+def test_who_does_not_tell_is_named_beside_how_many_nodes_are_unknown(cluster: Cluster) -> None:
+    cluster.create("Scheduler", "treadle", {"opportunistic": {"usage": {"source": "Kubelets"}}})
+    missing = "1 of 1 kubelets do not tell what is used: n: no route"
+    cluster.core.handle(UsageKnown(known=True, trouble=missing), 0.0)
+    words = f"spec.opportunistic.usage: of 1 nodes it is not known what they use, so they take no opportunistic pods: {missing}"
+    assert cluster.ready("Scheduler", "treadle") == ("True", "InForce", words)
+    cluster.core.handle(NodeSampled("n", (("cpu", 100),), 0.0), 0.0)
+    assert cluster.ready("Scheduler", "treadle")[2] == f"spec.opportunistic.usage: {missing}"
+
+
+def test_thresholds_of_a_node_that_do_not_count_are_told(cluster: Cluster) -> None:
+    cluster.create("Scheduler", "treadle")
+    spec = cluster.core.state.nodes.specs[0]
+    assert spec is not None
+    word = NodeWord((("cpu", Threshold(300, 500)),))
+    cluster.core.handle(NodeSeen(replace(spec, over_allocation=word)), 0.0)
+    words = "1 nodes (n) have thresholds of usage in treadle.dev/over-allocation, which count for a spec.opportunistic.usage.source other than Requests"
+    assert cluster.ready("Scheduler", "treadle") == ("True", "InForce", words)

@@ -11,6 +11,7 @@ from hypothesis import given
 
 from kube.manifests import Json, container, node, pod, wired
 from treadle.core.model import HostPort, Limit, NodeSpec, PodSpec, Requirement, Taint, Toleration, Wish
+from treadle.core.model.opportunistic import NodeWord, Threshold
 from treadle.kube import translate, wire
 
 
@@ -184,6 +185,41 @@ def test_what_a_node_leaves_in_words_that_make_no_sense_is_told_and_nothing_is_l
     found = leaving(text)
     assert found.headroom == ()
     assert found.problem.startswith("metadata.annotations[treadle.dev/headroom]: ")
+    assert words in found.problem
+
+
+def says(text: str) -> NodeSpec:
+    return translated_node({"metadata": {"name": "n", "annotations": {"treadle.dev/over-allocation": text}}})
+
+
+def test_a_node_may_say_how_far_it_may_be_over_allocated() -> None:
+    found = says("cpu.allocationPercent=40, cpu.preemptionPercent=60,cpu.borneSamples=2,maximumPercent=150")
+    assert found.over_allocation == NodeWord((("cpu", Threshold(400, 600, 2)),), 1500)
+    assert says("maximumPercent=0").over_allocation == NodeWord((), 0)
+    assert found.problem == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "'' is no FIELD=NUMBER; allowed fields are maximumPercent, cpu.allocationPercent, cpu.preemptionPercent, "),
+        ("gpu.allocationPercent=1", "'gpu.allocationPercent=1' is no FIELD=NUMBER; allowed fields are "),
+        ("maximumPercent=1,maximumPercent=2", "maximumPercent stands there twice"),
+        ("maximumPercent=-1", "maximumPercent: '-1' is not allowed; it is a whole number from 0 to 1000"),
+        ("maximumPercent=²", "maximumPercent: '²' is not allowed; it is a whole number from 0 to 1000"),
+        ("cpu.allocationPercent=101", "cpu.allocationPercent: '101' is not allowed; it is a whole number from 0 to 100"),
+        ("cpu.allocationPercent=10", "cpu: allocationPercent and preemptionPercent are required together"),
+        (
+            "memory.allocationPercent=20,memory.preemptionPercent=10",
+            "memory.preemptionPercent: 10 is less than allocationPercent, 20",
+        ),
+        ("x" * 1001, "is too long: 1001 characters; at most 1000 are allowed"),
+    ],
+)
+def test_what_a_node_says_of_that_and_cannot_be_read_is_told_by_its_field(text: str, words: str) -> None:
+    found = says(text)
+    assert found.over_allocation is None
+    assert found.problem.startswith("metadata.annotations[treadle.dev/over-allocation]: ")
     assert words in found.problem
 
 

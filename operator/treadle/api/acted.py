@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from treadle.api.objects import Object
 from treadle.api.scheduler import Scheduler
+from treadle.core.model.opportunistic import BY_PODS, TELL_OF_PODS
 
 _TEMPLATE: Final = (
     "guaranteed",
@@ -122,6 +123,12 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.capacity.preemption.balance.enabled",
             "spec.capacity.preemption.balance.maxWaitBeforeKill",
             "spec.opportunistic.usage.source",
+            "spec.opportunistic.usage.interval",
+            *(
+                f"spec.opportunistic.usage.prometheus.{field}"
+                for field in ("url", "cpuQuery", "memoryQuery", "nodeLabel", "window", "timeout", "caBundle")
+            ),
+            *(f"spec.opportunistic.usage.agent.{field}" for field in ("namespace", "matchLabels", "port", "timeout")),
             "spec.opportunistic.usage.maxAge",
             "spec.opportunistic.usage.warmUp",
             *(
@@ -129,8 +136,14 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
                 for name in ("cpu", "memory")
                 for field in ("allocationPercent", "preemptionPercent", "borneSamples")
             ),
+            *(
+                f"spec.opportunistic.pressure.{name}.{field}"
+                for name in ("cpu", "memory")
+                for field in ("of", "allocationPercent", "preemptionPercent", "borneSamples")
+            ),
             "spec.opportunistic.prediction.method",
             "spec.opportunistic.prediction.percentile",
+            "spec.opportunistic.prediction.marginPercent",
             "spec.opportunistic.prediction.deviations",
             "spec.opportunistic.prediction.halfLife",
             "spec.opportunistic.prediction.horizon",
@@ -207,7 +220,7 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
 
 
 _NEED_PODS = "spec.opportunistic.prediction.method"
-"""Some methods of this field need what single pods use, which nobody tells."""
+"""Some methods of this field need what single pods use, which not every source tells."""
 
 
 def not_acted_on(model: Object) -> list[str]:
@@ -220,7 +233,9 @@ def _by_value(model: Object) -> set[str]:
     """The fields whose value is not acted on, though others are."""
     if not isinstance(model, Scheduler) or model.spec.opportunistic is None or model.spec.opportunistic.prediction is None:
         return set()
-    return {_NEED_PODS} if model.spec.opportunistic.prediction.method in {"Percentile", "Reservation", "Largest"} else set()
+    usage = model.spec.opportunistic.usage
+    told = usage is not None and usage.source in TELL_OF_PODS
+    return {_NEED_PODS} if model.spec.opportunistic.prediction.method in BY_PODS and not told else set()
 
 
 def _set_fields(model: BaseModel, prefix: str) -> Iterator[str]:

@@ -158,11 +158,11 @@ _TIME = (
 
 def _time(text: str) -> None:
     try:
-        if re.fullmatch(_TIME, text) is None:
-            raise ValueError(text)
-        datetime.fromisoformat(text)  # refuses days that no month has
-    except ValueError:
-        raise ValueError("must be a time with its zone, such as 2026-12-01T01:00:00Z") from None
+        read = datetime.fromisoformat(text) if re.fullmatch(_TIME, text) else None
+    except ValueError:  # a day that no month has
+        read = None
+    if read is None:
+        raise ValueError("must be a time with its zone, such as 2026-12-01T01:00:00Z")
 
 
 Time = Annotated[str, Checked(_time, {"type": "string", "format": "date-time", "maxLength": 40, "pattern": f"^{_TIME}$"}, 40)]

@@ -6,15 +6,24 @@ from pydantic import ConfigDict, Field, Strict, model_validator
 from pydantic_core import PydanticCustomError
 
 from treadle.api import cel
-from treadle.api.common import Count, Duration, MatchLabels, Model, Percent
+from treadle.api.common import Count, DnsLabel, Duration, LabelKey, MatchLabels, Model, Percent, patterned
 
 ORDER_TEXT: Final = "must be at least allocationPercent: pods would be placed and asked to go at once"
-METRICS_TEXT: Final = "is for usage.source Metrics: what pods request alone does not tell what is used"
-_NEED_METRICS: Final = ("thresholds", "prediction", "nodes")
+USAGE_TEXT: Final = "is for a usage.source other than Requests: what pods request alone does not tell what is used"
+PROMETHEUS_TEXT: Final = "is required with source Prometheus, and is for it alone"
+PRESSURE_TEXT: Final = "is for usage.source Agent: nobody else tells of it"
+AGENT_TEXT: Final = "is for source Agent alone"
+URL: Final = r"https?://[^\s/?#@]+(/[^\s?#]*)?"
+URL_TEXT: Final = (
+    "must be the address of a server, such as http://prometheus.monitoring:9090, without a user, a query or a fragment"
+)
+_NEED_USAGE: Final = ("thresholds", "prediction", "nodes")
 
 _Most = Annotated[int, Strict(), Field(ge=0, le=1000)]
 _Borne = Annotated[int, Strict(), Field(ge=0, le=100)]
 _Percentile = Annotated[int, Strict(), Field(ge=1, le=100)]
+_BY_AGENTS: Final = "(has(self.usage) && has(self.usage.source) && self.usage.source == 'Agent')"
+_Query = Annotated[str, Field(min_length=1, max_length=4096)]
 
 
 class Threshold(Model):
@@ -46,19 +55,90 @@ class Thresholds(Model):
     memory: Threshold | None = None
 
 
+class Pressure(Threshold):
+    """How long tasks of a node's pods may wait for a resource: parts of the last ten seconds (avg10 of the kernel's pressure stall information)."""
+
+    of: Literal["Some", "Full"] | None = Field(
+        default=None, description="Some: at least one task waits. Full: all that are not idle do. Some if absent."
+    )
+
+
+class Pressures(Model):
+    """Thresholds of pressure, by what is waited for."""
+
+    cpu: Pressure | None = None
+    memory: Pressure | None = None
+
+
+class Prometheus(Model):
+    """A Prometheus that knows what nodes use."""
+
+    url: Annotated[str, patterned(URL, URL_TEXT, 512)] = Field(description="Where it is; /api/v1/query is put behind it.")
+    cpu_query: _Query = Field(description="Yields for each node the cores that it uses.")
+    memory_query: _Query = Field(description="Yields for each node the bytes that it uses.")
+    node_label: LabelKey | None = Field(
+        default=None, description="The label of what the queries yield that has the name of the node; node if absent."
+    )
+    window: Duration | None = Field(
+        default=None,
+        description="The range over which the queries look, by which it is known which pods they tell of; 60s if absent.",
+    )
+    timeout: Duration | None = Field(default=None, description="How long an answer may take; 5s if absent, at least 1s.")
+    ca_bundle: Annotated[str, Field(max_length=65536)] | None = Field(
+        default=None, description="Certificates in PEM by one of which its own is signed; those that the image trusts if absent."
+    )
+
+
+class Agents(Model):
+    """The pods of the node agent."""
+
+    namespace: DnsLabel | None = Field(default=None, description="Where they are; the scheduler's own namespace if absent.")
+    match_labels: MatchLabels | None = Field(default=None, description="Their labels; those that the chart gives them if absent.")
+    port: Annotated[int, Strict(), Field(ge=1, le=65535)] | None = Field(default=None, description="9101 if absent.")
+    timeout: Duration | None = Field(default=None, description="How long an answer may take; 2s if absent, at least 1s.")
+
+
 class Usage(Model):
     """From where it is known what nodes use."""
 
-    source: Literal["Requests", "Metrics"] | None = Field(
-        default=None,
-        description="Requests: opportunistic pods get what no pod requests. Metrics: they get what nobody uses, by metrics.k8s.io. Requests if absent.",
+    model_config = ConfigDict(
+        json_schema_extra={
+            cel.RULES: [
+                cel.rule(
+                    "has(self.prometheus) == (has(self.source) && self.source == 'Prometheus')",
+                    PROMETHEUS_TEXT,
+                    field_path=".prometheus",
+                ),
+                cel.rule("!has(self.agent) || (has(self.source) && self.source == 'Agent')", AGENT_TEXT, field_path=".agent"),
+            ]
+        }
     )
+
+    source: Literal["Requests", "Metrics", "Kubelets", "Prometheus", "Agent"] | None = Field(
+        default=None,
+        description="Requests: opportunistic pods get what no pod requests. Else they get what nobody uses: Metrics, by metrics.k8s.io; Kubelets, by "
+        "/metrics/resource of each node; Prometheus, by two queries; Agent, by the node agents. Requests if absent.",
+    )
+    interval: Duration | None = Field(
+        default=None,
+        description="How often it is asked, and at least four times within maxAge; 10s if absent, 2s of agents, at least 1s.",
+    )
+    prometheus: Prometheus | None = None
+    agent: Agents | None = None
     max_age: Duration | None = Field(
         default=None, description="A node whose sample is older takes no opportunistic pods; 60s if absent, at least 1s."
     )
     warm_up: Duration | None = Field(
         default=None, description="How long after its start a pod is taken to use all that it asks for; 0s if absent."
     )
+
+    @model_validator(mode="after")
+    def _of_its_source(self) -> Self:
+        if (self.prometheus is not None) != (self.source == "Prometheus"):
+            raise PydanticCustomError("prometheus", PROMETHEUS_TEXT, {"field": "prometheus"})
+        if self.agent is not None and self.source != "Agent":
+            raise PydanticCustomError("agent", AGENT_TEXT, {"field": "agent"})
+        return self
 
 
 class Prediction(Model):
@@ -101,6 +181,7 @@ class NodeThresholds(Model):
         description="The labels that a node must have, all of them; the first entry that a node matches holds for it."
     )
     thresholds: Thresholds | None = Field(default=None, description="Its thresholds; without any it is not over-allocated.")
+    pressure: Pressures | None = Field(default=None, description="Its thresholds of pressure.")
     maximum_percent: _Most | None = Field(default=None, description="As for all nodes; 100 if absent.")
 
 
@@ -110,18 +191,29 @@ class Opportunistic(Model):
     model_config = ConfigDict(
         json_schema_extra={
             cel.RULES: [
+                *(
+                    cel.rule(
+                        f"!has(self.{name}) || (has(self.usage) && has(self.usage.source) && self.usage.source != 'Requests')",
+                        USAGE_TEXT,
+                        field_path=f".{name}",
+                    )
+                    for name in _NEED_USAGE
+                ),
+                cel.rule(f"!has(self.pressure) || {_BY_AGENTS}", PRESSURE_TEXT, field_path=".pressure"),
                 cel.rule(
-                    f"!has(self.{name}) || (has(self.usage) && has(self.usage.source) && self.usage.source == 'Metrics')",
-                    METRICS_TEXT,
-                    field_path=f".{name}",
-                )
-                for name in _NEED_METRICS
+                    f"!has(self.nodes) || {_BY_AGENTS} || self.nodes.all(n, !has(n.pressure))",
+                    f"pressure {PRESSURE_TEXT}",
+                    field_path=".nodes",
+                ),
             ]
         }
     )
 
     usage: Usage | None = None
     thresholds: Thresholds | None = None
+    pressure: Pressures | None = Field(
+        default=None, description="How long tasks of pods may wait for a resource, whatever is used; only node agents tell of it."
+    )
     maximum_percent: _Most | None = Field(
         default=None, description="What opportunistic pods of a node may ask for in sum, of what it has; 100 if absent."
     )
@@ -133,8 +225,13 @@ class Opportunistic(Model):
 
     @model_validator(mode="after")
     def _usage_is_known(self) -> Self:
-        if self.usage is None or self.usage.source != "Metrics":
-            for name in _NEED_METRICS:
+        if self.usage is None or self.usage.source in {None, "Requests"}:
+            for name in _NEED_USAGE:
                 if getattr(self, name) is not None:
-                    raise PydanticCustomError("metrics", METRICS_TEXT, {"field": name})
+                    raise PydanticCustomError("usage", USAGE_TEXT, {"field": name})
+        if self.usage is None or self.usage.source != "Agent":
+            if self.pressure is not None:
+                raise PydanticCustomError("pressure", PRESSURE_TEXT, {"field": "pressure"})
+            if any(one.pressure is not None for one in self.nodes or ()):
+                raise PydanticCustomError("pressure", f"pressure {PRESSURE_TEXT}", {"field": "nodes"})
         return self

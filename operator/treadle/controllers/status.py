@@ -10,6 +10,7 @@ from typing import Any
 from treadle.api import conditions as c
 from treadle.api.application import MAX_AHEAD, MAX_AHEAD_NAME, MAX_USER
 from treadle.api.common import MAX_AMOUNTS, MAX_MESSAGE, cut
+from treadle.api.labels import OVER_ALLOCATION
 from treadle.api.queue import DYNAMIC_LIMIT, MAX_PARTITIONS
 from treadle.controllers.ledger import Entry
 from treadle.core.units.resources import format_amount
@@ -95,12 +96,7 @@ def _ready(entry: Entry, core: View, serving: str) -> tuple[bool, str, str]:
             return False, c.USAGE_UNKNOWN, words
         why = core.provisioning_problem
         unasked = f"spec.gangs.provisioning: no nodes are asked for: {why}" if why else ""
-        lost = core.nodes_unknown()
-        blind = (
-            f"spec.opportunistic.usage: of {lost} nodes it is not known what they use, so they take no opportunistic pods"
-            if lost
-            else ""
-        )
+        blind = _blind(core)
         return True, c.IN_FORCE, "; ".join(filter(None, (unasked, blind, _of_nodes(core), core.solver_failures)))
     if entry.kind == "Reservation":
         return False, c.NOT_PLANNED, "reservations are accepted and kept; no placement is planned for them yet"
@@ -110,11 +106,28 @@ def _ready(entry: Entry, core: View, serving: str) -> tuple[bool, str, str]:
     return True, c.IN_FORCE, core.too_large(f"{entry.namespace}/{entry.name}")
 
 
+def _blind(core: View) -> str:
+    """Say of how many nodes it is not known what they use and why, empty where nothing is missing."""
+    lost, missing = core.nodes_unknown(), core.usage_missing
+    words = f"of {lost} nodes it is not known what they use, so they take no opportunistic pods" if lost else ""
+    return f"spec.opportunistic.usage: {': '.join(filter(None, (words, missing)))}" if lost or missing else ""
+
+
 def _of_nodes(core: View) -> str:
     """Say what nodes say that is not acted on, empty for nothing."""
     found = sorted(core.node_problems.items())
     more = f", and {len(found) - MOST_NODES} more" if len(found) > MOST_NODES else ""
-    return "; ".join(f"node {name}: {problem}" for name, problem in found[:MOST_NODES]) + more
+    said = "; ".join(f"node {name}: {problem}" for name, problem in found[:MOST_NODES]) + more
+    unheeded = core.thresholds_unheeded()
+    words = (
+        ""
+        if not unheeded
+        else (
+            f"{len(unheeded)} nodes ({', '.join(unheeded[:MOST_NODES])}{', …' if len(unheeded) > MOST_NODES else ''}) have thresholds of usage in "
+            f"{OVER_ALLOCATION}, which count for a spec.opportunistic.usage.source other than Requests"
+        )
+    )
+    return "; ".join(filter(None, (said, words)))
 
 
 def _moved(entry: Entry, core: View, previous: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -32,6 +32,7 @@ from treadle.core.events import (
     PodGroupSeen,
     PodGroupsServed,
     PodRefused,
+    PodSampled,
     PodSeen,
     ProvisionerKnown,
     QueueGone,
@@ -55,7 +56,7 @@ from treadle.core.kernel.gangs.held import serve_gangs
 from treadle.core.kernel.gangs.keeping import keep_for_gangs, next_run
 from treadle.core.kernel.gangs.partial import give_up_partial, next_partial, withhold
 from treadle.core.kernel.invariants import broken
-from treadle.core.kernel.opportunistic import placing, promotion, removing, telling, usage
+from treadle.core.kernel.opportunistic import measured, placing, promotion, removing, telling, usage
 from treadle.core.kernel.periodic import refused
 from treadle.core.kernel.periodic.expiry import expired, next_expiry
 from treadle.core.kernel.periodic.lifetimes import expire, next_look
@@ -155,6 +156,8 @@ class Core:
                 refused.held_off(state, event)
             case NodeSampled():
                 usage.sampled(state, event)
+            case PodSampled():
+                measured.sampled(state, event)
             case UsageKnown():
                 usage.become_known(state, event)
             case BindDone(uid):

@@ -198,9 +198,23 @@ class DevicesKnown:
 
 @dataclass(frozen=True, slots=True)
 class NodeSampled:
-    """What a node used, by name, in the ``window`` of seconds before ``at``, by the core's clock."""
+    """What a node used, by name, in the ``window`` of seconds before ``at``, by the core's clock.
+
+    ``pressure`` is how long of the last ten seconds tasks of its pods waited, in thousandths: (resource, some of them, all of them); empty where nobody tells.
+    """
 
     node: str
+    usage: tuple[tuple[str, int], ...]
+    at: float
+    window: float = 0.0
+    pressure: tuple[tuple[str, int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PodSampled:
+    """What a pod used, by its uid, in the ``window`` of seconds before ``at``, by the core's clock."""
+
+    uid: str
     usage: tuple[tuple[str, int], ...]
     at: float
     window: float = 0.0
@@ -339,6 +353,7 @@ Event = (
     | DevicesGone
     | DevicesKnown
     | NodeSampled
+    | PodSampled
     | UsageKnown
     | BindDone
     | BindFailed

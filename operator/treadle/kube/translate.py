@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from treadle.api import labels
+from treadle.api.over_allocation import over_allocation_of
 from treadle.core.errors import InvalidSpec
 from treadle.core.model import (
     NO_CONSTRAINTS,
@@ -72,12 +73,19 @@ def node(seen: wire.Node) -> NodeSpec:
     features = tuple(sorted(set(status.declared_features or ()))) if status is not None else ()
     cordoned = spec is not None and spec.unschedulable
     headroom: tuple[tuple[str, Limit], ...] = ()
-    problem = ""
-    if seen.metadata.annotations and labels.HEADROOM in seen.metadata.annotations:
+    over_allocation = None
+    problems = []
+    notes = seen.metadata.annotations
+    if notes and labels.HEADROOM in notes:
         try:
-            headroom = labels.headroom_of(seen.metadata.annotations[labels.HEADROOM])
+            headroom = labels.headroom_of(notes[labels.HEADROOM])
         except ValueError as error:
-            problem = f"metadata.annotations[{labels.HEADROOM}]: {error}"
+            problems.append(f"metadata.annotations[{labels.HEADROOM}]: {error}")
+    if notes and labels.OVER_ALLOCATION in notes:
+        try:
+            over_allocation = over_allocation_of(notes[labels.OVER_ALLOCATION])
+        except ValueError as error:
+            problems.append(f"metadata.annotations[{labels.OVER_ALLOCATION}]: {error}")
     return NodeSpec(
         seen.metadata.name,
         allocatable,
@@ -87,7 +95,8 @@ def node(seen: wire.Node) -> NodeSpec:
         features,
         headroom,
         tuple(map(_node_image, (status.images or ()) if status is not None else ())),
-        problem,
+        "; ".join(problems),
+        over_allocation,
     )
 
 

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
+
+from treadle.core.views.opportunistic import Times
 
 Amounts = Mapping[str, int]
 
@@ -72,6 +74,8 @@ class Samples:
     """What those that run were given."""
     opportunistic_removed: Mapping[str, int] = field(default_factory=dict)
     """Opportunistic pods that were asked to go, by what for."""
+    opportunistic_times: Mapping[str, Times] = field(default_factory=dict)
+    """How long it took from the first sample above a preemption threshold until something was done, or it was over, by what."""
     predictions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """How far predictions of nodes' peaks were off, by figure and resource."""
     fenced: int = 0
@@ -188,16 +192,25 @@ def _opportunistic(samples: Samples) -> Iterable[Metric]:
     yield _labelled(
         CounterMetricFamily(
             "treadle_opportunistic_pods_removed",
-            "Opportunistic pods that were asked to go: guaranteed pods request their room (Requests), or their node is used too much (Usage).",
+            "Opportunistic pods that were asked to go: guaranteed pods request their room (Requests), their node is used too much (Usage), or tasks wait there for too long (Pressure).",
             labels=["reason"],
         ),
         samples.opportunistic_removed,
     )
+    for name, words in _TIMES.items():
+        if name in samples.opportunistic_times:
+            one = samples.opportunistic_times[name]
+            buckets = [*((f"{bound:g}", count) for bound, count in one.within.items()), ("+Inf", one.count)]
+            yield HistogramMetricFamily(f"treadle_opportunistic_{name}_seconds", words, buckets=buckets, sum_value=one.total)
     for name, words in _PREDICTIONS.items():
         family = CounterMetricFamily(f"treadle_opportunistic_{name}", words, labels=["resource"])
         yield _labelled(family, samples.predictions.get(name, {}))
 
 
+_TIMES = {
+    "removal": "From the first sample of a node above a preemption threshold until a pod was asked to go for it.",
+    "overuse": "From the first sample of a node above a preemption threshold until one that was not above, while opportunistic pods are there.",
+}
 _PREDICTIONS = {
     "predictions": "Predictions of nodes' peaks whose time is over.",
     "predictions_below": "Those of them that were below the peak.",

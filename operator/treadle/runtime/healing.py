@@ -84,6 +84,8 @@ def subject(event: e.Event) -> Subject:
             return kind.__name__, key
         case e.NodeSampled(node):
             return "Usage", node
+        case e.PodSampled(uid):
+            return "Usage of a pod", uid
         case e.StorageKnown() | e.DevicesKnown() | e.ProvisionerKnown() | e.UsageKnown():
             return type(event).__name__, ""
         case e.PodGroupSeen(group):

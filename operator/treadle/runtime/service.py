@@ -127,7 +127,8 @@ class Service:
         self.provisioner = Provisioner(self.client, options.name, lambda: self.core.view, self._put)
         self.engine.provisioner = self.provisioner
         self.engine.resizer = self.resizer = Resizer(self.client, self._put)
-        self.usage = UsageSource(self.client, lambda: self.core.view, self._put)
+        self._asking = Client(access, user_agent=f"treadle/{options.name}")
+        self.usage = UsageSource(self._asking, lambda: self.core.view, self._put, access.namespace)
         self.group_statuses = GroupStatuses(lambda: self.core.view, self.patcher)
         self.sources = Sources(self.client, self._put, self.group_statuses)
         self.ledger = Ledger(options.name, self._put)
@@ -398,6 +399,7 @@ class Service:
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._ports.aclose()
         await self.client.close()
+        await self._asking.close()
 
 
 def _threadsafe(loop: asyncio.AbstractEventLoop, call: Any, *args: Any) -> None:

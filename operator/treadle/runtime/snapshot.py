@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Protocol
 
 from treadle.metrics.exporter import QueueSample, Samples
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from treadle.runtime.garbage import Garbage
     from treadle.runtime.provisioning import Provisioner
     from treadle.runtime.sources import Sources
+    from treadle.runtime.usage import UsageSource
 
 
 class Parts(Protocol):
@@ -28,6 +30,7 @@ class Parts(Protocol):
     engine: Engine
     evictor: Evictor
     client: Client
+    usage: UsageSource
     garbage: Garbage
     sources: Sources
     lease: Lease | None
@@ -94,7 +97,8 @@ def metrics_of(service: Parts) -> Samples:
         },
         fenced=binder.doubts.fenced,
         withheld=service.client.withheld,
-        requests=dict(service.client.requests),
+        opportunistic_times={"removal": idle.until_asked, "overuse": idle.until_below},
+        requests=dict(Counter(service.client.requests) + Counter(service.usage.requests)),
         longest_collection=service.garbage.longest,
         watches={name: (reflector.relists, reflector.reopened) for name, reflector in service.sources.all.items()},
         leader=service.lease is None or service.lease.held,

@@ -35,6 +35,8 @@ NUMBERS = {
 """What moves all the time in a busy cluster."""
 NUMBERS_PER_SECOND = 25.0
 """How many objects a second are written because their numbers moved, at the most and on average; conditions are written at once."""
+PART, LONGEST_REST = 0.02, 20.0
+"""The part of a core that looking at statuses may take, where that makes the rests between two looks longer; seconds of the longest."""
 
 
 class Statuses:
@@ -58,13 +60,16 @@ class Statuses:
 
     async def run(self, may_write: Callable[[], bool]) -> None:
         """Write until cancelled, while ``may_write``."""
+        took = 0.0
         while True:
-            await asyncio.sleep(self._every)
+            await asyncio.sleep(max(self._every, min(took / PART, LONGEST_REST)))
             if may_write():
+                start = time.thread_time()
                 try:
                     self.write()
                 except Exception:
                     log.exception("statuses could not be computed")
+                took = time.thread_time() - start
 
     def write(self) -> int:
         """Queue a patch for each object whose status is out of date and return how many there were."""

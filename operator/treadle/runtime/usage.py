@@ -1,92 +1,160 @@
-"""Asks from time to time what nodes use, while the Scheduler's settings want to know, and tells the core what is new."""
+"""Asks from time to time what nodes and pods use, while the Scheduler's settings want to know, and tells the core what is new."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-import msgspec
-
-from treadle.core.events import NodeSampled, UsageKnown
-from treadle.core.model.opportunistic import METRICS
-from treadle.kube import node_metrics
-from treadle.kube.errors import KubeError
+from treadle.core.events import NodeSampled, PodSampled, UsageKnown
+from treadle.core.model.opportunistic import AGENT, KUBELETS, METRICS, PROMETHEUS
+from treadle.usage.agents import Agents
+from treadle.usage.kubelets import Kubelets
+from treadle.usage.metrics_api import MetricsApi
+from treadle.usage.prometheus import Prometheus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
 
     from treadle.core.events import Event
+    from treadle.core.model.opportunistic import AgentSettings, OpportunisticSettings, PrometheusSettings
     from treadle.core.views.view import View
     from treadle.kube.transport import Client
+    from treadle.usage.source import NodeUse, PodUse, Source
 
 log = logging.getLogger(__name__)
 
-EVERY = 10.0
-"""Seconds between two lists: metrics-server has a new sample of each node every 15 seconds."""
+Use = TypeVar("Use", "NodeUse", "PodUse")
+FEW = 1000
+"""Times of samples that are kept of whoever is not told of any more."""
 LEAST = 0.5
 PARTS_OF_AGE = 4
 """How often it is asked at least before a sample is old."""
 IDLE = 1.0
 """Seconds between two looks at whether anybody wants to know."""
-TIMEOUT = 10.0
+SAYS = {METRICS: "metrics.k8s.io", KUBELETS: "kubelets", PROMETHEUS: "Prometheus", AGENT: "node agents"}
+
+
+class _Chosen(NamedTuple):
+    """What makes a source another one."""
+
+    source: str
+    prometheus: PrometheusSettings | None
+    agent: AgentSettings
+    old_after: float
+
+    @classmethod
+    def of(cls, settings: OpportunisticSettings) -> _Chosen:
+        return cls(settings.source, settings.prometheus, settings.agent, settings.old_after)
 
 
 class UsageSource:
-    """Lists the samples of nodes. A standby asks as well, so that it knows when it begins to lead."""
+    """Asks whom the settings name. A standby asks as well, so that it knows when it begins to lead.
 
-    def __init__(self, client: Client, view: Callable[[], View], put: Callable[[Event], None]) -> None:
+    ``client`` is one of its own: kubelets that are slow keep nobody else's connections. ``namespace`` is that of the scheduler.
+    """
+
+    def __init__(self, client: Client, view: Callable[[], View], put: Callable[[Event], None], namespace: str = "") -> None:
         self.samples = 0
-        """Samples that were new."""
-        self._client, self._view, self._put = client, view, put
+        """Samples of nodes that were new."""
+        self._client, self._view, self._put, self._namespace = client, view, put, namespace
         self._told: tuple[bool, str] | None = None
-        self._at: dict[str, float] = {}
-        """The time of the newest sample of each node, as it was told."""
+        self._of_nodes: dict[str, float] = {}
+        self._of_pods: dict[str, float] = {}
+        """The time of the newest sample of each node and pod, as it was told."""
+        self._chosen: _Chosen | None = None
+        self._source: Source | None = None
 
     async def run(self) -> None:
         """Ask until cancelled, while the settings want to know."""
-        while True:
-            settings = self._view().usage_source
-            if settings.source != METRICS:
-                self._told = None
-                self._at.clear()
-                await asyncio.sleep(IDLE)
-                continue
-            try:
-                await self.look()
-            except Exception:
-                log.exception("samples of nodes could not be read")
-                self._tell(known=False, trouble="what metrics.k8s.io answers cannot be read; the log has the error")
-            await asyncio.sleep(max(LEAST, min(EVERY, settings.old_after / PARTS_OF_AGE)))
+        try:
+            while True:
+                settings = self._view().usage_source
+                await self._choose(settings)
+                if self._source is None:
+                    await asyncio.sleep(IDLE)
+                    continue
+                try:
+                    await self.look(self._source)
+                except Exception:
+                    log.exception("samples of nodes could not be read")
+                    who = SAYS[settings.source]
+                    self._tell(known=False, trouble=f"the answer of {who} cannot be read; the log has the error")
+                await self._rest(settings)
+        finally:
+            await self.close()
 
-    async def look(self) -> None:
+    @property
+    def requests(self) -> Mapping[tuple[str, str, int], int]:
+        """Answers of the API server by (pool, method, status)."""
+        return self._client.requests
+
+    async def close(self) -> None:
+        """Give up connections."""
+        if self._source is not None:
+            await self._source.close()
+        self._source = self._chosen = None
+
+    async def look(self, source: Source) -> None:
         """Ask once, and tell what is new."""
-        try:
-            answer = await self._client.request("GET", node_metrics.PATH, timeout=TIMEOUT)
-        except KubeError as error:
-            self._tell(known=False, trouble=f"there is no answer: {error}")
-            return
-        trouble = node_metrics.trouble(answer)
-        if trouble:
-            self._tell(known=False, trouble=trouble)
-            return
-        try:
-            found = list(node_metrics.read(answer.body))
-        except msgspec.DecodeError as error:
-            self._tell(known=False, trouble=f"what metrics.k8s.io answers is no list of nodes: {str(error)[:100]}")
-            return
-        self._tell(known=True)
+        found = await source.look(self._view().usage_wanted())
+        self._tell(known=not found.trouble, trouble=found.trouble or found.partly)
         ahead = time.time() - time.monotonic()
-        for one in found:
-            if one.at > self._at.get(one.node, float("-inf")):
-                self.samples += 1
-                self._put(NodeSampled(one.node, one.usage, one.at - ahead, one.window))
-        self._at = {one.node: max(one.at, self._at.get(one.node, float("-inf"))) for one in found}
+        for pod in _new(found.pods, self._of_pods, lambda one: one.uid):
+            self._put(PodSampled(pod.uid, pod.usage, pod.at - ahead, pod.window))
+        for one in _new(found.nodes, self._of_nodes, lambda one: one.node):
+            self.samples += 1
+            self._put(NodeSampled(one.node, one.usage, one.at - ahead, one.window, one.pressure))
+
+    async def _choose(self, settings: OpportunisticSettings) -> None:
+        """See to it that the source is the one that the settings name."""
+        chosen = _Chosen.of(settings) if settings.by_usage else None
+        if chosen == self._chosen:
+            return
+        await self.close()
+        self._told = None
+        self._of_nodes.clear()
+        self._of_pods.clear()
+        if chosen is not None:
+            self._source = self._make(settings)
+        self._chosen = chosen
+
+    def _make(self, settings: OpportunisticSettings) -> Source:
+        match settings.source:
+            case "Kubelets":
+                return Kubelets(self._client, settings.old_after)
+            case "Prometheus":
+                assert settings.prometheus is not None
+                return Prometheus(settings.prometheus, settings.old_after)
+            case "Agent":
+                return Agents(self._client, settings.agent, self._namespace)
+            case _:
+                return MetricsApi(self._client)
+
+    async def _rest(self, settings: OpportunisticSettings) -> None:
+        """Wait until it is time to ask again, or the settings are others."""
+        left = max(LEAST, min(settings.every, settings.old_after / PARTS_OF_AGE))
+        while True:
+            await asyncio.sleep(min(left, IDLE))
+            left -= IDLE
+            if left <= 0 or self._view().usage_source != settings:
+                return
 
     def _tell(self, *, known: bool, trouble: str = "") -> None:
         if self._told != (known, trouble):
             if trouble:
-                log.warning("it cannot be had what nodes use: %s", trouble)
+                log.warning("it cannot be had what %s: %s", "some nodes use" if known else "nodes use", trouble)
             self._told = known, trouble
             self._put(UsageKnown(known, trouble))
+
+
+def _new(found: Iterable[Use], told: dict[str, float], whose: Callable[[Use], str]) -> list[Use]:
+    """Return the samples that are newer than those that were ``told``, which is brought up to date: it knows those that were told of last."""
+    new = [one for one in found if one.at > told.get(whose(one), float("-inf"))]
+    told.update((whose(one), one.at) for one in new)
+    if len(told) > 2 * len(new) + FEW:
+        here = {whose(one) for one in found}
+        for gone in told.keys() - here:
+            del told[gone]
+    return new

@@ -30,6 +30,7 @@ from treadle.core.events import (
     PodAssumed,
     PodGroupSeen,
     PodGroupsServed,
+    PodSampled,
     PodSeen,
     ProvisionerKnown,
     QueueGone,
@@ -45,6 +46,7 @@ from treadle.core.kernel.pods.lifecycle import put, see, set_aside
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.tree.admission import admit
 from treadle.core.kernel.tree.members import PodRecord
+from treadle.core.model.opportunistic import FULL, SOME
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
@@ -106,7 +108,13 @@ def facts(state: State, under_way: Container[str] | None = None) -> list[Event]:
     for node, one in usage.of.items():
         if (sample := one.usage.sample) is not None:
             measured = tuple((names[position], value) for position, value in sample.used.items())
-            events.append(NodeSampled(node, measured, sample.at, sample.window))
+            told = {resource for resource, _ in one.waiting}
+            pressure = tuple((name, one.waiting[name, SOME], one.waiting[name, FULL]) for name in sorted(told))
+            events.append(NodeSampled(node, measured, sample.at, sample.window, pressure))
+    for there in usage.pods.values():
+        for uid, pod in there.items():
+            measured = tuple((names[position], value) for position, value in pod.sample.used.items())
+            events.append(PodSampled(uid, measured, pod.sample.at, pod.sample.window))
     events += [GangRequested(*gang, request.phase, request.words) for gang, request in state.gangs.requests.items()]
     events.append(
         QueuesInForce(tuple(queue.spec for queue in in_force if queue.defined and not queue.dynamic))

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from treadle.core.model.opportunistic import NodeWord
 from treadle.core.model.queues import Limit
 
 
@@ -35,3 +36,5 @@ class NodeSpec:
     """The images that are on the node: nothing that decides which pods may go there."""
     problem: str = ""
     """What the node says that cannot be understood, and is not acted on."""
+    over_allocation: NodeWord | None = None
+    """How far opportunistic pods may use it, as the node says itself."""

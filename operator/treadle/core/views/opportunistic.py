@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from treadle.core.kernel.opportunistic.caps import Caps
+from treadle.core.kernel.opportunistic.forecast import by_pods
 from treadle.core.kernel.opportunistic.known import TYPES
 from treadle.core.kernel.opportunistic.placing import held_by_queue
 from treadle.core.kernel.opportunistic.telling import waiting
+from treadle.core.rules.opportunistic.delays import BOUNDS, Delays
 from treadle.core.units.amounts import plus
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Application
     from treadle.core.units.resources import Vector
 
-REMOVED_FOR = ("Requests", "Usage")
-"""For what opportunistic pods have to go: others request what they were given, or a node is used too much."""
+REMOVED_FOR = ("Requests", "Usage", "Pressure")
+"""For what opportunistic pods have to go: others request what they were given, a node is used too much, or tasks wait there for too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Of which nodes, by name, and of which pods it is to be known what they use; pods are uids by namespace and name."""
+
+    nodes: Sequence[str] = ()
+    pods: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +43,15 @@ class Predictions:
 
 
 @dataclass(frozen=True, slots=True)
+class Times:
+    """How many times were measured, their sum in seconds, and how many were at most so many seconds."""
+
+    count: int
+    total: float
+    within: dict[float, int]
+
+
+@dataclass(frozen=True, slots=True)
 class OpportunisticFigures:
     """``given`` is what those on nodes were given, by the names of resource types: room that would be idle without them. ``leaving`` are those of them that were asked to go."""
 
@@ -41,6 +62,10 @@ class OpportunisticFigures:
     removed: dict[str, int]
     predictions: dict[str, Predictions]
     """How far predictions were off, by the names of resource types."""
+    until_asked: Times
+    """From the first sample above a preemption threshold until a pod was asked to go for it."""
+    until_below: Times
+    """From that sample until one that was not above."""
 
 
 def opportunistic(state: State) -> OpportunisticFigures:
@@ -59,7 +84,24 @@ def opportunistic(state: State) -> OpportunisticFigures:
             name: Predictions(one.count, one.below, one.shortfall / 1000, one.waste / 1000)
             for name, one in zip(state.types.names, kept.usage.errors, strict=False)
         },
+        until_asked=_times(kept.usage.until_asked),
+        until_below=_times(kept.usage.until_below),
     )
+
+
+def _times(kept: Delays) -> Times:
+    return Times(kept.count, kept.total, dict(zip(BOUNDS, kept.within, strict=True)))
+
+
+def wanted(state: State) -> Wanted:
+    """Return of whom it is to be known what they use."""
+    settings = state.scheduler.opportunistic
+    nodes = [spec.name for spec in state.nodes.specs if spec is not None]
+    if by_pods(settings):
+        records = [record for record in state.pods.values() if record.node >= 0 and record.application is not None]
+    else:
+        records = [one.record for one in state.opportunistic.of.values()] if settings.pods_told else []
+    return Wanted(nodes, {(record.spec.namespace, record.spec.name): record.spec.uid for record in records})
 
 
 def by_queue(state: State) -> dict[str, Vector]:

@@ -9,9 +9,8 @@ from treadle.core.kernel.opportunistic.usage import unknown
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.preemption.holds import kept_by_queue
 from treadle.core.kernel.together.placing import LARGEST
-from treadle.core.model.opportunistic import METRICS
 from treadle.core.views import explain, figures, provisioning, tree
-from treadle.core.views.opportunistic import by_queue, opportunistic
+from treadle.core.views.opportunistic import by_queue, opportunistic, wanted
 from treadle.core.views.pod_groups import pod_groups
 from treadle.core.views.refusals import preferences, refusals
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from treadle.core.model.opportunistic import OpportunisticSettings
     from treadle.core.units.resources import Vector
     from treadle.core.views.figures import ApplicationFigures, Counts, PodFigures, QueueFigures
-    from treadle.core.views.opportunistic import OpportunisticFigures
+    from treadle.core.views.opportunistic import OpportunisticFigures, Wanted
     from treadle.core.views.pod_groups import PodGroupFigures
     from treadle.core.views.provisioning import Lack
 
@@ -234,13 +233,30 @@ class View:
     def usage_problem(self) -> str:
         """Why it is not known what nodes use though the settings ask for it; empty if it is, or need not be."""
         usage = self._state.opportunistic.usage
-        if self._state.scheduler.opportunistic.source != METRICS or usage.known is not False:
+        if not self._state.scheduler.opportunistic.by_usage or usage.known is not False:
             return ""
         return usage.trouble
 
+    @property
+    def usage_missing(self) -> str:
+        """What is missing of what is told of usage, empty where nothing is, or nothing is told at all."""
+        usage = self._state.opportunistic.usage
+        return usage.trouble if self._state.scheduler.opportunistic.by_usage and usage.known else ""
+
+    def usage_wanted(self) -> Wanted:
+        """Return of whom it is to be known what they use."""
+        return wanted(self._state)
+
+    def thresholds_unheeded(self) -> list[str]:
+        """Return the names of nodes that say thresholds of usage themselves while room goes by requests."""
+        if self._state.scheduler.opportunistic.by_usage:
+            return []
+        specs = (spec for spec in self._state.nodes.specs if spec is not None and spec.over_allocation is not None)
+        return [spec.name for spec in specs if spec.over_allocation is not None and spec.over_allocation.thresholds]
+
     def nodes_unknown(self) -> int:
         """Return of how many nodes it is not known what they use, though the settings ask for it."""
-        return unknown(self._state) if self._state.scheduler.opportunistic.source == METRICS else 0
+        return unknown(self._state) if self._state.scheduler.opportunistic.by_usage else 0
 
     def opportunistic(self) -> OpportunisticFigures:
         """Return how many opportunistic pods there are, and what they were given."""

@@ -267,7 +267,7 @@ def test_figures_say_what_waits_runs_and_was_removed() -> None:
     assert application.waiting[0] == "NoIdleRoom"
     scenario.pod("g", cpu=2).plan()
     figures = scenario.core.view.opportunistic()
-    assert (figures.leaving, figures.removed) == (1, {"Requests": 1, "Usage": 0})
+    assert (figures.leaving, figures.removed) == (1, {"Requests": 1, "Usage": 0, "Pressure": 0})
 
 
 @pytest.mark.xfail(

@@ -22,8 +22,10 @@ from treadle.core.model.opportunistic import (
     NEWEST,
     PART,
     PERCENTILE,
+    PROMETHEUS,
     SIGMA,
     NodePolicy,
+    NodeWord,
     OpportunisticSettings,
     PredictionSettings,
     Threshold,
@@ -167,7 +169,7 @@ def test_a_node_above_its_threshold_of_memory_is_freed_at_once() -> None:
     assert len(evicted(scenario)) == 2
     why = next(effect.why for effect in scenario.effects if isinstance(effect, Evict))
     assert why == "opportunistic: node node-0 uses 9728Mi of its 10Gi memory, more than 80%"
-    assert scenario.core.view.opportunistic().removed == {"Requests": 0, "Usage": 2}
+    assert scenario.core.view.opportunistic().removed == {"Requests": 0, "Usage": 2, "Pressure": 0}
     sample(scenario.wait(15), memory=9.5).plan()
     assert evicted(scenario) == [], "those that go are enough"
 
@@ -338,6 +340,52 @@ def test_whatever_is_sampled_guaranteed_pods_go_where_they_would_while_no_opport
                     tell(PodSeen(replace(spec, node=one.node, held_in=one.queue)), both=one.uid[0] == "g")
 
 
+def says(scenario: Scenario, **fields: Any) -> Scenario:
+    """Let a node say how far it may be used."""
+    spec = scenario.core.state.nodes.specs[0]
+    assert spec is not None
+    return scenario.tell(NodeSeen(replace(spec, over_allocation=NodeWord(**fields) if fields else None)))
+
+
+def test_what_a_node_says_itself_goes_before_what_the_scheduler_says_and_the_rest_stays() -> None:
+    scenario = sample(scene(cpu=10, memory=10), cpu=1, memory=1)
+    state = scenario.core.state
+
+    def room() -> tuple[int, int]:
+        scenario.wait(1)
+        memory, cpu = idle_room(state)[:, 0]
+        return int(memory) // GIB, int(cpu) // 1000
+
+    assert room() == (4, 4)
+    says(scenario, thresholds=(("cpu", Threshold(300, 400)),))
+    assert room() == (4, 2)
+    says(scenario, most=200)
+    assert room() == (2, 2), "a fifth of it in sum"
+    says(scenario, most=0)
+    assert room() == (0, 0)
+    says(scenario)
+    assert room() == (4, 4)
+
+
+def test_a_node_is_freed_at_the_threshold_that_it_says_itself() -> None:
+    scenario = sample(scene(), cpu=1)
+    bound(seen(scenario, idle("o")))
+    sample(scenario.wait(15), cpu=6).plan()
+    assert evicted(scenario) == []
+    says(scenario, thresholds=(("cpu", Threshold(300, 500)),))
+    sample(scenario.wait(15), cpu=6).plan()
+    assert evicted(scenario) == ["o"]
+
+
+def test_by_requests_what_opportunistic_pods_may_have_in_sum_is_what_the_node_says() -> None:
+    scenario = Scenario().wait(1000).nodes(1, cpu=10, memory=10)
+    says(scenario, most=200, thresholds=(("cpu", Threshold(300, 500)),))
+    assert bound(seen(scenario, *(idle(f"o{at}") for at in range(5)))) == ["o0", "o1"]
+    assert scenario.core.view.thresholds_unheeded() == ["node-0"]
+    scenario.scheduler(opportunistic=by_usage())
+    assert scenario.core.view.thresholds_unheeded() == []
+
+
 def test_pods_of_an_application_do_not_go_back_at_once_to_a_node_that_they_had_to_leave() -> None:
     scenario = sample(scene(order=NEWEST), memory=1)
     assert bound(seen(scenario, idle("o0", cpu=0, memory=3))) == ["o0"]
@@ -429,9 +477,10 @@ def test_how_far_predictions_are_off_is_counted_where_nothing_came_or_went() -> 
     assert scenario.core.view.opportunistic().predictions["memory"].made == 2
 
 
-@pytest.mark.parametrize("method", [LAST_SAMPLE, PERCENTILE])
-def test_without_a_prediction_the_last_sample_counts(method: str) -> None:
+@pytest.mark.parametrize(("method", "source"), [(LAST_SAMPLE, METRICS), (PERCENTILE, PROMETHEUS)])
+def test_without_a_prediction_the_last_sample_counts(method: str, source: str) -> None:
     scenario = predicting(method)
+    scenario.scheduler(opportunistic=replace(by_usage(prediction=PredictionSettings(method)), source=source))
     bound(scenario)
     sample(scenario.wait(400), memory=10)
     assert idle_memory(scenario) == 40

@@ -40,7 +40,7 @@ class Reserving:
 
 
 class Reservations(dict[str, Reserving]):
-    """The claims that are being allocated or reserved, by the uid of the pod.
+    """The claims that are being allocated or reserved, by the uid of the pod, in the order of their ends.
 
     ``lingering`` is what was asked of the API for pods that are not placed any more, and may still come to be: until when it is kept, and for which
     claims. The claim tells when it has, ``settle`` that it has not.
@@ -56,6 +56,7 @@ class Reservations(dict[str, Reserving]):
         special = special_claim(needs, node, devices) if needs.asks else None
         if special is None and all(_ready(claim, spec.uid) for claim in claims):
             return False
+        self.pop(spec.uid, None)  # it ends after all others
         entry = self[spec.uid] = Reserving(node.name, now + LONGEST)
         lacking = [claim for claim in claims if devices.has(claim.key) is None]
         wanted = [WantedDevices("", claim.requests, claim.constraints, claim.configs) for claim in lacking]
@@ -80,6 +81,7 @@ class Reservations(dict[str, Reserving]):
         self, devices: Devices, spec: PodSpec, node: str, allocations: tuple[tuple[str, Allocation], ...], now: float
     ) -> None:
         """Take over what another core has decided; the API is asked again."""
+        self.pop(spec.uid, None)  # it ends after all others
         entry = self[spec.uid] = Reserving(node, now + LONGEST)
         made = special_key(spec.namespace, spec.uid)
         for key, allocation in allocations:

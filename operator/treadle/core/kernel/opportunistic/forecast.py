@@ -1,30 +1,42 @@
 """What a node will use at most within the next minutes, in place of what it used when it was last sampled, where the settings ask for that.
 
-What is known is of whole nodes, so only the predictors that need no more are acted on (``PREDICTED``): a part of all that is asked for, and mean and
-deviations. How far they are off is counted as soon as their time is over; a prediction of a node where pods came or went is about others and is not counted.
+A part of all that is asked for, and mean and deviations, need to know of whole nodes alone. The others need what single pods have used: a pod of which that is not known counts for all that it
+asks for, and where the source tells of no pods the last sample counts. How far they are off is counted as soon as their time is over; a prediction of a node where pods came or went is about
+others and is not counted.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from treadle.core.kernel.opportunistic.given import asked_on
+from treadle.core.kernel.opportunistic.given import asked_on, asks
 from treadle.core.kernel.opportunistic.known import TYPES
-from treadle.core.model.opportunistic import PART, SIGMA
+from treadle.core.model.opportunistic import BY_PODS, PART, SIGMA
 from treadle.core.rules.opportunistic.accuracy import Watched
 from treadle.core.rules.opportunistic.prediction import Moments, NodeHistory, PodHistory, predictor
 
 if TYPE_CHECKING:
     from treadle.core.kernel.opportunistic.known import Sampled
     from treadle.core.kernel.state import State
+    from treadle.core.model.opportunistic import OpportunisticSettings
 
-PREDICTED: Final = frozenset({PART, SIGMA})
+BY_NODES: Final = frozenset({PART, SIGMA})
+
+
+def by_pods(settings: OpportunisticSettings) -> bool:
+    """Whether peaks are predicted by what single pods have used."""
+    return settings.prediction.method in BY_PODS and settings.pods_told
+
+
+def predicts(settings: OpportunisticSettings) -> bool:
+    """Whether peaks are predicted at all."""
+    return settings.by_usage and (settings.prediction.method in BY_NODES or by_pods(settings))
 
 
 def sampled(state: State, row: int, one: Sampled) -> None:
     """Take a sample of a node that has just come, and predict with it."""
     settings, sample = state.scheduler.opportunistic.prediction, one.usage.sample
-    if settings.method not in PREDICTED or sample is None:
+    if sample is None or not predicts(state.scheduler.opportunistic):
         return
     if not one.moments:
         one.moments = [Moments(settings.half_life) for _ in range(TYPES)]
@@ -38,13 +50,13 @@ def sampled(state: State, row: int, one: Sampled) -> None:
         used = sample.used.get(position)
         if used is not None:
             one.moments[position].add(used, sample.at)
-            one.watched[position].use(used, _peak(state, one, position, asked[position], used), sample.at)
+            one.watched[position].use(used, _peak(state, row, one, position, asked[position], used), sample.at)
 
 
 def peaks(state: State, row: int, one: Sampled, used: list[int | None]) -> list[int | None]:
     """Return what is to be taken as used of each type: the predicted peak, with what the sample does not tell of, and never less than ``used``."""
     sample = one.usage.sample
-    if not one.moments or sample is None or state.scheduler.opportunistic.prediction.method not in PREDICTED:
+    if not one.moments or sample is None or not predicts(state.scheduler.opportunistic):
         return used
     asked = asked_on(state, row)
     found: list[int | None] = []
@@ -53,11 +65,29 @@ def peaks(state: State, row: int, one: Sampled, used: list[int | None]) -> list[
         if value is None or measured is None:
             found.append(value)
         else:
-            found.append(max(value, _peak(state, one, position, asked[position], measured) + value - measured))
+            found.append(max(value, _peak(state, row, one, position, asked[position], measured) + value - measured))
     return found
 
 
-def _peak(state: State, one: Sampled, position: int, asked: int, used: int) -> int:
+def _peak(state: State, row: int, one: Sampled, position: int, asked: int, used: int) -> int:
     assert one.usage.sample is not None
-    history = NodeHistory((PodHistory(asked),), used, one.moments[position])
-    return predictor(state.scheduler.opportunistic.prediction).peak(history, one.usage.sample.at)
+    settings = state.scheduler.opportunistic
+    pods = _histories(state, row, one, position, asked) if by_pods(settings) else [PodHistory(asked)]
+    return predictor(settings.prediction).peak(NodeHistory(pods, used, one.moments[position]), one.usage.sample.at)
+
+
+def _histories(state: State, row: int, one: Sampled, position: int, asked: int) -> list[PodHistory]:
+    """Return what is known of the pods of a node; those of which nothing is are one with all that they ask for.
+
+    Pods that no sample of the node tells of yet are added by who asks.
+    """
+    found = []
+    left = asked - one.usage.placed_since(TYPES)[position]
+    for uid, pod in state.opportunistic.usage.pods.get(state.nodes.names[row], {}).items():
+        record = state.pods.get(uid)
+        if record is None or record.node != row or uid in one.usage.pending:
+            continue
+        demand = asks(record)[position]
+        left -= demand
+        found.append(PodHistory(demand, pod.used[position], pod.reserved[position]))
+    return [*found, PodHistory(max(left, 0))]

@@ -21,7 +21,6 @@ from treadle.core.kernel.pods import prepared
 from treadle.core.kernel.pods.shaping import batch_of, shape_of, stale
 from treadle.core.kernel.pods.states import ASSUMED
 from treadle.core.model import Wait
-from treadle.core.model.opportunistic import METRICS
 from treadle.core.rules.opportunistic.shares import Claim, divide, pool
 from treadle.core.units.amounts import plus
 
@@ -120,9 +119,9 @@ def obstacle(state: State, record: PodRecord) -> Wait | None:
     if stale(state, record):
         record.shape = shape_of(state, record.spec, record.kind)
     found = block(record.application, record)
-    if found is None and state.scheduler.opportunistic.source == METRICS and is_lost(state):
+    if found is None and state.scheduler.opportunistic.by_usage and is_lost(state):
         why = state.opportunistic.usage.trouble or "no sample of a node has come yet"
-        words = f"spec.opportunistic.usage.source is {METRICS}, and nobody tells what nodes use: {why}. With Requests the room is what no pod requests"
+        words = f"spec.opportunistic.usage.source is {state.scheduler.opportunistic.source}, and nobody tells what nodes use: {why}. With Requests the room is what no pod requests"
         return Wait(NOT_KNOWN, "", words)
     if found is None and (record.shape.gang != NO_GANG or batch_of(state, record.spec) is not None):
         words = "opportunistic pods come and go one by one: they are not started together, as gangs are and what is placed together; guaranteed pods are"

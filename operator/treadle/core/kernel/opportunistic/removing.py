@@ -5,30 +5,35 @@ Where room goes by usage, a type with thresholds is not given back for requests:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from treadle.core.effects import Evict
 from treadle.core.kernel.opportunistic.given import asked_on
 from treadle.core.kernel.opportunistic.known import TYPES
+from treadle.core.kernel.opportunistic.measured import used_by
 from treadle.core.kernel.opportunistic.memory import Given
 from treadle.core.kernel.opportunistic.placing import held_by_queue, shares
 from treadle.core.kernel.opportunistic.usage import policy_of, size_of
 from treadle.core.kernel.pods.states import PodState
-from treadle.core.model.opportunistic import METRICS, NEWEST, WHOLE
+from treadle.core.model.opportunistic import NEWEST, SOME, WHOLE
 from treadle.core.rules.opportunistic.victims import Candidate, Costs, cheapest_first, newest_first, take
 from treadle.core.units.amounts import beyond, plus
 from treadle.core.units.resources import in_words
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from treadle.core.kernel.state import State
+    from treadle.core.model.opportunistic import PressureThreshold
+    from treadle.core.rules.opportunistic.pressure import Waiting
     from treadle.core.rules.opportunistic.thresholds import OverAllocation
     from treadle.core.units.resources import Vector
 
 PATIENCE = 15.0
 """Seconds for which a disruption budget is respected: then a pod is deleted, since the room is another's."""
-FOR_REQUESTS, FOR_USAGE = "Requests", "Usage"
-"""Why pods have to go: guaranteed pods request what they were given, or their node is used too much."""
+FOR_REQUESTS, FOR_USAGE, FOR_PRESSURE = "Requests", "Usage", "Pressure"
+"""Why pods have to go: guaranteed pods request what they were given, their node is used too much, or tasks wait there for too long."""
 AGAIN = 60.0
 """Seconds after which a pod that is still there is asked again."""
 
@@ -37,14 +42,18 @@ AGAIN = 60.0
 class Lack:
     """What a node lacks, why, and who may go for it; ``words`` are for the owners of those.
 
-    ``parts`` are how much of what a pod says it uses its end gives back, by type.
+    ``frees`` is what the end of a pod that stays gives back: what it was measured to use, else that part of what it says that the node uses of all that is asked for there.
     """
 
     reason: str
     staying: dict[str, Given]
     lacking: Vector
     words: str
-    parts: tuple[float, ...] = (1.0,) * TYPES
+    frees: Mapping[str, Vector] = field(default_factory=dict)
+    most: int | None = None
+    """How many go at the most; None: as many as are needed."""
+    crossed: float | None = None
+    """Since when the node is used too much."""
 
 
 def remove(state: State) -> list[Evict]:
@@ -66,7 +75,7 @@ def remove(state: State) -> list[Evict]:
 def _requested(state: State) -> list[Lack]:
     """Return the nodes that lack what pods request, of types that are not given by usage."""
     kept, nodes = state.opportunistic, state.nodes
-    by_usage = state.scheduler.opportunistic.source == METRICS
+    by_usage = state.scheduler.opportunistic.by_usage
     found = []
     for row, given in kept.on_row.items():
         free = nodes.free[row]
@@ -91,22 +100,51 @@ def _used_too_much(state: State) -> list[Lack]:
         row, one = nodes.row.get(name), kept.usage.of.get(name)
         if row is None or one is None or one.usage.sample is None or nodes.specs[row] is None:
             continue
-        staying, stay = _staying(state, row)
-        going = beyond(kept.on_row.get(row, [0] * TYPES), stay)
+        staying, _ = _staying(state, row)
         policy, size, measured = policy_of(state, row), size_of(state, row), one.usage.measured(state.now, TYPES)
-        parts = _parts_used(state, row, measured)
-        lacking = one.overload.look(policy, size, measured, one.usage.sample.at, _of_parts(going, parts))
+        frees = _frees(state, row, measured, one.usage.sample.since)
+        leaving = [uid for uid in frees if uid in kept.going or kept.of[uid].record.spec.deleting]
+        going = [sum(frees[uid][position] for uid in leaving) for position in range(TYPES)]
+        lacking = one.overload.look(policy, size, measured, one.usage.sample.at, going)
         if any(lacking) and staying:
             words = _in_words(state, name, policy, size, measured, lacking)
-            found.append(Lack(FOR_USAGE, staying, lacking, words, parts))
+            found.append(Lack(FOR_USAGE, staying, lacking, words, frees, crossed=one.crossed))
+        elif policy.pressure:
+            short = one.strain.look(policy.pressure, one.waiting, one.usage.sample.at, going=bool(leaving))
+            if short is not None and staying:
+                found += _pressed(state, name, one.waiting, short, staying, frees)
     kept.usage.fresh.clear()
     return found
 
 
+def _pressed(
+    state: State, node: str, waiting: Waiting, found: PressureThreshold, staying: dict[str, Given], frees: Mapping[str, Vector]
+) -> list[Lack]:
+    """Return that one pod has to go: one that frees much of what tasks of the node wait for, for the work that is lost. Nobody, if none uses any of that."""
+    position = state.types.index[found.resource]
+    lacking = [0] * TYPES
+    lacking[position] = sum(frees[uid][position] for uid in staying)
+    waited = waiting[found.resource, found.kind] / (WHOLE / 100)
+    who = "some tasks" if found.kind == SOME else "all tasks"
+    words = f"on node {node} {who} waited for {found.resource} for {waited:g}% of ten seconds, more than {found.preemption / (WHOLE / 100):g}%"
+    return [Lack(FOR_PRESSURE, staying, lacking, words, frees, 1)] if any(lacking) else []
+
+
 def _parts_used(state: State, row: int, measured: list[int | None]) -> tuple[float, ...]:
-    """Return what part of all that is asked for on a node is used: a single pod's usage is not known, and taken to be that part of what it says."""
+    """Return what part of all that is asked for on a node is used: of a pod that was not measured it is taken to be that part of what it says."""
     asked = asked_on(state, row)
     return tuple(1.0 if used is None or used >= all_ else max(used, 1) / all_ for used, all_ in zip(measured, asked, strict=True))
+
+
+def _frees(state: State, row: int, measured: list[int | None], since: float) -> dict[str, Vector]:
+    """Return what the end of each opportunistic pod of a node gives back."""
+    parts = _parts_used(state, row, measured)
+    found = {}
+    for uid, one in state.opportunistic.on.get(row, {}).items():
+        amounts = found[uid] = _of_parts(one.demand, parts)
+        for position, value in used_by(state, row, uid, since).items():
+            amounts[position] = value
+    return found
 
 
 def _of_parts(amounts: Vector, parts: tuple[float, ...]) -> Vector:
@@ -147,17 +185,19 @@ def _of_row(state: State, lack: Lack, costs: Costs) -> list[Evict]:
     staying = {uid: one for uid, one in lack.staying.items() if uid not in kept.going}
     candidates = [
         Candidate(
-            uid, _queue(state, one), one.demand, _of_parts(one.demand, lack.parts), one.since, one.since, settings.minimum_run
+            uid, _queue(state, one), one.demand, lack.frees.get(uid, one.demand), one.since, one.since, settings.minimum_run
         )
         for uid, one in staying.items()
     ]
     order = newest_first(candidates) if settings.order == NEWEST else cheapest_first(candidates, lacking, costs)
     effects = []
-    for victim in take(order, lacking, lambda one: one.freed).victims:
+    for victim in take(order, lacking, lambda one: one.freed).victims[: lack.most]:
         record = staying[victim.name].record
         spec = record.spec
         kept.going[spec.uid] = state.now + AGAIN
         kept.removed[lack.reason] += 1
+        if lack.crossed is not None:
+            kept.usage.until_asked.add(state.now - lack.crossed)
         node = state.nodes.names[record.node]
         kept.back_off.remember(spec.application, node, state.now)
         why = f"opportunistic: {lack.words}"

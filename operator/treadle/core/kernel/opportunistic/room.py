@@ -15,7 +15,7 @@ from treadle.core.kernel.nodes.rules.resources import fitting
 from treadle.core.kernel.opportunistic import usage
 from treadle.core.kernel.opportunistic.known import TYPES
 from treadle.core.kernel.opportunistic.memory import vector
-from treadle.core.model.opportunistic import METRICS, WHOLE
+from treadle.core.model.opportunistic import WHOLE
 from treadle.core.rules.opportunistic import thresholds
 from treadle.core.units.amounts import beyond, least, minus
 from treadle.core.units.resources import CPU, MEMORY, UNBOUNDED
@@ -37,7 +37,7 @@ class Room:
         nodes = state.nodes
         count = len(nodes)
         self._columns = nodes.columns()[:, :count].copy()
-        if state.scheduler.opportunistic.source == METRICS:
+        if state.scheduler.opportunistic.by_usage:
             self._by_usage()
         else:
             self._by_requests()
@@ -50,9 +50,12 @@ class Room:
         for row, amounts in given.items():
             for position, value in enumerate(amounts):
                 columns[position, row] -= min(value, UNBOUNDED)
-        most = state.scheduler.opportunistic.policy.most
-        if most < WHOLE:
-            for row, have in enumerate(state.nodes.allocatable):
+        usual = state.scheduler.opportunistic.policy.most
+        for row, spec in enumerate(state.nodes.specs):
+            said = None if spec is None or spec.over_allocation is None else spec.over_allocation.most
+            most = usual if said is None else said
+            if most < WHOLE:
+                have = state.nodes.allocatable[row]
                 for position, amount in enumerate(given.get(row, (0,) * TYPES)):
                     columns[position, row] = min(
                         int(columns[position, row]), max(0, thresholds.part(most, have[position]) - amount)
@@ -132,6 +135,8 @@ class Room:
 def of_row(state: State, row: int) -> Vector:
     """Return the room of a node where it goes by usage."""
     size, policy = usage.size_of(state, row), usage.policy_of(state, row)
+    if usage.shut(state, row, policy):
+        return [0] * TYPES
     held = minus(size, state.nodes.free[row][:TYPES])
     have = state.opportunistic.on_row.get(row, [0] * TYPES)
     found = thresholds.room(policy, size, held, have, usage.used(state, row))

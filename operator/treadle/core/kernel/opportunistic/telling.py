@@ -11,7 +11,6 @@ from treadle.core.kernel.opportunistic.known import TYPES
 from treadle.core.kernel.opportunistic.placing import NO_ROOM, held_by_queue, obstacle
 from treadle.core.kernel.opportunistic.room import idle_room
 from treadle.core.kernel.opportunistic.usage import unknown
-from treadle.core.model.opportunistic import METRICS
 from treadle.core.units.resources import in_words
 
 if TYPE_CHECKING:
@@ -126,7 +125,7 @@ def _no_room(state: State, record: PodRecord) -> str:
     rows = nodes.mask(record.shape.constraints).nonzero()[0]
     names = state.types.names[:TYPES]
     most = [(name, int(idle[at, rows].max(initial=0))) for at, name in enumerate(names)]
-    by_usage = state.scheduler.opportunistic.source == METRICS
+    by_usage = state.scheduler.opportunistic.by_usage
     lost = unknown(state) if by_usage else 0
     more = f"; of {lost} nodes it is not known what they use, so they take none" if lost else ""
     return (

@@ -8,23 +8,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.kernel.opportunistic import forecast
+from treadle.core.kernel.opportunistic import forecast, measured
+from treadle.core.kernel.opportunistic.given import asks
 from treadle.core.kernel.opportunistic.known import TYPES, Sampled, Usage
-from treadle.core.kernel.opportunistic.memory import vector
 from treadle.core.kernel.pods.states import PodState
-from treadle.core.model.opportunistic import METRICS
-from treadle.core.rules.opportunistic.samples import NodeUsage, Sample
-from treadle.core.rules.opportunistic.thresholds import OverAllocation
-from treadle.core.units.amounts import beyond, plus
+from treadle.core.model.opportunistic import FULL, SOME
+from treadle.core.rules.opportunistic import pressure
+from treadle.core.rules.opportunistic.samples import NodeUsage
+from treadle.core.rules.opportunistic.thresholds import OverAllocation, over
+from treadle.core.units.amounts import beyond
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from treadle.core.events import NodeSampled, UsageKnown
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.members import PodRecord
     from treadle.core.units.resources import Vector
 
+MOST_POLICIES = 1024
 RECENT = 300.0
 """Seconds for which a pod that is there when the first sample comes may not be told of yet."""
 
@@ -32,17 +33,20 @@ RECENT = 300.0
 def sampled(state: State, event: NodeSampled) -> None:
     """Take a sample of a node that is known; what is measured of other types than memory and cpu is passed over."""
     usage, row = state.opportunistic.usage, state.nodes.row.get(event.node)
-    if state.scheduler.opportunistic.source != METRICS or row is None or state.nodes.specs[row] is None:
+    if not state.scheduler.opportunistic.by_usage or row is None or state.nodes.specs[row] is None:
         return
     if not usage.of:
         _begin(state)
     one = _of(state, event.node)
     notice(state, row, one.usage)
-    index = state.types.index
-    used = {index[name]: value for name, value in event.usage if index.get(name, TYPES) < TYPES}
-    if one.usage.take(Sample(used, event.at, event.window), state.now):
+    if one.usage.take(measured.sample(state, event.usage, event.at, event.window), state.now):
         usage.newest = max(usage.newest, event.at)
         one.others = _others(state, row)
+        one.waiting = {
+            (resource, kind): value for resource, *both in event.pressure for kind, value in zip((SOME, FULL), both, strict=True)
+        }
+        _note_crossing(state, row, one)
+        measured.forget_the_gone(state, row)
         forecast.sampled(state, row, one)
         usage.fresh[event.node] = None
         state.opportunistic.come = state.opportunistic.come or bool(state.opportunistic.waiting)
@@ -59,7 +63,9 @@ def settings_changed(state: State) -> None:
     settings, kept = state.scheduler.opportunistic, state.opportunistic
     usage = kept.usage
     usage.policies.clear()
-    if settings.source != METRICS:
+    usage.pods.clear()
+    usage.kinds.clear()
+    if not settings.by_usage:
         kept.usage = Usage()
     for one in usage.of.values():
         one.room = None
@@ -72,6 +78,7 @@ def node_gone(state: State, name: str) -> None:
     """Forget a node."""
     state.opportunistic.usage.of.pop(name, None)
     state.opportunistic.usage.fresh.pop(name, None)
+    state.opportunistic.usage.pods.pop(name, None)
 
 
 def note(state: State, uids: Iterable[str]) -> None:
@@ -82,7 +89,7 @@ def note(state: State, uids: Iterable[str]) -> None:
         if record is not None and record.node >= 0:
             usage = _of(state, names[record.node]).usage
             if uid not in usage.pending:
-                usage.place(uid, _asks(record))
+                usage.place(uid, asks(record))
 
 
 def notice(state: State, row: int, usage: NodeUsage) -> None:
@@ -110,8 +117,12 @@ def policy_of(state: State, row: int) -> OverAllocation:
     spec, usage = state.nodes.specs[row], state.opportunistic.usage
     settings = state.scheduler.opportunistic
     policy = settings.policy_of(spec.labels) if spec is not None and settings.overrides else settings.policy
+    if spec is not None and spec.over_allocation is not None:
+        policy = spec.over_allocation.instead_of(policy)
     found = usage.policies.get(policy)
     if found is None:
+        if len(usage.policies) >= MOST_POLICIES:  # nodes were edited again and again
+            usage.policies.clear()
         found = usage.policies[policy] = OverAllocation.of(policy, state.types)
     return found
 
@@ -128,7 +139,28 @@ def unknown(state: State) -> int:
     usage = state.opportunistic.usage.of
     rows = (row for row, spec in enumerate(state.nodes.specs) if spec is not None)
     found = (usage.get(state.nodes.names[row]) for row in rows)
-    return sum(one is None or one.usage.is_old(state.now) for one in found)
+    return sum(one is None or one.usage.is_old(state.now) for one in found) + _without_pressure(state)
+
+
+def _without_pressure(state: State) -> int:
+    """Return how many nodes do not tell of the pressure by which it is decided, though they tell what they use."""
+    settings = state.scheduler.opportunistic
+    if not (settings.policy.pressure or any(policy.pressure for _, policy in settings.overrides)):
+        return 0
+    found = 0
+    for name, one in state.opportunistic.usage.of.items():
+        row = state.nodes.row.get(name)
+        if row is not None and state.nodes.specs[row] is not None and not one.usage.is_old(state.now):
+            found += any((want.resource, want.kind) not in one.waiting for want in policy_of(state, row).pressure)
+    return found
+
+
+def shut(state: State, row: int, policy: OverAllocation) -> bool:
+    """Whether a node takes no opportunistic pods since tasks wait there, or since it is not known whether they do."""
+    if not policy.pressure:
+        return False
+    one = state.opportunistic.usage.of.get(state.nodes.names[row])
+    return one is None or one.usage.is_old(state.now) or pressure.shut(policy.pressure, one.waiting) is not None
 
 
 def is_lost(state: State) -> bool:
@@ -157,18 +189,23 @@ def _begin(state: State) -> None:
             at = now  # since when it is there nobody knows, and it may have waited for long
         if record.state is PodState.ASSUMED or at > now - RECENT:
             usage = _of(state, state.nodes.names[record.node]).usage
-            usage.place(uid, _asks(record))
+            usage.place(uid, asks(record))
             if record.state is not PodState.ASSUMED:
                 usage.start(uid, min(at, now))
 
 
-def _asks(record: PodRecord) -> Vector:
-    """Return what a pod will use: an opportunistic one what it says, another one what it requests."""
-    found = [0] * TYPES
-    for position, value in record.shape.demand:
-        if position < TYPES:
-            found[position] = value
-    return plus(found, vector(record.spec.opportunistic)) if record.part is None else found
+def _note_crossing(state: State, row: int, one: Sampled) -> None:
+    """Take note of since when a node is used too much beside opportunistic pods, and of when it is not any more."""
+    assert one.usage.sample is not None
+    at = one.usage.sample.at
+    if not over(policy_of(state, row), size_of(state, row), one.usage.measured(state.now, TYPES)):
+        if one.crossed is not None:
+            state.opportunistic.usage.until_below.add(at - one.crossed)
+        one.crossed = None
+    elif row not in state.opportunistic.on_row:
+        one.crossed = None  # others use too much
+    elif one.crossed is None:
+        one.crossed = at
 
 
 def _others(state: State, row: int) -> Vector:

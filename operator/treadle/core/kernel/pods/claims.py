@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, TypeVar
 
 from treadle.core.effects import Bind, FreeDevices
 from treadle.core.kernel.pods.device_charges import settle
@@ -12,10 +13,17 @@ from treadle.core.kernel.pods.shaping import devices_of, stale
 from treadle.core.kernel.pods.states import PodState
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from treadle.core.effects import ReserveDevices
+    from treadle.core.kernel.devices.binding import Reserving
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import PodRecord
+    from treadle.core.kernel.volumes.binding import UnderWay
     from treadle.core.model.devices import DeviceClaimSpec
+
+    Awaited = UnderWay | Reserving
+    A = TypeVar("A", UnderWay, Reserving)
 
 NEVER = float("inf")
 NO_NODE = "Unschedulable"
@@ -84,23 +92,31 @@ def expire_claims(state: State) -> None:
     if not state.claims and not state.reservations and not state.reservations.lingering:
         return
     state.reservations.expire(state.shapes.devices, state.now)
-    late = [(uid, one.node, one.until, "volumes were not bound") for uid, one in state.claims.items()]
-    late += [(uid, one.node, one.until, "devices were not ready") for uid, one in state.reservations.items()]
-    for uid, node, until, what in late:
+    late: list[tuple[str, Awaited, str]] = [(*one, "volumes were not bound") for one in _to_look_at(state, state.claims)]
+    late += [(*one, "devices were not ready") for one in _to_look_at(state, state.reservations)]
+    for uid, one, what in late:
         record = state.pods[uid]
         if record.state is not PodState.ASSUMED:
             continue  # given up just now
         if state.nodes.specs[record.node] is None:
-            failed(state, record, f"node {node} is gone")
-        elif state.now >= until:
-            failed(state, record, f"its {what} on node {node} in time")
+            failed(state, record, f"node {one.node} is gone")
+        elif state.now >= one.until:
+            failed(state, record, f"its {what} on node {one.node} in time")
+
+
+def _to_look_at(state: State, awaited: Mapping[str, A]) -> Iterator[tuple[str, A]]:
+    """Yield what may have to be given up: what is late, which comes first, or all while a node is gone that pods are counted on."""
+    for uid, one in awaited.items():
+        if state.now < one.until and not state.nodes.bare:
+            return
+        yield uid, one
 
 
 def next_claim(state: State) -> float | None:
     """Return when claims have taken too long at the earliest, None if none are awaited."""
-    limits = [one.until for one in state.claims.values()]
-    limits += [one.until for one in state.reservations.values()]
-    limits += [until for until, _ in state.reservations.lingering.values()]
+    limits = [until for until, _ in state.reservations.lingering.values()]
+    limits += [one.until for one in islice(state.claims.values(), 1)]
+    limits += [one.until for one in islice(state.reservations.values(), 1)]
     return min(limits, default=None)
 
 

@@ -42,7 +42,7 @@ class UnderWay:
 
 
 class Claims(dict[str, UnderWay]):
-    """The claims that are being bound, by the uid of the pod."""
+    """The claims that are being bound, by the uid of the pod, in the order of their ends."""
 
     def begin(self, storage: Storage, spec: PodSpec, node: NodeSpec, now: float, cause: int) -> BindVolumes:
         """Decide on the volumes of a pod that was placed on a node, and return the effect that asks the API for them."""
@@ -51,6 +51,7 @@ class Claims(dict[str, UnderWay]):
         waiting = unbound(volumes, storage)
         find = [claim for claim in waiting if storage.selected_node(claim) is None]
         chosen = choice(storage, [wanted(claim, storage) for claim in find], (), node).volumes
+        self.pop(spec.uid, None)  # it ends after all others
         entry = self[spec.uid] = UnderWay(node.name, now + LONGEST)
         found: list[ClaimVolume] = []
         made: list[ProvisionVolume] = []

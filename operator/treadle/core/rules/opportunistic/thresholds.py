@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from treadle.core.model.opportunistic import WHOLE, NodePolicy, Threshold
+from treadle.core.model.opportunistic import WHOLE, NodePolicy, PressureThreshold, Threshold
 from treadle.core.units.amounts import beyond
 from treadle.core.units.resources import ResourceTypes, Vector
 
@@ -26,11 +26,12 @@ class OverAllocation:
 
     thresholds: Mapping[int, Threshold] = field(default_factory=dict)
     most: int = WHOLE
+    pressure: Sequence[PressureThreshold] = ()
 
     @classmethod
     def of(cls, policy: NodePolicy, types: ResourceTypes) -> OverAllocation:
         """Return a policy by positions."""
-        return cls({types.position(name): threshold for name, threshold in policy.thresholds}, policy.most)
+        return cls({types.position(name): threshold for name, threshold in policy.thresholds}, policy.most, policy.pressure)
 
 
 def part(parts: int, amount: int) -> int:
@@ -58,6 +59,12 @@ def room(
             return [0] * len(free)
         free[position] = max(min(below, part(policy.most, size[position]) - opportunistic[position]), 0)
     return free
+
+
+def over(policy: OverAllocation, size: Sequence[int], used: Used) -> bool:
+    """Whether a node is above the preemption threshold of any type."""
+    pairs = ((used[position], part(one.preemption, size[position])) for position, one in policy.thresholds.items())
+    return any(have is not None and have > most for have, most in pairs)
 
 
 @dataclass(slots=True)

@@ -8,8 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from treadle.kube.node_metrics import NodeUse, read, trouble, window_of
+from treadle.core.views.opportunistic import Wanted
 from treadle.kube.transport import Response
+from treadle.usage.metrics_api import MetricsApi, read, read_pods, trouble, window_of
+from treadle.usage.source import NodeUse, PodUse
+from usage.api import Api
 
 
 def listed(*items: Any) -> bytes:
@@ -52,6 +55,32 @@ def test_what_cannot_be_read_of_a_node_is_passed_over(bad: Any) -> None:
 
 def test_one_that_has_less_than_nothing_has_nothing() -> None:
     assert next(iter(read(listed(one(cpu="-1"))))).usage[0] == ("cpu", 0)
+
+
+def of_pod(name: str, *containers: Any, namespace: str = "ns", **fields: Any) -> dict[str, Any]:
+    used = [{"name": str(at), "usage": one} for at, one in enumerate(containers)]
+    meta = {"name": name, "namespace": namespace}
+    return {"metadata": meta, "timestamp": "1970-01-01T00:01:00Z", "window": "15s", "containers": used, **fields}
+
+
+def test_a_pod_uses_what_its_containers_do_and_others_than_those_wanted_are_passed_over() -> None:
+    half, bad = {"cpu": "500m", "memory": "1Mi"}, {"cpu": "much"}
+    body = listed(
+        of_pod("p", half, half), of_pod("q", half, namespace="other"), of_pod("r", half, bad), of_pod("s"), of_pod("t", half)
+    )
+    wanted = {("ns", name): f"uid-{name}" for name in "pqrs"}
+    assert list(read_pods(body, wanted)) == [PodUse("uid-p", (("cpu", 1000), ("memory", 2 << 20)), 60.0, 15.0)]
+
+
+@pytest.mark.parametrize("wanted", [Wanted(("n",)), Wanted(("n",), {("ns", "p"): "uid-p"})])
+async def test_pods_are_listed_only_where_some_are_wanted(wanted: Wanted) -> None:
+    api = Api()
+    api.answers["/apis/metrics.k8s.io/v1beta1/nodes"] = Response(200, listed(one()))
+    found = await MetricsApi(api).look(wanted)  # type: ignore[arg-type]
+    assert len(found.nodes) == 1
+    assert len(api.asked) == 1 + bool(wanted.pods)
+    why = "the API server does not serve metrics.k8s.io/v1beta1 (metrics-server does): 404 not found"
+    assert found.partly == (why if wanted.pods else ""), "nodes are known all the same"
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b'{"items": 7}', b"<html>"])

@@ -1,0 +1,38 @@
+"""From counters of processor time to what is used: the difference of two readings by the time between them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import NamedTuple
+
+
+class Reading(NamedTuple):
+    """Seconds of processor time so far, at a time in seconds."""
+
+    total: float
+    at: float
+
+
+class Rates:
+    """The last reading of each counter.
+
+    Where a counter went back, or its last reading is older than ``longest`` seconds, it begins anew: a mean over minutes tells little of now.
+    """
+
+    def __init__(self, longest: float) -> None:
+        self.longest = longest
+        self._last: dict[Hashable, Reading] = {}
+
+    def take(self, key: Hashable, total: float, at: float) -> tuple[int, float] | None:
+        """Take a reading and return (milli-units, window in seconds), or None where there is nothing to compare with."""
+        before = self._last.get(key)
+        if before is not None and at <= before.at:
+            return None  # the same reading once more, or one that is late
+        self._last[key] = Reading(total, at)
+        if before is None or total < before.total or at - before.at > self.longest:
+            return None
+        return round((total - before.total) / (at - before.at) * 1000), at - before.at
+
+    def keep(self, keys: Iterable[Hashable]) -> None:
+        """Forget all others."""
+        self._last = {key: self._last[key] for key in keys if key in self._last}

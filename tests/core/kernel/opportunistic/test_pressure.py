@@ -1,0 +1,143 @@
+"""Where node agents tell how long tasks wait, that decides as well: nothing is placed above one threshold, and above a second one pods go, one by one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from core.builders import GIB, Scenario, a_pod
+from treadle.core.effects import Evict
+from treadle.core.events import NodeSampled, PodSampled, PodSeen
+from treadle.core.model import PodSpec
+from treadle.core.model.opportunistic import (
+    AGENT,
+    NEWEST,
+    SOME,
+    NodePolicy,
+    OpportunisticSettings,
+    PressureThreshold,
+    Threshold,
+)
+
+POLICY = NodePolicy(
+    (("cpu", Threshold(500, 800)), ("memory", Threshold(500, 800))), 1000, (PressureThreshold("memory", SOME, 100, 300),)
+)
+
+
+def scene(**fields: Any) -> Scenario:
+    settings = OpportunisticSettings(**{"source": AGENT, "policy": POLICY, **fields})
+    return Scenario().wait(1000).scheduler(opportunistic=settings).nodes(1, cpu=10, memory=10)
+
+
+def idle(name: str, **fields: Any) -> PodSpec:
+    return a_pod(name, "", "batch", 0, 0, opportunistic=(("cpu", 100), ("memory", GIB)), **fields)
+
+
+def sample(scenario: Scenario, waits: int | None, memory: int = 1) -> Scenario:
+    pressure = () if waits is None else (("memory", waits, 0),)
+    return scenario.tell(NodeSampled("node-0", (("cpu", 100), ("memory", memory * GIB)), scenario.now, 1.0, pressure))
+
+
+def placed(scenario: Scenario) -> list[str]:
+    binds = scenario.plan()
+    for bind in binds:
+        spec = scenario.core.state.pods[bind.uid].spec
+        scenario.tell(PodSeen(replace(spec, node=bind.node, held_in=bind.queue)))
+    return [bind.uid for bind in binds]
+
+
+def evicted(scenario: Scenario) -> list[str]:
+    scenario.plan()
+    return [effect.uid for effect in scenario.effects if isinstance(effect, Evict)]
+
+
+def test_while_tasks_wait_nothing_is_placed_however_little_is_used() -> None:
+    scenario = sample(scene(), 100).tell(PodSeen(idle("o")))
+    assert placed(scenario) == []
+    assert placed(sample(scenario.wait(2), 99).wait(1)) == ["o"]
+
+
+def test_a_node_that_does_not_tell_how_long_tasks_wait_takes_nothing_and_is_counted() -> None:
+    scenario = sample(scene(), None).tell(PodSeen(idle("o")))
+    assert placed(scenario) == []
+    assert scenario.core.view.nodes_unknown() == 1
+    sample(scenario.wait(2), 0)
+    assert scenario.core.view.nodes_unknown() == 0
+    assert placed(scenario.wait(1)) == ["o"]
+
+
+def test_an_old_sample_tells_nothing_of_pressure_even_where_no_usage_decides() -> None:
+    by_pressure = NodePolicy((), 1000, POLICY.pressure)
+    scenario = sample(scene(policy=by_pressure), 0).wait(61).tell(PodSeen(idle("o")))
+    assert placed(scenario) == []
+    assert placed(sample(scenario, 0).wait(1)) == ["o"]
+
+
+def running(scenario: Scenario, *names: str) -> Scenario:
+    for name in names:
+        assert placed(sample(scenario.wait(2), 0).tell(PodSeen(idle(name))).wait(1)) == [name]
+    return scenario
+
+
+def test_above_the_second_threshold_pods_go_one_by_one_while_it_lasts() -> None:
+    scenario = running(scene(order=NEWEST), "a", "b", "c")
+    assert evicted(sample(scenario.wait(2), 301)) == ["c"]
+    assert evicted(sample(scenario.wait(2), 900)) == [], "one goes already"
+    scenario.gone("c")
+    assert evicted(sample(scenario.wait(2), 900)) == [], "the mean of ten seconds still tells of it"
+    assert evicted(sample(scenario.wait(10), 301)) == ["b"]
+    scenario.gone("b")
+    assert evicted(sample(scenario.wait(12), 300)) == []
+    assert scenario.core.view.opportunistic().removed == {"Requests": 0, "Usage": 0, "Pressure": 2}
+
+
+def test_the_owner_is_told_what_was_waited_for() -> None:
+    scenario = running(scene(), "a")
+    sample(scenario.wait(2), 305).plan()
+    (effect,) = [one for one in scenario.effects if isinstance(one, Evict)]
+    assert effect.why == "opportunistic: on node node-0 some tasks waited for memory for 30.5% of ten seconds, more than 30%"
+
+
+def test_by_cost_the_pod_goes_that_uses_what_is_waited_for() -> None:
+    scenario = running(scene(), "a", "b", "c").wait(2)
+    for name, memory in (("a", 0), ("b", 2 * GIB), ("c", 0)):
+        scenario.tell(PodSampled(name, (("memory", memory),), scenario.now, 1.0))
+    assert evicted(sample(scenario, 500)) == ["b"]
+
+
+def test_what_is_used_too_much_goes_first_and_as_much_as_is_needed() -> None:
+    scenario = running(scene(order=NEWEST), "a", "b", "c").wait(2)
+    for name in "abc":
+        scenario.tell(PodSampled(name, (("memory", GIB),), scenario.now, 1.0))
+    assert evicted(sample(scenario, 900, memory=10)) == ["c", "b"]
+    assert scenario.core.view.opportunistic().removed["Usage"] == 2
+
+
+def test_a_new_core_knows_how_long_tasks_wait() -> None:
+    scenario = sample(scene(), 100).tell(PodSeen(idle("o")))
+    fresh = scenario.core.fresh()
+    for event in scenario.core.facts():
+        fresh.handle(event, scenario.now)
+    assert fresh.state.opportunistic.usage.of["node-0"].waiting == {("memory", SOME): 100, ("memory", "Full"): 0}
+
+
+def test_it_is_measured_how_long_it_takes_until_somebody_is_asked_and_until_it_is_over() -> None:
+    scenario = running(scene(), "a").wait(2)
+    at = scenario.now
+    sample(scenario, 0, memory=9).wait(3).plan()
+    figures = scenario.core.view.opportunistic()
+    assert (figures.until_asked.count, figures.until_asked.total) == (1, 3.0)
+    assert figures.until_asked.within[2.0] == 0
+    assert figures.until_asked.within[5.0] == 1
+    assert figures.until_below.count == 0
+    sample(scenario.wait(4), 0, memory=9)
+    scenario.gone("a")
+    sample(scenario.wait(4), 0, memory=3)
+    figures = scenario.core.view.opportunistic()
+    assert (figures.until_below.count, figures.until_below.total) == (1, scenario.now - at)
+
+
+def test_what_others_use_too_much_is_not_measured() -> None:
+    scenario = sample(scene(), 0, memory=9)
+    sample(scenario.wait(5), 0, memory=3)
+    assert scenario.core.view.opportunistic().until_below.count == 0

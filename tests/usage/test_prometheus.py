@@ -1,0 +1,113 @@
+"""What a Prometheus tells: a value for each node by a label, whose age is bounded, and what is wrong is said by its field."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from treadle.core.model.opportunistic import PrometheusSettings
+from treadle.core.views.opportunistic import Wanted
+from treadle.usage.prometheus import Prometheus
+from treadle.usage.source import Look, NodeUse
+from usage.pages import Page, Pages
+
+QUERY = "/prefix/api/v1/query"
+NODES = Wanted(("a", "b"))
+
+
+def vector(**values: Any) -> Page:
+    found = [{"metric": {"host": name}, "value": [1000.5, value]} for name, value in values.items()]
+    return 200, json.dumps({"status": "success", "data": {"resultType": "vector", "result": found}}).encode()
+
+
+class Server:
+    def __init__(self, pages: Pages) -> None:
+        self.pages = pages
+        self.by_query: dict[str, Page] = {"C": vector(a="1.5", b="0"), "M": vector(a="1048576", b="2e9")}
+        pages.answers[QUERY] = lambda query: self.by_query[query["query"]]
+
+    async def look(self, wanted: Wanted = NODES) -> Look:
+        queries = (("cpu", "C"), ("memory", "M"))
+        source = Prometheus(PrometheusSettings(f"{self.pages.url}/prefix", queries, "host", 30.0), 60.0)
+        try:
+            return await source.look(wanted)
+        finally:
+            await source.close()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Pages() as pages:
+        yield Server(pages)
+
+
+async def test_each_node_has_what_the_queries_say_of_it(server: Server) -> None:
+    found = await server.look()
+    assert found.nodes == [
+        NodeUse("a", (("cpu", 1500), ("memory", 1 << 20)), 970.5, 30.0),
+        NodeUse("b", (("cpu", 0), ("memory", 2 * 10**9)), 970.5, 30.0),
+    ]
+    assert (found.trouble, found.partly) == ("", "")
+
+
+async def test_no_value_is_looked_back_for_further_than_half_of_the_age_and_it_counts_as_that_old(server: Server) -> None:
+    found = await server.look()
+    assert [query["lookback_delta"] for _, query in server.pages.asked] == ["30s", "30s"]
+    assert {one.at for one in found.nodes} == {1000.5 - 30.0}
+
+
+async def test_a_node_of_which_one_resource_is_not_told_is_not_told_of(server: Server) -> None:
+    server.by_query["M"] = vector(a="1")
+    assert [one.node for one in (await server.look()).nodes] == ["a"]
+
+
+async def test_series_of_nobody_are_named(server: Server) -> None:
+    server.by_query["C"] = vector(a="1", b="1", **{"10.0.0.1:9100": "3", "": "1"})
+    found = await server.look()
+    assert len(found.nodes) == 2
+    words = "spec.opportunistic.usage.prometheus.nodeLabel: host has values that name no node: '', '10.0.0.1:9100'"
+    assert found.partly == words
+
+
+async def test_queries_that_yield_nothing_are_told(server: Server) -> None:
+    server.by_query = {"C": vector(), "M": vector()}
+    assert (await server.look()).partly == "spec.opportunistic.usage.prometheus: the queries yield nothing"
+
+
+@pytest.mark.parametrize("value", ["NaN", "+Inf", "many", "1e300"])
+async def test_what_is_no_amount_leaves_its_node_unknown(server: Server, value: str) -> None:
+    server.by_query["C"] = vector(a=value, b="-3")
+    assert (await server.look()).nodes == [NodeUse("b", (("cpu", 0), ("memory", 2 * 10**9)), 970.5, 30.0)]
+
+
+@pytest.mark.parametrize(
+    ("query", "page", "words"),
+    [
+        ("C", (400, b'{"status":"error","errorType":"bad_data","error":"parse error"}'), "cpuQuery: 400 parse error"),
+        ("M", (503, b"<html>"), "memoryQuery: 503, and the answer is not Prometheus'"),
+        ("M", (200, b'{"status":"success","data":{"resultType":"scalar","result":[1,"2"]}}'), "memoryQuery: yields a scalar"),
+        ("C", (200, b'{"status":"success","data":{"resultType":"vector","result":7}}'), "cpuQuery: the vector cannot be read"),
+        ("C", (200, b'{"status":"success"}'), "cpuQuery: yields a nothing; allowed is an instant vector"),
+    ],
+)
+async def test_a_bad_answer_is_told_by_its_field(server: Server, query: str, page: Page, words: str) -> None:
+    server.by_query[query] = page
+    found = await server.look()
+    assert found.nodes == ()
+    assert found.trouble.startswith(f"spec.opportunistic.usage.prometheus.{words}")
+
+
+async def test_two_values_for_one_node_are_refused(server: Server) -> None:
+    series = [{"metric": {"host": "a", "cpu": str(number)}, "value": [1, "1"]} for number in range(2)]
+    server.by_query["C"] = 200, json.dumps({"status": "success", "data": {"resultType": "vector", "result": series}}).encode()
+    words = "spec.opportunistic.usage.prometheus.cpuQuery: yields more than one value for node a: aggregate by host"
+    assert (await server.look()).trouble == words
+
+
+async def test_a_server_that_is_not_there_is_told() -> None:
+    with Pages() as pages:
+        server = Server(pages)
+    assert (await server.look()).trouble.startswith("spec.opportunistic.usage.prometheus.cpuQuery: GET /api/v1/query")
