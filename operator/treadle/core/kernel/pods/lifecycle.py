@@ -1,7 +1,6 @@
 """The life of a pod inside the core: seen, waiting, assumed, bound, gone, and what is counted at each step.
 
-Level-triggered: a pod as it is now is compared with what is counted for it, the old contribution is taken away and the new one
-added. A pod that the API binds elsewhere than we assumed is simply counted where it is.
+Level-triggered: a pod as it is now is compared with what is counted for it, the old contribution is taken away and the new one added. A pod that the API binds elsewhere than we assumed is simply counted where it is.
 """
 
 from __future__ import annotations
