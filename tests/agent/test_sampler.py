@@ -209,6 +209,11 @@ def test_version_1_of_cgroups_is_said_to_be_no_hierarchy(tmp_path: Path) -> None
     sampler = Sampler(str(tmp_path))
     assert sampler.take(0.0, 1.0) is None
     assert sampler.problem == f"{tmp_path} is not a cgroup v2 hierarchy: it has no cgroup.controllers"
+    for name in ("cpuacct", "memory"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "cgroup.procs").touch()
+    assert sampler.take(0.0, 0.0) is None
+    assert sampler.problem.endswith("; it has cpuacct and memory of cgroup v1, which the agent does not read")
 
 
 def test_a_kubelet_in_a_container_and_a_root_of_ones_own_are_found(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ BENCHMARKS = (
     "cluster",
     "cluster_capacity",
 )
-LONG = ("cluster_rules", "scheduler_perf", "idle_room")
+LONG = ("cluster_rules", "scheduler_perf", "idle_room", "opportunistic")
 """Those that are run when they are named."""
 
 

@@ -74,10 +74,24 @@ class Day:
     """Seconds for which a node was above the removal threshold with an opportunistic pod on it that had not been asked to go."""
 
 
-class Simulation:
-    """One day under one plan."""
+class Moment(NamedTuple):
+    """A node at a time, as (memory, cpu): what it uses, what guaranteed pods request there, what opportunistic pods were given, and how many of those had to go."""
 
-    def __init__(self, trace: Trace, plan: Plan) -> None:
+    at: float
+    used: tuple[int, int]
+    requested: tuple[int, int]
+    given: tuple[int, int]
+    removed: int
+
+
+class Simulation:
+    """One day under one plan. With ``noted`` each node's moments are kept in ``moments``."""
+
+    def __init__(self, trace: Trace, plan: Plan, *, noted: bool = False) -> None:
+        self.noted = noted
+        self.moments: dict[str, list[Moment]] = {name: [] for name, *_ in trace.nodes}
+        self.went: dict[str, int] = {}
+        """How many opportunistic pods of a node were asked to go since its last moment."""
         self.trace, self.plan, self.day = trace, plan, Day()
         self.core, self.now = Core(), 0.0
         self.sizes = {name: (memory, cpu) for name, memory, cpu in trace.nodes}
@@ -86,6 +100,7 @@ class Simulation:
         self.leaving: set[str] = set()
         self.above: dict[str, float] = {}
         self.number = 0
+        self.used: dict[str, tuple[int, int]] = {}
         self.tell(SchedulerSeen(SchedulerSpec(opportunistic=plan.settings)))
         self.tell(*(QueueSeen(QueueSpec(path)) for path in ("root.services", "root.batch")))
         self.tell(*(NodeSeen(NodeSpec(name, {"memory": memory, "cpu": cpu, "pods": 250})) for name, memory, cpu in trace.nodes))
@@ -136,6 +151,8 @@ class Simulation:
             self.sample()
             while self.decide():
                 pass
+            if self.noted:
+                self.note()
             self.now += TICK
         return self.day
 
@@ -170,9 +187,22 @@ class Simulation:
         self.day.used.append(
             sum(min(cpu, self.sizes[name][1]) for name, (_, cpu) in real.items()) / sum(cpu for _, cpu in self.sizes.values())
         )
+        self.used = {name: (memory, cpu) for name, (memory, cpu) in real.items()}
         self.tell(
             *(NodeSampled(name, (("memory", memory), ("cpu", cpu)), self.now, TICK) for name, (memory, cpu) in used.items())
         )
+
+    def note(self) -> None:
+        """Keep what each node is like."""
+        held = {name: ([0, 0], [0, 0]) for name in self.sizes}
+        for uid, one in self.running.items():
+            if uid not in self.leaving:
+                there = held[one.node][one.pod.idle]
+                there[0] += one.pod.memory
+                there[1] += one.pod.cpu
+        for name, (requested, given) in held.items():
+            moment = Moment(self.now, self.used[name], (requested[0], requested[1]), (given[0], given[1]), self.went.pop(name, 0))
+            self.moments[name].append(moment)
 
     def _real(self) -> dict[str, list[int]]:
         used = {name: [0, 0] for name in self.sizes}
@@ -199,6 +229,8 @@ class Simulation:
                 if self.running[effect.uid].pod.idle:
                     self.day.removed += 1
                     self.leaving.add(effect.uid)
+                    node = self.running[effect.uid].node
+                    self.went[node] = self.went.get(node, 0) + 1
                 else:
                     self.day.guaranteed_removed += 1
         return placed

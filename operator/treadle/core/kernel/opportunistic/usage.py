@@ -40,7 +40,7 @@ def sampled(state: State, event: NodeSampled) -> None:
     one = _of(state, event.node)
     notice(state, row, one.usage)
     if one.usage.take(measured.sample(state, event.usage, event.at, event.window), state.now):
-        usage.newest = max(usage.newest, event.at)
+        usage.newest = max(usage.newest, min(event.at, state.now))
         one.others = _others(state, row)
         one.waiting = {
             (resource, kind): value for resource, *both in event.pressure for kind, value in zip((SOME, FULL), both, strict=True)

@@ -1,7 +1,6 @@
 """The life of a pod inside the core: seen, waiting, assumed, bound, gone, and what is counted at each step.
 
-Level-triggered: a pod as it is now is compared with what is counted for it, the old contribution is taken away and the new one
-added. A pod that the API binds elsewhere than we assumed is simply counted where it is.
+Level-triggered: a pod as it is now is compared with what is counted for it, the old contribution is taken away and the new one added. A pod that the API binds elsewhere than we assumed is simply counted where it is.
 """
 
 from __future__ import annotations
@@ -289,9 +288,8 @@ def _close(ask: Ask) -> None:
 def assume(state: State, ask: Ask, row: int, part: Application | None = None) -> Placed:
     """Count the first pod of an ask on a node, ahead of the API's answer, and return the effect that makes it true.
 
-    ``part`` is where the pod counts if that is not where it was asked. The caller re-keys the order and reports the number of
-    decisions by ``State.decided``. This is the hottest function of all: it writes what ``Nodes.take`` and ``Line.popleft`` would
-    in place, without the calls.
+    ``part`` is where the pod counts if that is not where it was asked. The caller re-keys the order and reports the number of decisions by ``State.decided``.
+    This is the hottest function of all: it writes what ``Nodes.take`` and ``Line.popleft`` would in place, without the calls.
     """
     application, shape = ask.application, ask.shape
     line, nodes = ask.pods, state.nodes

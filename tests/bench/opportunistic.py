@@ -1,0 +1,103 @@
+"""What opportunistic pods cost guaranteed ones, on a real API server: the rate of their binds, and the processor that sampling takes.
+
+1,000 nodes are sampled through ``metrics.k8s.io`` every 10 seconds, and 20,000 opportunistic pods run on them; compared is the same cluster without such pods, where room
+goes by requests. Rates are from the first bind to the last. Sampling is the processor time of the process at rest, when all is bound, less that of the other cluster.
+"""
+
+import re
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from bench.cluster import PYTHON, plane_port, prepared, scraped, watched
+from cluster.control_plane import ControlPlane
+from cluster.idle_pods import idle
+from cluster.node_metrics import NodeMetrics
+
+NODES, IDLE = 1_000, 20_000
+ROUNDS = 4
+REST = 40.0
+"""Seconds at rest in which the processor time is taken: four samples of each node."""
+SCHEDULER = "/apis/treadle.dev/v1alpha1/schedulers/treadle"
+MERGE = "application/merge-patch+json"
+PODS = "/api/v1/namespaces/default/pods"
+SERIES = 'treadle_opportunistic_pods{state="running"}'
+
+
+def settings() -> dict[str, Any]:
+    """Thresholds that nothing is above."""
+    limits = {"allocationPercent": 65, "preemptionPercent": 85}
+    return {"spec": {"opportunistic": {"usage": {"source": "Metrics"}, "thresholds": {"cpu": limits, "memory": limits}}}}
+
+
+def filled(plane: ControlPlane, metrics: NodeMetrics) -> None:
+    """Let opportunistic pods run on all nodes, which use a third of what they have."""
+    assert plane.api("PATCH", SCHEDULER, settings(), content_type=MERGE)[0] == 200
+    nodes = [f"node-{number:05d}" for number in range(NODES)]
+    pods = []
+    for number in range(IDLE):
+        one = idle(f"idle-{number}", f"root.q{number % 5}", cpu="500m", memory="1Gi")
+        one["metadata"]["labels"]["treadle.dev/application"] = f"idle-{number % 100}"
+        one["spec"]["nodeName"] = nodes[number % NODES]
+        pods.append(one)
+    plane.create_many(PODS, pods)
+    for node in nodes:
+        metrics.uses(node, cpu=10.0, memory=40 << 30)
+
+
+def run(*, with_idle: bool) -> dict[str, Any]:
+    """Bind the guaranteed pods, then be at rest for a while."""
+    with ExitStack() as ends:
+        plane = ends.enter_context(prepared("treadle"))
+        if with_idle:
+            filled(plane, ends.enter_context(NodeMetrics(plane)))
+        port = plane_port()
+        page = f"http://127.0.0.1:{port}/metrics"
+        command = [PYTHON, "-m", "treadle", "run", "--kubeconfig", str(plane.kubeconfig), "--listen", f"127.0.0.1:{port}"]
+        started = time.perf_counter()
+        process = ends.enter_context(subprocess.Popen([*command, "--log-level", "warning"]))
+        ends.callback(process.terminate)
+        found = watched(process.pid, scraped(page, r'^treadle_binds_total\{result="bound"\} (\S+)'), started)
+        time.sleep(10)  # the events of the last pods
+        before = _cpu(process.pid)
+        time.sleep(REST)
+        found["at_rest"] = (_cpu(process.pid) - before) / REST
+        found["idle"] = scraped(page, f"^{re.escape(SERIES)} (\\S+)")()
+        print(found, file=sys.stderr, flush=True)
+        return found
+
+
+def _cpu(pid: int) -> float:
+    ticks = Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1].split()
+    return (int(ticks[11]) + int(ticks[12])) / 100
+
+
+def measure() -> dict[str, Any]:
+    """Both clusters in turned order, since the speed of a shared machine drifts."""
+    found: dict[bool, list[dict[str, Any]]] = {False: [], True: []}
+    for with_idle in (False, True, True, False) * (ROUNDS // 2):
+        found[with_idle].append(run(with_idle=with_idle))
+    return report(found[False], found[True])
+
+
+def report(without: list[dict[str, Any]], beside: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the figures of both, and their ratios."""
+
+    def mean(rounds: list[dict[str, Any]], name: str) -> float:
+        return sum(one[name] for one in rounds) / len(rounds)
+
+    return {
+        "benchmark": "opportunistic",
+        "nodes": NODES,
+        "opportunistic_pods": round(min(one["idle"] for one in beside)),
+        "bound": min(one["bound"] for one in (*without, *beside)),
+        "without_per_s": [round(one["per_s"]) for one in without],
+        "beside_per_s": [round(one["per_s"]) for one in beside],
+        "ratio": round(mean(beside, "per_s") / mean(without, "per_s"), 3),
+        "bind_cpu_ratio": round(mean(beside, "cpu_s") / mean(without, "cpu_s"), 3),
+        "sampling_percent_of_a_core": round(100 * (mean(beside, "at_rest") - mean(without, "at_rest")), 1),
+        "at_rest_percent_of_a_core": round(100 * mean(beside, "at_rest"), 1),
+    }
