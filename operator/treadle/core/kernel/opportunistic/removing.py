@@ -116,7 +116,9 @@ def _used_too_much(state: State) -> list[Lack]:
             words = _in_words(state, name, policy, size, measured, lacking)
             found.append(Lack(FOR_USAGE, staying, lacking, words, frees, crossed=one.crossed, at_once=emergency))
         elif policy.pressure:
-            short = one.strain.look(policy.pressure, one.waiting, one.usage.sample.at, going=bool(leaving))
+            short = one.strain.look(
+                policy.pressure, one.waiting, one.usage.sample.at, going=any(uid in kept.going for uid in frees)
+            )
             if short is not None and staying:
                 found += _pressed(state, name, one.waiting, short, staying, frees)
     kept.usage.fresh.clear()
