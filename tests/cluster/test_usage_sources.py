@@ -163,27 +163,51 @@ def test_what_a_prometheus_tells_decides(fresh_cluster: Callable[..., Cluster], 
             plays(cluster, use)
 
 
-def test_what_node_agents_tell_decides(fresh_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
-    use = Use()
+def test_what_node_agents_tell_of_nodes_pods_and_pressure_decides(fresh_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
+    use, waits = Use(), {"memory": 20.0}
     with Pages() as pages:
         labels = {"app": "agent"}
-        cluster, node = prepared(
-            fresh_cluster,
-            settings(source="Agent", agent={"namespace": "default", "matchLabels": labels, "port": pages.port}),
-        )
+        spec = settings(source="Agent", agent={"namespace": "default", "matchLabels": labels, "port": pages.port})
+        spec["pressure"] = {"memory": {"allocationPercent": 10, "preemptionPercent": 30}}
+        cluster, node = prepared(fresh_cluster, spec)
+        plane = cluster.plane
 
         def sample(_: Query) -> tuple[int, bytes]:
             cpu, memory = use.node
-            said = {"node": node, "at": time.time(), "seconds": 1.0, "cpu": int(cpu * 1000), "memory": memory, "pods": {}}
-            return 200, json.dumps(said).encode()
+            uids = {one["metadata"]["name"]: one["metadata"]["uid"] for one in cluster.all_pods()}
+            pods = {uids[name]: [int(cores * 1000), used] for name, (cores, used) in use.pods.items() if name in uids}
+            pressure = {name: [percent, 0, 0, 0] for name, percent in waits.items()}
+            said = {"node": node, "at": time.time(), "seconds": 1.0, "cpu": int(cpu * 1000), "memory": memory}
+            return 200, json.dumps({**said, "pods": pods, "pressure": pressure}).encode()
 
         pages.answers["/sample"] = sample
-        with Treadle(cluster.plane.kubeconfig, tmp_path) as treadle:
+        with Treadle(plane.kubeconfig, tmp_path) as treadle:
             treadle.wait_ready()
             eventually(lambda: ready(cluster)[0] == "UsageUnknown", 60, "there is no agent yet")
             assert "no pod with the labels app=agent runs in namespace default" in ready(cluster)[1]
-            runs_an_agent(cluster.plane, node, labels)
-            plays_beside_the_agent(cluster, use)
+            runs_an_agent(plane, node, labels)
+            eventually(lambda: ready(cluster)[0] == "InForce", 60, "the agent tells")
+            eventually(lambda: told(plane, "scan")[0] == "NoIdleRoom", 60, "tasks wait for memory, so nothing is placed")
+            waits["memory"] = 5.0
+            others = {"agent", "whole"}
+            eventually(lambda: on_nodes(cluster) == {*others, "scan"}, 90, f"it runs beside the other; {ready(cluster)}")
+            cluster.pods([idle("busy", cpu="1")])
+            eventually(lambda: on_nodes(cluster) == {*others, "scan", "busy"}, 90, "so does another one")
+
+            use.pods = {"scan": (0.0, 1 << 20), "busy": (3.0, GIB)}
+            use.node = 7.5, 2 * GIB
+            eventually(lambda: on_nodes(cluster) == {*others, "scan"}, 60, "the one goes that uses it")
+            (event,) = eventually(lambda: events(plane, "Preempted"), 30, "the event")
+            assert event["regarding"]["name"] == "busy"
+            assert "uses 7500m of its 8 cpu, more than 80%" in event["note"]
+            use.node = 1.0, GIB
+
+            waits["memory"] = 45.0
+            eventually(lambda: on_nodes(cluster) == others, 60, "tasks wait for too long")
+            found = eventually(lambda: [one for one in events(plane, "Preempted") if "waited" in one["note"]], 30, "the event")
+            assert "some tasks waited for memory for 45% of ten seconds, more than 30%" in found[0]["note"]
+            assert treadle.metric('treadle_opportunistic_pods_removed_total{reason="Pressure"}') == 1
+            assert treadle.metric("treadle_opportunistic_removal_seconds_count") == 1
 
 
 def runs_an_agent(plane: ControlPlane, node: str, labels: dict[str, str]) -> None:
@@ -197,11 +221,3 @@ def runs_an_agent(plane: ControlPlane, node: str, labels: dict[str, str]) -> Non
         "PATCH", f"{PODS}/agent/status", {"status": status}, content_type="application/strategic-merge-patch+json"
     )
     assert code == 200, answer
-
-
-def plays_beside_the_agent(cluster: Cluster, use: Use) -> None:
-    eventually(lambda: on_nodes(cluster) == {"agent", "whole", "scan"}, 90, f"it runs beside the other; {ready(cluster)}")
-    use.node = 7.5, GIB
-    eventually(lambda: on_nodes(cluster) == {"agent", "whole"}, 60, "it has to go")
-    (event,) = eventually(lambda: events(cluster.plane, "Preempted"), 30, "the event")
-    assert "uses 7500m of its 8 cpu, more than 80%" in event["note"]

@@ -18,6 +18,14 @@ KEYS = ["zone", "treadle.dev/partition", "kubernetes.io/hostname", "topology.kub
 NUMBERS = ["1", "5", "-3", "007", "9223372036854775807", "99999999999999999999", "a", "", "1.5", "+2"]
 FEATURES = ["RestartAllContainersOnContainerExits", "UserNamespacesHostNetworkSupport"]
 IMAGES = ["none", "none:latest", "registry.example/app:1", "registry.example/app@sha256:1", ""]
+OVER_ALLOCATIONS = (
+    "maximumPercent=0",
+    "maximumPercent=1000",
+    "cpu.allocationPercent=0,cpu.preemptionPercent=100",
+    "gpu=1",
+    "",
+    "x" * 2000,
+)
 HEADROOMS = ["cpu=1,memory=1Gi", "cpu=1", "pods=100", "cpu=x", "", "=", "cpu=1,cpu=2", "made.org/n=1", "memory=-1", "x" * 500]
 _POD_QUANTITIES = [text for text in QUANTITIES if not text.startswith("-")]
 
@@ -63,6 +71,8 @@ def node(name: str, chance: Random, style: Style) -> Json:
     meta: Json = {"name": name, "uid": f"uid-{name}", "labels": labels}
     if chance.random() < 0.15:
         meta["annotations"] = {"treadle.dev/headroom": chance.choice(HEADROOMS)}
+    if chance.random() < 0.15:
+        meta.setdefault("annotations", {})["treadle.dev/over-allocation"] = chance.choice(OVER_ALLOCATIONS)
     spec: Json = {}
     if taints:
         spec["taints"] = taints

@@ -33,6 +33,7 @@ WEIGHTS = {
     "devices_known": (0.3, 0.5),
     "reserved": (6, 6),
     "sampled": (4, 4),
+    "pod_sampled": (4, 4),
     "usage_known": (0.3, 0.5),
     "group": (3, 4),
     "group_gone": (0.3, 0.5),
@@ -105,7 +106,11 @@ def next_step(world: World, chance: Random, style: Style, number: int) -> Step:
         case "reserved":
             return "reserved", [chance.choice(["written", "written", "untold", "failed"]) for _ in range(chance.choice([1, 5]))]
         case "sampled":
-            return "sampled", chance.choice([*cluster.NODES, "nobody"]), _used(chance), chance.choice([0.0, 5.0, -5.0, 1e9])
+            pressure = tuple((name, chance.choice([0, 100, 900]), chance.choice([0, 1000])) for name in _some(chance))
+            ago = chance.choice([0.0, 5.0, -5.0, 1e9])
+            return "sampled", chance.choice([*cluster.NODES, "nobody"]), _used(chance), ago, pressure
+        case "pod_sampled":
+            return "pod_sampled", chance.randrange(1 << 16), _used(chance), chance.choice([0.0, 5.0, -5.0, 1e9])
         case "usage_known":
             return "usage_known", chance.random() < 0.7
         case "evicted":
@@ -115,6 +120,10 @@ def next_step(world: World, chance: Random, style: Style, number: int) -> Step:
         case "look":
             return ("look",)
     return "anew", chance.random() < 0.3
+
+
+def _some(chance: Random) -> tuple[str, ...]:
+    return chance.choice([("cpu", "memory"), ("memory",), ("io",), ()])
 
 
 def _used(chance: Random) -> tuple[tuple[str, int], ...]:
@@ -137,9 +146,12 @@ def an_object(kind: str, chance: Random, style: Style) -> Json:
             found = schema.made(kind, cluster.chosen(chance, ["treadle"], ["treadle", "spark", "other"], style), chance, style)
             if chance.random() < 0.5:
                 found.setdefault("spec", {})["opportunistic"] = {
-                    "usage": {"source": "Metrics"},
+                    "usage": {"source": chance.choice(["Metrics", "Kubelets", "Agent", "Agent"])},
                     "thresholds": _thresholds(chance),
+                    "prediction": {"method": chance.choice(["LastSample", "NSigma", "Percentile", "Reservation", "Largest"])},
                 }
+                if found["spec"]["opportunistic"]["usage"]["source"] == "Agent":
+                    found["spec"]["opportunistic"]["pressure"] = _thresholds(chance)
             if chance.random() < 0.4:
                 found.setdefault("spec", {})["placeTogether"] = {"solver": chance.choice(["HiGHS", "HiGHS", "None"])}
             return found

@@ -42,6 +42,7 @@ from treadle.core.events import (
     PodGroupSeen,
     PodGroupsServed,
     PodRefused,
+    PodSampled,
     PodSeen,
     ProvisionerKnown,
     StorageGone,
@@ -235,8 +236,14 @@ class World:
         if keys:
             self.tell(DevicesGone(known, keys[at % len(keys)]))
 
-    def do_sampled(self, node: str, used: tuple[tuple[str, int], ...], ago: float) -> None:
-        self.tell(NodeSampled(node, used, self.now - ago, 1.0))
+    def do_sampled(
+        self, node: str, used: tuple[tuple[str, int], ...], ago: float, pressure: tuple[tuple[str, int, int], ...]
+    ) -> None:
+        self.tell(NodeSampled(node, used, self.now - ago, 1.0, pressure))
+
+    def do_pod_sampled(self, at: int, used: tuple[tuple[str, int], ...], ago: float) -> None:
+        known = sorted(self.core.state.pods)
+        self.tell(PodSampled(known[at % len(known)] if known else "nobody", used, self.now - ago, 1.0))
 
     def do_usage_known(self, known: bool) -> None:
         self.tell(UsageKnown(known, "" if known else "404"))

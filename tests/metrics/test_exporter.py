@@ -12,9 +12,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from core.builders import a_node, a_pod
 from treadle.core import Core
 from treadle.core.events import NodeSeen, PodSeen
+from treadle.core.views.opportunistic import Times
 from treadle.metrics.exporter import QueueSample, Samples, render
 
-LABELS = {"queue", "resource", "kind", "state", "result", "use", "method", "code", "solver", "reason"}
+LABELS = {"queue", "resource", "kind", "state", "result", "use", "method", "code", "solver", "reason", "le"}
 """Labels whose values are bounded by queues, resource types and constants."""
 UNITS = {"seconds", "bytes", "ratio"}
 NOT_BASE = (
@@ -61,6 +62,7 @@ SAMPLES = Samples(
     opportunistic_pods={"waiting": 2, "running": 5, "leaving": 1},
     opportunistic_room={"cpu": 2500, "memory": 1 << 30},
     opportunistic_removed={"Requests": 4, "Usage": 0},
+    opportunistic_times={"removal": Times(3, 12.5, {5.0: 2, 60.0: 3})},
     predictions={"predictions": {"cpu": 5}, "predictions_below": {"cpu": 1}, "prediction_shortfall": {"cpu": 0.2}},
     leader=False,
     status_writes=7,
@@ -101,7 +103,7 @@ def test_every_metric_says_in_a_sentence_what_it_is() -> None:
 
 def test_counters_end_in_total_and_nothing_else_does() -> None:
     for family in ours():
-        assert family.type in {"counter", "gauge"}, family.name
+        assert family.type in {"counter", "gauge", "histogram"}, family.name
         for sample in family.samples:
             assert sample.name.endswith("_total") == (family.type == "counter"), sample.name
 
@@ -197,6 +199,9 @@ def test_opportunistic_pods_are_counted_by_state_with_what_they_were_given() -> 
     assert value("treadle_opportunistic_room", resource="cpu") == 2.5
     assert value("treadle_opportunistic_room", resource="memory") == 1 << 30
     assert value("treadle_opportunistic_pods_removed_total", reason="Requests") == 4
+    assert value("treadle_opportunistic_removal_seconds_bucket", le="5") == 2
+    assert value("treadle_opportunistic_removal_seconds_bucket", le="+Inf") == 3
+    assert value("treadle_opportunistic_removal_seconds_sum") == 12.5
     assert value("treadle_opportunistic_predictions_total", resource="cpu") == 5
     assert value("treadle_opportunistic_predictions_below_total", resource="cpu") == 1
     assert value("treadle_opportunistic_prediction_shortfall_total", resource="cpu") == 0.2

@@ -47,7 +47,7 @@ def asking(pages: Pages, **fields: Any) -> tuple[Api, Agents]:
     api = Api()
     pages.answers["/sample"] = lambda _: (200, json.dumps(SAMPLE).encode())
     api.answers[PODS] = listed(pod("a", "127.0.0.1"))
-    return api, Agents(api, AgentSettings(port=pages.port, **fields), "ours")  # type: ignore[arg-type]
+    return api, Agents(api, AgentSettings(port=pages.port, **fields), "ours", 60.0)  # type: ignore[arg-type]
 
 
 async def test_an_agent_tells_of_the_node_where_its_pod_is_and_of_the_pods_that_are_wanted(pages: Pages) -> None:

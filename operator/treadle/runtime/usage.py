@@ -128,7 +128,7 @@ class UsageSource:
                 assert settings.prometheus is not None
                 return Prometheus(settings.prometheus, settings.old_after)
             case "Agent":
-                return Agents(self._client, settings.agent, self._namespace)
+                return Agents(self._client, settings.agent, self._namespace, settings.old_after)
             case _:
                 return MetricsApi(self._client)
 

@@ -14,7 +14,7 @@ from treadle.kube.auth import Access
 from treadle.kube.errors import KubeError
 from treadle.kube.transport import Client
 from treadle.kube.wire import Wire
-from treadle.usage.many import Failed, ask, in_words
+from treadle.usage.many import Failed, ask, in_words, patience
 from treadle.usage.source import Look, NodeUse, PodUse
 
 if TYPE_CHECKING:
@@ -72,21 +72,22 @@ class _Problem(Wire):
 
 
 class Agents:
-    """Asks the agents. ``namespace`` is where they are if the settings do not say."""
+    """Asks the agents. ``namespace`` is where they are if the settings do not say; samples are old after ``old_after`` seconds."""
 
-    def __init__(self, client: Client, settings: AgentSettings, namespace: str) -> None:
+    def __init__(self, client: Client, settings: AgentSettings, namespace: str, old_after: float) -> None:
         self._client = client
         self._settings = settings
+        self._patience = patience(old_after)
         self._namespace = settings.namespace or namespace
         self._clients: dict[str, tuple[str, Client]] = {}
         """Address and client of each node's agent."""
         self._listed = float("-inf")
-        self._doubtful = False
+        self._failed: frozenset[str] = frozenset()
 
     async def look(self, wanted: Wanted) -> Look:
         """Ask every agent once; one that fails is missing by itself."""
         now = time.monotonic()
-        if now > self._listed + (AGAIN if self._doubtful or not self._clients else LISTED_EVERY):
+        if now > self._listed + (AGAIN if self._failed or not self._clients else LISTED_EVERY):
             try:
                 await self._list()
             except (Failed, KubeError) as error:
@@ -94,8 +95,8 @@ class Agents:
             self._listed = now
         if not self._clients:
             return Look(trouble=self._nobody())
-        found, failed = await ask(list(self._clients), self._of_node)
-        self._doubtful = bool(failed)
+        found, failed = await ask(list(self._clients), self._of_node, self._patience, self._failed)
+        self._failed = frozenset(failed)
         if not found:
             return Look(trouble=in_words(failed, len(self._clients), "node agents"))
         uids = frozenset(wanted.pods.values())

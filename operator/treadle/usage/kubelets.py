@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from treadle.usage.many import Failed, ask, in_words
+from treadle.usage.many import Failed, ask, in_words, patience
 from treadle.usage.rates import Rates
 from treadle.usage.source import Look, NodeUse, PodUse
 
@@ -51,10 +51,14 @@ class Kubelets:
     def __init__(self, client: Client, longest: float) -> None:
         self._client = client
         self._rates = Rates(longest)
+        self._failed: frozenset[str] = frozenset()
 
     async def look(self, wanted: Wanted) -> Look:
         """Ask every kubelet once; one that fails is missing by itself."""
-        found, failed = await ask(wanted.nodes, lambda node: self._of_node(node, pods=bool(wanted.pods)))
+        found, failed = await ask(
+            wanted.nodes, lambda node: self._of_node(node, pods=bool(wanted.pods)), patience(self._rates.longest), self._failed
+        )
+        self._failed = frozenset(failed)
         if failed and not found:
             return Look(trouble=in_words(failed, len(failed), "kubelets"))
         nodes, pods = [], []
