@@ -160,17 +160,23 @@ def test_a_node_that_is_really_used_too_much_frees_itself_before_the_kubelet_evi
         for name in ("older", "newer"):
             node.plane.api("POST", PODS, idle_pod(name, "100m", "2300Mi", "-mebibytes=2048"))
             running(node, name)
-        # It requests little and uses much, as whoever is requested too small: a GiB more than there should be used.
-        used = used_of(metrics, since=time.time() + 1)
-        hog = (most * whole // 100 + GIB - used) // MIB
-        node.plane.api("POST", PODS, guaranteed("hog", "100m", "64Mi", f"-mebibytes={hog}"))
-        running(node, "hog")
-        eventually(lambda: on_nodes(cluster) == {"older", "hog"}, 60, f"the newest leaves; {used=} {most=} {whole=}")
+        # They request little and use much, as whoever is requested too small: a GiB more than there should be used. Others use the machine
+        # as well, and may give back in between, so that another is needed.
+        hogs = 0
+        while "newer" in on_nodes(cluster) and hogs < 4:
+            used = used_of(metrics, since=time.time() + 1)
+            more = (most * whole // 100 + GIB - used) // MIB
+            if more > 0 and "newer" in on_nodes(cluster):
+                hogs += 1
+                node.plane.api("POST", PODS, guaranteed(f"hog-{hogs}", "100m", "64Mi", f"-mebibytes={more}"))
+                running(node, f"hog-{hogs}")
+        eventually(lambda: "newer" not in on_nodes(cluster), 60, "the newest leaves")
+        assert "older" in on_nodes(cluster), "and no more than are needed"
         (event,) = eventually(lambda: events(node.plane, "Preempted"), 30, "its owner is told")
         assert event["regarding"]["name"] == "newer"
         assert f"opportunistic: node {NAME} uses " in event["note"]
         assert f"memory, more than {most}%" in event["note"]
         assert not events(node.plane, "Evicted"), "the kubelet has evicted nobody"
         assert node.condition("MemoryPressure") == "False"
-        for name in ("older", "hog"):
+        for name in ("older", "hog-1"):
             assert container(node, name)["restartCount"] == 0
