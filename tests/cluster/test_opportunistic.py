@@ -94,6 +94,34 @@ def test_words_that_make_no_sense_are_told_with_what_is_allowed(fresh_cluster: C
         )
 
 
+def test_an_application_that_is_opportunistic_makes_its_pods_so_while_it_says_it(
+    fresh_cluster: Callable[..., Cluster], tmp_path: Path
+) -> None:
+    cluster = fresh_cluster(1, "4", "64Gi")
+    cluster.queues(queue("root.batch"), queue("root.prod"))
+    spec = {"queue": "root.batch", "executionType": "Opportunistic"}
+    body = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Application", "metadata": {"name": "nightly"}, "spec": spec}
+    applications = f"{GROUP}/namespaces/default/applications"
+    assert cluster.plane.api("POST", applications, body)[0] == 201
+    silent, asks = idle("silent", cpu="4"), idle("asks")
+    for one in (silent, asks):
+        del one["metadata"]["labels"]["treadle.dev/execution-type"]
+        one["metadata"]["labels"]["treadle.dev/application"] = "nightly"
+    asks["spec"]["containers"][0]["resources"]["requests"] = {"cpu": "1", "memory": "1Gi"}
+    cluster.pods([silent])
+    with Treadle(cluster.plane.kubeconfig, tmp_path) as treadle:
+        treadle.wait_ready()
+        cluster.wait_bound(1)
+        eventually(lambda: treadle.metric('treadle_opportunistic_pods{state="running"}') == 1, 30, "it is opportunistic")
+        cluster.pods([asks])
+        (event,) = eventually(lambda: events(cluster.plane, "ExecutionTypeIgnored"), 60, "one that requests something is told")
+        assert event["regarding"]["name"] == "asks"
+        change = {"spec": {"executionType": "Guaranteed"}}
+        merge = "application/merge-patch+json"
+        assert cluster.plane.api("PATCH", f"{applications}/nightly", change, content_type=merge)[0] == 200
+        eventually(lambda: treadle.metric('treadle_opportunistic_pods{state="running"}') == 0, 30, "it is so no longer")
+
+
 def metrics_settings(**more: Any) -> dict[str, Any]:
     """A node may be used by half; at 80% its opportunistic pods have to go."""
     limits = {"allocationPercent": 50, "preemptionPercent": 80}

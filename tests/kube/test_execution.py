@@ -50,6 +50,17 @@ def test_a_container_that_the_annotation_leaves_out_has_its_limits() -> None:
     assert read("c cpu=2", containers=two).opportunistic == uses(3000, GIB)
 
 
+def test_a_pod_that_says_nothing_and_requests_nothing_tells_what_it_would_use() -> None:
+    silent = {"name": "a", "namespace": "ns", "uid": "a"}
+    limited = [container("c", cpu="0", limits={"cpu": "2", "memory": "1Gi"})]
+    found = translate.pod(wired({"metadata": silent, "spec": {"schedulerName": "treadle", "containers": limited}}))
+    assert (found.says_type, found.opportunistic, found.if_opportunistic) == (False, (), uses(2000, GIB))
+    asking = [container("c", cpu="1", limits={"cpu": "2"})]
+    found = translate.pod(wired({"metadata": silent, "spec": {"schedulerName": "treadle", "containers": asking}}))
+    assert found.if_opportunistic == ()
+    assert read("c cpu=1", kind="guaranteed").says_type
+
+
 def test_limits_of_the_pod_stand_for_those_of_its_containers() -> None:
     whole = {"limits": {"cpu": "2", "memory": "3Gi"}}
     assert read(resources=whole).opportunistic == uses(2000, 3 * GIB)

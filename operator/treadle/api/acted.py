@@ -151,6 +151,7 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.opportunistic.maximumPercent",
             "spec.opportunistic.preemption.order",
             "spec.opportunistic.preemption.minimumRunTime",
+            "spec.opportunistic.preemption.emergencyPercent",
             "spec.nodes.partitionLabel",
             "spec.nodes.partitions",
         }
@@ -210,6 +211,7 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.partition",
             "spec.placementConstraints",
             "spec.placeTogether",
+            "spec.executionType",
             "spec.provisioning.className",
             "spec.provisioning.parameters",
         }

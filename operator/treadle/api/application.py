@@ -92,6 +92,10 @@ class ApplicationSpec(Model):
         default=None,
         description="Pods that wait are placed as a set, those first that came first (Serial) or whose tags are most common (PopularTags).",
     )
+    execution_type: Literal["Guaranteed", "Opportunistic"] | None = Field(
+        default=None,
+        description="That of its pods that have no label or annotation treadle.dev/execution-type and request no cpu and no memory. Guaranteed if absent.",
+    )
     reservation: DnsLabel | None = Field(default=None, description="A Reservation of this namespace to run inside.")
 
     @model_validator(mode="after")

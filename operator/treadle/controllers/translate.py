@@ -94,6 +94,7 @@ def application(model: Application, profiles: Profiles = NO_PROFILES) -> Applica
             for gang in spec.gangs or ()
         ),
         provisioning=_provisioning(spec.provisioning),
+        opportunistic=spec.execution_type == "Opportunistic",
         uid=model.metadata.uid or "",
     )
 

@@ -56,7 +56,7 @@ from treadle.core.kernel.gangs.held import serve_gangs
 from treadle.core.kernel.gangs.keeping import keep_for_gangs, next_run
 from treadle.core.kernel.gangs.partial import give_up_partial, next_partial, withhold
 from treadle.core.kernel.invariants import broken
-from treadle.core.kernel.opportunistic import measured, placing, promotion, removing, telling, usage
+from treadle.core.kernel.opportunistic import by_application, measured, placing, promotion, removing, telling, usage
 from treadle.core.kernel.periodic import refused
 from treadle.core.kernel.periodic.expiry import expired, next_expiry
 from treadle.core.kernel.periodic.lifetimes import expire, next_look
@@ -205,10 +205,12 @@ class Core:
                     state.together.large.pop(application.id, None)
                 state.explicit[application.id] = application
                 self._application_changed(application.id, application.queue, explicit=True)
+                self._see_again(by_application.said(state, application.id, application))
             case ApplicationGone(identity):
                 state.explicit.pop(identity, None)
                 state.together.large.pop(identity, None)
                 self._application_changed(identity, "", explicit=False)
+                self._see_again(by_application.said(state, identity, None))
             case NamespaceSeen(name, queue, labels):
                 state.shapes.kinds.namespace_labelled(name, dict(labels))
                 if state.namespaces.get(name, "") != queue:

@@ -45,6 +45,7 @@ MOST_IMAGES = 8192
 """Images, and lists of them, that are remembered."""
 MOST_SPECS = 512
 """Specs of which is remembered what follows from them."""
+_SLOT_ALONE = (accounting.SLOT,)
 _specs: dict[int, "_Alike"] = {}
 _node_images: dict[NodeImage, NodeImage] = {}
 _pod_images: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -119,7 +120,7 @@ def pod(seen: wire.Pod) -> PodSpec:
         try:
             demand = accounting.demand(seen)
         except InvalidSpec as error:
-            demand, problem = (accounting.SLOT,), str(error)
+            demand, problem = _SLOT_ALONE, str(error)
     if rules is None or words.chooses:
         try:
             rules = constraints(spec, own, notes, meta.namespace, application)
@@ -132,7 +133,9 @@ def pod(seen: wire.Pod) -> PodSpec:
             rules, problem = NO_CONSTRAINTS, problem or str(error)
     problem = problem or words.problem
     idle: tuple[tuple[str, int], ...] = ()
-    promotes, demotes, itself = idle, False, False
+    promotes, demotes, itself, unsaid = idle, False, False, idle
+    if demand == _SLOT_ALONE and not words.types:
+        unsaid = as_opportunistic(seen)
     if words.types:
         idle, unclear = opportunistic(seen)
         problem = problem or unclear
@@ -162,6 +165,8 @@ def pod(seen: wire.Pod) -> PodSpec:
         expected="" if spec.node_name else _expected(spec, status, owner),
         demand=demand,
         opportunistic=idle,
+        says_type=words.types,
+        if_opportunistic=unsaid,
         promotes=promotes,
         promotes_itself=itself,
         demotes=demotes,

@@ -29,5 +29,7 @@ class ApplicationSpec:
     """Its pods that start together."""
     provisioning: Provisioning | None = None
     """What is asked of an autoscaler for its gangs; None: what the scheduler's settings say."""
+    opportunistic: bool = False
+    """Whether its pods that say nothing else are opportunistic."""
     uid: str = ""
     """That of the object, for what is told about it."""

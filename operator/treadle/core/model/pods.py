@@ -28,6 +28,10 @@ class PodSpec:
 
     One that requests anything beside its slot is guaranteed whatever it says.
     """
+    says_type: bool = False
+    """Whether it says what its execution type is."""
+    if_opportunistic: tuple[tuple[str, int], ...] = ()
+    """What a pod that says nothing of its execution type and requests nothing will use; it is opportunistic if its application is."""
     promotes: tuple[tuple[str, int], ...] = ()
     """What an opportunistic pod on a node asks to request from now on, of memory and cpu by name, since it is to be guaranteed; empty: it asks for nothing."""
     promotes_itself: bool = False

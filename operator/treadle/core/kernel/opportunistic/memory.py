@@ -61,6 +61,8 @@ class Opportunistic:
     """Those that disruption budgets let not go, by uid, and until when others go before them."""
     removed: Counter[str] = field(default_factory=Counter)
     """How many were asked to go since the start, by what for."""
+    applications: dict[str, None] = field(default_factory=dict)
+    """Applications whose objects say that their pods are opportunistic, by id."""
     unheeded: dict[str, None] = field(default_factory=dict)
     """Pods, by uid, that say they are opportunistic and request something, of which their owners are to be told."""
     told_unheeded: dict[str, None] = field(default_factory=dict)

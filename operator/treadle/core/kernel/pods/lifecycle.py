@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 from treadle.core.effects import Placed, new_bind
 from treadle.core.kernel.admission_checks import OVER_LARGEST, block, gang_changed, requeue
 from treadle.core.kernel.assign import asked_for, assign, in_force
+from treadle.core.kernel.opportunistic.by_application import as_its_application_says
 from treadle.core.kernel.opportunistic.memory import gives_way
 from treadle.core.kernel.pods import between, gang, prepared
 from treadle.core.kernel.pods.charges import charge, discharge
+from treadle.core.kernel.pods.confirmation import confirms
 from treadle.core.kernel.pods.excess_types import countable
 from treadle.core.kernel.pods.masters import count_master, release_master
 from treadle.core.kernel.pods.shaping import node_of, shape_of, stale
@@ -36,6 +38,8 @@ def see(state: State, spec: PodSpec) -> None:
     record = state.pods.get(spec.uid)
     if state.opportunistic.turning.promoting:
         spec = state.opportunistic.turning.as_decided(spec)
+    if state.opportunistic.applications:
+        spec = as_its_application_says(state, spec)
     if record is not None:
         record.spec.version = spec.version
     if spec.finished:
@@ -62,7 +66,7 @@ def see(state: State, spec: PodSpec) -> None:
         prepared.renamed(state, before, spec)
         _asks_elsewhere(state, record, before)
         return
-    elif _confirms(state, record, spec):
+    elif confirms(state, record, spec):
         state.pods.move(record, PodState.BOUND)
         record.spec = spec
         kind = record.kind
@@ -105,21 +109,6 @@ def _asks_elsewhere(state: State, record: PodRecord, before: PodSpec) -> None:
     if application is not None and spec.queue and spec.queue not in {before.queue, application.wanted}:
         application.wanted = spec.queue
         assign_queue(state, application, spec.namespace)
-
-
-def _confirms(state: State, record: PodRecord, spec: PodSpec) -> bool:
-    old = record.spec
-    return (
-        record.state is PodState.ASSUMED
-        and bool(spec.node)
-        and record.node == state.nodes.row.get(spec.node)
-        and spec.demand == old.demand
-        and spec.application == old.application
-        and spec.queue == old.queue
-        and spec.priority == old.priority
-        and spec.constraints.host_ports == old.constraints.host_ports
-        and spec.opportunistic == old.opportunistic
-    )
 
 
 def gone(state: State, uid: str) -> None:

@@ -1,0 +1,35 @@
+"""Pods that say no execution type have that of their Application object, as far as they request nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from treadle.core.kernel.state import State
+    from treadle.core.model import ApplicationSpec, PodSpec
+
+
+def said(state: State, identity: str, application: ApplicationSpec | None) -> list[PodSpec]:
+    """Take note of what an Application object says, None if it is gone, and return those of its pods that count otherwise from now on."""
+    known = state.opportunistic.applications
+    before, now = identity in known, application is not None and application.opportunistic
+    if now:
+        known[identity] = None
+    else:
+        known.pop(identity, None)
+    if before == now or identity not in state.applications:
+        return []
+    untold = (record.spec for record in state.pods.values() if record.spec.application == identity and not record.spec.says_type)
+    return [replace(spec, opportunistic=spec.if_opportunistic if now else ()) for spec in untold]
+
+
+def as_its_application_says(state: State, spec: PodSpec) -> PodSpec:
+    """Return a pod as it counts. Its owner is told where it requests something and so is guaranteed, though its application is opportunistic."""
+    if spec.says_type or spec.application not in state.opportunistic.applications:
+        return spec
+    if spec.if_opportunistic:
+        return replace(spec, opportunistic=spec.if_opportunistic)
+    if spec.scheduler in state.scheduler.names and not spec.finished:
+        state.opportunistic.unheeded[spec.uid] = None
+    return spec

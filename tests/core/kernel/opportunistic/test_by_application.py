@@ -1,0 +1,83 @@
+"""Pods that say no execution type have that of their Application object, as far as they request nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from core.builders import GIB, Scenario, a_pod
+from core.kernel.opportunistic.idle_pods import bound, evicted, seen
+from treadle.core.effects import EXECUTION_TYPE_IGNORED, RecordEvent
+from treadle.core.events import ApplicationGone, ApplicationSeen
+from treadle.core.model import ApplicationSpec, PodSpec
+
+USES = (("cpu", 1000), ("memory", GIB))
+IDENTITY = "ns/batch"
+
+
+def unsaid(name: str, **fields: Any) -> PodSpec:
+    """A pod that requests nothing but its slot, and does not say what it is."""
+    return replace(a_pod(name, "root.a", "batch", 0, 0), if_opportunistic=USES, **fields)
+
+
+def scene(*, opportunistic: bool = True) -> Scenario:
+    scenario = Scenario().queue("root.a").nodes(1, cpu=1, memory=64)
+    return says(scenario, opportunistic=opportunistic)
+
+
+def says(scenario: Scenario, *, opportunistic: bool) -> Scenario:
+    return scenario.tell(ApplicationSeen(ApplicationSpec(IDENTITY, "root.a", opportunistic=opportunistic)))
+
+
+def given(scenario: Scenario) -> set[str]:
+    return set(scenario.core.state.opportunistic.of)
+
+
+def test_a_pod_that_says_nothing_is_what_its_application_is() -> None:
+    scenario = seen(scene(), unsaid("one"), unsaid("two"))
+    assert set(bound(scenario)) == {"one"}, "the node has room for one of them"
+    assert given(scenario) == {"one"}
+    scenario.pod("g", "root.a", cpu=1)
+    assert set(bound(scenario)) == {"g"}
+    assert evicted(scenario) == ["one"]
+
+
+def test_a_pod_that_says_that_it_is_guaranteed_is() -> None:
+    scenario = seen(scene(), unsaid("one", says_type=True))
+    bound(scenario)
+    assert given(scenario) == set()
+
+
+def test_an_application_that_changes_takes_its_pods_along() -> None:
+    scenario = seen(scene(opportunistic=False), unsaid("one"), unsaid("two"))
+    assert set(bound(scenario)) == {"one", "two"}, "they request nothing"
+    says(scenario, opportunistic=True)
+    assert given(scenario) == {"one", "two"}
+    says(scenario, opportunistic=False)
+    assert given(scenario) == set()
+    says(scenario, opportunistic=True).tell(ApplicationGone(IDENTITY))
+    assert given(scenario) == set()
+    assert scenario.core.state.opportunistic.applications == {}
+
+
+def test_the_object_may_come_after_its_pods() -> None:
+    scenario = seen(Scenario().queue("root.a").nodes(1, cpu=1, memory=64), unsaid("one"), unsaid("two"))
+    says(scenario, opportunistic=True)
+    assert set(bound(scenario)) == {"one"}
+
+
+def test_a_change_while_a_bind_is_under_way_counts_when_it_is_confirmed() -> None:
+    scenario = seen(scene(), unsaid("one"))
+    (bind,) = scenario.plan()
+    says(scenario, opportunistic=False)
+    seen(scenario, unsaid("one", node=bind.node))
+    assert given(scenario) == set()
+    scenario.plan()
+
+
+def test_one_that_requests_something_is_guaranteed_and_its_owner_is_told() -> None:
+    scenario = scene().tell()
+    seen(scenario, a_pod("big", "root.a", "batch", 1, 0))
+    scenario.plan()
+    events = [one for one in scenario.effects if isinstance(one, RecordEvent)]
+    assert [(one.reason, one.uid) for one in events] == [(EXECUTION_TYPE_IGNORED, "big")]
