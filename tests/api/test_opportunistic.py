@@ -102,6 +102,8 @@ def test_what_makes_no_sense_is_refused_by_its_field(settings: dict[str, Any], p
         {"maximumPercent": "50"},
         {"preemption": {"order": "Oldest"}},
         {"preemption": {"minimumRunTime": "soon"}},
+        {"preemption": {"emergencyPercent": 95}},
+        {"usage": METRICS, "preemption": {"emergencyPercent": 101}},
     ],
 )
 def test_what_is_out_of_bounds_is_refused(settings: dict[str, Any]) -> None:

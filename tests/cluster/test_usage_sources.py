@@ -201,6 +201,7 @@ def test_what_node_agents_tell_of_nodes_pods_and_pressure_decides(fresh_cluster:
             assert event["regarding"]["name"] == "busy"
             assert "uses 7500m of its 8 cpu, more than 80%" in event["note"]
             use.node = 1.0, GIB
+            assert plane.api("DELETE", f"{PODS}/busy", {"gracePeriodSeconds": 0})[0] == 200, "no kubelet ends it"
 
             waits["memory"] = 45.0
             eventually(lambda: on_nodes(cluster) == others, 60, "tasks wait for too long")

@@ -50,7 +50,7 @@ def test_all_that_is_said_is_told() -> None:
                 "halfLife": "1h",
                 "horizon": "10m",
             },
-            "preemption": {"order": "Newest", "minimumRunTime": "1m"},
+            "preemption": {"order": "Newest", "minimumRunTime": "1m", "emergencyPercent": 95},
             "nodes": [
                 {"matchLabels": {"pool": "batch", "age": "old"}, "thresholds": {"memory": memory}, "maximumPercent": 0},
                 {"matchLabels": {"pool": "batch"}},
@@ -67,6 +67,7 @@ def test_all_that_is_said_is_told() -> None:
         PredictionSettings("Largest", 950, 200, 3.0, 3600.0, 600.0),
         NEWEST,
         60.0,
+        950,
     )
 
 

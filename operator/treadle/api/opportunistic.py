@@ -172,6 +172,10 @@ class OpportunisticPreemption(Model):
     minimum_run_time: Duration | None = Field(
         default=None, description="Pods that have not run for this long go after all others; 0s if absent."
     )
+    emergency_percent: Percent | None = Field(
+        default=None,
+        description="Where more than this part of a node's cpu or memory is used, pods that have to go are deleted, whatever disruption budgets say. Absent: budgets hold.",
+    )
 
 
 class NodeThresholds(Model):
@@ -198,6 +202,12 @@ class Opportunistic(Model):
                         field_path=f".{name}",
                     )
                     for name in _NEED_USAGE
+                ),
+                cel.rule(
+                    "!has(self.preemption) || !has(self.preemption.emergencyPercent) || "
+                    "(has(self.usage) && has(self.usage.source) && self.usage.source != 'Requests')",
+                    f"emergencyPercent {USAGE_TEXT}",
+                    field_path=".preemption",
                 ),
                 cel.rule(f"!has(self.pressure) || {_BY_AGENTS}", PRESSURE_TEXT, field_path=".pressure"),
                 cel.rule(
@@ -229,6 +239,8 @@ class Opportunistic(Model):
             for name in _NEED_USAGE:
                 if getattr(self, name) is not None:
                     raise PydanticCustomError("usage", USAGE_TEXT, {"field": name})
+            if self.preemption is not None and self.preemption.emergency_percent is not None:
+                raise PydanticCustomError("usage", f"emergencyPercent {USAGE_TEXT}", {"field": "preemption"})
         if self.usage is None or self.usage.source != "Agent":
             if self.pressure is not None:
                 raise PydanticCustomError("pressure", PRESSURE_TEXT, {"field": "pressure"})

@@ -54,6 +54,7 @@ def settings(said: Opportunistic | None) -> OpportunisticSettings:
         ),
         prediction=_prediction(said.prediction or Prediction()),
         order=preemption.order or usual.order,
+        emergency=None if preemption.emergency_percent is None else preemption.emergency_percent * PERCENT,
         minimum_run=_seconds(preemption.minimum_run_time, "preemption.minimumRunTime", usual.minimum_run),
     )
 

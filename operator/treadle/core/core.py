@@ -169,6 +169,7 @@ class Core:
             case EvictFailed(uid, message):
                 state.record(uid, "stays", message[:200])
                 holds.victim_stays(state, uid, SPARED)
+                state.opportunistic.stays(uid, state.now + removing.AGAIN)
             case ResizeDone():
                 state.opportunistic.said += promotion.done(state, event)
             case ResizeFailed():

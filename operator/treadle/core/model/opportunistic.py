@@ -122,6 +122,8 @@ class OpportunisticSettings:
     prediction: PredictionSettings = field(default_factory=PredictionSettings)
     order: str = CHEAPEST
     minimum_run: float = 0.0
+    emergency: int | None = None
+    """Thousandths of a node beyond which budgets of pods that go for usage are not respected; None: they always are."""
     every: float = 10.0
     """Seconds between two looks at what is used."""
     prometheus: PrometheusSettings | None = None

@@ -91,6 +91,15 @@ def test_above_the_second_threshold_pods_go_one_by_one_while_it_lasts() -> None:
     assert scenario.core.view.opportunistic().removed == {"Requests": 0, "Usage": 0, "Pressure": 2}
 
 
+def test_one_that_does_not_go_keeps_no_others_there_for_longer_than_a_minute() -> None:
+    scenario = running(scene(order=NEWEST), "a", "b")
+    assert evicted(sample(scenario.wait(2), 900)) == ["b"]
+    spec = scenario.core.state.pods["b"].spec
+    scenario.tell(PodSeen(replace(spec, deleting=True)))
+    assert evicted(sample(scenario.wait(50), 900)) == []
+    assert evicted(sample(scenario.wait(20), 900)) == ["a"]
+
+
 def test_the_owner_is_told_what_was_waited_for() -> None:
     scenario = running(scene(), "a")
     sample(scenario.wait(2), 305).plan()

@@ -57,6 +57,8 @@ class Opportunistic:
     """What those of an application have, by its id."""
     going: dict[str, float] = field(default_factory=dict)
     """Those that were asked to go, by uid, and until when they are not asked again."""
+    spared: dict[str, float] = field(default_factory=dict)
+    """Those that disruption budgets let not go, by uid, and until when others go before them."""
     removed: Counter[str] = field(default_factory=Counter)
     """How many were asked to go since the start, by what for."""
     unheeded: dict[str, None] = field(default_factory=dict)
@@ -142,8 +144,15 @@ class Opportunistic:
             assert record.node in moved
             self.give(record, since)
 
+    def stays(self, uid: str, until: float) -> None:
+        """Take note that a pod that was asked to go stays."""
+        if self.going.pop(uid, None) is not None:
+            self.spared[uid] = until
+
     def forget_the_gone(self, now: float) -> None:
         """Forget who was asked to go and is gone, or stays after all."""
+        for uid in [uid for uid, until in self.spared.items() if uid not in self.of or until <= now]:
+            del self.spared[uid]
         for uid in [uid for uid, until in self.going.items() if uid not in self.of or until <= now]:
             del self.going[uid]
 

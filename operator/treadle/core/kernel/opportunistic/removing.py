@@ -17,6 +17,7 @@ from treadle.core.kernel.opportunistic.placing import held_by_queue, shares
 from treadle.core.kernel.opportunistic.usage import policy_of, size_of
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.model.opportunistic import NEWEST, SOME, WHOLE
+from treadle.core.rules.opportunistic.thresholds import part
 from treadle.core.rules.opportunistic.victims import Candidate, Costs, cheapest_first, newest_first, take
 from treadle.core.units.amounts import beyond, plus
 from treadle.core.units.resources import in_words
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from treadle.core.units.resources import Vector
 
 PATIENCE = 15.0
-"""Seconds for which a disruption budget is respected: then a pod is deleted, since the room is another's."""
+"""Seconds for which a disruption budget is asked again: then a pod is deleted where the room is another's, and stays where its node is used too much."""
 FOR_REQUESTS, FOR_USAGE, FOR_PRESSURE = "Requests", "Usage", "Pressure"
 """Why pods have to go: guaranteed pods request what they were given, their node is used too much, or tasks wait there for too long."""
 AGAIN = 60.0
@@ -54,6 +55,10 @@ class Lack:
     """How many go at the most; None: as many as are needed."""
     crossed: float | None = None
     """Since when the node is used too much."""
+    owed: bool = False
+    """Whether the room is another's, so that budgets give way in the end."""
+    at_once: bool = False
+    """Whether budgets are not asked at all."""
 
 
 def remove(state: State) -> list[Evict]:
@@ -62,7 +67,7 @@ def remove(state: State) -> list[Evict]:
     if not kept.on:
         kept.usage.fresh.clear()
         return []
-    if kept.going:
+    if kept.going or kept.spared:
         kept.forget_the_gone(state.now)
     found = _used_too_much(state) if kept.usage.of else []
     found += _requested(state)
@@ -86,13 +91,13 @@ def _requested(state: State) -> list[Lack]:
             have <= left or position in not_given_back for position, (have, left) in enumerate(zip(given, free, strict=False))
         ):
             continue
-        staying, stay = _staying(state, row)
+        staying, stay = _staying(state, row, spared=False)
         lacking = [max(0, have - max(left, 0)) for have, left in zip(stay, free, strict=False)]
         for position in not_given_back:
             lacking[position] = 0
         if any(lacking) and staying:
             words = f"guaranteed pods request what it was given on node {nodes.names[row]}"
-            found.append(Lack(FOR_REQUESTS, staying, lacking, words))
+            found.append(Lack(FOR_REQUESTS, staying, lacking, words, owed=True))
     return found
 
 
@@ -108,16 +113,19 @@ def _used_too_much(state: State) -> list[Lack]:
         excess = one.overload.look(policy, size, measured, one.usage.sample.at)
         if not any(excess) and not policy.pressure:
             continue
-        staying, _ = _staying(state, row)
+        emergency = _emergency(state, policy, size, measured)
+        staying, _ = _staying(state, row, spared=emergency)
         frees = _frees(state, row, measured, one.usage.sample.since)
         leaving = [uid for uid in frees if uid in kept.going or kept.of[uid].record.spec.deleting]
         going = [sum(frees[uid][position] for uid in leaving) for position in range(TYPES)]
         lacking = [max(over - soon, 0) for over, soon in zip(excess, going, strict=False)]
         if any(lacking) and staying:
             words = _in_words(state, name, policy, size, measured, lacking)
-            found.append(Lack(FOR_USAGE, staying, lacking, words, frees, crossed=one.crossed))
+            found.append(Lack(FOR_USAGE, staying, lacking, words, frees, crossed=one.crossed, at_once=emergency))
         elif policy.pressure:
-            short = one.strain.look(policy.pressure, one.waiting, one.usage.sample.at, going=bool(leaving))
+            short = one.strain.look(
+                policy.pressure, one.waiting, one.usage.sample.at, going=any(uid in kept.going for uid in frees)
+            )
             if short is not None and staying:
                 found += _pressed(state, name, one.waiting, short, staying, frees)
     kept.usage.fresh.clear()
@@ -168,22 +176,32 @@ def _in_words(state: State, node: str, policy: OverAllocation, size: Vector, mea
     return f"node {node} uses {' and '.join(parts)}"
 
 
-def _staying(state: State, row: int) -> tuple[dict[str, Given], Vector]:
-    """Return the opportunistic pods of a node that may be asked to go, and what all have that were not asked."""
+def _emergency(state: State, policy: OverAllocation, size: Vector, measured: list[int | None]) -> bool:
+    """Whether a node uses so much of a type with thresholds that budgets are not respected."""
+    limit = state.scheduler.opportunistic.emergency
+    if limit is None:
+        return False
+    pairs = ((measured[position], part(limit, size[position])) for position in policy.thresholds)
+    return any(used is not None and used > most for used, most in pairs)
+
+
+def _staying(state: State, row: int, *, spared: bool) -> tuple[dict[str, Given], Vector]:
+    """Return the opportunistic pods of a node that may be asked to go, those among them that budgets let not go lately where ``spared``, and what all have that were not asked."""
     kept = state.opportunistic
     staying: dict[str, Given] = {}
     stay = [0] * TYPES
     for uid, one in kept.on.get(row, {}).items():
         if uid not in kept.going and not one.record.spec.deleting:
             stay = plus(stay, one.demand)
-            if one.record.state is PodState.BOUND:
+            if one.record.state is PodState.BOUND and (spared or uid not in kept.spared):
                 staying[uid] = one
     return staying, stay
 
 
 def next_removal(state: State) -> float | None:
     """Return when somebody who was asked to go is asked again, None if nobody was."""
-    return min(state.opportunistic.going.values(), default=None)
+    kept = state.opportunistic
+    return min((*kept.going.values(), *kept.spared.values()), default=None)
 
 
 def _of_row(state: State, lack: Lack, costs: Costs) -> list[Evict]:
@@ -209,7 +227,9 @@ def _of_row(state: State, lack: Lack, costs: Costs) -> list[Evict]:
         kept.back_off.remember(spec.application, node, state.now)
         why = f"opportunistic: {lack.words}"
         state.record(spec.uid, "gives way", node)
-        effects.append(Evict(spec.uid, spec.namespace, spec.name, victim.queue, why, PATIENCE, True, state.cause))
+        patience = 0.0 if lack.at_once else PATIENCE
+        delete = lack.owed or lack.at_once
+        effects.append(Evict(spec.uid, spec.namespace, spec.name, victim.queue, why, patience, delete, state.cause))
     return effects
 
 
