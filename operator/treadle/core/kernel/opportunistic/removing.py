@@ -86,11 +86,15 @@ def _requested(state: State) -> list[Lack]:
         free = nodes.free[row]
         if (given[0] <= free[0] and given[1] <= free[1]) or nodes.specs[row] is None:
             continue
+        not_given_back = policy_of(state, row).thresholds if by_usage else ()
+        if all(
+            have <= left or position in not_given_back for position, (have, left) in enumerate(zip(given, free, strict=False))
+        ):
+            continue
         staying, stay = _staying(state, row, spared=False)
         lacking = [max(0, have - max(left, 0)) for have, left in zip(stay, free, strict=False)]
-        if by_usage:
-            for position in policy_of(state, row).thresholds:
-                lacking[position] = 0
+        for position in not_given_back:
+            lacking[position] = 0
         if any(lacking) and staying:
             words = f"guaranteed pods request what it was given on node {nodes.names[row]}"
             found.append(Lack(FOR_REQUESTS, staying, lacking, words, owed=True))
@@ -106,12 +110,15 @@ def _used_too_much(state: State) -> list[Lack]:
         if row is None or one is None or one.usage.sample is None or nodes.specs[row] is None:
             continue
         policy, size, measured = policy_of(state, row), size_of(state, row), one.usage.measured(state.now, TYPES)
+        excess = one.overload.look(policy, size, measured, one.usage.sample.at)
+        if not any(excess) and not policy.pressure:
+            continue
         emergency = _emergency(state, policy, size, measured)
         staying, _ = _staying(state, row, spared=emergency)
         frees = _frees(state, row, measured, one.usage.sample.since)
         leaving = [uid for uid in frees if uid in kept.going or kept.of[uid].record.spec.deleting]
         going = [sum(frees[uid][position] for uid in leaving) for position in range(TYPES)]
-        lacking = one.overload.look(policy, size, measured, one.usage.sample.at, going)
+        lacking = [max(over - soon, 0) for over, soon in zip(excess, going, strict=False)]
         if any(lacking) and staying:
             words = _in_words(state, name, policy, size, measured, lacking)
             found.append(Lack(FOR_USAGE, staying, lacking, words, frees, crossed=one.crossed, at_once=emergency))
