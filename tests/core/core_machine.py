@@ -9,13 +9,13 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 
 from core.builders import Scenario, a_pod, limits, replaced
 from treadle.core.effects import Bind
-from treadle.core.events import PodRefused, PodSeen, ResizeFailed
+from treadle.core.events import ApplicationGone, ApplicationSeen, PodRefused, PodSeen, ResizeFailed
 from treadle.core.kernel.nodes.rules import host_ports, static_refusal
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.state import State
 from treadle.core.kernel.tidy import close_up, prune
 from treadle.core.kernel.tree.members import Application, Ask, Queue
-from treadle.core.model import NO_CONSTRAINTS, Constraints, HostPort, Limit, Taint, Toleration
+from treadle.core.model import NO_CONSTRAINTS, ApplicationSpec, Constraints, HostPort, Limit, Taint, Toleration
 
 QUEUES = ["root.a", "root.b", "root.b.x", "root.b.y", "root.c", "root.c.z", "root.default"]
 
@@ -201,19 +201,29 @@ class CoreMachine(RuleBasedStateMachine):
         requests=st.sampled_from([0, 0, 0, 1]),
         node=st.sampled_from(["", "", "", *NODES, "unheard-of"]),
         constraints=st.sampled_from(CONSTRAINTS),
+        says=st.sampled_from([True, True, False]),
     )
     def new_opportunistic_pods(
-        self, count: int, queue: str, application: int, cpu: int, requests: int, node: str, constraints: Constraints
+        self, count: int, queue: str, application: int, cpu: int, requests: int, node: str, constraints: Constraints, says: bool
     ) -> Any:
         names = []
+        uses = (("cpu", cpu * 1000), ("memory", 0))
         for _ in range(count):
             self.number += 1
             names.append(f"pod-{self.number}")
             self.scenario.pod(
                 names[-1], queue, f"app{application}", cpu=requests, memory=0, constraints=constraints, node=node,
-                opportunistic=(("cpu", cpu * 1000), ("memory", 0)), created=float(self.number),
+                says_type=says, opportunistic=uses if says else (), if_opportunistic=() if says or requests else uses,
+                created=float(self.number),
             )  # fmt: skip
         return multiple(*names)
+
+    @rule(application=st.integers(0, 4), says=st.sampled_from([True, True, False, None]))
+    def application_says_what_its_pods_are(self, application: int, says: bool | None) -> None:
+        identity = f"ns/app{application}"
+        self.scenario.tell(
+            ApplicationGone(identity) if says is None else ApplicationSeen(ApplicationSpec(identity, opportunistic=says))
+        )
 
     @rule(node=st.sampled_from([*NODES, "unheard-of"]), cpu=st.integers(0, 3), ours=st.booleans())
     def pod_bound_by_somebody(self, node: str, cpu: int, ours: bool) -> None:
