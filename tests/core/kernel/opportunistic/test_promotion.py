@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.builders import GIB, Scenario
+from core.builders import GIB, Scenario, a_pod
 from core.kernel.opportunistic.idle_pods import bound, evicted, idle, seen
 from treadle.core.effects import RecordEvent, Resize
 from treadle.core.events import BindDone, PodSeen, ResizeDone, ResizeFailed
@@ -201,6 +201,15 @@ def test_one_that_asked_before_its_bind_was_seen_is_promoted(itself: bool) -> No
     scenario.tell(BindDone("o"))
     scenario.tell(PodSeen(replace(running(scenario, "o"), node=bind.node, promotes=WANTED, promotes_itself=itself)))
     assert resizes(scenario.wait(INTERVAL)) == [("o", True)]
+
+
+def test_one_that_requests_something_and_said_that_it_is_opportunistic_stays_guaranteed() -> None:
+    scenario = Scenario().queue("root.a").nodes(1, cpu=4, memory=64)
+    (bind,) = seen(scenario, a_pod("o", "root.a", "batch", 1, 0, opportunistic=WANTED)).plan()
+    scenario.tell(BindDone("o"))
+    scenario.tell(PodSeen(replace(running(scenario, "o"), node=bind.node, demotes=True)))
+    assert resizes(scenario.wait(INTERVAL)) == []
+    assert used(scenario)[:2] == [0, 1000]
 
 
 def test_new_pods_go_before_one_that_wishes_it() -> None:
