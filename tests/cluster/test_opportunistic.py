@@ -122,6 +122,26 @@ def test_an_application_that_is_opportunistic_makes_its_pods_so_while_it_says_it
         eventually(lambda: treadle.metric('treadle_opportunistic_pods{state="running"}') == 0, 30, "it is so no longer")
 
 
+def test_a_gang_of_opportunistic_pods_starts_when_there_is_idle_room_for_all_of_it(
+    fresh_cluster: Callable[..., Cluster], tmp_path: Path
+) -> None:
+    cluster = fresh_cluster(1, "4", "64Gi")
+    plane = cluster.plane
+    cluster.queues(queue("root.batch"))
+    gang = {"treadle.dev/gang": "g", "treadle.dev/application": "team"}
+    members = [idle(f"m{number}", cpu="2", **gang) for number in range(3)]
+    for one in members:
+        one["metadata"]["annotations"]["treadle.dev/gang-min-member"] = "3"
+    cluster.pods(members)
+    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+        treadle.wait_ready()
+        eventually(lambda: told(plane, "m0")[0] == "NoIdleRoom", 60, "there is room for two of three")
+        assert told(plane, "m0")[1].startswith('gang "g" needs room for 3 pods at once; ')
+        assert on_nodes(cluster) == set()
+        plane.create_nodes(1, "2", "64Gi", prefix="more")
+        eventually(lambda: on_nodes(cluster) == {"m0", "m1", "m2"}, 60, "all start")
+
+
 def metrics_settings(**more: Any) -> dict[str, Any]:
     """A node may be used by half; at 80% its opportunistic pods have to go."""
     limits = {"allocationPercent": 50, "preemptionPercent": 80}

@@ -202,9 +202,19 @@ class CoreMachine(RuleBasedStateMachine):
         node=st.sampled_from(["", "", "", *NODES, "unheard-of"]),
         constraints=st.sampled_from(CONSTRAINTS),
         says=st.sampled_from([True, True, False]),
+        gang=st.sampled_from([0, 0, 0, 2, 3]),
     )
     def new_opportunistic_pods(
-        self, count: int, queue: str, application: int, cpu: int, requests: int, node: str, constraints: Constraints, says: bool
+        self,
+        count: int,
+        queue: str,
+        application: int,
+        cpu: int,
+        requests: int,
+        node: str,
+        constraints: Constraints,
+        says: bool,
+        gang: int,
     ) -> Any:
         names = []
         uses = (("cpu", cpu * 1000), ("memory", 0))
@@ -214,7 +224,7 @@ class CoreMachine(RuleBasedStateMachine):
             self.scenario.pod(
                 names[-1], queue, f"app{application}", cpu=requests, memory=0, constraints=constraints, node=node,
                 says_type=says, opportunistic=uses if says else (), if_opportunistic=() if says or requests else uses,
-                created=float(self.number),
+                created=float(self.number), **({"gang": "g", "gang_minimums": (("g", gang),)} if gang and says and not requests else {}),
             )  # fmt: skip
         return multiple(*names)
 

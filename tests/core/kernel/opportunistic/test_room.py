@@ -247,13 +247,6 @@ def test_absurd_amounts_of_pods_that_others_bound_stop_nobody() -> None:
     assert bound(scenario) == {"o": "node-1"}
 
 
-def test_gangs_are_not_opportunistic_and_are_told_so() -> None:
-    scenario = Scenario().nodes(1)
-    seen(scenario, *(idle(f"o{at}", gang="g", gang_minimums=(("g", 2),)) for at in range(2)))
-    assert bound(scenario) == {}
-    assert scenario.why("o0")[0] == "NotTogether"
-
-
 def test_figures_say_what_waits_runs_and_was_removed() -> None:
     scenario = seen(Scenario().nodes(1, cpu=4), *(idle(f"o{at}", cpu=2) for at in range(3)))
     bound(scenario)

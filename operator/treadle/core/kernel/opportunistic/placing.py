@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Final
 
 from treadle.core.effects import Placed, new_bind
 from treadle.core.kernel.admission_checks import block
-from treadle.core.kernel.nodes.shapes import NO_GANG
 from treadle.core.kernel.opportunistic.caps import Caps
 from treadle.core.kernel.opportunistic.known import TYPES
 from treadle.core.kernel.opportunistic.memory import vector
 from treadle.core.kernel.opportunistic.room import Room
+from treadle.core.kernel.opportunistic.together import Together, rows_for
 from treadle.core.kernel.opportunistic.usage import is_lost, note
 from treadle.core.kernel.pods import prepared
-from treadle.core.kernel.pods.shaping import batch_of, shape_of, stale
+from treadle.core.kernel.pods.shaping import shape_of, stale
 from treadle.core.kernel.pods.states import ASSUMED
 from treadle.core.model import Wait
 from treadle.core.rules.opportunistic.shares import Claim, divide, pool
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 NO_ROOM: Final = "NoIdleRoom"
 """The reason of an opportunistic pod that no node has idle room for."""
-NOT_TOGETHER: Final = "NotTogether"
-"""The reason of an opportunistic pod that is to start together with others."""
 NOT_KNOWN: Final = "UsageUnknown"
 """The reason where room goes by usage that nobody tells."""
 INTERVAL = 1.0
@@ -51,8 +49,8 @@ def place(state: State, budget: int) -> list[Placed]:
         return effects
     kept.come, kept.looked, kept.at = False, nodes.clock, state.now
     kept.back_off.forget(state.now, state.applications)
-    room = Room(state)
-    ready = _ready(state, room)
+    room, together = Room(state), Together(state)
+    ready = _ready(state, room, together)
     if not ready:
         return effects
     held = held_by_queue(state)
@@ -66,13 +64,17 @@ def place(state: State, budget: int) -> list[Placed]:
         first = next(lines[queue], None)
         if first is None:
             continue
-        wants = vector(first.spec.opportunistic)
-        row = -1 if caps.full(queue, wants) is not None else room.pick(first)
-        if row >= 0:
-            room.give(row, first)
-            caps.give(queue, wants)
-            effects.append(_assume(state, first, row))
-            held[path] = plus(held.get(path, [0] * TYPES), wants)
+        if first.node < 0 and first.shape.gang not in together.failed:
+            unit = together.unit(first)
+            wants = _sum(unit)
+            rows = None if caps.full(queue, wants) is not None else _rows(state, room, unit)
+            if rows is not None:
+                caps.give(queue, wants)
+                effects += [_assume(state, record, row) for record, row in zip(unit, rows, strict=True)]
+                held[path] = plus(held.get(path, [0] * TYPES), wants)
+                together.started(first)
+            elif len(unit) > 1:
+                together.failed[first.shape.gang] = None
         heappush(heap, (_used(held.get(path), due.get(path)), path, queue))
     state.decided(effects)
     if len(effects) >= budget:
@@ -81,7 +83,25 @@ def place(state: State, budget: int) -> list[Placed]:
     return effects
 
 
-def _ready(state: State, room: Room) -> dict[Queue, dict[Application, list[PodRecord]]]:
+def _rows(state: State, room: Room, unit: list[PodRecord]) -> list[int] | None:
+    """Return a node for each of the pods that are placed at once, counted in the room; None if not all have one."""
+    if len(unit) > 1:
+        return rows_for(state, room, unit)
+    row = room.pick(unit[0])
+    if row < 0:
+        return None
+    room.give(row, unit[0])
+    return [row]
+
+
+def _sum(unit: list[PodRecord]) -> Vector:
+    total = vector(unit[0].spec.opportunistic)
+    for record in unit[1:]:
+        total = plus(total, vector(record.spec.opportunistic))
+    return total
+
+
+def _ready(state: State, room: Room, together: Together) -> dict[Queue, dict[Application, list[PodRecord]]]:
     """Return who could be placed, by queue and application; of those that are alike and that no node has room for the first one alone is looked at."""
     ready: dict[Queue, dict[Application, list[PodRecord]]] = {}
     hopeless: set[tuple[Shape, tuple[tuple[str, int], ...]]] = set()
@@ -93,7 +113,9 @@ def _ready(state: State, room: Room) -> dict[Queue, dict[Application, list[PodRe
             continue
         if not room.any_for(record):
             hopeless.add(kind)
-        elif obstacle(state, record) is None and record.application is not None and record.application.queue is not None:
+        elif (
+            obstacle(state, record, together) is None and record.application is not None and record.application.queue is not None
+        ):
             ready.setdefault(record.application.queue, {}).setdefault(record.application, []).append(record)
     return ready
 
@@ -113,7 +135,7 @@ def _due(state: State) -> bool:
     return when is not None and state.now >= when
 
 
-def obstacle(state: State, record: PodRecord) -> Wait | None:
+def obstacle(state: State, record: PodRecord, together: Together) -> Wait | None:
     """Return what keeps an opportunistic pod back before there is any question of room, or None."""
     assert record.application is not None
     if stale(state, record):
@@ -123,10 +145,7 @@ def obstacle(state: State, record: PodRecord) -> Wait | None:
         why = state.opportunistic.usage.trouble or "no sample of a node has come yet"
         words = f"spec.opportunistic.usage.source is {state.scheduler.opportunistic.source}, and nobody tells what nodes use: {why}. With Requests the room is what no pod requests"
         return Wait(NOT_KNOWN, "", words)
-    if found is None and (record.shape.gang != NO_GANG or batch_of(state, record.spec) is not None):
-        words = "opportunistic pods come and go one by one: they are not started together, as gangs are and what is placed together; guaranteed pods are"
-        return Wait(NOT_TOGETHER, "", words)
-    return found
+    return together.wait(record) if found is None else found
 
 
 def held_by_queue(state: State) -> dict[str, Vector]:

@@ -21,6 +21,8 @@ from treadle.core.units.amounts import beyond, least, minus
 from treadle.core.units.resources import CPU, MEMORY, UNBOUNDED
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from treadle.core.kernel.nodes.shapes import Shape
@@ -125,6 +127,17 @@ class Room:
         fitting_rows: NDArray[np.intp] = rows[(room[MEMORY, rows] >= memory) & (room[CPU, rows] >= cpu)]
         self._rows[key] = fitting_rows
         return fitting_rows
+
+    def kept(self) -> NDArray[np.int64]:
+        """Return the room as it is, for ``restore``."""
+        return self._columns.copy()
+
+    def restore(self, kept: NDArray[np.int64], pods: Iterable[PodRecord]) -> None:
+        """Take back what some pods were given since the room was kept, and what was found out of them."""
+        self._columns = kept
+        for record in pods:
+            self._none.pop((record.shape, record.spec.opportunistic), None)
+            self._rows.pop((record.shape, record.spec.opportunistic), None)
 
     def give(self, row: int, record: PodRecord) -> None:
         """Count a pod that has come to a node."""

@@ -10,6 +10,7 @@ from treadle.core.kernel.opportunistic.caps import AT_MAXIMUM, Caps
 from treadle.core.kernel.opportunistic.known import TYPES
 from treadle.core.kernel.opportunistic.placing import NO_ROOM, held_by_queue, obstacle
 from treadle.core.kernel.opportunistic.room import idle_room
+from treadle.core.kernel.opportunistic.together import Together
 from treadle.core.kernel.opportunistic.usage import unknown
 from treadle.core.units.resources import in_words
 
@@ -39,11 +40,11 @@ def tell(state: State) -> list[ReportWaiting]:
     kept.told = now
     effects = []
     messages: dict[Kind, tuple[str, str]] = {}
-    caps = Caps(state, held_by_queue(state))
+    caps, together = Caps(state, held_by_queue(state)), Together(state)
     for record in kept.waiting.values():
         if now < record.since + settings.report_after:
             continue
-        reason, message = _waiting(state, record, messages, caps)
+        reason, message = _waiting(state, record, messages, caps, together)
         same = record.reported_reason == reason
         if same and record.reported_message == message:
             continue
@@ -98,11 +99,13 @@ def next_telling(state: State) -> float | None:
 
 def waiting(state: State, record: PodRecord) -> tuple[str, str]:
     """Return (reason, message) of an opportunistic pod that waits."""
-    return _waiting(state, record, {}, Caps(state, held_by_queue(state)))
+    return _waiting(state, record, {}, Caps(state, held_by_queue(state)), Together(state))
 
 
-def _waiting(state: State, record: PodRecord, messages: dict[Kind, tuple[str, str]], caps: Caps) -> tuple[str, str]:
-    found = obstacle(state, record)
+def _waiting(
+    state: State, record: PodRecord, messages: dict[Kind, tuple[str, str]], caps: Caps, together: Together
+) -> tuple[str, str]:
+    found = obstacle(state, record, together)
     if found is not None:
         limit = "runs as many applications as it may" if found.reason == TOO_MANY else "does not take it"
         return found.reason, (found.message or f"queue {found.blocker} {limit}")[:LONGEST]
@@ -110,7 +113,9 @@ def _waiting(state: State, record: PodRecord, messages: dict[Kind, tuple[str, st
         return AT_MAXIMUM, words[:LONGEST]
     key = record.shape, record.spec.opportunistic
     if key not in messages:
-        messages[key] = NO_ROOM, _no_room(state, record)[:LONGEST]
+        count = together.starts_with(record)
+        others = f'gang "{record.shape.gang[1]}" needs room for {count} pods at once; ' if count > 1 else ""
+        messages[key] = NO_ROOM, (others + _no_room(state, record))[:LONGEST]
     away = state.opportunistic.back_off.nodes(record.spec.application, state.now)
     if away:
         some = f"{', '.join(away[:MOST_NODES])}{', …' if len(away) > MOST_NODES else ''}"
