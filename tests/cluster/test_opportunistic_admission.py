@@ -343,7 +343,8 @@ def test_a_container_that_a_webhook_adds_after_the_policy_is_rewritten_and_its_w
             "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "injected"}},
             "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}],
         }
-        apply(policy, {"kind": "MutatingWebhookConfiguration", "metadata": {"name": "inject"}, "webhooks": [hook]})
+        kind = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration"}
+        apply(policy, {**kind, "metadata": {"name": "inject"}, "webhooks": [hook]})
         containers = lambda: made(policy, path, pod("probe", CASES[0].spec), dryRun="All")["spec"]["containers"]  # noqa: E731
         eventually(lambda: len(containers()) == 2, what="the other webhook in force")
         after = made(policy, path, pod("a", CASES[0].spec))
