@@ -1,7 +1,7 @@
 // What runs containers in the node tier: nothing here is compiled into Treadle.
 module treadle.dev/tests/node_tier/tools/containerd
 
-go 1.26.0
+go 1.26.6
 
 tool (
 	github.com/containerd/containerd/v2/cmd/containerd
