@@ -1,6 +1,7 @@
 """The workloads of scheduler_perf as their YAML has them: operations with parameters, and the templates of objects."""
 
 import json
+import re
 import subprocess
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from cluster.control_plane import TOOLS
 
 Json = dict[str, Any]
 MODULE = "k8s.io/kubernetes"
+INDEX = re.compile(r"\{\{((?P<function>DivideInt|Mod) )?\.Index( (?P<by>\d+))?\}\}")
+"""An object's number, or what is worked out of it, in a template."""
 SMALLEST = "smallest"
 """Asks for the first size of each workload, which has a handful of nodes: to see whether it is played at all."""
 
@@ -35,7 +38,7 @@ class Case:
         return operation.get(field, default) if named is None else self.params[named.removeprefix("$")]
 
     def template(self, path: str) -> Json:
-        """Return an object as its template has it, with ``{{.Index}}`` and the like left in its texts."""
+        """Return an object as its template has it, with ``{{.Index}}`` and the like left in its texts: ``numbered`` fills them in."""
         found: Json = yaml.safe_load((self.folder / path).read_text())
         return found
 
@@ -82,6 +85,21 @@ def cases(names: Iterable[str], size: str) -> Iterator[Case]:
             chosen["params"],
             entry.get("defaultPodTemplatePath", ""),
         )
+
+
+def numbered(template: Json, number: int) -> Json:
+    """Return an object with its number, counted from 0, where its template has one."""
+
+    def value(found: re.Match[str]) -> str:
+        match found["function"], int(found["by"] or 1):
+            case "DivideInt", by:
+                return str(number // by)
+            case "Mod", by:
+                return str(number % by)
+        return str(number)
+
+    mine: Json = json.loads(INDEX.sub(value, json.dumps(template)))
+    return mine
 
 
 def _suits(workload: Json, size: str) -> bool:

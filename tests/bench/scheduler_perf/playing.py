@@ -2,14 +2,13 @@
 
 import asyncio
 import copy
-import json
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 import msgspec
 
-from bench.scheduler_perf.cases import Case, Json
+from bench.scheduler_perf.cases import Case, Json, numbered
 from bench.scheduler_perf.schedulers import Running
 from cluster.control_plane import ControlPlane
 from treadle.kube import auth
@@ -82,7 +81,7 @@ class Player:
         node["status"]["capacity"] |= allocatable.get("nodeAllocatable", {})
 
         async def make(number: int) -> None:
-            mine = copy.deepcopy(node)
+            mine = numbered(node, number)
             if labelled["labelKey"]:
                 values = labelled["labelValues"]
                 mine["metadata"].setdefault("labels", {})[labelled["labelKey"]] = values[number % len(values)]
@@ -142,10 +141,10 @@ class Player:
         namespace = operation.get("namespace", "")
         if namespace:
             await self._namespace(namespace)
-        template = json.dumps(self.case.template(operation["templatePath"]))
+        template = self.case.template(operation["templatePath"])
 
         async def make(number: int) -> None:
-            await self._create(json.loads(template.replace("{{.Index}}", str(number))), namespace)
+            await self._create(numbered(template, number), namespace)
 
         await self._times(self.case.value(operation, "count", 1), make)
 
@@ -186,9 +185,10 @@ class Player:
 
     async def _pods(self, operation: Json, namespace: str, pod: Json, count: int) -> None:
         path, body = PLACES["Pod"].format(namespace), self._encode(pod)
+        unlike = b"{{" in body
 
-        async def alike(_: int) -> None:
-            await self._post(path, body)
+        async def alone(number: int) -> None:
+            await self._post(path, self._encode(numbered(pod, number)) if unlike else body)
 
         async def with_volume(number: int) -> None:
             claim = f"pvc-{number}"
@@ -197,7 +197,7 @@ class Player:
             mine["spec"]["volumes"] = [{"name": "vol", "persistentVolumeClaim": {"claimName": claim}}]
             await self._post(path, self._encode(mine))
 
-        await self._times(count, with_volume if "persistentVolumeTemplatePath" in operation else alike)
+        await self._times(count, with_volume if "persistentVolumeTemplatePath" in operation else alone)
 
     async def _volume(self, operation: Json, namespace: str, name: str) -> None:
         """Make a claim and a volume that are bound to each other."""

@@ -30,21 +30,26 @@ def dominant(
     A type of which there is nothing in the cluster is passed over; if there is nothing at all, the amounts themselves are
     compared.
     """
-    same = True
-    parts: list[float] = []
-    others: list[float] = []
+    same, more, less, nothing = True, False, False, True
     for position in counted:
-        amount, other_amount, whole = one[position], other[position], total[position]
-        if amount != other_amount:
+        amount, other_amount = one[position], other[position]
+        if total[position]:
+            nothing = False
+            if amount > other_amount:
+                more, same = True, False
+            elif amount < other_amount:
+                less, same = True, False
+        elif amount != other_amount:
             same = False
-        if whole:
-            parts.append(amount / whole)
-            others.append(other_amount / whole)
     if same:
         return 0
-    if not parts:
+    if nothing:
         mine, theirs = [one[position] for position in counted], [other[position] for position in counted]
         return fits(theirs, mine) - fits(mine, theirs)
+    if not single and not (more and less):
+        return more - less  # of no type less and of some more: so it is with the fractions in their order, without working them out
+    parts = [one[position] / total[position] for position in counted if total[position]]
+    others = [other[position] / total[position] for position in counted if total[position]]
     if single:
         high, other_high = max(0.0, *parts), max(0.0, *others)
         return (high > other_high) - (high < other_high)

@@ -143,9 +143,9 @@ def _inside(state: State, round_: Round) -> list[Need]:
         if leaf is None or queue.queue.keeps_all:
             continue
         for each in reversed(queue.applications):
-            application = leaf.applications.get(each.member.name)
+            application = leaf.applications.get(each.member.name) if any(each.wanted) else None
             asks = [] if application is None else [ask for ask in sorted(application.asks.values()) if _may_be_helped(state, ask)]
-            if asks and any(each.wanted):
+            if asks:
                 found.append(Need(leaf, asks, list(each.wanted), "inside", []))
     return found
 
@@ -252,7 +252,7 @@ class _CapacitySearch(Search):
         effects: list[Evict] = []
         self.need = need
         counted = self.round.context.calculator.deciding
-        mine = [hold for hold in state.preemption.holds if hold.application is ask.application and hold.key == ask.key]
+        mine = self.held_for(ask)
         kept = [hold for hold in mine if hold.without_victims]
         held = before = len(mine) - len(kept)
         if held == len(ask.pods) or not _makes_up(demand, need.lacking, counted, last=last):
@@ -272,10 +272,11 @@ class _CapacitySearch(Search):
             effects += found
             held += 1
             take_from(need.lacking, demand)
-        taken = {hold.row for hold in state.preemption.holds}
-        for hold in kept[held - before :]:
-            if hold.row not in taken:
-                place(state, hold)
+        if kept:
+            taken = {hold.row for hold in state.preemption.holds}
+            for hold in kept[held - before :]:
+                if hold.row not in taken:
+                    place(state, hold)
         return effects
 
     def help_all(self, need: Need, *, last: bool = False) -> list[Evict]:

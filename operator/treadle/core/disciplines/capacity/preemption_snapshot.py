@@ -78,7 +78,7 @@ def take_snapshot(state: State, capacities: LiveCapacityTree, search: Search) ->
             for partition in context.partitions:
                 queue.users.follow(partition)
     paths = [path for path, queue in capacities.of.items() if not queue.parental]
-    found = begin(capacities.tree.root, [], paths, state.now)
+    found = begin(capacities.tree.root, [], paths, state.now, counts_pending=False)
     for partition in found.partitions:
         _pend(found.roots[partition], partition)
     for hold in state.preemption.holds:

@@ -129,7 +129,7 @@ class _FairSearch(Search):
             demand = [0] * self.width
             for position, value in ask.shape.charged:
                 demand[position] = value
-            mine = [hold for hold in state.preemption.holds if hold.application is application and hold.key == ask.key]
+            mine = self.held_for(ask)
             count = min(len(ask.pods) - sum(not hold.without_victims for hold in mine), _times(contender, state, lacking, demand))
             for hold in mine if count > 0 else ():
                 if hold.without_victims:

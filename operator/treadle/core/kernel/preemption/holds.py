@@ -150,7 +150,7 @@ def serve(state: State, budget: int) -> list[Placed]:
                 state.preemption.left_alone[hold.row] = state.now + hold.until - hold.placed_at
         elif not admitted(state, hold):
             release(state, hold, "the node admits it no longer")
-        elif len(effects) < budget and all(state.nodes.free[hold.row][position] >= 0 for position, _ in hold.shape.demand):
+        elif len(effects) < budget and _has_room(state, hold):
             if any(uid in state.pods for uid in hold.victims) and _over_maximum(hold):
                 continue  # the node has room; those who leave make some in the queue
             release(state, hold, "fulfilled")
@@ -160,9 +160,22 @@ def serve(state: State, budget: int) -> list[Placed]:
 
 
 def admitted(state: State, hold: Hold) -> bool:
-    """Whether the node of a hold would admit the pod."""
+    """Whether the node of a hold would admit the pod; its description is looked at again when nodes were edited."""
+    end = state.nodes.edited.end
+    if hold.looked_at != end:
+        if not state.nodes.admits(hold.row, hold.shape.constraints):
+            return False
+        hold.looked_at = end
     between = hold.shape.between
-    return state.nodes.admits(hold.row, hold.shape.constraints) and (between is None or not between.refusal(hold.row))
+    return between is None or not between.refusal(hold.row)
+
+
+def _has_room(state: State, hold: Hold) -> bool:
+    free = state.nodes.free[hold.row]
+    for position, _ in hold.shape.demand:  # noqa: SIM110 - most holds wait, and are asked in every pass
+        if free[position] < 0:
+            return False
+    return True
 
 
 def _relieve(state: State, application: Application) -> None:

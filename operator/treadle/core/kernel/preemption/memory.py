@@ -28,6 +28,8 @@ class Hold:
     """No pod was asked to go for it, and what is owed is still owed: room is only kept as it comes."""
     gang: tuple[str, str] = ("", "")
     """The application and its gang if it is one of the holds for all that the gang starts with: they are fulfilled together or not at all."""
+    looked_at: int = -1
+    """Where the log of edited nodes ended when its node was found to admit the pod."""
     counted: bool = False
     """It is charged to the application and its queues as if the pod ran there."""
 

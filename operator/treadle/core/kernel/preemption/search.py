@@ -88,6 +88,8 @@ class Search(ABC):
         self.keep(hold for hold in state.preemption.holds if hold.gang[1] and hold.without_victims)
         self._known: dict[int, _Spots] = {}
         self._held = with_victims(state)
+        self._holders = {hold.application for hold in state.preemption.holds}
+        """For whom there have been holds in this round, so that not all are looked through for each ask."""
         for application in state.applications.values():
             self._take_in(application)
         for victims in self.on_node.values():
@@ -148,6 +150,12 @@ class Search(ABC):
     def exhausted(self) -> bool:
         """Whether as many holds are there as may be at one time."""
         return self._held >= MOST_HOLDS
+
+    def held_for(self, ask: Ask) -> list[Hold]:
+        """Return the holds for pods of an ask."""
+        if ask.application not in self._holders:
+            return []
+        return [hold for hold in self.state.preemption.holds if hold.application is ask.application and hold.key == ask.key]
 
     def make_room(self, ask: Ask) -> list[Evict] | None:
         """Hold room for one more pod of an ask, and return whom to evict for it; None if there is no way to make any."""
@@ -308,6 +316,7 @@ class Search(ABC):
         )
         place(state, hold)
         self._held += 1
+        self._holders.add(ask.application)
         if not gang[1]:
             self.leave(picked.victims)
         return [self._evict(victim, ask.application) for victim in picked.victims]

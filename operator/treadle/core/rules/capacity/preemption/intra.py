@@ -95,7 +95,9 @@ def _compute(round_: Round, queue: TempQueue) -> None:
     limit = calculator.smaller(context.total, limit, round_.budget)
     last_first = list(reversed(urgent_first))
     for each in last_first:
-        if calculator.compare(context.total, limit, none) <= 0 or calculator.compare(context.total, each.used, none) <= 0:
+        if calculator.compare(context.total, limit, none) <= 0:
+            break  # it only gets less
+        if not any(each.used) or calculator.compare(context.total, each.used, none) <= 0:
             continue
         spare = loosely_beyond(loosely_beyond(minus(each.used, each.ideal), each.chosen), each.masters)
         if not settings.intra_by_priority:
@@ -128,9 +130,9 @@ def _share(round_: Round, applications: list[_Application], left: Vector) -> Non
     calculator, total, none = context.calculator, context.total, context.none()
     for each in applications:
         if calculator.compare(total, left, none) <= 0:
-            continue
+            break  # it only gets less
         if calculator.any_used_up(left) and context.settings.preemption.intra_conservative:
-            continue
+            break
         for container in round_.chosen.values():
             if container.owner is each.member and container.partition == each.partition:
                 add_to(each.chosen, container.demand)
@@ -160,9 +162,11 @@ def _pair(round_: Round, applications: list[_Application]) -> None:
     context = round_.context
     calculator, total, none = context.calculator, context.total, context.none()
     by_limit = not context.settings.preemption.intra_by_priority
-    givers = [low for low in applications if calculator.more(total, low.spare, none)]
+    givers = [low for low in applications if any(low.spare) and calculator.more(total, low.spare, none)]
     for high in reversed(applications):
-        if not givers or not calculator.more(total, high.lacks, none):
+        if not givers:
+            break
+        if not any(high.lacks) or not calculator.more(total, high.lacks, none):
             continue
         touched: list[_Application] = []
         for low in givers:

@@ -32,7 +32,9 @@ class TempQueue:
     ``ideal`` is what it should have, ``to_take`` what it has too much, ``obtain`` what is left of that to be taken.
     """
 
-    def __init__(self, queue: CapacityQueue, parent: TempQueue | None, partition: str, *, exclusive: bool) -> None:
+    def __init__(
+        self, queue: CapacityQueue, parent: TempQueue | None, partition: str, *, exclusive: bool, counts_pending: bool
+    ) -> None:
         context = queue.context
         share, total = queue.share(partition), context.of(partition)
         self.queue, self.parent, self.partition, self.total = queue, parent, partition, total
@@ -52,11 +54,11 @@ class TempQueue:
         self.normalized: list[float] = [0.0] * context.width
         self.applications: list[Any] = []
         self.users: dict[str, Any] = {}
-        if not queue.parental:
+        if counts_pending and not queue.parental:
             self.pending = pending_of_users(queue, partition, without_held=False)
             self.pending_now = pending_of_users(queue, partition, without_held=True)
         for child in queue.children:
-            found = TempQueue(child, self, partition, exclusive=exclusive)
+            found = TempQueue(child, self, partition, exclusive=exclusive, counts_pending=counts_pending)
             self.children.append(found)
             for position in range(context.width):
                 self.pending[position] += found.pending[position]
@@ -132,12 +134,19 @@ class Round:
         self.underserved.setdefault(queue.partition, {})[queue.path] = None
 
 
-def begin(root: CapacityQueue, nodes: Sequence[Any], leaves: Sequence[str], now: float) -> Round:
-    """Take the snapshots."""
+def begin(
+    root: CapacityQueue, nodes: Sequence[Any], leaves: Sequence[str], now: float, *, counts_pending: bool = True
+) -> Round:
+    """Take the snapshots; with ``counts_pending`` what is asked for is counted as Hadoop does, else it is left at nothing for the caller."""
     context = root.context
     settings = context.settings
     partitions = list(dict.fromkeys([*settings.partitions, DEFAULT]))
-    roots = {name: TempQueue(root, None, name, exclusive=settings.partitions.get(name, True)) for name in partitions}
+    roots = {
+        name: TempQueue(
+            root, None, name, exclusive=settings.partitions.get(name, True), counts_pending=counts_pending
+        )
+        for name in partitions
+    }
     budget = context.calculator.times(context.total, context.single(settings.preemption.per_round))
     found = Round(context, partitions, roots, list(leaves), budget, list(nodes), now)
     found.queues = {(queue.path, name): queue for name, each in roots.items() for queue in each.walk()}
