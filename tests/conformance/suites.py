@@ -13,10 +13,12 @@ from conformance import (
     processor,
     replay,
     replay_capacity,
+    reservation_input,
+    reservations,
     scores,
 )
 
-PARTS = (constraints, processor, scores, filters, replay, replay_capacity, mapping, opportunistic_rm, opportunistic_nm)
+PARTS = (constraints, processor, scores, filters, replay, replay_capacity, mapping, opportunistic_rm, opportunistic_nm, reservations, reservation_input)
 
 
 def part_for(case: dict[str, Any]) -> Any:
