@@ -6,6 +6,7 @@ from typing import Any
 
 from conformance import (
     constraints,
+    estimator,
     filters,
     mapping,
     opportunistic_nm,
@@ -18,7 +19,7 @@ from conformance import (
     scores,
 )
 
-PARTS = (constraints, processor, scores, filters, replay, replay_capacity, mapping, opportunistic_rm, opportunistic_nm, reservations, reservation_input)
+PARTS = (constraints, processor, scores, filters, replay, replay_capacity, mapping, opportunistic_rm, opportunistic_nm, reservations, reservation_input, estimator)
 
 
 def part_for(case: dict[str, Any]) -> Any:
