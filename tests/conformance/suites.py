@@ -8,6 +8,7 @@ from conformance import (
     constraints,
     estimator,
     filters,
+    following,
     mapping,
     opportunistic_nm,
     opportunistic_rm,
@@ -19,7 +20,7 @@ from conformance import (
     scores,
 )
 
-PARTS = (constraints, processor, scores, filters, replay, replay_capacity, mapping, opportunistic_rm, opportunistic_nm, reservations, reservation_input, estimator)
+PARTS = (constraints, processor, scores, filters, replay, replay_capacity, mapping, opportunistic_rm, opportunistic_nm, reservations, reservation_input, estimator, following)
 
 
 def part_for(case: dict[str, Any]) -> Any:
