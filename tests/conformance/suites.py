@@ -6,17 +6,21 @@ from typing import Any
 
 from conformance import (
     constraints,
+    estimator,
     filters,
+    following,
     mapping,
     opportunistic_nm,
     opportunistic_rm,
     processor,
     replay,
     replay_capacity,
+    reservation_input,
+    reservations,
     scores,
 )
 
-PARTS = (constraints, processor, scores, filters, replay, replay_capacity, mapping, opportunistic_rm, opportunistic_nm)
+PARTS = (constraints, processor, scores, filters, replay, replay_capacity, mapping, opportunistic_rm, opportunistic_nm, reservations, reservation_input, estimator, following)
 
 
 def part_for(case: dict[str, Any]) -> Any:

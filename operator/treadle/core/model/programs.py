@@ -1,4 +1,4 @@
-"""Integer programs as plain data, and what solves them: the core states a program, whoever runs it brings a solver along.
+"""Integer and linear programs as plain data, and what solves them: the core states a program, whoever runs it brings a solver along.
 
 ``Settings.solver`` is the solver, None where there is none. It may be slow or wrong: what it answers is checked by the rules.
 """
@@ -52,4 +52,39 @@ class Solver(Protocol):
         """Why it cannot be used, empty if it can."""
 
     def solve(self, program: IntegerProgram, seconds: float, /) -> Solution:
+        """Solve a program within a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinearRow:
+    """A sum of columns, each times a number, that must be at least ``least`` and at most ``most``; None: it has no such bound."""
+
+    terms: tuple[tuple[int, float], ...]
+    least: float | None = None
+    most: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LinearProgram:
+    """Columns are real numbers from 0 on. Of all that satisfy the rows those are wanted for which ``costs``, a sum like those of rows, is least."""
+
+    columns: int
+    rows: tuple[LinearRow, ...]
+    costs: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LinearSolution:
+    """What a solver found; ``outcome`` and the rest are as of ``Solution``, and ``values`` are empty unless they are the best."""
+
+    outcome: Literal["best", "stopped", "infeasible", "failed"]
+    values: tuple[float, ...] = ()
+    cost: float = 0.0
+    words: str = ""
+
+
+class LinearSolver(Protocol):
+    """What solves linear programs."""
+
+    def solve_linear(self, program: LinearProgram, seconds: float, /) -> LinearSolution:
         """Solve a program within a time."""

@@ -1,0 +1,116 @@
+"""Resources that come again each period (``PeriodicRLESparseResourceAllocation``), each kept once however often it occurs.
+
+Hadoop writes every occurrence within one cycle of the largest period. Here reservations of one period are kept in one cycle of that period, and what
+there is at a time is the sum over the periods, of which there are few: each divides the largest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from treadle.core.rules.reservations.over_time import Amounts, OverTime, Segment, plus, together
+
+
+class Cycle:
+    """Resources that come again every ``period``. Times of what is added may be any; a part beyond the end of a cycle comes at its start."""
+
+    __slots__ = ("period", "steps")
+
+    def __init__(self, width: int, period: int) -> None:
+        """Begin with nothing."""
+        self.period = period
+        self.steps = OverTime(width)
+        """What there is from 0 until ``period``."""
+
+    @property
+    def nothing(self) -> Amounts:
+        """An amount of nothing."""
+        return self.steps.nothing
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing at any time."""
+        return self.steps.empty
+
+    def at(self, time: int) -> Amounts:
+        """Return the amount at a time."""
+        return self.steps.at(time % self.period)
+
+    def add(self, start: int, end: int, amount: Sequence[int]) -> None:
+        """Add an amount from ``start`` until ``end`` and each period before and after; longer intervals than a period overlap themselves."""
+        whole, length = divmod(end - start, self.period)
+        if whole > 0:
+            self.steps.add(0, self.period, [value * whole for value in amount])
+        start %= self.period
+        over = start + length - self.period
+        if over > 0:
+            self.steps.add(start, self.period, amount)
+            self.steps.add(0, over, amount)
+        else:
+            self.steps.add(start, start + length, amount)
+
+    def take(self, start: int, end: int, amount: Sequence[int]) -> None:
+        """Take an amount away from ``start`` until ``end`` of each period."""
+        self.add(start, end, [-value for value in amount])
+
+    def segments(self, start: int, end: int) -> Iterator[Segment]:
+        """Yield what there is from ``start`` until ``end``, without holes. Neighbours may be equal where a cycle ends."""
+        base = start - start % self.period
+        while start < end:
+            until = min(end, base + self.period)
+            for one, other, value in self.steps.segments(start - base, until - base):
+                yield one + base, other + base, value
+            base = start = until
+
+
+class Load:
+    """What is given away over time: once, and each period. Adding and taking costs the breakpoints that the interval meets, once."""
+
+    __slots__ = ("cycles", "once", "width")
+
+    def __init__(self, width: int) -> None:
+        """Begin with nothing."""
+        self.width = width
+        self.once = OverTime(width)
+        self.cycles: dict[int, Cycle] = {}
+        """What comes again, by period."""
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is given away at any time."""
+        return self.once.empty and not self.cycles
+
+    def add(self, given: Shape, sign: int = 1) -> None:
+        """Add what a reservation has; with a ``sign`` of -1 take it away."""
+        period = given.period if isinstance(given, Cycle) else 0
+        steps = given.steps if isinstance(given, Cycle) else given
+        into: OverTime | Cycle = self.once
+        if period:
+            into = self.cycles.setdefault(period, Cycle(self.width, period))
+        for start, end, amount in steps.intervals():
+            into.add(start, end, amount if sign > 0 else [-value for value in amount])
+        if period and into.empty:
+            del self.cycles[period]
+
+    def at(self, time: int) -> Amounts:
+        """Return what is given away at a time."""
+        found = self.once.at(time)
+        for cycle in self.cycles.values():
+            found = plus(found, cycle.at(time))
+        return found
+
+    def segments(self, start: int, end: int) -> Iterator[Segment]:
+        """Yield what is given away from ``start`` until ``end``, without holes; neighbours differ."""
+        found = self.once.segments(start, end)
+        for cycle in self.cycles.values():
+            found = together(plus, found, cycle.segments(start, end))
+        return found
+
+
+Shape = OverTime | Cycle
+"""What a reservation has over time: once, or each period."""
+
+
+def period_of(shape: Shape) -> int:
+    """Return the period of what a reservation has, 0 for once."""
+    return shape.period if isinstance(shape, Cycle) else 0

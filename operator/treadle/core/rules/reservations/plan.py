@@ -1,0 +1,232 @@
+"""What is promised, and what may still be (``InMemoryPlan``): reservations, and the sums of what they have over time, of all and by user.
+
+A reservation that comes again each period counts at all times, before its arrival as well: it is kept as a cycle. Its own queries tell what it has at any
+time. What is free is asked for an interval, and costs the breakpoints within.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from treadle.core.rules.reservations.cycles import Load, Shape, period_of
+from treadle.core.rules.reservations.errors import PlanningError, UnknownReservation
+from treadle.core.rules.reservations.over_time import Amounts, OverTime, Segment, least, minus, plus, stepped, together
+
+if TYPE_CHECKING:
+    from treadle.core.model.reservations import ReservationDefinition
+    from treadle.core.rules.capacity.calculators import Calculator
+
+DAY = 24 * 60 * 60 * 1000
+
+
+@dataclass(slots=True)
+class Reservation:
+    """A reservation that has its resources: ``shape`` from ``start`` until ``end``, and after each period. ``number`` tells those apart that were accepted at once."""
+
+    name: str
+    number: int
+    user: str
+    definition: ReservationDefinition
+    shape: Shape
+    accepted: int = 0
+    """When it was accepted, in ms."""
+
+    @property
+    def start(self) -> int:
+        """From when on it may have something."""
+        return self.definition.arrival
+
+    @property
+    def end(self) -> int:
+        """When it has nothing any more, or begins again."""
+        return self.definition.deadline
+
+    @property
+    def period(self) -> int:
+        """After how many ms it comes again, 0 if it does not."""
+        return period_of(self.shape)
+
+    @property
+    def newest_first(self) -> tuple[int, int]:
+        """The order in which reservations have to go: who was accepted last goes first."""
+        return -self.accepted, -self.number
+
+    def active(self, time: int) -> bool:
+        """Whether a time is within its window, or within that of a later occurrence."""
+        if self.period and time >= self.start:
+            return (time - self.start) % self.period < min(self.end - self.start, self.period)
+        return self.start <= time < self.end
+
+    def at(self, time: int) -> Amounts:
+        """Return what it has at a time."""
+        return self.shape.at(time) if self.active(time) else self.shape.nothing
+
+
+class Sharing(Protocol):
+    """Who may have how much of a plan (``SharingPolicy``)."""
+
+    window: int
+    """For how long in ms what is over still counts."""
+
+    def validate(self, plan: Plan, wanted: Reservation) -> None:
+        """Raise ``PlanningError`` if a reservation may not be added, or take the place of the one of its name."""
+
+    def narrow(self, plan: Plan, room: Sequence[Segment], user: str, old: Reservation | None) -> Sequence[Segment]:
+        """Return what of some room a user may have, with an ``old`` reservation given back."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSettings:
+    """``step`` is how coarse times are, ``cycle`` the largest period, both in ms: each period divides it. ``most`` is the largest container."""
+
+    step: int
+    most: Sequence[int]
+    calculator: Calculator
+    sharing: Sharing
+    cycle: int = DAY
+
+
+class Plan:
+    """Reservations on a queue that has ``capacity``, which may change."""
+
+    def __init__(self, capacity: Sequence[int], settings: PlanSettings) -> None:
+        """Begin with no reservations."""
+        self.capacity: Amounts = tuple(capacity)
+        self.settings = settings
+        self.reservations: dict[str, Reservation] = {}
+        self.load = Load(len(self.capacity))
+        """What all reservations have."""
+        self.by_user: dict[str, Load] = {}
+        """What each user's have; users without a reservation are not in it."""
+
+    # -- changes
+
+    def add(self, wanted: Reservation, now: int) -> None:
+        """Add a reservation. Raises ``UnknownReservation`` for a name that is taken, ``PlanningError`` for what is not allowed."""
+        if wanted.name in self.reservations:
+            raise UnknownReservation(f"reservation {wanted.name!r} is in the plan already")
+        self.settings.sharing.validate(self, wanted)
+        wanted.accepted = now
+        self.restore(wanted)
+
+    def restore(self, kept: Reservation) -> None:
+        """Add a reservation that was accepted before, whatever is allowed now."""
+        self.reservations[kept.name] = kept
+        self.load.add(kept.shape)
+        self.by_user.setdefault(kept.user, Load(len(self.capacity))).add(kept.shape)
+
+    def update(self, wanted: Reservation, now: int) -> bool:
+        """Put a reservation in the place of the one of its name. Raises like ``add``; False, and nothing changes, if it is allowed only beside the old one."""
+        old = self.known(wanted.name)
+        self.settings.sharing.validate(self, wanted)
+        self.delete(old.name)
+        try:
+            self.add(wanted, now)
+        except PlanningError:
+            self.add(old, now)
+            return False
+        return True
+
+    def delete(self, name: str) -> Reservation:
+        """Take a reservation out. Raises ``UnknownReservation``."""
+        old = self.known(name)
+        del self.reservations[name]
+        self.load.add(old.shape, -1)
+        mine = self.by_user[old.user]
+        mine.add(old.shape, -1)
+        if mine.empty:
+            del self.by_user[old.user]
+        return old
+
+    def archive(self, now: int) -> list[str]:
+        """Take out, and return, what has been over for longer than the policy looks back. Reservations that come again are never over."""
+        until = now - self.settings.sharing.window
+        over = [one.name for one in self.reservations.values() if not one.period and one.end <= until]
+        for name in over:
+            self.delete(name)
+        return over
+
+    # -- queries
+
+    def known(self, name: str) -> Reservation:
+        """Return a reservation. Raises ``UnknownReservation``."""
+        found = self.reservations.get(name)
+        if found is None:
+            raise UnknownReservation(f"reservation {name!r} is not in the plan")
+        return found
+
+    def active(self, time: int) -> list[Reservation]:
+        """Return those within whose window a time is, who was accepted last first."""
+        return sorted((one for one in self.reservations.values() if one.active(time)), key=lambda one: one.newest_first)
+
+    def overlapping(self, start: int, end: int, user: str | None = None) -> list[Reservation]:
+        """Return those whose window, or an occurrence of it, meets [start, end], of one user or of all (``getReservations``)."""
+        mine = (one for one in self.reservations.values() if user is None or one.user == user)
+        return sorted((one for one in mine if _meets(one, start, end)), key=lambda one: one.newest_first)
+
+    @property
+    def earliest(self) -> int | None:
+        """When the first reservation that comes once has something (``getEarliestStartTime``); None if there is none."""
+        return self.load.once.earliest
+
+    @property
+    def latest(self) -> int | None:
+        """When the last one that comes once has nothing any more (``getLastEndTime``); None if there is none."""
+        return self.load.once.latest
+
+    def committed(self, time: int) -> Amounts:
+        """Return what all reservations have at a time (``getTotalCommittedResources``)."""
+        return self.load.at(time)
+
+    def consumed(self, user: str, start: int, end: int) -> Iterator[Segment]:
+        """Yield what a user's reservations have from ``start`` until ``end`` (``getConsumptionForUserOverTime``)."""
+        mine = self.by_user.get(user)
+        return iter([(start, end, (0,) * len(self.capacity))]) if mine is None else mine.segments(start, end)
+
+    def loaded(self, start: int, end: int, old: Reservation | None = None) -> OverTime:
+        """Return what is given away from ``start`` until ``end``, without an ``old`` reservation, and nothing elsewhere (``getCumulativeLoadOverTime``)."""
+        found = self.load.segments(start, end)
+        if old is not None:
+            found = together(minus, found, old.shape.segments(start, end))
+        return stepped(len(self.capacity), found)
+
+    def available(self, user: str, old: Reservation | None, start: int, end: int, period: int = 0) -> list[Segment]:
+        """Return what a user may still have from ``start`` until ``end``, and each ``period`` again, with an ``old`` reservation given back.
+
+        ``getAvailableResourceOverTime``. Neighbours differ. Raises ``PlanningError`` where more is promised than there is, and for a
+        period that does not divide the cycle or is shorter than the interval.
+        """
+        if not period:
+            return list(self._available(user, old, start, end))
+        cycle = self.settings.cycle
+        if cycle % period:
+            raise PlanningError(f"recurrence: {period} ms does not divide the largest period, which is {cycle} ms")
+        if end - start > period:
+            raise PlanningError(f"recurrence: {period} ms is shorter than the interval of {end - start} ms")
+        found = list(self._available(user, old, start, end))
+        for by in range(period, cycle, period):
+            later = [(one - by, other - by, value) for one, other, value in self._available(user, old, start + by, end + by)]
+            found = list(together(least, found, later))
+        return found
+
+    def _available(self, user: str, old: Reservation | None, start: int, end: int) -> Sequence[Segment]:
+        capacity, room = self.capacity, list[Segment]()
+        for one, other, value in self.load.segments(start, end):
+            free = minus(capacity, value)
+            if min(free) < 0:
+                raise PlanningError(f"from {one} to {other} more is promised than there is: {value} of {capacity}")
+            room.append((one, other, free))
+        if old is not None:
+            room = list(together(plus, room, old.shape.segments(start, end)))
+        return self.settings.sharing.narrow(self, room, user, old)
+
+
+def _meets(one: Reservation, start: int, end: int) -> bool:
+    if not one.period:
+        return one.start <= end and one.end > start
+    if end < one.start:
+        return False
+    first = max(start, one.start)
+    return one.active(first) or one.start + -(-(first - one.start) // one.period) * one.period <= end

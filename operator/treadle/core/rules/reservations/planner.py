@@ -1,0 +1,84 @@
+"""Requests of a reservation are placed one after the other (``IterativePlanner``): between when is a stage's interval, and how is an allocator's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from treadle.core.model.reservations import Interpreter
+from treadle.core.rules.reservations.errors import ContractError, PlanningError
+from treadle.core.rules.reservations.over_time import OverTime, Segment
+from treadle.core.rules.reservations.search import Search
+from treadle.core.rules.reservations.stages import down, up
+
+if TYPE_CHECKING:
+    from treadle.core.model.reservations import ReservationDefinition, ReservationRequest
+    from treadle.core.rules.reservations.plan import Plan
+    from treadle.core.rules.reservations.search import StageAllocator
+    from treadle.core.rules.reservations.stages import Stages
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """Places requests from the first on, or from the last one back where it is not ``left``; so does the allocator."""
+
+    stages: Stages
+    allocate: StageAllocator
+    left: bool = True
+
+    def find(self, plan: Plan, name: str, user: str, definition: ReservationDefinition) -> OverTime:
+        """Return what a reservation gets, in place of the one of its name. Raises ``ContractError`` for what contradicts itself, else ``PlanningError``."""
+        step, width = plan.settings.step, len(plan.capacity)
+        old = plan.reservations.get(name)
+        load = plan.loaded(up(definition.arrival, step), down(definition.deadline, step), old)
+        search = Search(plan, user, definition, old, load, OverTime(width))
+        requests = list(enumerate(definition.requests))
+        found = OverTime(width)
+        for number, request in requests if self.left else reversed(requests):
+            check(plan, number, request)
+            start, end = self.stages(definition, number, found, step, left=self.left)
+            given = self.allocate(search, request, start, end)
+            if given is None:
+                if definition.interpreter is Interpreter.ANY:
+                    continue
+                raise PlanningError(f"requests[{number}]: no place for it is found from {start} to {end}")
+            if definition.interpreter is Interpreter.ORDER_NO_GAP and not follows(found, given, left=self.left):
+                raise PlanningError(f"requests[{number}]: no place is found that is one block without a gap to the next request")
+            for segment in given:
+                found.add(*segment)
+            if definition.interpreter is Interpreter.ANY:
+                break
+        if found.empty:
+            raise PlanningError("requests: no place for any of them is found")
+        return found
+
+
+def follows(found: OverTime, given: Sequence[Segment], *, left: bool) -> bool:
+    """Whether what a request was given is one block, and begins where the others have ended, or ends where they begin."""
+    blocks = [segment for segment in given if any(segment[2])]
+    if left and found.latest is not None and found.latest < min(start for start, _, _ in blocks):
+        return False
+    if not left and found.earliest is not None and max(end for _, end, _ in blocks) < found.earliest:
+        return False
+    ends: set[int] = set()
+    for start, end, _ in blocks:
+        ends ^= {start}
+        ends ^= {end}
+    return len(ends) == 2
+
+
+def check(plan: Plan, number: int, request: ReservationRequest) -> None:
+    """Raise ``ContractError`` if a request contradicts itself or asks for a container that is too large."""
+    where = f"requests[{number}]"
+    if request.concurrency < 1:
+        raise ContractError(f"{where}.concurrency: {request.concurrency} is less than 1")
+    if request.count <= 0:
+        raise ContractError(f"{where}.count: {request.count} is less than 1")
+    if request.count % request.concurrency:
+        raise ContractError(f"{where}.count: {request.count} is no multiple of concurrency, which is {request.concurrency}")
+    if request.duration < 1:
+        raise ContractError(f"{where}.duration: {request.duration} ms is less than 1 ms")
+    most = plan.settings.most
+    if plan.settings.calculator.more(plan.capacity, request.demand, most):
+        raise ContractError(f"{where}.demand: {tuple(request.demand)} is more than the largest container, which is {tuple(most)}")

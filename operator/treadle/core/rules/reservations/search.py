@@ -1,0 +1,51 @@
+"""What an agent knows while it looks for a place for a reservation: the plan as it is, and what it has placed so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import floor, inf, isnan
+from typing import TYPE_CHECKING, Protocol
+
+from treadle.core.rules.reservations.over_time import OverTime, Segment
+
+if TYPE_CHECKING:
+    from treadle.core.model.reservations import ReservationDefinition, ReservationRequest
+    from treadle.core.rules.reservations.plan import Plan, Reservation
+
+MANY = (1 << 31) - 1
+
+
+@dataclass(slots=True)
+class Search:
+    """A search for a place. ``load`` is what others have within the window, ``placed`` what this reservation was given so far."""
+
+    plan: Plan
+    user: str
+    definition: ReservationDefinition
+    old: Reservation | None
+    load: OverTime
+    placed: OverTime
+
+    def room(self, start: int, end: int) -> list[Segment]:
+        """Return what may be had, and what was placed so far still counts as free."""
+        return self.plan.available(self.user, self.old, start, end, self.definition.period)
+
+    def gangs(self, room: Sequence[int], gang: Sequence[int]) -> int:
+        """Return how many gangs some room is enough for, by the plan's calculator."""
+        found = self.plan.settings.calculator.divide(self.plan.capacity, room, gang)
+        if isnan(found) or found in {inf, -inf}:
+            return MANY if found > 0 else -MANY if found < 0 else 0
+        return floor(found)
+
+    def give_back(self, given: Sequence[Segment]) -> None:
+        """Count what was placed as free again."""
+        for start, end, amount in given:
+            self.placed.take(start, end, amount)
+
+
+class StageAllocator(Protocol):
+    """Finds a place for one request (``StageAllocator``)."""
+
+    def __call__(self, search: Search, request: ReservationRequest, start: int, end: int, /) -> list[Segment] | None:
+        """Return what a request gets within an interval, which is added to ``search.placed``; None, and nothing added, if it finds no place."""

@@ -1,0 +1,102 @@
+"""Who may have how much of a plan: what is there (``NoOverCommitPolicy``), or a part of it at once and on average (``CapacityOverTimePolicy``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from treadle.core.rules.reservations.errors import OvercommitError, PlanningError, QuotaError
+from treadle.core.rules.reservations.over_time import Amounts, OverTime, Segment, least, minus, plus, side_by_side, stepped, together
+from treadle.core.units.amounts import fits
+
+if TYPE_CHECKING:
+    from treadle.core.rules.reservations.plan import Plan, Reservation
+
+
+class NoOvercommit:
+    """Whatever is free may be had."""
+
+    window = 0
+
+    def validate(self, plan: Plan, wanted: Reservation) -> None:
+        """Raise ``OvercommitError`` if a reservation has more than is free, at any time or occurrence."""
+        old = plan.reservations.get(wanted.name)
+        room = plan.available(wanted.user, old, wanted.start, wanted.end, wanted.period)
+        for start, end, free, asked in side_by_side(room, wanted.shape.segments(wanted.start, wanted.end)):
+            if any(asked) and not fits(asked, free):
+                raise OvercommitError(f"from {start} to {end} the reservation has {asked}, and {free} may be had")
+
+    def narrow(self, plan: Plan, room: Sequence[Segment], user: str, old: Reservation | None) -> Sequence[Segment]:
+        """Return all of the room."""
+        del plan, user, old
+        return room
+
+
+class CapacityOverTime(NoOvercommit):
+    """A user may have ``at_once`` of the plan at any time, and ``average`` of it over any ``window`` of ms; both are parts of 1.
+
+    The average is Hadoop's: what was had until a breakpoint of the user's load, less what was had until the last breakpoint that is a window
+    earlier, each divided by the window and rounded. That is more than was really had in the window where a step is longer than it, so
+    a user who keeps to the average may still be refused.
+    """
+
+    def __init__(self, at_once: float, average: float, window: int = 24 * 60 * 60 * 1000) -> None:
+        """Keep the parts."""
+        self.at_once = at_once
+        self.average = average
+        self.window = window
+
+    def validate(self, plan: Plan, wanted: Reservation) -> None:
+        """Raise ``QuotaError`` if a reservation has more than is free, or than the user may have."""
+        try:
+            super().validate(plan, wanted)
+        except PlanningError as error:
+            raise QuotaError(str(error)) from error
+        start, end = wanted.start - self.window, wanted.end + self.window
+        mine = together(plus, plan.consumed(wanted.user, start, end), wanted.shape.segments(start, end))
+        old = plan.reservations.get(wanted.name)
+        if old is not None:
+            mine = together(minus, mine, old.shape.segments(start, end))
+        allowed = _part(plan.capacity, self.average)
+        for time, had in averages(stepped(len(allowed), mine), self.window):
+            if start <= time <= end and min(minus(allowed, had)) < 0:
+                raise QuotaError(f"in the {self.window} ms before {time} the user would have {had} on average, and {allowed} may be had")
+
+    def narrow(self, plan: Plan, room: Sequence[Segment], user: str, old: Reservation | None) -> Sequence[Segment]:
+        """Return the room, where it is more than the user may have at once that. The average is not known before there is a reservation."""
+        start, end = room[0][0], room[-1][1]
+        used: Iterable[Segment] = plan.consumed(user, start, end)
+        if old is not None:
+            used = together(minus, used, old.shape.segments(start, end))
+        allowed = _part(plan.capacity, self.at_once)
+        left = [(one, other, minus(allowed, value)) for one, other, value in used]
+        return list(together(least, room, left))
+
+
+def _part(capacity: Sequence[int], part: float) -> Amounts:
+    return tuple(int(value * part) for value in capacity)
+
+
+def averages(load: OverTime, window: int) -> list[tuple[int, Amounts]]:
+    """Return at which times how much was had on average in the window before, as Hadoop counts it."""
+    times, had = _had(load, window)
+    before = OverTime(len(load.nothing))
+    before.times, before.values = [time + window for time in times], had
+    now = OverTime(len(load.nothing))
+    now.times, now.values = times, had
+    return [(time, minus(now.at(time), before.at(time))) for time in sorted({*times, *before.times})]
+
+
+def _had(load: OverTime, window: int) -> tuple[list[int], list[Amounts]]:
+    """Return the breakpoints of a load, and points every window where nothing changes for longer, with what was had until then in parts of a window."""
+    times: list[int] = []
+    had: list[Amounts] = []
+    total = list(load.nothing)
+    for position, (time, value) in enumerate(zip(load.times, load.values, strict=True)):
+        following = load.times[position + 1] if position + 1 < len(load.times) else time
+        points = [*range(time, following, window)] or [time]
+        for start, end in zip(points, [*points[1:], following], strict=True):
+            times.append(start)
+            had.append(tuple([(2 * one + window) // (2 * window) for one in total]))
+            total = [one + each * (end - start) for one, each in zip(total, value, strict=True)]
+    return times, had
