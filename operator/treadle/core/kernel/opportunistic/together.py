@@ -115,7 +115,7 @@ def rows_for(state: State, room: Room, unit: Sequence[PodRecord]) -> list[int] |
     Each is counted on its node by all rules while the next is looked for, and taken out again.
     """
     nodes = state.nodes
-    before, end = room.kept(), nodes.improved.end
+    before, end, slots = room.kept(), nodes.improved.end, nodes.slots.end
     found: list[int] = []
     try:
         for record in unit:
@@ -130,6 +130,7 @@ def rows_for(state: State, room: Room, unit: Sequence[PodRecord]) -> list[int] |
         for record, row in reversed([*zip(unit, found, strict=False)]):
             _uncount(state, record, row)
         nodes.improved.cut(end)
+        nodes.slots.cut(slots)
     return found
 
 
