@@ -17,6 +17,17 @@ QUOTAS = "/api/v1/namespaces/default/resourcequotas"
 TYPE = "treadle.dev/execution-type"
 
 
+def prepared(
+    fresh_control_plane: Callable[..., ControlPlane], cpu: str = "4", memory: str = "16Gi"
+) -> tuple[ControlPlane, Cluster]:
+    """A control plane with our kinds, one node and the controllers that count quotas and delete what is evicted."""
+    plane = fresh_control_plane()
+    plane.apply_crds()
+    plane.create_nodes(1, cpu, memory)
+    plane.start_controller_manager()
+    return plane, Cluster(plane)
+
+
 def relabel(plane: ControlPlane, name: str, kind: str) -> None:
     status, answer = plane.api("PATCH", f"{PODS}/{name}", {"metadata": {"labels": {TYPE: kind}}}, content_type=MERGE)
     assert status == 200, answer
@@ -35,12 +46,8 @@ def used(cluster: Cluster, path: str) -> str:
 def test_a_pod_is_promoted_when_there_is_room_and_demoted_again_without_a_restart(
     fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
 ) -> None:
-    plane = fresh_control_plane()
-    plane.apply_crds()
-    plane.create_nodes(1, "4", "16Gi")
-    plane.start_controller_manager()
+    plane, cluster = prepared(fresh_control_plane)
     plane.start_kwok()
-    cluster = Cluster(plane)
     cluster.queues(queue("root.batch", maxResources={"cpu": "3", "memory": "16Gi"}), queue("root.prod"))
     cluster.pods([idle("scan"), pod("first", "root.batch", "first", cpu="2")])
     with Treadle(plane.kubeconfig, tmp_path) as treadle:
@@ -81,12 +88,8 @@ def test_a_pod_is_promoted_when_there_is_room_and_demoted_again_without_a_restar
 def test_a_pod_that_wishes_it_becomes_guaranteed_by_itself_when_there_is_room(
     fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
 ) -> None:
-    plane = fresh_control_plane()
-    plane.apply_crds()
-    plane.create_nodes(1, "4", "16Gi")
-    plane.start_controller_manager()
+    plane, cluster = prepared(fresh_control_plane)
     plane.start_kwok()
-    cluster = Cluster(plane)
     cluster.queues(queue("root.batch", maxResources={"cpu": "3", "memory": "16Gi"}))
     scan = idle("scan")
     scan["metadata"]["annotations"]["treadle.dev/promotion"] = "automatic"
@@ -109,11 +112,7 @@ def test_a_pod_that_wishes_it_becomes_guaranteed_by_itself_when_there_is_room(
 def test_a_pod_whose_requests_cannot_be_changed_stays_what_it_is_and_says_why(
     fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
 ) -> None:
-    plane = fresh_control_plane()
-    plane.apply_crds()
-    plane.create_nodes(1, "8", "64Gi")
-    plane.start_controller_manager()
-    cluster = Cluster(plane)
+    plane, cluster = prepared(fresh_control_plane, cpu="8", memory="64Gi")
     cluster.queues(queue("root.batch"))
     equal = pod("equal", "root.batch", "equal", cpu="1", memory="1Gi")
     equal["spec"]["containers"][0]["resources"]["limits"] = {"cpu": "1", "memory": "1Gi"}

@@ -41,6 +41,7 @@ WORDS = {
     labels.LOCALITY_NODES: ["n1,n2"],
     labels.ALLOCATED_QUEUE: ["root.c"],
     labels.ALLOCATED_APPLICATION: ["pod/p0", "pod/p1"],
+    labels.BOUND_AS: ["guaranteed"],
     labels.USER: ["ann"],
     "job-name": ["train"],
     "yunikorn.apache.org/app-id": ["x-uniqueautogen"],

@@ -107,6 +107,18 @@ def test_a_guaranteed_pod_whose_label_says_opportunistic_asks_to_request_nothing
     assert found.demand == (("cpu", 1000), ("memory", GIB), ("pods", 1))
 
 
+@pytest.mark.parametrize("promotion", ["", "automatic"])
+def test_one_that_was_bound_as_a_guaranteed_pod_though_it_said_opportunistic_asks_for_nothing_by_saying_so_still(
+    promotion: str,
+) -> None:
+    said = manifest("opportunistic", container("c", cpu="1", memory="1Gi", limits=LIMITS), promotion=promotion)
+    notes = said["metadata"]["annotations"]
+    notes["treadle.dev/bound-as"] = "guaranteed"
+    assert not translate.pod(wired(said)).demotes
+    del notes["treadle.dev/bound-as"]  # which is how its owner asks
+    assert translate.pod(wired(said)).demotes
+
+
 def test_memory_is_lowered_to_1_ki_since_kubelets_keep_showing_the_old_request_otherwise() -> None:
     seen = wired(manifest("opportunistic", container("c", cpu="1", memory="1Gi"), container("d"), container("e", cpu="1")))
     assert seen.spec is not None

@@ -7,7 +7,7 @@ from dataclasses import replace
 from random import Random
 
 from recordings.log import LOGS, RecordingCore, decode, lines_of
-from treadle.core.effects import Bind, Effect, Evict, Expire, ReportWaiting, Verify
+from treadle.core.effects import Bind, Effect, Evict, Expire, ReportWaiting, Resize, Verify
 from treadle.core.events import (
     ApplicationSeen,
     BindDone,
@@ -17,9 +17,12 @@ from treadle.core.events import (
     NodeSampled,
     NodeSeen,
     PodGone,
+    PodSampled,
     PodSeen,
     QueueGone,
     QueueSeen,
+    ResizeDone,
+    ResizeFailed,
     SchedulerSeen,
     UsageKnown,
 )
@@ -30,6 +33,7 @@ from treadle.core.model import (
     ApplicationSpec,
     Constraints,
     FairSettings,
+    GangSettings,
     HostPort,
     Limit,
     NodeSpec,
@@ -51,7 +55,26 @@ from treadle.core.model.capacity import (
     Portion,
     live,
 )
-from treadle.core.model.opportunistic import CHEAPEST, METRICS, NEWEST, REQUESTS, NodePolicy, OpportunisticSettings, Threshold
+from treadle.core.model.opportunistic import (
+    AGENT,
+    CHEAPEST,
+    FULL,
+    LARGEST,
+    LAST_SAMPLE,
+    METRICS,
+    NEWEST,
+    PART,
+    PERCENTILE,
+    REQUESTS,
+    RESERVATION,
+    SIGMA,
+    SOME,
+    NodePolicy,
+    OpportunisticSettings,
+    PredictionSettings,
+    PressureThreshold,
+    Threshold,
+)
 
 GIB = 1 << 30
 PARENTS, LEAVES = 4, 5
@@ -344,6 +367,116 @@ class Idle(Cluster):
         super().plan()
 
 
+class Measured(Idle):
+    """Nodes and single pods are measured, tasks wait, pods change their execution type, and gangs of opportunistic pods start together."""
+
+    def scheduler(self) -> SchedulerSpec:
+        chance = self.chance
+        pressure = (
+            PressureThreshold("memory", SOME, 150, 400),
+            PressureThreshold("cpu", FULL, 200, 500, borne=chance.choice([0, 1])),
+        )
+        thresholds = (("cpu", Threshold(700, 850, borne=chance.choice([0, 1]))), ("memory", Threshold(700, 850)))
+        methods = [LAST_SAMPLE, PERCENTILE, SIGMA, RESERVATION, LARGEST, PART]
+        settings = OpportunisticSettings(
+            AGENT,
+            20.0,
+            chance.choice([0.0, 2.0]),
+            NodePolicy(thresholds, pressure=chance.choice([(), pressure])),
+            overrides=(((("zone", "b"),), NodePolicy(thresholds, 800, pressure)),),
+            prediction=PredictionSettings(chance.choice(methods)),
+            order=chance.choice([CHEAPEST, NEWEST]),
+            minimum_run=chance.choice([0.0, 5.0]),
+            emergency=chance.choice([None, 950]),
+        )
+        gangs = GangSettings(partial_timeout=chance.choice([5.0, 20.0]))
+        return replace(super().scheduler(), opportunistic=settings, gangs=gangs)
+
+    def see(self, pod: PodSpec) -> None:
+        if pod.node:  # it is what it has become
+            Cluster.see(self, pod)
+        else:
+            super().see(pod)
+
+    def new_pods(self) -> None:
+        """Now and then a gang of opportunistic pods, which may ask for a zone of its own."""
+        if self.chance.random() < 0.6:
+            super().new_pods()
+            return
+        name, count = f"crew-{self.number}", self.chance.choice([2, 3, 5])
+        topology = self.chance.choice([None, ("zone", True), ("zone", False)])
+        for _ in range(count):
+            self.number += 1
+            self.see(
+                PodSpec(
+                    uid=f"uid-{self.number}",
+                    namespace="ns",
+                    name=f"pod-{self.number}",
+                    scheduler="treadle",
+                    demand=(("pods", 1),),
+                    opportunistic=(("cpu", 1000), ("memory", GIB)),
+                    gang=name,
+                    gang_minimums=((name, count),),
+                    gang_topology=topology,
+                    application=f"ns/{name}",
+                    queue=self.leaf(),
+                    user="ann",
+                    created=self.now,
+                )
+            )
+
+    def turn(self) -> None:
+        """Let a pod on a node ask to be of the other type, by itself or for its owner, or ask no more."""
+        chance = self.chance
+        there = [pod for pod in self.pods.values() if pod.node]
+        if not there:
+            return
+        pod = chance.choice(there)
+        if pod.promotes or pod.demotes:
+            self.see(replace(pod, promotes=(), promotes_itself=False, demotes=False))
+        elif pod.opportunistic:
+            self.see(replace(pod, promotes=pod.opportunistic, promotes_itself=chance.random() < 0.5))
+        else:
+            asked = tuple(one for one in pod.demand if one[0] in {"cpu", "memory"})
+            self.see(replace(pod, opportunistic=asked, demotes=True))
+
+    def carry_out(self) -> None:
+        resizes = [effect for effect in self.pending if isinstance(effect, Resize)]
+        self.pending = [effect for effect in self.pending if not isinstance(effect, Resize)]
+        for effect in resizes:
+            pod, fate = self.pods.get(effect.uid), self.chance.random()
+            if pod is None or fate > 0.95:
+                continue
+            if fate > 0.8:
+                self.tell(ResizeFailed(pod.uid, "no", refused=fate > 0.9))
+            elif effect.guaranteed and pod.promotes:
+                self.tell(ResizeDone(pod.uid, guaranteed=True))
+                demand = tuple(sorted((*pod.promotes, ("pods", 1))))
+                self.see(replace(pod, demand=demand, opportunistic=(), promotes=(), promotes_itself=False))
+            elif pod.demotes:
+                self.tell(ResizeDone(pod.uid, guaranteed=False))
+                self.see(replace(pod, demand=(("memory", 1024), ("pods", 1)), demotes=False))
+        super().carry_out()
+
+    def plan(self) -> None:
+        chance = self.chance
+        if chance.random() < 0.3:
+            self.turn()
+        for number in chance.sample(range(24), chance.choice([0, 4, 12])):
+            node, at = f"node-{number}", self.now - chance.choice([0.0, 0.5])
+            for pod in [pod for pod in self.pods.values() if pod.node == node and chance.random() < 0.8]:
+                used = (("cpu", chance.randrange(0, 3000, 50)), ("memory", chance.randrange(0, 6) * GIB // 2))
+                self.tell(PodSampled(pod.uid, used, at, 1.0))
+            used = (("cpu", chance.randrange(0, 9000, 100)), ("memory", chance.randrange(0, 28) * GIB))
+            waits = tuple(
+                (resource, some, some // 2)
+                for resource in ("cpu", "memory", "io")
+                for some in [chance.choice([0, 0, 100, 300, 600, 1000])]
+            )
+            self.tell(NodeSampled(node, used, at, 1.0, waits if chance.random() < 0.9 else ()))
+        Cluster.plan(self)
+
+
 def hash_of(name: str) -> int:
     """A number that is the same in every process."""
     return sum(ord(char) * (at + 3) ** 2 for at, char in enumerate(name))
@@ -359,6 +492,7 @@ def recordings() -> Iterator[tuple[str, RecordingCore]]:
         yield f"churn-{seed}", churn(seed)
     yield "crowd-5", Crowd(5, CAPACITY).run(700)
     yield "idle-6", Idle(6, FAIR).run(500)
+    yield "measured-7", Measured(7, FAIR).run(700)
     for seed, discipline in CLUSTERS:
         yield f"{discipline.lower()}-{seed}", Cluster(seed, discipline).run(900)
 

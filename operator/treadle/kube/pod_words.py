@@ -19,7 +19,7 @@ _CHOOSING: Final = frozenset(
         labels.RELAX_LOCALITY,
     }
 )
-_OURS: Final = frozenset({labels.ALLOCATED_QUEUE, labels.ALLOCATED_APPLICATION})
+_OURS: Final = frozenset({labels.ALLOCATED_QUEUE, labels.ALLOCATED_APPLICATION, labels.BOUND_AS})
 """What is written with a bind: an application of one pod would be unlike every other for it."""
 _NO_NAME: Final = labels.application_of(None, None, None, "")
 

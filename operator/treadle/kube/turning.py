@@ -7,7 +7,7 @@ thousandth of a cpu is left off then. Memory is not lowered to nothing but to 1K
 from collections.abc import Iterator, Mapping
 
 from treadle.api.execution import DEMAND, GUARANTEED, MEASURED, demand_of, is_opportunistic, promotes_itself, says
-from treadle.api.labels import EXECUTION_TYPE
+from treadle.api.labels import BOUND_AS, EXECUTION_TYPE
 from treadle.core.errors import InvalidSpec
 from treadle.core.units.resources import amount, format_amount
 from treadle.kube import accounting, wire
@@ -21,6 +21,7 @@ def turns(seen: wire.Pod) -> tuple[tuple[tuple[str, int], ...], bool]:
     """Return what an opportunistic pod on a node asks to request, and whether a guaranteed one asks to request nothing.
 
     Only a pod that says both what it is and what it uses asks for anything. An opportunistic one asks to become guaranteed by itself where its annotation says so.
+    One that said that it is opportunistic when it was bound, and was bound as a guaranteed one all the same, does not ask for anything by saying so still.
     """
     meta, spec = seen.metadata, seen.spec
     own, notes = meta.labels, meta.annotations
@@ -32,11 +33,12 @@ def turns(seen: wire.Pod) -> tuple[tuple[tuple[str, int], ...], bool]:
         wanted = when_guaranteed(spec, notes)
     except (ValueError, InvalidSpec):
         return (), False
+    asks = notes.get(BOUND_AS, "").lower() != GUARANTEED
     requests = any(one.get("cpu", 0) or one.get("memory", 0) > LEAST_MEMORY for one in now.values())
     if idle and not itself:
-        return (), requests
+        return (), asks and requests
     if requests or not wanted:
-        return (), idle and requests
+        return (), asks and idle and requests
     as_if = wire.Pod(
         spec=wire.PodSpec(containers=_with(spec.containers, wanted), init_containers=_with(spec.init_containers, wanted))
     )

@@ -11,6 +11,8 @@ import time
 from collections import deque
 from collections.abc import Callable
 
+from treadle.api.execution import GUARANTEED
+from treadle.api.labels import BOUND_AS
 from treadle.core import Core
 from treadle.core.effects import (
     Bind,
@@ -225,7 +227,7 @@ class Engine:
                         effect.queue,
                         effect.application,
                         effect.version,
-                        self._notes(effect) if self.provisioner is not None and self.provisioner.asks else (),
+                        self._notes(effect),
                     )
                 )
                 self.reports.discard(effect.uid)
@@ -259,9 +261,13 @@ class Engine:
         self.recorder.flush()
 
     def _notes(self, bind: Bind) -> tuple[tuple[str, str], ...]:
-        """Return the annotations of a pod for whose gang nodes were asked."""
-        pod = self.core.view.pod(bind.uid)
-        return self.provisioner.notes(bind.application, pod.spec.gang) if self.provisioner is not None and pod is not None else ()
+        """Return the annotations of a pod for whose gang nodes were asked, or that counts as another type than it says."""
+        view = self.core.view
+        notes: tuple[tuple[str, str], ...] = ((BOUND_AS, GUARANTEED),) if view.is_unheeded(bind.uid) else ()
+        if self.provisioner is None or not self.provisioner.asks:
+            return notes
+        pod = view.pod(bind.uid)
+        return notes if pod is None else (*notes, *self.provisioner.notes(bind.application, pod.spec.gang))
 
     def _can_plan(self) -> bool:
         """Whether a pass may decide: allowed, not just after a long one, and enough room in the pipeline that it is worth one."""

@@ -105,9 +105,10 @@ class Attempt:
 @contextmanager
 def tried(state: State, application: Application) -> Iterator[Attempt]:
     """Count pods for the time of a ``with`` block; by its end all is as before, and to others no node has improved."""
-    attempt, end = Attempt(state, application), state.nodes.improved.end
+    attempt, end, slots = Attempt(state, application), state.nodes.improved.end, state.nodes.slots.end
     try:
         yield attempt
     finally:
         attempt.undo()
         state.nodes.improved.cut(end)
+        state.nodes.slots.cut(slots)

@@ -347,7 +347,7 @@ def _no_room(state: State, root: Queue, ask: Ask, wait: Wait = FOR_A_NODE) -> No
     shape, waiting = ask.shape, state.shapes.waiting
     if ask not in shape.parked.asks:
         if not waiting.shapes:
-            waiting.seen = state.nodes.improved.end  # none was looked for before
+            waiting.seen, waiting.slots_seen = state.nodes.improved.end, state.nodes.slots.end  # none was looked for before
         lendable = ask.application.quota is not None and state.discipline.turns.may_be_lent(shape)
         shape.parked.add(ask, ordered=shape.near is None and not lendable)
     park(state, ask, wait)

@@ -209,6 +209,11 @@ class View:
         pods = self._state.pods
         return {uid for uid in self.assumed() if pods[uid].since == now and pods[uid].cause == cause}
 
+    def is_unheeded(self, uid: str) -> bool:
+        """Whether a pod that was decided on says that it is opportunistic and counts as a guaranteed one, for what it requests."""
+        record = self._state.pods.get(uid)
+        return record is not None and bool(record.spec.opportunistic) and record.part is not None
+
     def is_victim(self, uid: str) -> bool:
         """Whether a pod is to go for another one, and is still wanted to."""
         state = self._state

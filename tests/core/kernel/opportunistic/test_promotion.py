@@ -44,6 +44,12 @@ def used(scenario: Scenario, path: str = "root.a") -> list[int]:
     return list(scenario.core.state.tree.queues[path].usage)
 
 
+def restarted(scenario: Scenario) -> Scenario:
+    """Another core, that is told what this one knows."""
+    found = Scenario().wait(scenario.now)
+    return found.tell(*scenario.core.facts())
+
+
 def one(cpu: int = 4, **queue: object) -> Scenario:
     scenario = Scenario().queue("root.a", **queue).nodes(1, cpu=cpu, memory=64)
     bound(seen(scenario, idle("o", "root.a")))
@@ -207,9 +213,21 @@ def test_one_that_requests_something_and_said_that_it_is_opportunistic_stays_gua
     scenario = Scenario().queue("root.a").nodes(1, cpu=4, memory=64)
     (bind,) = seen(scenario, a_pod("o", "root.a", "batch", 1, 0, opportunistic=WANTED)).plan()
     scenario.tell(BindDone("o"))
-    scenario.tell(PodSeen(replace(running(scenario, "o"), node=bind.node, demotes=True)))
-    assert resizes(scenario.wait(INTERVAL)) == []
-    assert used(scenario)[:2] == [0, 1000]
+    assert scenario.core.view.is_unheeded("o"), "which is written with its bind, so that it asks for nothing"
+    scenario.tell(PodSeen(replace(running(scenario, "o"), node=bind.node)))
+    for found in (scenario, restarted(scenario)):
+        assert resizes(found.wait(INTERVAL)) == []
+        assert used(found)[:2] == [0, 1000]
+        assert found.core.state.opportunistic.of == {}
+
+
+def test_one_that_is_to_be_demoted_before_its_bind_was_seen_is() -> None:
+    scenario = Scenario().queue("root.a").nodes(1, cpu=4, memory=64).pod("g", "root.a", cpu=1)
+    (bind,) = scenario.plan()
+    assert not scenario.core.view.is_unheeded("g")
+    asking = replace(running(scenario, "g"), node=bind.node, opportunistic=WANTED, demotes=True)
+    assert resizes(scenario.tell(BindDone("g"), PodSeen(asking)).wait(INTERVAL)) == [("g", False)]
+    assert resizes(restarted(scenario)) == [("g", False)]
 
 
 def test_new_pods_go_before_one_that_wishes_it() -> None:

@@ -74,6 +74,37 @@ def happens(world: World, step: tuple[Any, ...]) -> None:
 
 
 @settings(max_examples=200, deadline=None)
+@given(
+    chosen=_settings,
+    steps=st.lists(st.one_of(_happens, _told), max_size=30),
+    borne=st.integers(0, 2),
+    peaks=st.lists(st.tuples(_which, st.integers(5, 30), st.sampled_from([3, 4, 16, 17]), st.booleans()), max_size=12),
+)
+def test_nobody_goes_unless_as_many_samples_in_a_row_as_are_borne_and_one_more_are_above(
+    chosen: dict[str, Any], steps: list[tuple[Any, ...]], borne: int, peaks: list[tuple[int, int, int, bool]]
+) -> None:
+    world = filled(World(chosen, borne=borne))
+
+    def plan(wait: float) -> None:
+        world.plan(wait)
+        for one in world.asked:
+            node = world.pods[one.uid].node
+            assert world.is_fresh(node)
+            assert any(row > borne for row in world.rows[node])
+
+    for step in steps:
+        if step[0] == "plan":
+            plan(step[1])
+        else:
+            happens(world, step)
+    for which, cpu, memory, twice in peaks:  # nodes come above their thresholds and are below them again
+        world.uses(which, cpu, memory)
+        for _ in range(2 if twice else 1):
+            world.tell_truly()
+            plan(1)
+
+
+@settings(max_examples=200, deadline=None)
 @given(chosen=_settings, steps=st.lists(st.one_of(_happens, _told), max_size=50))
 def test_whatever_is_told_no_guaranteed_pod_goes_and_none_is_placed_where_nothing_is_known_or_nothing_is_left(
     chosen: dict[str, Any], steps: list[tuple[Any, ...]]
@@ -108,7 +139,12 @@ def test_where_pods_are_measured_one_sample_and_the_removals_that_follow_are_eno
     above = {f"n{at}" for at in range(NODES) if any(world.excess(f"n{at}"))}
     world.now += 1
     world.tell_truly(window=window)
+    before = set(world.going)
     world.plan()
+    for node in above:
+        asked = [one.uid for one in world.asked if world.pods[one.uid].node == node]
+        assert not asked or world.lacks_without(node, before, asked[:-1]), "no more go than are needed"
+    assert {world.pods[one.uid].node for one in world.asked} <= above
     for uid in sorted(world.going & world.pods.keys()):
         world.end(uid)
     for node in above:

@@ -54,10 +54,15 @@ class World:
     asked: list[Evict] = field(default_factory=list)
     going: set[str] = field(default_factory=set)
     number: int = 0
+    borne: int = 0
+    news: set[str] = field(default_factory=set)
+    """Nodes with a sample by which no pass has looked yet who has to go."""
+    rows: dict[str, list[int]] = field(default_factory=dict)
+    """In how many passes in a row the last sample of a node was above its preemption thresholds, of cpu and of memory."""
 
     def __post_init__(self) -> None:
         self.core = Core(validate=True)
-        both = Threshold(ALLOCATION, PREEMPTION)
+        both = Threshold(ALLOCATION, PREEMPTION, self.borne)
         policy = NodePolicy((("cpu", both), ("memory", both)))
         chosen = OpportunisticSettings(**{"source": METRICS, "old_after": OLD_AFTER, "policy": policy, **self.settings})
         self.tell(SchedulerSeen(SchedulerSpec(opportunistic=chosen)))
@@ -108,6 +113,7 @@ class World:
         before = self.told.get(node)
         if before is None or counted.at > before.at:
             self.told[node] = counted
+            self.news.add(node)
 
     def tell_truly(self, *, of_pods: bool = True, window: float = 0.0) -> None:
         """Tell of all nodes and pods what they use."""
@@ -123,6 +129,10 @@ class World:
 
     def plan(self, wait: float = 0.0) -> None:
         self.now += wait
+        for node in self.news:
+            rows = self.rows.get(node, [0, 0])
+            self.rows[node] = [row + 1 if above else 0 for row, above in zip(rows, self.above(node), strict=True)]
+        self.news.clear()
         effects = self.core.plan(self.now)
         self.asked = [one for one in effects if isinstance(one, Evict)]
         self.going |= {one.uid for one in self.asked}
@@ -147,10 +157,20 @@ class World:
         new = [pod.wants for pod in self.pods.values() if pod.node == node and pod.placed > told.at - told.window]
         return told.used[0] + sum(cpu for cpu, _ in new), told.used[1] + sum(memory for _, memory in new)
 
+    def above(self, node: str) -> tuple[bool, bool]:
+        """Whether the last sample tells that more is used of a node than its preemption thresholds, of cpu and of memory."""
+        cpu, memory = self.told[node].used
+        return cpu > SIZE * PREEMPTION, memory > SIZE * GIB * PREEMPTION // 1000
+
     def excess(self, node: str) -> Vector:
         """How much more than the preemption threshold is really used."""
         cpu, memory = self.use_of(node)
         return max(0, cpu - SIZE * PREEMPTION), max(0, memory - SIZE * GIB * PREEMPTION // 1000)
+
+    def lacks_without(self, node: str, going: set[str], asked: list[str]) -> bool:
+        """Whether more than the preemption threshold is really used, what those use not counted that go already or were asked."""
+        gone = [self.pods[uid].uses for uid in {*going, *asked} & self.pods.keys() if self.pods[uid].node == node]
+        return any(over > sum(uses[at] for uses in gone) for at, over in enumerate(self.excess(node)))
 
     def helpful(self, node: str) -> list[str]:
         """The opportunistic pods of a node that use any of what is used too much."""

@@ -15,6 +15,8 @@ from treadle.core.kernel.nodes.candidates import takes
 from treadle.core.kernel.nodes.rules.resources import fitting
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from treadle.core.kernel.nodes.shapes import Shape
@@ -48,6 +50,11 @@ def room_for(state: State, shape: Shape) -> int:
 
 def best_first(state: State, topology: str, share: list[tuple[Shape, int]]) -> list[int]:
     """Return the domains that may have room for so many pods of each shape, those in which least is left first."""
+    return fullest_first(state, topology, ((room_by_node(state, shape), count) for shape, count in share))
+
+
+def fullest_first(state: State, topology: str, share: Iterable[tuple[NDArray[np.int64], int]]) -> list[int]:
+    """Return the domains that may have room for so many pods of each kind, of which it is told how many fit on each node; those in which least is left first."""
     column = state.nodes.topologies.of(topology, state.nodes.specs).column(len(state.nodes))
     inside = column != NOWHERE
     if not inside.any():
@@ -55,8 +62,8 @@ def best_first(state: State, topology: str, share: list[tuple[Shape, int]]) -> l
     size = int(column.max()) + 1
     left = np.zeros(size, dtype=np.int64)
     fits = np.bincount(column[inside], minlength=size) > 0
-    for shape, count in share:
-        room = np.bincount(column[inside], weights=room_by_node(state, shape)[inside], minlength=size).astype(np.int64)
+    for by_node, count in share:
+        room = np.bincount(column[inside], weights=by_node[inside], minlength=size).astype(np.int64)
         fits &= room >= count
         left += room - count
     found = np.flatnonzero(fits)

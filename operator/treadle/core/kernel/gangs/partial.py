@@ -77,7 +77,10 @@ def give_up_partial(state: State) -> list[Effect]:
 def _wait(state: State, application: Application, gang: Gang, left: int) -> bool:
     """Whether pods of a gang wait for the others to be more than its minimum."""
     least = minimum(state, application, gang[1])
-    return least is not None and left < least and any(asks_of(part, gang) for part in application.everywhere())
+    if least is None or left >= least:
+        return False
+    waits = state.opportunistic.waiting.values()
+    return any(asks_of(part, gang) for part in application.everywhere()) or any(one.shape.gang == gang for one in waits)
 
 
 def _may_go(record: PodRecord) -> bool:
@@ -92,5 +95,7 @@ def _evict(state: State, record: PodRecord, application: Application, gang: Gang
         f"{state.scheduler.gangs.partial_timeout:.0f} s"
     )
     state.gangs.leaving[spec.uid] = gang
+    if spec.uid in state.opportunistic.of:
+        state.opportunistic.going[spec.uid] = state.now + PATIENCE
     state.record(spec.uid, "left of a gang", gang[1])
     return Evict(spec.uid, spec.namespace, spec.name, queue, why, PATIENCE, False, record.cause)

@@ -24,17 +24,18 @@ class CellOrders:
     """An order of nodes for each cell.
 
     ``seen`` and ``edits`` are how far the logs of improved and edited nodes have been read. ``outdated`` counts the entries that were
-    found to be worth less than when they were made.
+    found to be worth less than when they were made, ``moves`` is how often nodes had changed by then.
     """
 
-    __slots__ = ("each", "edits", "outdated", "parts", "score", "seen")
+    __slots__ = ("each", "edits", "moves", "outdated", "parts", "score", "seen")
 
-    def __init__(self, score: Score, parts: Parts, each: list[Candidates], seen: int, edits: int) -> None:
+    def __init__(self, score: Score, parts: Parts, each: list[Candidates], seen: int, edits: int, moves: int) -> None:
         self.score = score
         self.parts = parts
         self.each = each
         self.seen = seen
         self.edits = edits
+        self.moves = moves
         self.outdated = 0
 
     def copy(self, made: list[Candidates]) -> CellOrders:
@@ -42,7 +43,7 @@ class CellOrders:
         for new, old in zip(made, self.each, strict=True):
             new.scores, new.rows, new.made = old.scores, old.rows, old.made
             new.go_on()
-        return CellOrders(self.score, self.parts, made, self.seen, self.edits)
+        return CellOrders(self.score, self.parts, made, self.seen, self.edits, self.moves)
 
 
 class SharedOrders(dict["Hashable", CellOrders]):

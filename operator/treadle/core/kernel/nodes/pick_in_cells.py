@@ -111,7 +111,7 @@ def _made(nodes: Nodes, shape: Shape, between: Between, score: Score) -> Cells:
     if shared is not None and not (_goes_on(shared, nodes, score) and _follow(shared, nodes, shape)):
         shared = None
     own = any(check.topology not in parts.coarse for check in between.checks)
-    if shared is None or (own and nodes.clock - max(order.made for order in shared.each) > MOST_TAKEN):
+    if shared is None or (own and nodes.moves - shared.moves > MOST_TAKEN):
         shared = _ranked(nodes, shape, score, parts, between.where())
         nodes.shared.made(key, shared)
     if not own:
@@ -141,7 +141,7 @@ def _ranked(nodes: Nodes, shape: Shape, score: Score, parts: Parts, where: NDArr
         order.go_on()
         nodes.orders.made(order)
         each.append(order)
-    return CellOrders(score, parts, each, nodes.improved.end, nodes.edited.end)
+    return CellOrders(score, parts, each, nodes.improved.end, nodes.edited.end, nodes.moves)
 
 
 def _follow(orders: CellOrders, nodes: Nodes, shape: Shape) -> bool:

@@ -24,7 +24,7 @@ from treadle.core.kernel.nodes.parts import Parts
 from treadle.core.kernel.nodes.rules import static_refusal, taints
 from treadle.core.model import HostPort, NodeSpec, Taint
 from treadle.core.model.scheduler import Weights
-from treadle.core.units.resources import CPU, MEMORY, Demand, ResourceTypes, Vector, extend, held
+from treadle.core.units.resources import CPU, MEMORY, PODS, Demand, ResourceTypes, Vector, extend, held
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable
@@ -51,8 +51,9 @@ class Nodes:
     ``stale`` are rows that changed since the columns were made. ``overdrawn`` are rows that hold more than they have, by what
     others bound or by a node that shrank: never by our decision. ``foreign`` is what others' pods take of what the nodes have: of
     each no more than it has, whatever they ask for and however many they are. ``improved`` is a log of rows that may admit more
-    than before (freed, added, edited); ``edited`` of rows whose description changed. Readers keep a position in them and look at
-    what came since. ``bare`` are rows without a description on which something is counted, ``vacant`` a heap of those that the
+    than before (freed, added, edited); ``edited`` of rows whose description changed; ``slots`` of rows that got back a slot for a pod and nothing
+    else, where others were left: that is news only for who needs several at once, and no node is worth more by it. Readers keep a position in
+    them and look at what came since. ``bare`` are rows without a description on which something is counted, ``vacant`` a heap of those that the
     next nodes get.
     """
 
@@ -70,6 +71,7 @@ class Nodes:
         self.version: list[int] = []
         self.freed: list[int] = []
         self.clock = 0
+        self._of_slots = 0
         self.orders = Orders()
         self.topologies = Topologies()
         self.shared = SharedOrders()
@@ -77,6 +79,7 @@ class Nodes:
         self.ports: list[tuple[HostPort, ...]] = []
         self.improved = Log()
         self.edited = Log()
+        self.slots = Log()
         self.bare: set[int] = set()
         self.vacant: list[int] = []
         self._weightless: Counter[int] = Counter()
@@ -272,6 +275,11 @@ class Nodes:
         self.freed[row] = self.clock
         self.improved.add(row, len(self.names))
 
+    @property
+    def moves(self) -> int:
+        """How often anything has changed but slots alone: what placements and ends of pods that demand nothing else do not count for."""
+        return self.clock - self._of_slots
+
     def _note_overdraft(self, row: int) -> None:
         if min(self.free[row]) < 0:
             self.overdrawn.add(row)
@@ -349,6 +357,7 @@ class Nodes:
             self.ports[row] += ports
         if not demand:
             self.weigh_nothing(row, 1)
+        self._of_slots += _slots_alone(demand)
         self._changed(row)
 
     def weigh_nothing(self, row: int, sign: int) -> None:
@@ -371,9 +380,22 @@ class Nodes:
             self.weigh_nothing(row, -1)
         if self.overdrawn:
             self._note_overdraft(row)
-        self._improved(row)
+        if not _slots_alone(demand):
+            self._improved(row)
+        else:
+            self._slots_freed(row, ports, sum(value for _, value in demand))
         if row in self.bare:
             self._vacate(row)
+
+    def _slots_freed(self, row: int, ports: tuple[HostPort, ...], count: int) -> None:
+        """Take note that nothing but slots, and host ports, have come free on a row."""
+        self._of_slots += 1
+        if ports or self.free[row][PODS] - count < 1:
+            self._improved(row)
+            return
+        self._changed(row)
+        if count:
+            self.slots.add(row, len(self.names))
 
     def columns(self) -> NDArray[np.int64]:
         """Return ``free[type, node]``; the array is ours, to be read at once."""
@@ -500,5 +522,11 @@ class Nodes:
         self._refusals.clear()
         self.improved.forget()
         self.edited.forget()
+        self.slots.forget()
         self.topologies.see_all(self.specs)
         return moved
+
+
+def _slots_alone(demand: Demand) -> bool:
+    """Whether a pod demands nothing but its slot."""
+    return not demand or (len(demand) == 1 and demand[0][0] == PODS)

@@ -73,8 +73,10 @@ def place(state: State, budget: int) -> list[Placed]:
                 effects += [_assume(state, record, row) for record, row in zip(unit, rows, strict=True)]
                 held[path] = plus(held.get(path, [0] * TYPES), wants)
                 together.started(first)
-            elif len(unit) > 1:
-                together.failed[first.shape.gang] = None
+            else:
+                together.found_no_room(first)
+                if len(unit) > 1:
+                    together.failed[first.shape.gang] = None
         heappush(heap, (_used(held.get(path), due.get(path)), path, queue))
     state.decided(effects)
     if len(effects) >= budget:
@@ -85,7 +87,7 @@ def place(state: State, budget: int) -> list[Placed]:
 
 def _rows(state: State, room: Room, unit: list[PodRecord]) -> list[int] | None:
     """Return a node for each of the pods that are placed at once, counted in the room; None if not all have one."""
-    if len(unit) > 1:
+    if len(unit) > 1 or unit[0].shape.asked.together is not None:
         return rows_for(state, room, unit)
     row = room.pick(unit[0])
     if row < 0:
@@ -113,6 +115,8 @@ def _ready(state: State, room: Room, together: Together) -> dict[Queue, dict[App
             continue
         if not room.any_for(record):
             hopeless.add(kind)
+            if obstacle(state, record, together) is None:
+                together.found_no_room(record)
         elif (
             obstacle(state, record, together) is None and record.application is not None and record.application.queue is not None
         ):

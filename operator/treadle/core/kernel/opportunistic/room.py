@@ -92,32 +92,54 @@ class Room:
         """Return the room of all nodes."""
         return [int(value) for value in self._columns[:TYPES].clip(0).sum(axis=1)]
 
-    def pick(self, record: PodRecord) -> int:
-        """Return the row of the best node with room for a pod, or -1."""
-        state, shape, named, room = self._state, record.shape, record.spec.opportunistic, self._columns
+    def pick(self, record: PodRecord, shape: Shape | None = None, inside: NDArray[np.bool_] | None = None) -> int:
+        """Return the row of the best node with room for a pod, or -1: as a pod of another shape, or among some nodes, where that is said."""
+        state, shape, named, room = self._state, shape or record.shape, record.spec.opportunistic, self._columns
         key = (shape, named)
         if key in self._none:
             return -1
         nodes, (memory, cpu) = state.nodes, vector(named)
-        rows = self._with_room(record)
-        away = state.opportunistic.back_off.nodes(record.spec.application, state.now)
-        if away:
-            rows = rows[~np.isin(rows, [nodes.row[name] for name in away if name in nodes.row])]
+        rows = self._near(record, shape)
+        among_all = len(rows)
+        if inside is not None:
+            rows = rows[inside[rows]]
         per_memory, per_cpu = nodes.per()
         scores = state.score(room[MEMORY, rows], room[CPU, rows], memory, cpu, per_memory[rows], per_cpu[rows])
         for at in np.argsort(scores, kind="stable"):
             if takes(nodes, int(rows[at]), shape):
                 return int(rows[at])
-        if not away:
+        if inside is None and among_all == len(self._with_room(record, shape)):
             self._none[key] = None
         return -1
 
     def any_for(self, record: PodRecord) -> bool:
         """Whether a node may have room for a pod, by its description and its amounts."""
-        return len(self._with_room(record)) > 0
+        return len(self._with_room(record, record.shape)) > 0
 
-    def _with_room(self, record: PodRecord) -> NDArray[np.intp]:
-        shape, named, room, nodes = record.shape, record.spec.opportunistic, self._columns, self._state.nodes
+    def by_node(self, record: PodRecord) -> NDArray[np.int64]:
+        """Return how many pods like one fit on each node at the most, each node by itself."""
+        shape, room = record.shape, self._columns
+        rows = self._near(record, shape)
+        found = np.zeros(room.shape[1], dtype=np.int64)
+        wanted = [*shape.demand, *enumerate(vector(record.spec.opportunistic))]
+        counted = [room[position, rows] // value for position, value in wanted if value > 0]
+        if shape.ports:
+            found[rows] = 1
+        else:
+            found[rows] = np.min(counted, axis=0) if counted else len(self._state.pods) + 1
+        return found
+
+    def _near(self, record: PodRecord, shape: Shape) -> NDArray[np.intp]:
+        """Return the nodes with room for a pod but those that its application's pods had to leave."""
+        state, rows = self._state, self._with_room(record, shape)
+        away = state.opportunistic.back_off.nodes(record.spec.application, state.now)
+        if not away:
+            return rows
+        known = state.nodes.row
+        return rows[~np.isin(rows, [known[name] for name in away if name in known])]
+
+    def _with_room(self, record: PodRecord, shape: Shape) -> NDArray[np.intp]:
+        named, room, nodes = record.spec.opportunistic, self._columns, self._state.nodes
         key, (memory, cpu) = (shape, named), vector(named)
         rows = self._rows.get(key)
         if rows is None:
@@ -136,8 +158,10 @@ class Room:
         """Take back what some pods were given since the room was kept, and what was found out of them."""
         self._columns = kept
         for record in pods:
-            self._none.pop((record.shape, record.spec.opportunistic), None)
-            self._rows.pop((record.shape, record.spec.opportunistic), None)
+            for shape in (record.shape, record.shape.together):
+                if shape is not None:
+                    self._none.pop((shape, record.spec.opportunistic), None)
+                    self._rows.pop((shape, record.spec.opportunistic), None)
 
     def give(self, row: int, record: PodRecord) -> None:
         """Count a pod that has come to a node."""

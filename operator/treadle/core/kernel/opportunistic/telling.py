@@ -114,7 +114,7 @@ def _waiting(
     key = record.shape, record.spec.opportunistic
     if key not in messages:
         count = together.starts_with(record)
-        others = f'gang "{record.shape.gang[1]}" needs room for {count} pods at once; ' if count > 1 else ""
+        others = f'gang "{record.shape.gang[1]}" needs room for {count} pods at once{_in_one(record)}; ' if count > 1 else ""
         messages[key] = NO_ROOM, (others + _no_room(state, record))[:LONGEST]
     away = state.opportunistic.back_off.nodes(record.spec.application, state.now)
     if away:
@@ -123,6 +123,11 @@ def _waiting(
             :LONGEST
         ]
     return messages[key]
+
+
+def _in_one(record: PodRecord) -> str:
+    asked = record.shape.asked.together
+    return f", on nodes with one value of {asked[0]}" if asked is not None and asked[1] else ""
 
 
 def _no_room(state: State, record: PodRecord) -> str:

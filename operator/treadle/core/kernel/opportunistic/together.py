@@ -1,22 +1,29 @@
 """Gangs of opportunistic pods: as many as a gang starts with are placed at once, or none is.
 
-What holds for guaranteed gangs holds for them (``kernel.gangs``): who says how many start together, and that a gang which has begun is completed by those that
-are there. They go one by one: what is left of a gang goes on, and the others come back when there is room.
+What holds for guaranteed gangs holds for them (``kernel.gangs``): who says how many start together and in which topology domain, and that a gang which has begun is
+completed by those that are there. They go one by one: the others come back when there is room, and where that takes too long what is left is given up
+(``kernel.gangs.partial``).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from treadle.core.kernel.admission_checks import GANG_INCOMPLETE
-from treadle.core.kernel.gangs.known import completed, minimum, placed, topology_of, unsaid
+from treadle.core.kernel.gangs.domains import fullest_first
+from treadle.core.kernel.gangs.known import completed, minimum, placed, unsaid
+from treadle.core.kernel.gangs.partial import note_partial
 from treadle.core.kernel.nodes.shapes import NO_GANG
 from treadle.core.kernel.pods import prepared
 from treadle.core.kernel.pods.shaping import batch_of
 from treadle.core.model import Wait
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from treadle.core.kernel.gangs.memory import Gang
     from treadle.core.kernel.opportunistic.room import Room
@@ -72,6 +79,12 @@ class Together:
             if least is not None and len(placed(application, gang[1])) >= least:
                 completed(self._state, gang)
 
+    def found_no_room(self, record: PodRecord) -> None:
+        """Take note that there is no room for all with whom a pod has to be placed: if others of its gang are on nodes their time begins."""
+        gang, application = record.shape.gang, record.application
+        if gang != NO_GANG and application is not None and self._lacks(record) != 0:
+            note_partial(self._state, application, gang)
+
     def _of(self, gang: Gang) -> Sequence[PodRecord]:
         if self._waiting is None:
             self._waiting = {}
@@ -85,15 +98,11 @@ class Together:
         found = self._known.get(gang)
         if found is None:
             assert record.application is not None
-            found = self._known[gang] = self._look(record, record.application, gang)
+            found = self._known[gang] = self._look(record.application, gang)
         return found
 
-    def _look(self, record: PodRecord, application: Application, gang: Gang) -> Wait | int:
+    def _look(self, application: Application, gang: Gang) -> Wait | int:
         state, name = self._state, gang[1]
-        key, _ = topology_of(state, record.spec)
-        if key:
-            words = f'gang "{name}" is to have one value of {key}: opportunistic gangs are not kept to one; guaranteed gangs are'
-            return Wait(NOT_TOGETHER, "", words)
         least = minimum(state, application, name)
         if least is None:
             return Wait(GANG_INCOMPLETE, name, unsaid(state, application, name))
@@ -110,16 +119,53 @@ class Together:
 
 
 def rows_for(state: State, room: Room, unit: Sequence[PodRecord]) -> list[int] | None:
-    """Return a node for each of some pods, counted in the room, or None, and then the room is as before.
+    """Return a node for each of some pods that are placed at once, counted in the room, or None, and then the room is as before.
+
+    Where their gang is to have one value of a label the domains are tried that may have room, that which they fill best first; once it is on nodes it has its domain.
+    """
+    asked = unit[0].shape.asked.together
+    if asked is not None:
+        topology, required = asked
+        for inside in _domains(state, room, unit, topology):
+            found = _in_place(state, room, unit, inside, together=True)
+            if found is not None:
+                return found
+        if required:
+            return None
+    return _in_place(state, room, unit)
+
+
+def _domains(state: State, room: Room, unit: Sequence[PodRecord], topology: str) -> Iterator[NDArray[np.bool_] | None]:
+    """Yield the nodes of each domain to be tried; None where others of the gang say which it is."""
+    first = unit[0]
+    if first.application is not None and placed(first.application, first.shape.gang[1]):
+        yield None
+        return
+    column = state.nodes.topologies.of(topology, state.nodes.specs).column(len(state.nodes))
+    kinds = Counter((record.shape, record.spec.opportunistic) for record in unit)
+    each = {(record.shape, record.spec.opportunistic): record for record in unit}
+    for domain in fullest_first(state, topology, [(room.by_node(each[kind]), count) for kind, count in kinds.items()]):
+        yield column == domain
+
+
+def _in_place(
+    state: State,
+    room: Room,
+    unit: Sequence[PodRecord],
+    inside: NDArray[np.bool_] | None = None,
+    *,
+    together: bool = False,
+) -> list[int] | None:
+    """Return a node for each pod, or None: with ``together`` in the domain of the others of the gang, the first one among the nodes that are given.
 
     Each is counted on its node by all rules while the next is looked for, and taken out again.
     """
     nodes = state.nodes
-    before, end = room.kept(), nodes.improved.end
+    before, end, slots = room.kept(), nodes.improved.end, nodes.slots.end
     found: list[int] = []
     try:
         for record in unit:
-            row = room.pick(record)
+            row = room.pick(record, record.shape.together if together else None, None if found else inside)
             if row < 0:
                 room.restore(before, unit)
                 return None
@@ -130,6 +176,7 @@ def rows_for(state: State, room: Room, unit: Sequence[PodRecord]) -> list[int] |
         for record, row in reversed([*zip(unit, found, strict=False)]):
             _uncount(state, record, row)
         nodes.improved.cut(end)
+        nodes.slots.cut(slots)
     return found
 
 

@@ -74,7 +74,7 @@ def see(state: State, spec: PodSpec) -> None:
             between.leave(record)
             between.take_kind(state, record, spec)
             between.enter(record)
-        if spec.promotes:  # one that would be demoted said so before, and counts as guaranteed for what it requests
+        if spec.promotes or spec.demotes:
             state.opportunistic.turning.note(record)
         return
     elif record.spec == spec and record.state is not PodState.IDLE:

@@ -15,6 +15,7 @@ own ``rest_key``.
 from __future__ import annotations
 
 from bisect import insort
+from collections import Counter
 from heapq import heapify, heappop, heappush, heapreplace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -295,7 +296,7 @@ class Registry:
     """The shapes that asks wait for, and which of them may suit what has got room.
 
     ``open`` are those that have room by now, ``seen`` is how far the log of improved nodes has been read, and ``limited`` are the
-    queues with a maximum below which asks wait in the order.
+    queues with a maximum below which asks wait in the order. ``slots_seen`` is how far the log of slots has been read.
     """
 
     def __init__(self) -> None:
@@ -306,7 +307,10 @@ class Registry:
         self.limited: dict[Any, None] = {}
         self.ruled: dict[Any, Any] = {}
         """Those of the shapes that have rules between pods, with the version of the rules when they were last looked at."""
+        self.several: dict[Any, None] = {}
+        """Those of the shapes whose pods are placed several at once: they may lack slots where there are some."""
         self.seen = -1
+        self.slots_seen = 0
         self.followed = False
         """Whether the last look was at few nodes that improved and nothing else: whether a shape has room is found out soon enough then, when the first of its asks has its turn."""
         self.improved: list[int] | None = None
@@ -325,11 +329,14 @@ class Registry:
         self._columns = None
         if shape.between is not None:
             self.ruled[shape] = shape.between.version
+        if _several(shape) is not None:
+            self.several[shape] = None
 
     def leave(self, shape: Any) -> None:
         """Take note that no ask of a shape waits any more."""
         del self.shapes[shape]
         self.ruled.pop(shape, None)
+        self.several.pop(shape, None)
         self.open.pop(shape, None)
         self._columns = None
 
@@ -347,7 +354,8 @@ class Registry:
     def suited(self, nodes: Any, *, every: bool) -> list[Any]:
         """Return the shapes that may have room now, in the order in which they were made: those that were open, and those that what improved since the last look could take."""
         news, before = nodes.improved.since(self.seen), self.seen
-        self.seen = nodes.improved.end
+        slots = nodes.slots.since(self.slots_seen)
+        self.seen, self.slots_seen = nodes.improved.end, nodes.slots.end
         rows = None if news is None else list(set(news))
         self.followed = rows is not None and not every and len(rows) <= FEW_ROWS and not self.open
         self.improved = None if self.open else rows
@@ -357,6 +365,9 @@ class Registry:
         helped = [shape for shape, version in self.ruled.items() if shape.between.version != version] if self.ruled else []
         for shape in helped:
             self.ruled[shape] = shape.between.version
+        if self.several and (slots is None or slots):
+            helped = list(dict.fromkeys([*helped, *self._that_lacked(nodes, slots)]))
+        if helped:
             self.improved, self.followed = None, False  # room was there before
         if not rows:
             return sorted({**self.open, **dict.fromkeys(helped)}, key=_number)
@@ -371,6 +382,14 @@ class Registry:
             found = list({**dict.fromkeys(found), **self.open})
         found.sort(key=_number)
         return found
+
+    def _that_lacked(self, nodes: Any, slots: list[int] | None) -> list[Any]:
+        """Return the shapes of which more pods are placed at once than one of some nodes had slots before these came free; None: it may be any node."""
+        least = 0 if slots is None else min(nodes.free[row][PODS] - count for row, count in Counter(slots).items())
+        waiting = Counter[Any]()
+        for shape in self.several:
+            waiting[_several(shape)] += sum(len(ask.pods) for ask in shape.parked.asks)
+        return [shape for shape in self.several if waiting[_several(shape)] > least]
 
     def full(self, nodes: Any) -> list[Any]:
         """Return the open shapes that no node has room for any more: looked up where few nodes are concerned."""
@@ -450,6 +469,13 @@ def _needs(shape: Any) -> tuple[int, int, int, Demand]:
         amounts.get(PODS, -ANYTHING),
         tuple((position, value) for position, value in shape.demand if position > PODS),
     )
+
+
+def _several(shape: Any) -> tuple[str, str] | None:
+    """Return what the pods that are placed at once with one of a shape have in common, None where it is placed by itself."""
+    asked = shape.asked
+    gang: tuple[str, str] | None = asked.gang
+    return gang if gang is not None or asked.batch is None else asked.batch[:2]
 
 
 _number = attrgetter("id")
