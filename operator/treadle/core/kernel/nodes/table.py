@@ -357,7 +357,8 @@ class Nodes:
             self.ports[row] += ports
         if not demand:
             self.weigh_nothing(row, 1)
-        self._of_slots += _slots_alone(demand)
+        if len(demand) < 2 and _slots_alone(demand):
+            self._of_slots += 1
         self._changed(row)
 
     def weigh_nothing(self, row: int, sign: int) -> None:
@@ -380,7 +381,7 @@ class Nodes:
             self.weigh_nothing(row, -1)
         if self.overdrawn:
             self._note_overdraft(row)
-        if not _slots_alone(demand):
+        if len(demand) > 1 or not _slots_alone(demand):
             self._improved(row)
         else:
             self._slots_freed(row, ports, sum(value for _, value in demand))
