@@ -1,6 +1,6 @@
 """Reservations: what one more costs in a plan with 10,000 of them over a year, of which 500 come again each day or hour.
 
-Each kind is asked for a hundred times at random times, and taken out again; times are in ms. A window is from arrival to deadline.
+Each kind is asked for twenty times at random times, and taken out again; times are in ms. A window is from arrival to deadline.
 """
 
 import random
@@ -20,7 +20,7 @@ from treadle.core.rules.reservations.sharing import CapacityOverTime
 MINUTE = 60_000
 HOUR, DAY = 60 * MINUTE, 24 * 60 * MINUTE
 YEAR = 365 * DAY
-RESERVATIONS, PERIODIC, USERS, ASKED = 10_000, 500, 50, 100
+RESERVATIONS, PERIODIC, USERS, ASKED = 10_000, 500, 50, 20
 CAPACITY = (10_000 << 30, 10_000_000)
 ONE = (1 << 30, 1_000)
 
@@ -80,7 +80,6 @@ def measure() -> dict[str, Any]:
         found[f"{name}, four stages within a day"] = timed(
             plan, agent, lambda at: ask(ReservationDefinition(at, at + DAY), 100, HOUR, 4)
         )
-        found[f"{name}, 1 h within a year"] = timed(plan, agent, lambda _: ask(ReservationDefinition(0, YEAR), 100, HOUR))
         found[f"{name}, 10 min of each hour"] = timed(
             plan, agent, lambda at: ask(ReservationDefinition(at, at + 30 * MINUTE, recurrence=str(HOUR)), 10, 10 * MINUTE)
         )

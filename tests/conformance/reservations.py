@@ -59,7 +59,7 @@ def comparable(found: dict[str, Any]) -> dict[str, Any]:
 
 def classes_of(error: BaseException) -> str:
     """Return Hadoop's exception and its causes: of a promise that is too large the cause is that the difference is below zero."""
-    name = CLASSES[type(error)]
+    name = next(name for kind, name in CLASSES.items() if type(error) is kind)
     if error.__cause__ is not None:
         return f"{name}/{classes_of(error.__cause__)}"
     return f"{name}/PlanningException" if isinstance(error, OvercommitError | QuotaError) else name

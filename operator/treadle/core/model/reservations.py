@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-
 LARGEST = (1 << 63) - 1
 _WHOLE = re.compile(r"[+-]?0*[0-9]{1,19}")
 

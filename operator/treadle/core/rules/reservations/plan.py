@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from treadle.core.rules.reservations.cycles import Load, Shape, period_of
+from treadle.core.rules.reservations.cycles import Cycle, Load, Shape, period_of
 from treadle.core.rules.reservations.errors import PlanningError, UnknownReservation
 from treadle.core.rules.reservations.over_time import Amounts, OverTime, Segment, least, minus, plus, stepped, together
 
@@ -47,6 +47,13 @@ class Reservation:
     def period(self) -> int:
         """After how many ms it comes again, 0 if it does not."""
         return period_of(self.shape)
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Between when it has something within its window; that is all of it where it comes again."""
+        if isinstance(self.shape, Cycle) or self.shape.earliest is None or self.shape.latest is None:
+            return self.start, self.end
+        return max(self.start, self.shape.earliest), min(self.end, self.shape.latest)
 
     @property
     def newest_first(self) -> tuple[int, int]:
