@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from core.rules.reservations.plans import counts, fixed, plan_of, size
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.rules.reservations.plans import counts, fixed, plan_of, size
 from treadle.core.model.reservations import ReservationDefinition
 from treadle.core.rules.reservations.cycles import Cycle
 from treadle.core.rules.reservations.errors import OvercommitError, PlanningError, UnknownReservation

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from core.rules.reservations.plans import fixed, plan_of
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.rules.reservations.plans import fixed, plan_of
 from treadle.core.rules.reservations.errors import OvercommitError, PlanningError, QuotaError
 from treadle.core.rules.reservations.sharing import CapacityOverTime, averages
 
