@@ -40,7 +40,9 @@ def filled() -> tuple[Plan, float]:
             wanted = Wanted(f"r{number}", number, f"u{number % USERS}", ask(definition, 5, 10 * MINUTE))
             greedy().create(plan, wanted, number)
         else:
-            shape = OverTime(2, [(start, start + length, amount), (start + length, start + 2 * length, [value // 2 for value in amount])])
+            shape = OverTime(
+                2, [(start, start + length, amount), (start + length, start + 2 * length, [value // 2 for value in amount])]
+            )
             definition = ReservationDefinition(start, start + 2 * length)
             plan.restore(Reservation(f"r{number}", number, f"u{number % USERS}", definition, shape, number))
     return plan, time.perf_counter() - began

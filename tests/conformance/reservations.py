@@ -175,4 +175,3 @@ class Played:
 def points(shape: Shape) -> list[list[Any]]:
     steps = shape.steps if isinstance(shape, Cycle) else shape
     return [[time, list(value)] for time, value in zip(steps.times, steps.values, strict=True)]
-

@@ -70,7 +70,9 @@ def test_all_is_placed_within_the_window_and_never_over_what_there_is(
     whole = gangs * gang
     naive = [one for one in starts if all(plan.committed(time)[1] + whole <= 100 for time in range(one, one + duration))]
     try:
-        found = aligned(left=left).create(plan, Wanted("new", 99, "u", ask(arrival, arrival + window, (whole, gang, duration))), 0)
+        found = aligned(left=left).create(
+            plan, Wanted("new", 99, "u", ask(arrival, arrival + window, (whole, gang, duration))), 0
+        )
     except PlanningError:
         assert not (naive and left and gangs == 1)
         return

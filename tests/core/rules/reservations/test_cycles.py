@@ -45,9 +45,7 @@ def test_periodic_and_other_resources_add_up() -> None:
     assert [found[time] for time in (2, 3, 11, 12, 13, 14, 21, 22, 23)] == [5, 0, 2, 15, 10, 0, 2, 5, 0]
 
 
-@given(
-    st.lists(st.tuples(st.sampled_from((0, *PERIODS)), st.integers(0, 40), st.integers(1, 5), st.integers(1, 9)), max_size=8)
-)
+@given(st.lists(st.tuples(st.sampled_from((0, *PERIODS)), st.integers(0, 40), st.integers(1, 5), st.integers(1, 9)), max_size=8))
 def test_a_load_is_the_sum_of_all_occurrences(given: list[tuple[int, int, int, int]]) -> None:
     load, naive, shapes = Load(1), [0] * 60, []
     for period, start, length, amount in given:

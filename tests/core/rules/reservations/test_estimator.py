@@ -61,7 +61,11 @@ def test_a_larger_alpha_reserves_less(runs: list[list[int]], alpha: float, count
 
 
 @needs_solver
-@given(st.integers(1, 3).flatmap(lambda width: st.lists(st.lists(st.integers(1, 20), min_size=width, max_size=width), min_size=1, max_size=3)))
+@given(
+    st.integers(1, 3).flatmap(
+        lambda width: st.lists(st.lists(st.integers(1, 20), min_size=width, max_size=width), min_size=1, max_size=3)
+    )
+)
 def test_the_objective_is_the_cost_of_the_programs_answer(used: list[list[int]]) -> None:
     settings = EstimatorSettings(alpha=0.3, beta=0.2)
     solution = Highs().solve_linear(program(used, settings), 10.0)
@@ -81,7 +85,9 @@ def test_the_objective_is_the_cost_of_the_programs_answer(used: list[list[int]])
         (history([0, 0]), EstimatorSettings(), "no run has used a container"),
     ],
 )
-def test_a_history_that_tells_nothing_is_refused(given: dict[str, list[Skyline]] | None, settings: EstimatorSettings, words: str) -> None:
+def test_a_history_that_tells_nothing_is_refused(
+    given: dict[str, list[Skyline]] | None, settings: EstimatorSettings, words: str
+) -> None:
     with pytest.raises(InvalidHistory, match=words):
         predict(given, settings, Stopped())
 

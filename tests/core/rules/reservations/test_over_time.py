@@ -50,7 +50,9 @@ def test_what_was_not_given_is_below_zero_when_it_is_taken() -> None:
     assert [found.at(time)[0] for time in (9, 11, 13, 20)] == [-100, 0, 0, 100]
 
 
-@pytest.mark.parametrize(("time", "period", "wanted"), [(0, 1, 10), (0, 2, 7), (0, 3, 10), (0, 4, 3), (0, 5, 4), (7, 5, 8), (10, 3, 0)])
+@pytest.mark.parametrize(
+    ("time", "period", "wanted"), [(0, 1, 10), (0, 2, 7), (0, 3, 10), (0, 4, 3), (0, 5, 4), (7, 5, 8), (10, 3, 0)]
+)
 def test_the_most_at_a_time_of_each_period(time: int, period: int, wanted: int) -> None:
     found = steps(*enumerate([2, 5, 7, 10, 3, 4, 6, 8]))
     assert found.most_periodic(time, period) == (wanted,)
@@ -88,7 +90,9 @@ def test_it_equals_an_array_over_steps_after_every_operation(operations: list[tu
 
 
 @given(st.lists(intervals, max_size=8), st.lists(intervals, max_size=8))
-def test_adding_and_taking_are_inverse(kept: list[tuple[int, int, tuple[int, int]]], gone: list[tuple[int, int, tuple[int, int]]]) -> None:
+def test_adding_and_taking_are_inverse(
+    kept: list[tuple[int, int, tuple[int, int]]], gone: list[tuple[int, int, tuple[int, int]]]
+) -> None:
     found, before = OverTime(2, kept), OverTime(2, kept)
     for one in gone:
         found.add(*one)

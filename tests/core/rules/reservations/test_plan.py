@@ -115,7 +115,9 @@ def test_at_no_time_more_is_promised_than_there_is_and_deletions_leave_nothing(c
             with pytest.raises(OvercommitError):
                 plan.add(wanted, 0)
         assert all(plan.committed(time)[1] <= 100 for time in range(30))
-        mine = [sum(value[1] for user in ("u0", "u1") for _, _, value in plan.consumed(user, time, time + 1)) for time in range(30)]
+        mine = [
+            sum(value[1] for user in ("u0", "u1") for _, _, value in plan.consumed(user, time, time + 1)) for time in range(30)
+        ]
         assert mine == [plan.committed(time)[1] for time in range(30)]
     for name in list(plan.reservations):
         plan.delete(name)

@@ -74,7 +74,9 @@ class CapacityOverTime(NoOvercommit):
         allowed = _part(plan.capacity, self.average)
         for time, had in averages(stepped(len(allowed), mine), self.window):
             if start <= time <= end and min(minus(allowed, had)) < 0:
-                raise QuotaError(f"in the {self.window} ms before {time} the user would have {had} on average, and {allowed} may be had")
+                raise QuotaError(
+                    f"in the {self.window} ms before {time} the user would have {had} on average, and {allowed} may be had"
+                )
 
     def narrow(self, plan: Plan, room: Sequence[Segment], user: str, old: Reservation | None) -> Sequence[Segment]:
         """Return the room, where it is more than the user may have at once that. The average is not known before there is a reservation."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from treadle.core.model.reservations import ReservationDefinition
     from treadle.core.rules.capacity.calculators import Calculator
 
+
 class Rule(Enum):
     """The rules; values are their short names."""
 
