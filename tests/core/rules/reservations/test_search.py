@@ -8,7 +8,7 @@ from treadle.core.rules.reservations.search import MANY, Search
 
 
 def search() -> Search:
-    return Search(plan_of(), "u", ask(0, 10, (1, 1, 1)), None, OverTime(2), OverTime(2))
+    return Search(plan_of(), "u", ask(0, 10, (1, 1, 1)), None, OverTime(2))
 
 
 def test_gangs_are_whole() -> None:

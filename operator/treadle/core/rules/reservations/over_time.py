@@ -126,7 +126,9 @@ class OverTime:
             return []
         values = self.values
         before = values[first - 1 : last - 1] if first else [self.nothing, *values[: last - 1]]
-        return [(time, minus(value, old)) for time, value, old in zip(self.times[first:last], values[first:last], before, strict=True)]
+        return [
+            (time, minus(value, old)) for time, value, old in zip(self.times[first:last], values[first:last], before, strict=True)
+        ]
 
     def segments_back(self, start: int, end: int) -> Iterator[Segment]:
         """Yield the same from ``end`` back to ``start``."""

@@ -221,7 +221,7 @@ class Plan:
     def _available(self, user: str, old: Reservation | None, start: int, end: int) -> Sequence[Segment]:
         capacity, room = self.capacity, list[Segment]()
         for one, other, value in self.load.segments(start, end):
-            free = minus(capacity, value)
+            free = tuple([have - given for have, given in zip(capacity, value, strict=True)])
             if min(free) < 0:
                 raise PlanningError(f"from {one} to {other} more is promised than there is: {value} of {capacity}")
             room.append((one, other, free))

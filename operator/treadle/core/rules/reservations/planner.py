@@ -30,8 +30,7 @@ class Planner:
         """Return what a reservation gets, in place of the one of its name. Raises ``ContractError`` for what contradicts itself, else ``PlanningError``."""
         step, width = plan.settings.step, len(plan.capacity)
         old = plan.reservations.get(name)
-        load = plan.loaded(definition.arrival, definition.deadline, old)
-        search = Search(plan, user, definition, old, load, OverTime(width))
+        search = Search(plan, user, definition, old, OverTime(width))
         requests = list(enumerate(definition.requests))
         found = OverTime(width)
         for number, request in requests if self.left else reversed(requests):
