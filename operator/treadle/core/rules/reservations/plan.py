@@ -207,16 +207,21 @@ class Plan:
         """
         if not period:
             return list(self._available(user, old, start, end))
+        self.check_period(start, end, period)
         cycle = self.settings.cycle
-        if cycle % period:
-            raise PlanningError(f"recurrence: {period} ms does not divide the largest period, which is {cycle} ms")
-        if end - start > period:
-            raise PlanningError(f"recurrence: {period} ms is shorter than the interval of {end - start} ms")
         found = list(self._available(user, old, start, end))
         for by in range(period, cycle, period):
             later = [(one - by, other - by, value) for one, other, value in self._available(user, old, start + by, end + by)]
             found = list(together(least, found, later))
         return found
+
+    def check_period(self, start: int, end: int, period: int) -> None:
+        """Raise ``PlanningError`` for a period, if there is one, that does not divide the cycle or is shorter than an interval."""
+        cycle = self.settings.cycle
+        if period and cycle % period:
+            raise PlanningError(f"recurrence: {period} ms does not divide the largest period, which is {cycle} ms")
+        if period and end - start > period:
+            raise PlanningError(f"recurrence: {period} ms is shorter than the interval of {end - start} ms")
 
     def _available(self, user: str, old: Reservation | None, start: int, end: int) -> Sequence[Segment]:
         capacity, room = self.capacity, list[Segment]()
