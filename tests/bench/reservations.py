@@ -82,6 +82,8 @@ def measure() -> dict[str, Any]:
         found[f"{name}, four stages within a day"] = timed(
             plan, agent, lambda at: ask(ReservationDefinition(at, at + DAY), 100, HOUR, 4)
         )
+        if name == "greedy":
+            found["greedy, 1 h within a year"] = timed(plan, agent, lambda _: ask(ReservationDefinition(0, YEAR), 100, HOUR))
         found[f"{name}, 10 min of each hour"] = timed(
             plan, agent, lambda at: ask(ReservationDefinition(at, at + 30 * MINUTE, recurrence=str(HOUR)), 10, 10 * MINUTE)
         )

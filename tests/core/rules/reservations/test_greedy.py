@@ -10,8 +10,10 @@ from core.rules.reservations.plans import ask, counts, fixed, plan_of, size
 from treadle.core.model.reservations import Interpreter, ReservationDefinition
 from treadle.core.rules.reservations.agents import Wanted, greedy
 from treadle.core.rules.reservations.errors import PlanningError
+from treadle.core.rules.reservations.greedy import Greedy
 from treadle.core.rules.reservations.over_time import OverTime
 from treadle.core.rules.reservations.plan import Plan
+from treadle.core.rules.reservations.search import Search
 from treadle.core.rules.reservations.sharing import CapacityOverTime
 
 BASE = [(0, 2, 10), (2, 5, 20), (5, 7, 15), (7, 12, 5)]
@@ -100,3 +102,22 @@ def test_from_the_left_a_gang_finds_the_first_place_that_there_is(
         assert placed(plan, ask(arrival, arrival + window, (count, count, duration)), left=True)[0] == (naive[0], count)
     except PlanningError:
         assert naive == []
+
+
+@given(loads, st.integers(40, 60), st.integers(1, 3), st.integers(1, 6), st.integers(1, 40), st.booleans())
+def test_looking_at_a_part_of_the_window_first_finds_the_same(
+    load: list[tuple[int, int, int]], end: int, duration: int, gangs: int, gang: int, left: bool
+) -> None:
+    plan = plan_of()
+    for number, (start, length, more) in enumerate(load):
+        begins = start if left else end - start - length
+        plan.restore(fixed(number, [(begins, begins + length, more)]))
+    if any(value[1] > 100 for _, _, value in plan.load.segments(0, end)):
+        return
+    asked = ask(0, end, (gangs * gang, gang, duration))
+    found = []
+    for whole in (True, False):
+        search, greed = Search(plan, "u", asked, None, OverTime(2)), Greedy(left)
+        one = asked.requests[0]
+        found.append(greed._within(search, one, 0, end, duration, whole=True) if whole else greed(search, one, 0, end))
+    assert found[0] == found[1]
