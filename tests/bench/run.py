@@ -24,6 +24,7 @@ BENCHMARKS = (
     "together",
     "instructions",
     "memory",
+    "reservations",
     "cluster",
     "cluster_capacity",
 )

@@ -189,7 +189,7 @@ class Followed:
             case Entitle(name, share, most):
                 queue = self.queues[name]
                 others = sum(one.share for one in self.queues.values()) - queue.share
-                if self.fair or (0 <= share and others + share <= 1.0001):
+                if self.fair or (share >= 0 and others + share <= 1.0001):
                     queue.share, queue.most = share, most
             case Move(application, name, to):
                 self.queues[name].applications.remove(application)

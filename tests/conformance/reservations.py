@@ -7,6 +7,7 @@ from typing import Any
 from treadle.core.model.reservations import Interpreter, ReservationDefinition, ReservationRequest
 from treadle.core.rules.capacity.calculators import AllTypes, MemoryOnly
 from treadle.core.rules.reservations.agents import Wanted, aligned, greedy
+from treadle.core.rules.reservations.aligned import SMOOTHNESS
 from treadle.core.rules.reservations.cycles import Cycle, Shape
 from treadle.core.rules.reservations.errors import (
     ContractError,
@@ -46,19 +47,19 @@ def answer(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def comparable(found: dict[str, Any]) -> dict[str, Any]:
-    """An answer without the mark that some of Hadoop's functions have at the end of time."""
+    """An answer without the marks that some of Hadoop's functions have where they are not defined."""
     operations = []
     for one in found["ops"]:
         cleaned = dict(one)
         for name in {"over_time", "available"} & set(one):
-            cleaned[name] = [point for point in one[name] if point[0] != UNDEFINED]
+            cleaned[name] = [point for point in one[name] if point[0] != UNDEFINED and point[1] is not None]
         operations.append(cleaned)
     return found | {"ops": operations}
 
 
 def classes_of(error: BaseException) -> str:
     """Return Hadoop's exception and its causes: of a promise that is too large the cause is that the difference is below zero."""
-    name = CLASSES[type(error)]
+    name = next(name for kind, name in CLASSES.items() if type(error) is kind)
     if error.__cause__ is not None:
         return f"{name}/{classes_of(error.__cause__)}"
     return f"{name}/PlanningException" if isinstance(error, OvercommitError | QuotaError) else name
@@ -98,7 +99,9 @@ class Played:
         calculator = calculator_of(given.get("calculator", "default"))
         settings = PlanSettings(self.step, given["max_alloc"], calculator, sharing, given.get("max_periodicity", DAY))
         self.plan = Plan(given["capacity"], settings)
-        self.agent = (greedy if given.get("agent", "greedy") == "greedy" else aligned)(left=given.get("left", True))
+        left = given.get("left", True)
+        by_cost = given.get("agent", "greedy") != "greedy"
+        self.agent = aligned(left=left, smoothness=given.get("smoothness", SMOOTHNESS)) if by_cost else greedy(left=left)
 
     def play(self, step: dict[str, Any]) -> dict[str, Any]:
         found: dict[str, Any]
@@ -172,4 +175,3 @@ class Played:
 def points(shape: Shape) -> list[list[Any]]:
     steps = shape.steps if isinstance(shape, Cycle) else shape
     return [[time, list(value)] for time, value in zip(steps.times, steps.values, strict=True)]
-

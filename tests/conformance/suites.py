@@ -20,7 +20,21 @@ from conformance import (
     scores,
 )
 
-PARTS = (constraints, processor, scores, filters, replay, replay_capacity, mapping, opportunistic_rm, opportunistic_nm, reservations, reservation_input, estimator, following)
+PARTS = (
+    constraints,
+    processor,
+    scores,
+    filters,
+    replay,
+    replay_capacity,
+    mapping,
+    opportunistic_rm,
+    opportunistic_nm,
+    reservations,
+    reservation_input,
+    estimator,
+    following,
+)
 
 
 def part_for(case: dict[str, Any]) -> Any:

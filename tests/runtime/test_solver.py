@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from treadle.core.model.programs import IntegerProgram, Row
+from treadle.core.model.programs import IntegerProgram, LinearProgram, LinearRow, Row
 from treadle.runtime.solver import Highs
 
 KNAPSACK = IntegerProgram((1, 1, 1), (Row(((0, 3), (1, 4), (2, 5)), most=8),), (((0, 4), (1, 5), (2, 6)),))
@@ -65,3 +65,24 @@ def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
     assert Highs().solve(KNAPSACK, 5.0).outcome == "best"
 
     assert capfd.readouterr() == ("", "")
+
+
+def test_the_least_cost_of_a_linear_program_is_found() -> None:
+    rows = (LinearRow(((0, 1.0), (1, 2.0)), least=4.0), LinearRow(((0, 1.0),), most=1.0))
+    solution = Highs().solve_linear(LinearProgram(2, rows, ((0, 1.0), (1, 3.0))), 5.0)
+
+    assert solution.outcome == "best"
+    assert solution.values == pytest.approx((1.0, 1.5))
+    assert solution.cost == pytest.approx(5.5)
+
+
+def test_a_linear_program_that_cannot_be_satisfied_has_no_answer() -> None:
+    assert Highs().solve_linear(LinearProgram(1, (LinearRow(((0, 1.0),), most=-1.0),), ()), 5.0).outcome == "infeasible"
+
+
+def test_without_its_package_no_linear_program_is_solved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "highspy", None)
+    solution = Highs().solve_linear(LinearProgram(1, (), ()), 5.0)
+
+    assert solution.outcome == "failed"
+    assert "cannot be loaded" in solution.words

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+
+LARGEST = (1 << 63) - 1
+_WHOLE = re.compile(r"[+-]?0*[0-9]{1,19}")
 
 
 class Interpreter(Enum):
@@ -48,5 +52,8 @@ class ReservationDefinition:
 
     @property
     def period(self) -> int:
-        """After how many ms it comes again; 0 if it does not. Raises ``ValueError`` where ``recurrence`` is no whole number."""
-        return int(self.recurrence)
+        """After how many ms it comes again; 0 if it does not. Raises ``ValueError`` where ``recurrence`` is no whole number of 64 bits."""
+        period = int(self.recurrence) if _WHOLE.fullmatch(self.recurrence) else LARGEST + 1
+        if not -LARGEST - 1 <= period <= LARGEST:
+            raise ValueError(f"{self.recurrence!r} is no period in ms")
+        return period

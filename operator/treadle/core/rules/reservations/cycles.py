@@ -6,21 +6,24 @@ there is at a time is the sum over the periods, of which there are few: each div
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 
-from treadle.core.rules.reservations.over_time import Amounts, OverTime, Segment, plus, together
+from treadle.core.rules.reservations.over_time import Amounts, OverTime, Segment, minus, plus
 
 
 class Cycle:
     """Resources that come again every ``period``. Times of what is added may be any; a part beyond the end of a cycle comes at its start."""
 
-    __slots__ = ("period", "steps")
+    __slots__ = ("_changes", "period", "steps")
 
     def __init__(self, width: int, period: int) -> None:
         """Begin with nothing."""
         self.period = period
         self.steps = OverTime(width)
         """What there is from 0 until ``period``."""
+        self._changes: tuple[list[int], list[Amounts]] | None = None
 
     @property
     def nothing(self) -> Amounts:
@@ -38,6 +41,7 @@ class Cycle:
 
     def add(self, start: int, end: int, amount: Sequence[int]) -> None:
         """Add an amount from ``start`` until ``end`` and each period before and after; longer intervals than a period overlap themselves."""
+        self._changes = None
         whole, length = divmod(end - start, self.period)
         if whole > 0:
             self.steps.add(0, self.period, [value * whole for value in amount])
@@ -52,6 +56,21 @@ class Cycle:
     def take(self, start: int, end: int, amount: Sequence[int]) -> None:
         """Take an amount away from ``start`` until ``end`` of each period."""
         self.add(start, end, [-value for value in amount])
+
+    def changes(self, start: int, end: int) -> list[tuple[int, Amounts]]:
+        """Return what changes after ``start`` and before ``end``: when, and by how much."""
+        if self._changes is None:
+            times, values = self.steps.times, self.steps.values
+            changes = zip(times, values, [self.nothing, *values], strict=False)
+            once = sorted((time % self.period, minus(value, before)) for time, value, before in changes)
+            self._changes = [time for time, _ in once], [change for _, change in once]
+        offsets, amounts = self._changes
+        found: list[tuple[int, Amounts]] = []
+        for base in range(start - start % self.period, end, self.period):
+            first = bisect_right(offsets, start - base)
+            last = bisect_left(offsets, end - base)
+            found += [(base + offsets[at], amounts[at]) for at in range(first, last)]
+        return found
 
     def segments(self, start: int, end: int) -> Iterator[Segment]:
         """Yield what there is from ``start`` until ``end``, without holes. Neighbours may be equal where a cycle ends."""
@@ -101,10 +120,29 @@ class Load:
 
     def segments(self, start: int, end: int) -> Iterator[Segment]:
         """Yield what is given away from ``start`` until ``end``, without holes; neighbours differ."""
-        found = self.once.segments(start, end)
+        if not self.cycles:
+            yield from self.once.segments(start, end)
+            return
+        if start >= end:
+            return
+        changes = self.once.changes(start, end)
         for cycle in self.cycles.values():
-            found = together(plus, found, cycle.segments(start, end))
-        return found
+            changes += cycle.changes(start, end)
+        changes.sort(key=itemgetter(0))
+        begun, value = start, self.at(start)
+        current, before = value, start
+        for time, change in changes:
+            if time != before:
+                if current != value:
+                    if begun < before:
+                        yield begun, before, value
+                    begun, value = before, current
+                before = time
+            current = plus(current, change)
+        if current != value:
+            yield begun, before, value
+            begun, value = before, current
+        yield begun, end, value
 
 
 Shape = OverTime | Cycle

@@ -87,7 +87,9 @@ def runs_of(history: Mapping[str, Sequence[Skyline]] | None, settings: Estimator
     return [merged(jobs) for jobs in history.values()]
 
 
-def predict(history: Mapping[str, Sequence[Skyline]] | None, settings: EstimatorSettings, solver: LinearSolver, seconds: float = 60.0) -> Prediction:
+def predict(
+    history: Mapping[str, Sequence[Skyline]] | None, settings: EstimatorSettings, solver: LinearSolver, seconds: float = 60.0
+) -> Prediction:
     """Return what the next run will need. Raises ``InvalidHistory`` and ``NoAnswer``."""
     runs = runs_of(history, settings)
     number = intervals_of(runs, settings.interval)

@@ -141,7 +141,9 @@ def follow(
             found.decisions += _expired(child, queue, default, move=settings.move)
     found.decisions.append(Entitle(default, 0.0, 1.0))
     total = 0.0
-    for one in sorted(current, key=lambda one: minus(one.at(now), children[one.name].given if one.name in children else (0,) * len(has))):
+    for one in sorted(
+        current, key=lambda one: minus(one.at(now), children[one.name].given if one.name in children else (0,) * len(has))
+    ):
         if one.name not in children:
             found.decisions.append(Create(one.name))
         share = _share(plan, has, one.at(now), reserved if shrink else None)
@@ -169,4 +171,3 @@ def _share(plan: Plan, has: Sequence[int], wanted: Sequence[int], reserved: Sequ
     if reserved is not None:
         wanted = calculator.times(has, calculator.ratio(wanted, reserved))
     return calculator.divide(has, wanted, has)
-

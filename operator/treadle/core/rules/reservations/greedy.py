@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from treadle.core.rules.reservations.search import Search
 
 
+PARTS = 8
+"""How many durations are looked at first, and how many times more with each try."""
+
+
 @dataclass(frozen=True, slots=True)
 class Greedy:
     """Places gangs from the ``left``, or from the right."""
@@ -25,15 +29,33 @@ class Greedy:
     left: bool = True
 
     def __call__(self, search: Search, request: ReservationRequest, start: int, end: int) -> list[Segment] | None:
-        """Place as many gangs as fit at the first, or last, time at which one does, and go on from where the fewest did."""
+        """Place as many gangs as fit at the first, or last, time at which one does, and go on from where the fewest did.
+
+        A part of the window is looked at first, and then ever larger ones: what is found does not depend on what comes after.
+        """
         duration = up(request.duration, search.plan.settings.step)
         if start + duration > end:
             return None
+        search.plan.check_period(start, end, search.definition.period)
+        reach = duration * PARTS
+        while reach < end - start:
+            part = (start, start + reach) if self.left else (end - reach, end)
+            found = self._within(search, request, *part, duration, whole=False)
+            if found is not None:
+                return found
+            reach *= PARTS
+        return self._within(search, request, start, end, duration, whole=True)
+
+    def _within(
+        self, search: Search, request: ReservationRequest, start: int, end: int, duration: int, *, whole: bool
+    ) -> list[Segment] | None:
+        """Place all gangs within a part of the window, or none; what lies before an interval from the right must be in it as well."""
+        first = start if whole or self.left else start + 1
         gang = [value * request.concurrency for value in request.demand]
         room, placed = search.room(start, end), search.placed
         free = stepped(len(gang), together(minus, room, placed.segments(start, end)))
         remaining, given = request.count // request.concurrency, list[Segment]()
-        while remaining > 0 and start + duration <= end:
+        while remaining > 0 and first + duration <= end:
             segments = free.segments(start, start + duration) if self.left else _from_right(free, start, end, duration)
             count, (least_start, least_end) = self._fewest(search, segments, gang, remaining)
             at = start if self.left else end - duration
@@ -42,7 +64,7 @@ class Greedy:
                 placed.add(*given[-1])
                 remaining -= count
             if self.left:
-                start = least_end
+                start = first = least_end
             else:
                 end = max(least_start, at)
         if remaining > 0:

@@ -119,6 +119,17 @@ class OverTime:
             position += 1
         yield start, end, value
 
+    def changes(self, start: int, end: int) -> list[tuple[int, Amounts]]:
+        """Return what changes after ``start`` and before ``end``: when, and by how much."""
+        first, last = bisect_right(self.times, start), bisect_left(self.times, end)
+        if first >= last:
+            return []
+        values = self.values
+        before = values[first - 1 : last - 1] if first else [self.nothing, *values[: last - 1]]
+        return [
+            (time, minus(value, old)) for time, value, old in zip(self.times[first:last], values[first:last], before, strict=True)
+        ]
+
     def segments_back(self, start: int, end: int) -> Iterator[Segment]:
         """Yield the same from ``end`` back to ``start``."""
         if start >= end:

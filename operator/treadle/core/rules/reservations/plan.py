@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from treadle.core.rules.reservations.cycles import Load, Shape, period_of
+from treadle.core.rules.reservations.cycles import Cycle, Load, Shape, period_of
 from treadle.core.rules.reservations.errors import PlanningError, UnknownReservation
 from treadle.core.rules.reservations.over_time import Amounts, OverTime, Segment, least, minus, plus, stepped, together
 
@@ -47,6 +47,13 @@ class Reservation:
     def period(self) -> int:
         """After how many ms it comes again, 0 if it does not."""
         return period_of(self.shape)
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Between when it has something within its window; that is all of it where it comes again."""
+        if isinstance(self.shape, Cycle) or self.shape.earliest is None or self.shape.latest is None:
+            return self.start, self.end
+        return max(self.start, self.shape.earliest), min(self.end, self.shape.latest)
 
     @property
     def newest_first(self) -> tuple[int, int]:
@@ -200,21 +207,26 @@ class Plan:
         """
         if not period:
             return list(self._available(user, old, start, end))
+        self.check_period(start, end, period)
         cycle = self.settings.cycle
-        if cycle % period:
-            raise PlanningError(f"recurrence: {period} ms does not divide the largest period, which is {cycle} ms")
-        if end - start > period:
-            raise PlanningError(f"recurrence: {period} ms is shorter than the interval of {end - start} ms")
         found = list(self._available(user, old, start, end))
         for by in range(period, cycle, period):
             later = [(one - by, other - by, value) for one, other, value in self._available(user, old, start + by, end + by)]
             found = list(together(least, found, later))
         return found
 
+    def check_period(self, start: int, end: int, period: int) -> None:
+        """Raise ``PlanningError`` for a period, if there is one, that does not divide the cycle or is shorter than an interval."""
+        cycle = self.settings.cycle
+        if period and cycle % period:
+            raise PlanningError(f"recurrence: {period} ms does not divide the largest period, which is {cycle} ms")
+        if period and end - start > period:
+            raise PlanningError(f"recurrence: {period} ms is shorter than the interval of {end - start} ms")
+
     def _available(self, user: str, old: Reservation | None, start: int, end: int) -> Sequence[Segment]:
         capacity, room = self.capacity, list[Segment]()
         for one, other, value in self.load.segments(start, end):
-            free = minus(capacity, value)
+            free = tuple([have - given for have, given in zip(capacity, value, strict=True)])
             if min(free) < 0:
                 raise PlanningError(f"from {one} to {other} more is promised than there is: {value} of {capacity}")
             room.append((one, other, free))

@@ -10,7 +10,6 @@ from treadle.core.model.reservations import Interpreter
 from treadle.core.rules.reservations.errors import ContractError, PlanningError
 from treadle.core.rules.reservations.over_time import OverTime, Segment
 from treadle.core.rules.reservations.search import Search
-from treadle.core.rules.reservations.stages import down, up
 
 if TYPE_CHECKING:
     from treadle.core.model.reservations import ReservationDefinition, ReservationRequest
@@ -31,8 +30,7 @@ class Planner:
         """Return what a reservation gets, in place of the one of its name. Raises ``ContractError`` for what contradicts itself, else ``PlanningError``."""
         step, width = plan.settings.step, len(plan.capacity)
         old = plan.reservations.get(name)
-        load = plan.loaded(up(definition.arrival, step), down(definition.deadline, step), old)
-        search = Search(plan, user, definition, old, load, OverTime(width))
+        search = Search(plan, user, definition, old, OverTime(width))
         requests = list(enumerate(definition.requests))
         found = OverTime(width)
         for number, request in requests if self.left else reversed(requests):

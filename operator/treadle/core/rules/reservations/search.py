@@ -18,14 +18,21 @@ MANY = (1 << 31) - 1
 
 @dataclass(slots=True)
 class Search:
-    """A search for a place. ``load`` is what others have within the window, ``placed`` what this reservation was given so far."""
+    """A search for a place. ``placed`` is what the reservation was given so far."""
 
     plan: Plan
     user: str
     definition: ReservationDefinition
     old: Reservation | None
-    load: OverTime
     placed: OverTime
+    _load: OverTime | None = None
+
+    @property
+    def load(self) -> OverTime:
+        """What others have within the window, worked out when it is asked for."""
+        if self._load is None:
+            self._load = self.plan.loaded(self.definition.arrival, self.definition.deadline, self.old)
+        return self._load
 
     def room(self, start: int, end: int) -> list[Segment]:
         """Return what may be had, and what was placed so far still counts as free."""

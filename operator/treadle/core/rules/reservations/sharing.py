@@ -6,7 +6,17 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from treadle.core.rules.reservations.errors import OvercommitError, PlanningError, QuotaError
-from treadle.core.rules.reservations.over_time import Amounts, OverTime, Segment, least, minus, plus, side_by_side, stepped, together
+from treadle.core.rules.reservations.over_time import (
+    Amounts,
+    OverTime,
+    Segment,
+    least,
+    minus,
+    plus,
+    side_by_side,
+    stepped,
+    together,
+)
 from treadle.core.units.amounts import fits
 
 if TYPE_CHECKING:
@@ -21,8 +31,11 @@ class NoOvercommit:
     def validate(self, plan: Plan, wanted: Reservation) -> None:
         """Raise ``OvercommitError`` if a reservation has more than is free, at any time or occurrence."""
         old = plan.reservations.get(wanted.name)
-        room = plan.available(wanted.user, old, wanted.start, wanted.end, wanted.period)
-        for start, end, free, asked in side_by_side(room, wanted.shape.segments(wanted.start, wanted.end)):
+        first, last = wanted.span
+        if first >= last:
+            return
+        room = plan.available(wanted.user, old, first, last, wanted.period)
+        for start, end, free, asked in side_by_side(room, wanted.shape.segments(first, last)):
             if any(asked) and not fits(asked, free):
                 raise OvercommitError(f"from {start} to {end} the reservation has {asked}, and {free} may be had")
 
@@ -52,7 +65,8 @@ class CapacityOverTime(NoOvercommit):
             super().validate(plan, wanted)
         except PlanningError as error:
             raise QuotaError(str(error)) from error
-        start, end = wanted.start - self.window, wanted.end + self.window
+        first, last = wanted.span
+        start, end = first - self.window, last + self.window
         mine = together(plus, plan.consumed(wanted.user, start, end), wanted.shape.segments(start, end))
         old = plan.reservations.get(wanted.name)
         if old is not None:
@@ -60,7 +74,9 @@ class CapacityOverTime(NoOvercommit):
         allowed = _part(plan.capacity, self.average)
         for time, had in averages(stepped(len(allowed), mine), self.window):
             if start <= time <= end and min(minus(allowed, had)) < 0:
-                raise QuotaError(f"in the {self.window} ms before {time} the user would have {had} on average, and {allowed} may be had")
+                raise QuotaError(
+                    f"in the {self.window} ms before {time} the user would have {had} on average, and {allowed} may be had"
+                )
 
     def narrow(self, plan: Plan, room: Sequence[Segment], user: str, old: Reservation | None) -> Sequence[Segment]:
         """Return the room, where it is more than the user may have at once that. The average is not known before there is a reservation."""

@@ -11,14 +11,12 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from treadle.core.errors import CoreError
-from treadle.core.model.reservations import ORDERED, Interpreter
+from treadle.core.model.reservations import LARGEST, ORDERED, Interpreter
 from treadle.core.rules.reservations.plan import DAY
 
 if TYPE_CHECKING:
     from treadle.core.model.reservations import ReservationDefinition
     from treadle.core.rules.capacity.calculators import Calculator
-
-LARGEST = (1 << 63) - 1
 
 
 class Rule(Enum):
@@ -135,7 +133,7 @@ def check(plan: Planned, definition: ReservationDefinition | None, now: int) -> 
             words = f"deadline: from arrival at {arrival} until {deadline} are {window} ms, and the requests take {shortest} ms"
             raise Invalid(Rule.TOO_SHORT, words, [window, arrival, deadline, shortest])
         _check_gangs(plan, definition)
-    _check_period(plan, definition.recurrence, window)
+    _check_period(plan, definition, window)
 
 
 def _check_gangs(plan: Planned, definition: ReservationDefinition) -> None:
@@ -149,13 +147,11 @@ def _check_gangs(plan: Planned, definition: ReservationDefinition) -> None:
         raise Invalid(Rule.GANG_TOO_LARGE, words, [*largest, *plan.capacity])
 
 
-def _check_period(plan: Planned, text: str, window: int) -> None:
+def _check_period(plan: Planned, definition: ReservationDefinition, window: int) -> None:
     try:
-        period = int(text)
-    except ValueError:
-        period = LARGEST + 1
-    if not -LARGEST <= period <= LARGEST:
-        raise Invalid(Rule.PERIOD_INVALID, f"recurrence: {text!r} is no period in ms")
+        period = definition.period
+    except ValueError as error:
+        raise Invalid(Rule.PERIOD_INVALID, f"recurrence: {error}") from error
     if period < 0:
         raise Invalid(Rule.PERIOD_NEGATIVE, f"recurrence: {period} ms is below zero", [period])
     if period and window > period:

@@ -1,0 +1,47 @@
+"""Plans for tests, in containers of <1024 MB, 1 core>; times are in steps of 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from treadle.core.model.reservations import Interpreter, ReservationDefinition, ReservationRequest
+from treadle.core.rules.capacity.calculators import AllTypes
+from treadle.core.rules.reservations.over_time import OverTime
+from treadle.core.rules.reservations.plan import Plan, PlanSettings, Reservation, Sharing
+from treadle.core.rules.reservations.sharing import NoOvercommit
+
+CONTAINER = (1024, 1)
+
+
+def size(count: int) -> tuple[int, int]:
+    return 1024 * count, count
+
+
+def plan_of(count: int = 100, *, sharing: Sharing | None = None, cycle: int = 100, step: int = 1) -> Plan:
+    settings = PlanSettings(step, size(8), AllTypes(2, (0, 1)), sharing or NoOvercommit(), cycle)
+    return Plan(size(count), settings)
+
+
+def fixed(name: int, intervals: Sequence[tuple[int, int, int]], user: str = "u") -> Reservation:
+    """A reservation of (start, end, containers)."""
+    definition = ReservationDefinition(intervals[0][0], intervals[-1][1])
+    shape = OverTime(2, [(start, end, size(count)) for start, end, count in intervals])
+    return Reservation(f"r{name}", name, user, definition, shape)
+
+
+def ask(
+    arrival: int,
+    deadline: int,
+    *requests: tuple[int, int, int],
+    interpreter: Interpreter = Interpreter.ALL,
+    recurrence: int = 0,
+    each: Sequence[int] = CONTAINER,
+) -> ReservationDefinition:
+    """A definition with requests of (count, gang, duration)."""
+    wanted = [ReservationRequest(each, count, gang, duration) for count, gang, duration in requests]
+    return ReservationDefinition(arrival, deadline, wanted, interpreter, str(recurrence))
+
+
+def counts(shape: OverTime) -> list[tuple[int, int]]:
+    """The containers from each breakpoint on."""
+    return [(time, value[1]) for time, value in zip(shape.times, shape.values, strict=True)]
