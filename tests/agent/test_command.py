@@ -234,7 +234,7 @@ def test_it_loads_next_to_nothing() -> None:
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"cyclopts", "json", "asyncio", "http", "http.server", "logging", "pathlib", "ssl", "email"} & set(loaded)
     assert {name for name in loaded if name.startswith("treadle")} == {
-        "treadle", "treadle.cli", "treadle.cli.agent", "treadle.agent", *(f"treadle.agent.{name}" for name in ("cgroups", "command", "pages", "port", "sampler")),
+        "treadle", "treadle.cli", "treadle.cli.agent", "treadle.agent", *(f"treadle.agent.{name}" for name in ("cgroups", "command", "pages", "port", "rows", "sampler")),
     }  # fmt: skip
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import time
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,9 +13,10 @@ import yaml
 from agent.cgroup_tree import Tree
 from chart.binaries import program
 from cluster.client import eventually
-from cluster.control_plane import ControlPlane, free_port
+from cluster.control_plane import ControlPlane
 from cluster.idle_pods import PODS, events, idle
 from cluster.treadle_process import pod
+from treadle.agent.command import Agent, AgentOptions
 
 CHART = Path(__file__).resolve().parents[2] / "charts" / "treadle"
 SPACE, ACCOUNT = "treadle-system", "treadle-agent"
@@ -83,52 +82,49 @@ def test_the_newest_opportunistic_pod_of_its_node_goes_while_no_scheduler_asks(
         uid = placed(plane, body, node)
         if node == here:
             tree.pod(uid, "burstable", memory=2 * GIB)
-    port = free_port()
-    command = [
-        sys.executable,
-        "-m",
-        "treadle",
-        "agent",
-        f"--listen=127.0.0.1:{port}",
-        f"--cgroups={tree.mount}",
-        f"--node={here}",
-    ]
-    command += [
-        "--alone=memory=80,after=10,borne=1",
-        f"--server={plane.url.removeprefix('https://')}",
-        f"--credentials={credentials}",
-    ]
-    log = tmp_path / "agent.log"
+    limits = "memory=80,after=10,borne=1"
+    options = AgentOptions(
+        cgroups=str(tree.mount),
+        node=here,
+        alone=limits,
+        server=plane.url.removeprefix("https://"),
+        credentials=str(credentials),
+    )
+    now = [1000.0]
+    agent = Agent(options, clock=lambda: now[0])
+    acting = agent.acting
+    assert acting is not None
+
+    def seconds(count: int, asked_by: str = "") -> None:
+        """Let the agent take a sample a second, and do what it begins."""
+        for _ in range(count):
+            now[0] += 1
+            if asked_by:
+                agent.answer("/sample", asked_by)
+            agent.turn()
+            acting.settle()
 
     def metric(name: str) -> float:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
-            found = {words[0]: words[1] for line in answer.read().decode().splitlines() if len(words := line.split()) == 2}
-        return float(found[name])
+        lines = agent.answer("/metrics")[2].splitlines()
+        return float(next(line for line in lines if line.startswith(f"{name} ")).split()[1])
 
-    with log.open("wb") as file, subprocess.Popen(command, stderr=file, stdout=file) as process:
-        try:
-            eventually(lambda: "samples are taken" in log.read_text(), 30, "it runs")
-            tree.all(memory=9 * GIB)
-            for _ in range(14):  # a scheduler asks it: nobody goes, though too much is used
-                asked = urllib.request.Request(f"http://127.0.0.1:{port}/sample", headers={"User-Agent": "treadle/treadle"})
-                urllib.request.urlopen(asked, timeout=5).close()
-                time.sleep(1)
-            assert metric("treadle_agent_alone") == 0
-            assert len(names(plane)) == 5
+    tree.all(memory=9 * GIB)
+    seconds(30, asked_by="treadle/treadle")  # a scheduler asks it: nobody goes, though too much is used
+    assert metric("treadle_agent_alone") == 0
+    assert len(names(plane)) == 5
 
-            eventually(lambda: "newer" not in names(plane), 30, f"the newest goes; {log.read_text()}")
-            assert metric("treadle_agent_alone") == 1
-            eventually(lambda: metric("treadle_agent_evicted_total") == 1, 10, "it is counted")
-            (event,) = eventually(lambda: events(plane, "Preempted"), 10, "its owner is told")
-            assert event["regarding"]["name"] == "newer"
-            assert event["note"].startswith("opportunistic: no scheduler has asked for ")
-            assert f"pods of node {here} use {9 * GIB} of its {10 * GIB} bytes of memory, more than 80%" in event["note"]
+    seconds(10)
+    assert metric("treadle_agent_alone") == 0
+    seconds(5)
+    assert metric("treadle_agent_alone") == 1
+    assert metric("treadle_agent_evicted_total") == 1
+    eventually(lambda: "newer" not in names(plane), 30, "the newest goes")
+    (event,) = eventually(lambda: events(plane, "Preempted"), 10, "its owner is told")
+    assert event["regarding"]["name"] == "newer"
+    assert event["note"].startswith("opportunistic: no scheduler has asked for ")
+    assert f"pods of node {here} use {9 * GIB} of its {10 * GIB} bytes of memory, more than 80%" in event["note"]
 
-            tree.all(memory=7 * GIB)
-            time.sleep(3)
-            assert names(plane) == {"older", "says-so", "guaranteed", "elsewhere"}
-            status = Path(f"/proc/{process.pid}/status").read_text()
-            peak = int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) / 1024
-            assert peak < 24, f"{peak:.1f} MiB"
-        finally:
-            process.kill()
+    tree.all(memory=7 * GIB)
+    seconds(60)
+    assert names(plane) == {"older", "says-so", "guaranteed", "elsewhere"}
+    assert metric("treadle_agent_evicted_total") == 1

@@ -18,7 +18,7 @@ def test_a_recorded_log_has_the_effects_that_it_had(path: Path) -> None:
 
 
 def test_there_is_a_log_for_every_workload() -> None:
-    assert len(ALL) == len(CHURNS) + len(CLUSTERS) + 2
+    assert len(ALL) == len(CHURNS) + len(CLUSTERS) + 3
 
 
 def test_the_logs_know_every_kind_of_effect_and_event() -> None:
@@ -27,8 +27,9 @@ def test_the_logs_know_every_kind_of_effect_and_event() -> None:
         for line in lines_of(path):
             kinds |= {line[2][0]} if line[0] == "event" else {effect[0] for effect in line[3]} if line[0] == "plan" else set()
     told = {"ApplicationGone", "ApplicationSeen", "BindDone", "BindFailed", "EvictFailed", "NamespaceSeen"}
+    told |= {"PodSampled", "ResizeDone", "ResizeFailed"}
     told |= {"NodeGone", "NodeSampled", "NodeSeen", "UsageKnown", "PodGone", "PodSeen", "QueueGone", "QueueSeen", "SchedulerSeen"}
-    assert kinds == told | {"Bind", "Evict", "Expire", "RecordEvent", "ReportWaiting", "Verify"}
+    assert kinds == told | {"Bind", "Evict", "Expire", "RecordEvent", "ReportWaiting", "Resize", "Verify"}
 
 
 def test_a_workload_plays_the_same_twice_and_one_changed_effect_is_found(tmp_path: Path) -> None:

@@ -392,6 +392,9 @@ class Measured(Idle):
         gangs = GangSettings(partial_timeout=chance.choice([5.0, 20.0]))
         return replace(super().scheduler(), opportunistic=settings, gangs=gangs)
 
+    def queue(self, path: str) -> QueueSpec:
+        return replace(super().queue(path), max_running=None)
+
     def see(self, pod: PodSpec) -> None:
         if pod.node:  # it is what it has become
             Cluster.see(self, pod)
@@ -418,8 +421,8 @@ class Measured(Idle):
                     gang=name,
                     gang_minimums=((name, count),),
                     gang_topology=topology,
-                    application=f"ns/{name}",
-                    queue=self.leaf(),
+                    application="ns/crews",
+                    queue="root.p0.q0",
                     user="ann",
                     created=self.now,
                 )

@@ -2,7 +2,6 @@
 
 import sys
 import threading
-import time
 from collections.abc import Callable
 
 from treadle.agent.alone import Amount, Watch, victims
@@ -18,9 +17,9 @@ AGAIN = 10.0
 class Acting:
     """Looks at each sample while no scheduler asks, and asks pods to go. ``evicted`` counts those that were asked."""
 
-    def __init__(self, watch: Watch, server: Server, node: str) -> None:
+    def __init__(self, watch: Watch, server: Server, node: str, clock: Callable[[], float]) -> None:
         self.watch, self.evicted = watch, 0
-        self._server, self._node = server, node
+        self._server, self._node, self._clock = server, node, clock
         self._size: Amount | None = None
         self._known_until = float("-inf")
         self._not_before = float("-inf")
@@ -50,6 +49,11 @@ class Acting:
             found, known = lacking, sample
             self._begin(lambda: self._free(found, known))
 
+    def settle(self) -> None:
+        """Wait until what was begun is done."""
+        if self._thread is not None:
+            self._thread.join()
+
     def _begin(self, what: Callable[[], None]) -> None:
         self._thread = threading.Thread(target=self._safely, args=(what,), name="acting", daemon=True)
         self._thread.start()
@@ -58,17 +62,17 @@ class Acting:
         try:
             what()
         except (Refused, OSError, KeyError, ValueError, TypeError) as error:
-            self._not_before = time.monotonic() + AGAIN
+            self._not_before = self._clock() + AGAIN
             _say(f"nobody can be asked to go: {type(error).__name__}: {error}")
 
     def _learn(self) -> None:
         self._size = self._server.size(self._node)
-        self._known_until = time.monotonic() + SIZE_LASTS
+        self._known_until = self._clock() + SIZE_LASTS
 
     def _free(self, lacking: Amount, sample: Sample) -> None:
-        why = f"opportunistic: no scheduler has asked for {time.monotonic() - self.watch.asked:.0f} s, and {self._in_words(lacking, sample)}"
+        why = f"opportunistic: no scheduler has asked for {self._clock() - self.watch.asked:.0f} s, and {self._in_words(lacking, sample)}"
         going = victims(self._server.opportunistic(self._node), sample.pods, lacking)
-        self.watch.removed(time.monotonic())
+        self.watch.removed(self._clock())
         if not going:
             _say(f"{why}; there is no opportunistic pod that would free any of it")
         for one in going:

@@ -5,8 +5,8 @@ evicts somebody. Then the newest of them go, as many as come to the excess, by w
 """
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
+from treadle.agent.rows import NamedTuple
 from treadle.agent.sampler import Sample, Usage
 
 PAUSE = 30.0

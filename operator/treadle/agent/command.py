@@ -6,13 +6,15 @@ import resource
 import signal
 import sys
 import time
-from typing import TYPE_CHECKING, NamedTuple
 
 from treadle.agent.pages import JSON_TYPE, METRICS_TYPE, alone_page, metrics_page, quoted, sample_page
 from treadle.agent.port import Answer, Port
+from treadle.agent.rows import TYPE_CHECKING, NamedTuple
 from treadle.agent.sampler import Sample, Sampler
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from treadle.agent.acting import Acting
 
 EVERY = 1.0
@@ -66,20 +68,21 @@ def address(text: str) -> tuple[str, int]:
 
 
 class Agent:
-    """A sampler and its last sample, which threads of the port read."""
+    """A sampler and its last sample, which threads of the port read. ``clock`` is in seconds and never put back: the system's, if none is given."""
 
-    def __init__(self, options: AgentOptions) -> None:
+    def __init__(self, options: AgentOptions, clock: "Callable[[], float] | None" = None) -> None:
         self.node = options.node or os.environ.get("NODE_NAME", "") or os.uname().nodename
         self.sampler = Sampler(options.cgroups, options.pods)
         self.sample: Sample | None = None
-        self._turned = time.monotonic()
+        self._clock = clock or time.monotonic
+        self._turned = self._clock()
         self._sampled = float("-inf")
         self._told = self.sampler.problem
-        self.acting = _acting(options, self.node) if options.alone else None
+        self.acting = _acting(options, self.node, self._clock) if options.alone else None
 
     def turn(self) -> None:
         """Take one sample. Why there is none is said once."""
-        now = time.monotonic()
+        now = self._clock()
         sample = self.sampler.take(time.time(), now)
         self._turned = now
         self.sample = sample
@@ -93,7 +96,7 @@ class Agent:
 
     def answer(self, path: str, by: str = "") -> Answer:
         """Answer a GET of the program ``by``."""
-        now = time.monotonic()
+        now = self._clock()
         sample = self.sample if now - self._sampled < OLD_AFTER else None
         if path == "/healthz":
             stuck = now - self._turned
@@ -123,7 +126,7 @@ class Agent:
             self.sampler.close()
 
 
-def _acting(options: AgentOptions, node: str) -> "Acting":
+def _acting(options: AgentOptions, node: str, clock: "Callable[[], float]") -> "Acting":
     """Return what acts alone. What it needs is imported here, so that an agent that never acts has no use for the memory. Raises ``Unusable``."""
     from treadle.agent.acting import Acting
     from treadle.agent.alone import Unclear, Watch, limits
@@ -142,7 +145,7 @@ def _acting(options: AgentOptions, node: str) -> "Acting":
         server = Server(where, credentials)
     except OSError as error:
         raise Unusable(f"--credentials: {credentials!r} has no ca.crt that can be read: {error}") from None
-    return Acting(Watch(most, time.monotonic()), server, node)
+    return Acting(Watch(most, clock()), server, node, clock)
 
 
 def run(options: AgentOptions) -> None:

@@ -8,14 +8,19 @@ import os
 import socket
 import ssl
 import time
-from typing import Any
 
 from treadle.agent.alone import LEAST_MEMORY, Amount, Pod
+from treadle.agent.rows import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 CREDENTIALS = "/var/run/secrets/kubernetes.io/serviceaccount"
 LABEL = "treadle.dev/execution-type"
 TIMEOUT = 5.0
 MOST_ANSWER = 8 << 20
+PAGE = 10
+"""Pods of a page of the list: what is read of them at once is most of the memory that acting takes."""
 UNITS = {
     "Ki": 1 << 10,
     "Mi": 1 << 20,
@@ -44,7 +49,7 @@ class Server:
         self._tls = ssl.create_default_context(cafile=f"{credentials}/ca.crt")
         self._tls.verify_flags &= ~ssl.VERIFY_X509_STRICT  # authorities of clusters lack extensions that strictness wants
 
-    def ask(self, method: str, path: str, body: Any = None) -> Any:
+    def ask(self, method: str, path: str, body: "Any" = None) -> "Any":
         """Send a request and return the decoded answer. Raises ``Refused`` and ``OSError``."""
         with open(f"{self._credentials}/token", encoding="ascii") as file:  # kubelets replace it
             token = file.read().strip()
@@ -81,8 +86,15 @@ class Server:
 
     def opportunistic(self, node: str) -> list[Pod]:
         """Return the pods of a node that the label says are opportunistic, that request next to nothing, and that are not ending."""
-        query = f"fieldSelector=spec.nodeName%3D{node}&labelSelector={LABEL.replace('/', '%2F')}%3Dopportunistic"
-        return [pod(one) for one in self.ask("GET", f"/api/v1/pods?{query}").get("items", ()) if gives_way(one)]
+        query = f"fieldSelector=spec.nodeName%3D{node}&labelSelector={LABEL.replace('/', '%2F')}%3Dopportunistic&limit={PAGE}"
+        found, more = [], ""
+        while True:
+            page = self.ask("GET", f"/api/v1/pods?{query}{more}")
+            found += [pod(one) for one in page.get("items") or () if gives_way(one)]
+            mark = (page.get("metadata") or {}).get("continue")
+            if not mark:
+                return found
+            more = f"&continue={escaped(mark)}"
 
     def evict(self, one: Pod) -> None:
         """Ask a pod to go, as disruption budgets allow."""
@@ -114,6 +126,11 @@ class Server:
         self.ask("POST", f"/apis/events.k8s.io/v1/namespaces/{one.namespace}/events", event)
 
 
+def escaped(text: str) -> str:
+    """Return a text as a value in a query."""
+    return "".join(chr(byte) if chr(byte).isalnum() and byte < 128 else f"%{byte:02X}" for byte in text.encode())
+
+
 def address() -> str:
     """Return where a pod reaches the API server; empty outside of a cluster."""
     host, port = os.environ.get("KUBERNETES_SERVICE_HOST", ""), os.environ.get("KUBERNETES_SERVICE_PORT", "443")
@@ -128,14 +145,14 @@ def milli(text: str) -> int:
     return int(float(number) * 1000) * UNITS[text[len(number) :]]
 
 
-def pod(seen: Any) -> Pod:
+def pod(seen: "Any") -> Pod:
     """Return a pod of the API as the rules know it."""
     meta = seen["metadata"]
     started = seen.get("status", {}).get("startTime") or meta["creationTimestamp"]
     return Pod(meta["namespace"], meta["name"], meta["uid"], started)
 
 
-def gives_way(seen: Any) -> bool:
+def gives_way(seen: "Any") -> bool:
     """Whether a pod is opportunistic as the scheduler has it: one that requests something counts as guaranteed, whatever it says, and is never asked to go."""
     if seen["metadata"].get("deletionTimestamp") or seen.get("status", {}).get("phase") in {"Succeeded", "Failed"}:
         return False

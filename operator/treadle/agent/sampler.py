@@ -1,9 +1,9 @@
 """Samples: what a node's pods use together and each, taken once a second."""
 
 import os
-from typing import NamedTuple
 
 from treadle.agent.cgroups import Gone, Group, NoCgroups, Waits, pod_groups, pods_root
+from treadle.agent.rows import NamedTuple
 
 PRESSURE_EVERY = 5
 """Samples between two looks at the pressure of a pod, a part of the pods each time: it costs the kernel more to tell than all else, and its totals lose nothing."""

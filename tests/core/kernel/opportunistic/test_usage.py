@@ -495,3 +495,40 @@ def test_nobody_goes_for_a_prediction() -> None:
     scenario.scheduler(opportunistic=by_usage(prediction=PredictionSettings(PART, parts=1000)))
     sample(scenario.wait(15), memory=40).plan()
     assert evicted(scenario) == []
+
+
+def test_a_pod_that_its_owner_deletes_counts_as_gone() -> None:
+    scenario = seen(sample(scene(), memory=1), *(idle(f"o{at}", cpu=0, memory=2) for at in range(2)))
+    assert len(bound(scenario)) == 2
+    ended = scenario.core.state.pods["o0"].spec
+    scenario.tell(PodSeen(replace(ended, deleting=True)))
+    sample(scenario.wait(15), memory=9).plan()
+    assert evicted(scenario) == [], "the one that is being deleted gives back its 2 GiB"
+
+
+def test_one_that_goes_for_what_is_used_is_not_asked_again_for_what_is_requested() -> None:
+    policy = NodePolicy((("cpu", Threshold(500, 800)),))
+    scenario = seen(sample(scene(policy=policy), cpu=1), idle("o", cpu=3, memory=4))
+    assert bound(scenario) == ["o"]
+    sample(scenario.wait(15), cpu=9).pod("g", cpu=1, memory=8).plan()
+    assert evicted(scenario) == ["o"]
+
+
+def test_for_what_is_requested_only_types_without_thresholds_are_given_back() -> None:
+    policy = NodePolicy((("cpu", Threshold(500, 800)),))
+    scenario = sample(scene(policy=policy), cpu=1).pod("idler", cpu=10, memory=0)
+    bound(scenario)
+    assert len(bound(seen(sample(scenario.wait(15), cpu=1), *(idle(f"o{at}", cpu=2, memory=2) for at in range(2))))) == 2
+    scenario.pod("g", cpu=0, memory=7).plan()
+    assert len(evicted(scenario)) == 1, "1 GiB is lacking; of cpu all is requested, and that matters to nobody"
+
+
+def test_after_a_removal_the_next_sample_above_removes_at_once() -> None:
+    scenario = seen(sample(scene(), cpu=1), *(idle(f"o{at}", cpu=1) for at in range(4)))
+    assert len(bound(scenario)) == 4
+    sample(scenario.wait(15), cpu=8.5).plan()
+    assert evicted(scenario) == [], "one sample is borne"
+    sample(scenario.wait(15), cpu=8.5).plan()
+    (first,) = evicted(scenario)
+    sample(scenario.gone(first).wait(15), cpu=8.5).plan()
+    assert len(evicted(scenario)) == 1, "it was not enough"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treadle.core.model.opportunistic import NodePolicy, OpportunisticSettings, Threshold
-from treadle.core.rules.opportunistic.thresholds import OverAllocation, Overload, part, room, unallocated
+from treadle.core.rules.opportunistic.thresholds import OverAllocation, Overload, over, part, room, unallocated
 from treadle.core.rules.opportunistic.victims import take
 from treadle.core.units.resources import ResourceTypes
 
@@ -160,3 +160,14 @@ def test_nothing_is_reclaimed_before_more_samples_in_a_row_were_over_than_are_bo
         row = row + 1 if one > 3000 else 0
         assert lacking == (one - 3000 if row > borne else 0)
         row = 0 if lacking else row
+
+
+def test_at_the_preemption_threshold_nothing_is_reclaimed_and_a_row_ends() -> None:
+    overload = Overload(patient=False)
+    at, above = [0, 3000, 0], [0, 3001, 0]
+    assert not over(SNAPSHOT, SIZE, at)
+    assert over(SNAPSHOT, SIZE, above)
+    reclaimed = [
+        overload.look(SNAPSHOT, SIZE, used, float(time)) for time, used in enumerate([above, above, at, above, above, above])
+    ]
+    assert reclaimed == [[0, 0, 0]] * 5 + [[0, 1, 0]]
