@@ -47,7 +47,7 @@ def dominant(
         mine, theirs = [one[position] for position in counted], [other[position] for position in counted]
         return fits(theirs, mine) - fits(mine, theirs)
     if not single and not (more and less):
-        return more - less  # of no type less and of some more: so it is with the fractions in their order, without working them out
+        return more - less  # of no type less and of some more: so it is with the fractions in their order
     parts = [one[position] / total[position] for position in counted if total[position]]
     others = [other[position] / total[position] for position in counted if total[position]]
     if single:

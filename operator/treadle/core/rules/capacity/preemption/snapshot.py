@@ -134,17 +134,13 @@ class Round:
         self.underserved.setdefault(queue.partition, {})[queue.path] = None
 
 
-def begin(
-    root: CapacityQueue, nodes: Sequence[Any], leaves: Sequence[str], now: float, *, counts_pending: bool = True
-) -> Round:
+def begin(root: CapacityQueue, nodes: Sequence[Any], leaves: Sequence[str], now: float, *, counts_pending: bool = True) -> Round:
     """Take the snapshots; with ``counts_pending`` what is asked for is counted as Hadoop does, else it is left at nothing for the caller."""
     context = root.context
     settings = context.settings
     partitions = list(dict.fromkeys([*settings.partitions, DEFAULT]))
     roots = {
-        name: TempQueue(
-            root, None, name, exclusive=settings.partitions.get(name, True), counts_pending=counts_pending
-        )
+        name: TempQueue(root, None, name, exclusive=settings.partitions.get(name, True), counts_pending=counts_pending)
         for name in partitions
     }
     budget = context.calculator.times(context.total, context.single(settings.preemption.per_round))
