@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.kernel.devices.registry import ANYWHERE
+from treadle.core.kernel.devices.on_nodes import ANYWHERE
 from treadle.core.model.devices import ALL, SelectorProblem
 from treadle.core.units.resources import UNBOUNDED
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from treadle.core.kernel.devices.on_nodes import ANYWHERE, OnNodes
 from treadle.core.kernel.devices.pools import pools_of
 from treadle.core.model.devices import CLASS_RESOURCE, DeviceClaimSpec, DeviceClassSpec, SelectorProblem, SliceSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from treadle.core.kernel.devices.pools import Pool, PoolId
     from treadle.core.model import NodeSpec
@@ -24,7 +25,6 @@ K = TypeVar("K")
 T = TypeVar("T")
 MOST_ANSWERS = 200_000
 """Answers of selectors about devices that are remembered."""
-ANYWHERE = ""
 
 
 class Follower(Protocol):
@@ -32,9 +32,6 @@ class Follower(Protocol):
 
     def at(self, node: str, /) -> None:
         """Take note that more can be had on a node, or anywhere (an empty name)."""
-
-    def less(self, node: str, /) -> None:
-        """Take note that less can be had on a node, or anywhere (an empty name)."""
 
     def promised(self, claim: str, /) -> None:
         """Take note that a claim has got devices, or has given them back."""
@@ -72,6 +69,9 @@ class Devices:
         """Claims with devices of some nodes that are reserved for no other pod than one that waits with them."""
         self.marked: dict[str, None] = {}
         self.followers: dict[Follower, None] = {}
+        self.on_nodes = OnNodes()
+        self._hopeful: dict[str, dict[Follower, None]] = {}
+        """The followers that go by what a claim may get, by claim."""
         self.changes = 0
         """How often slices or classes have changed."""
         self._mapping: dict[str, str] = {}
@@ -87,6 +87,21 @@ class Devices:
         """The pools as nodes see them."""
         self._answers: dict[str, dict[tuple[str, int], bool | str]] = {}
         self._remembered = 0
+
+    def follow(self, follower: Follower, claims: Iterable[str]) -> None:
+        """Tell a rule of what changes, and of what these claims get."""
+        self.followers[follower] = None
+        for claim in claims:
+            self._hopeful.setdefault(claim, {})[follower] = None
+
+    def unfollow(self, follower: Follower, claims: Iterable[str]) -> None:
+        """Tell a rule nothing more."""
+        self.followers.pop(follower, None)
+        for claim in claims:
+            hopeful = self._hopeful.get(claim, {})
+            hopeful.pop(follower, None)
+            if not hopeful:
+                self._hopeful.pop(claim, None)
 
     # -- what is told
 
@@ -145,8 +160,11 @@ class Devices:
                 self.uncounted.update(dict.fromkeys(self._pools.get((one.driver, one.pool), ())))
         for node in self._nodes_of_pools(old, new):
             self._forget_pools(node)
+            self.on_nodes.changed(node)
             for follower in self.followers:
                 follower.at(node)
+        if old is not None and old.node and old.node not in self._local:
+            self.on_nodes.without(old.node)
 
     def _nodes_of_pools(self, *slices: SliceSpec | None) -> dict[str, None]:
         """Return the nodes for which pools may look otherwise since a slice has changed; an empty name stands for any."""
@@ -177,6 +195,7 @@ class Devices:
         if name in self.kinds:
             self.uncounted.update(dict.fromkeys(self.slices))
         self._mark_all()
+        self.on_nodes.changed(ANYWHERE)
         for follower in self.followers:
             follower.at(ANYWHERE)
 
@@ -249,12 +268,14 @@ class Devices:
         if new is not None:
             self._count(new, 1)
             self._counted[key] = new
-        for follower in self.followers:
+        for follower in self._hopeful.get(key, ()):
             follower.promised(key)
-        for allocation, sign in ((old, -1), (new, 1)):
+        for allocation in (old, new):
             for node in self._nodes_of(allocation) if allocation is not None else ():
-                for follower in self.followers:
-                    (follower.at if sign < 0 else follower.less)(node)
+                self.on_nodes.changed(node)
+                if allocation is old:
+                    for follower in self.followers:
+                        follower.at(node)
 
     def _nodes_of(self, allocation: Allocation) -> dict[str, None]:
         """Return the nodes on which the devices of an allocation can be had; an empty name stands for any."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.kernel.devices.counting import counts_of, counts_of_extended
-from treadle.core.kernel.devices.registry import ANYWHERE, special_key
+from treadle.core.kernel.devices.on_nodes import ANYWHERE
+from treadle.core.kernel.devices.registry import special_key
 from treadle.core.kernel.pods.charges import charge, discharge
 
 if TYPE_CHECKING:

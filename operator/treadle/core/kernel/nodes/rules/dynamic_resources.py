@@ -6,6 +6,7 @@ devices there are taken or come. What can make a node pass: a slice, a class, or
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
 
     from treadle.core.kernel.between.tallies import Tally
     from treadle.core.kernel.between.topologies import Topology
+    from treadle.core.kernel.devices.on_nodes import Stamp
     from treadle.core.kernel.devices.registry import Devices
     from treadle.core.kernel.nodes.table import Nodes
     from treadle.core.model import NodeSpec
-    from treadle.core.model.devices import DeviceNeeds
+    from treadle.core.model.devices import DeviceNeeds, WantedDevices
 
     Helped = Callable[[Topology, int], None]
 
@@ -35,7 +37,7 @@ ELSEWHERE = "resourceclaim not available on the node"
 class DynamicResources:
     """For pods with claims for devices."""
 
-    __slots__ = ("_at", "_helped", "_known", "devices", "needs", "nodes", "topology")
+    __slots__ = ("_answers", "_asked", "_at", "_helped", "_known", "devices", "needs", "nodes", "topology")
     tallies: Sequence[Tally] = ()
 
     def __init__(self, needs: DeviceNeeds, devices: Devices, nodes: Nodes, helped: Helped) -> None:
@@ -45,13 +47,19 @@ class DynamicResources:
         self.topology: Topology = nodes.topologies.of(EACH_NODE, nodes.specs)
         self._helped = helped
         self._at = (-1, -1)
-        self._known: dict[int, str] = {}
-        """What was found on nodes, by row."""
-        devices.followers[self] = None
+        self._known: dict[int, tuple[Stamp, str]] = {}
+        """What was found on nodes, by row, and when."""
+        self._asked = tuple(replace(one, claim="") for one in needs.wanted)
+        self._answers = devices.on_nodes.open(self._asked)
+        devices.follow(self, self._claims())
 
     def close(self) -> None:
         """Follow devices no longer."""
-        self.devices.followers.pop(self, None)
+        self.devices.unfollow(self, self._claims())
+        self.devices.on_nodes.close(self._asked)
+
+    def _claims(self) -> list[str]:
+        return [one.claim for one in self.needs.wanted if one.claim]
 
     def follow(self) -> None:
         """Be up to date with the nodes."""
@@ -79,11 +87,13 @@ class DynamicResources:
             node = self.nodes.specs[row]
             if node is not None and node.allocatable.get(resource) and self._free(row, resource) < amount:
                 return f"Insufficient {resource}"
-        found = self._known.get(row)
-        if found is None:
-            node = self.nodes.specs[row]
-            found = self._known[row] = ELSEWHERE if node is None else self._refusal(node)
-        return found
+        node = self.nodes.specs[row]
+        if node is None:
+            return ELSEWHERE
+        known, stamp = self._known.get(row), self.devices.on_nodes.stamp(node.name)
+        if known is None or known[0] != stamp:
+            known = self._known[row] = stamp, self._refusal(node)
+        return known[1]
 
     def _refusal(self, node: NodeSpec) -> str:
         if not self._reached(node):
@@ -98,11 +108,22 @@ class DynamicResources:
         special = special_claim(self.needs, node, self.devices) if self.needs.asks else None
         if special is not None:
             left.append(special.wanted)
-        if left:
-            try:
-                allocate(self.devices, node, self.devices.pools(node), left)
-            except CannotAllocate as problem:
-                return str(problem)
+        if not left:
+            return ""
+        if special is not None or len(left) < len(self._asked):
+            return self._tried(node, left)
+        stamp = self.devices.on_nodes.stamp(node.name)
+        found = self._answers.of(node, stamp)
+        if found is None:
+            found = self._tried(node, left)
+            self._answers.keep(node, stamp, found, len(self.nodes))
+        return found
+
+    def _tried(self, node: NodeSpec, claims: Sequence[WantedDevices]) -> str:
+        try:
+            allocate(self.devices, node, self.devices.pools(node), claims)
+        except CannotAllocate as problem:
+            return str(problem)
         return ""
 
     def _free(self, row: int, resource: str) -> int:
@@ -129,16 +150,11 @@ class DynamicResources:
             row = self.nodes.row.get(node, -1)
             self._helped(self.topology, int(self.topology.domain[row]) if row >= 0 else NOWHERE)
 
-    def less(self, node: str) -> None:
-        """Take note that less can be had on a node, or anywhere."""
-        if self.needs.wanted or self.needs.asks:
-            self._forget(node)
-
     def promised(self, claim: str) -> None:
-        """Take note that a claim has got devices, or has given them back: other pods with it go by that at once."""
-        if any(one.claim == claim for one in self.needs.wanted):
-            self._known.clear()
-            self._helped(self.topology, NOWHERE)
+        """Take note that a claim of these has got devices, or has given them back: other pods with it go by that at once."""
+        del claim
+        self._known.clear()
+        self._helped(self.topology, NOWHERE)
 
     def _forget(self, node: str) -> bool:
         """Forget what was found on a node; returns whether there is such a node."""
