@@ -53,6 +53,14 @@ def test_requests_that_would_equal_all_limits_stop_one_thousandth_of_a_cpu_short
     )
 
 
+def test_a_limit_of_no_cpu_makes_no_request_below_nothing() -> None:
+    none = {"cpu": "0", "memory": "1Gi"}
+    seen = wired(manifest("guaranteed", container("c", limits=none)))
+    assert turning.when_guaranteed(seen.spec, seen.metadata.annotations) == {"c": {"cpu": 0, "memory": GIB}}
+    two = wired(manifest("guaranteed", container("c", limits=none), container("d", limits=LIMITS), demand="d cpu=2 memory=1Gi"))
+    assert turning.when_guaranteed(two.spec, two.metadata.annotations)["d"] == {"cpu": 1999, "memory": GIB}
+
+
 def test_what_is_asked_for_is_held_at_the_limits() -> None:
     assert read("guaranteed", demand="c cpu=9 memory=9Gi").promotes == (("cpu", 1999), ("memory", GIB))
 

@@ -70,7 +70,9 @@ def when_guaranteed(spec: wire.PodSpec, notes: Mapping[str, str]) -> Requests:
         found[one.name] = {name: min(value, limits.get(name, value)) for name, value in wants.items()}
         equal = equal and all(name in limits and found[one.name].get(name) == limits[name] for name in MEASURED)
     if equal and len(found) == len([*(spec.containers or ()), *(spec.init_containers or ())]):
-        next(iter(found.values()))["cpu"] -= 1
+        first = next((one for one in found.values() if one["cpu"] > 0), None)
+        if first is not None:  # a limit of 0 is none, and no class Guaranteed comes of it
+            first["cpu"] -= 1
     return {name: wants for name, wants in found.items() if any(wants.values())}
 
 

@@ -268,3 +268,12 @@ def test_many_that_wish_it_are_looked_at_in_turn() -> None:
     assert list(turning.wishing)[:2] == [f"o{LOOKS}", f"o{LOOKS + 1}"]
     scenario.queue("root.a")
     assert resizes(scenario.wait(INTERVAL))[:2] == [(f"o{LOOKS}", True), (f"o{LOOKS + 1}", True)]
+
+
+def test_what_a_pod_requests_is_told_though_its_label_was_edited_to_and_fro_meanwhile() -> None:
+    scenario = one()
+    before = running(scenario, "o")
+    assert resizes(asks(scenario, "o")) == [("o", True)]
+    scenario.tell(PodSeen(replace(before, promotes=())), ResizeDone("o", guaranteed=True))
+    scenario.plan()
+    assert ("Promoted", "It is guaranteed from now on and requests cpu=1, memory=1Gi") in told(scenario)

@@ -17,7 +17,7 @@ from treadle.core.effects import Bind, Evict, RecordEvent, ReportWaiting
 from treadle.core.events import BindFailed, EvictFailed, NodeSeen, PodGone, PodSeen, QueueSeen, SchedulerSeen
 from treadle.core.kernel.tidy import close_up
 from treadle.core.model import Constraints, HostPort, Limit, QueueSpec, SchedulerSpec
-from treadle.core.model.devices import PodClaims
+from treadle.core.model.devices import ContainerAsk, PodClaims
 from treadle.core.model.opportunistic import NEWEST, NodePolicy, OpportunisticSettings
 from treadle.core.units.resources import UNBOUNDED
 
@@ -415,3 +415,14 @@ def test_a_lower_limit_takes_nothing_back() -> None:
     scenario.queue("root.a", max_opportunistic={"cpu": Limit(0)})
     bound(scenario.wait(5))
     assert evicted(scenario) == []
+
+
+def test_one_that_has_an_extended_resource_and_no_claim_is_not_told_of_claims() -> None:
+    asks = (ContainerAsk(0, "c", False, (("gpu", 1, 0),)),)
+    extra: dict[str, Any] = {"resources": {"gpu": 1}, "constraints": Constraints(claims=PodClaims("ns", asks=asks))}
+    scenario = Scenario().nodes(1, resources={"gpu": 1})
+    seen(scenario, a_pod("p", cpu=0, memory=0, opportunistic=(("cpu", 1000), ("memory", 0)), **extra)).plan()
+    (note,) = [
+        effect.note for effect in scenario.effects if isinstance(effect, RecordEvent) and effect.reason == "ExecutionTypeIgnored"
+    ]
+    assert "gpu=1. So" in note

@@ -132,6 +132,29 @@ def test_one_that_no_domain_has_room_for_waits_whole_and_is_told_where_it_is_to_
     assert zones_of(bound(scenario.node("a2", cpu=1, labels={"zone": "a"}).wait(1))) == {"a"}
 
 
+def test_what_a_gang_is_told_does_not_deny_the_room_that_one_of_it_would_have() -> None:
+    scenario = seen(zones(a=1, b=1), *gang("a", 3, 3, gang_topology=("zone", True)))
+    assert bound(scenario) == {}
+    message = scenario.why("a0")[1]
+    assert "no node has" not in message
+    assert "4 nodes have cpu=1, memory=1Gi idle now, but there is not enough for all of them; 4/4 nodes admit it" in message
+
+
+def test_one_that_is_to_go_to_the_full_domain_of_the_others_is_told_so() -> None:
+    scenario = seen(zones(b=1), *gang("a", 2, 2, gang_topology=("zone", True)))
+    assert zones_of(bound(scenario)) == {"b"}
+    late = replace(gang("a", 1, 2, gang_topology=("zone", True))[0], uid="late", name="late")
+    assert bound(seen(scenario.node("a0", cpu=3, labels={"zone": "a"}), late).wait(1)) == {}
+    message = scenario.why("late")[1]
+    assert "1 node has cpu=1, memory=1Gi idle now, but it is to go where the others of its gang are, by zone; " in message
+
+
+def test_one_that_a_port_keeps_from_a_node_with_room_is_not_told_that_none_has_room() -> None:
+    scenario = seen(Scenario().nodes(1, cpu=8), idle("o", constraints=PORT), idle("p", constraints=PORT))
+    assert len(bound(scenario)) == 1
+    assert "1 node has cpu=1, memory=1Gi idle now, but it cannot go there; " in scenario.why("p")[1]
+
+
 def test_one_that_only_prefers_a_domain_goes_to_several_where_none_has_room() -> None:
     scenario = seen(zones(a=1, b=1), *gang("a", 3, 3, gang_topology=("zone", False)))
     assert zones_of(bound(scenario)) == {"a", "b"}

@@ -125,7 +125,9 @@ def done(state: State, event: ResizeDone) -> list[RecordEvent]:
         return []
     if not event.guaranteed:
         return [_event(record, DEMOTED, "It is opportunistic from now on and requests nothing")]
-    has = ", ".join(f"{name}={in_words(name, value)}" for name, value in record.spec.demand if name in {"cpu", "memory"})
+    spec = record.spec  # the label may have been edited meanwhile, and then the pod does not count as promoted yet
+    named = [one for one in (spec.promotes or spec.demand) if one[0] in {"cpu", "memory"}] or spec.opportunistic
+    has = ", ".join(f"{name}={in_words(name, value)}" for name, value in named)
     return [_event(record, PROMOTED, f"It is guaranteed from now on and requests {has}")]
 
 

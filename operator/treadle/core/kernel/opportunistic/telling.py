@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from treadle.core.effects import EXECUTION_TYPE_IGNORED, RecordEvent, ReportWaiting
 from treadle.core.kernel.admission_checks import TOO_MANY
 from treadle.core.kernel.opportunistic.caps import AT_MAXIMUM, Caps
 from treadle.core.kernel.opportunistic.known import TYPES
+from treadle.core.kernel.opportunistic.memory import vector
 from treadle.core.kernel.opportunistic.placing import NO_ROOM, held_by_queue, obstacle
 from treadle.core.kernel.opportunistic.room import idle_room
 from treadle.core.kernel.opportunistic.together import Together
@@ -79,7 +82,8 @@ def unheeded(state: State) -> list[RecordEvent]:
 
 def _unheeded(spec: PodSpec) -> str:
     kept = [f"{name[:64]}={in_words(name, value)}" for name, value in spec.demand if name != "pods"]
-    if spec.constraints.claims is not None:
+    claims = spec.constraints.claims  # of a pod with extended resources alone it tells who may serve them
+    if claims is not None and (claims.claims or claims.waiting or not claims.asks):
         kept.append("the devices of its claims")
     more = f", and {len(kept) - MOST_TYPES} more" if len(kept) > MOST_TYPES else ""
     return (
@@ -115,7 +119,7 @@ def _waiting(
     if key not in messages:
         count = together.starts_with(record)
         others = f'gang "{record.shape.gang[1]}" needs room for {count} pods at once{_in_one(record)}; ' if count > 1 else ""
-        messages[key] = NO_ROOM, (others + _no_room(state, record))[:LONGEST]
+        messages[key] = NO_ROOM, (others + _no_room(state, record, count))[:LONGEST]
     away = state.opportunistic.back_off.nodes(record.spec.application, state.now)
     if away:
         some = f"{', '.join(away[:MOST_NODES])}{', …' if len(away) > MOST_NODES else ''}"
@@ -130,18 +134,32 @@ def _in_one(record: PodRecord) -> str:
     return f", on nodes with one value of {asked[0]}" if asked is not None and asked[1] else ""
 
 
-def _no_room(state: State, record: PodRecord) -> str:
-    nodes, idle = state.nodes, idle_room(state)
+def _no_room(state: State, record: PodRecord, count: int) -> str:
+    nodes, idle, wanted = state.nodes, idle_room(state), record.spec.opportunistic
     rows = nodes.mask(record.shape.constraints).nonzero()[0]
+    enough = int(np.all(idle[:, rows] >= np.array(vector(wanted))[:, None], axis=0).sum())
+    found = f"no node has {_words(wanted)} idle for it now"
+    if enough:
+        found = f"{enough} {'node has' if enough == 1 else 'nodes have'} {_words(wanted)} idle now, but {_but(record, count)}"
     names = state.types.names[:TYPES]
     most = [(name, int(idle[at, rows].max(initial=0))) for at, name in enumerate(names)]
     by_usage = state.scheduler.opportunistic.by_usage
     lost = unknown(state) if by_usage else 0
     more = f"; of {lost} nodes it is not known what they use, so they take none" if lost else ""
     return (
-        f"opportunistic pods get what no pod {'uses' if by_usage else 'requests'}: no node has {_words(record.spec.opportunistic)} idle for it now; "
+        f"opportunistic pods get what no pod {'uses' if by_usage else 'requests'}: {found}; "
         f"{len(rows)}/{nodes.known()} nodes admit it by their rules, the most that one of them has idle is {_words(most)}{more}"
     )
+
+
+def _but(record: PodRecord, count: int) -> str:
+    """Return why a pod does not go to a node that has idle what it will use."""
+    if count > 1:
+        return "there is not enough for all of them"
+    asked = record.shape.asked.together
+    if asked is not None and asked[1]:
+        return f"it is to go where the others of its gang are, by {asked[0]}"
+    return "it cannot go there"
 
 
 def _words(amounts: Iterable[tuple[str, int]]) -> str:
