@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from kube.access import refuse, served, until
-from kube.manifests import container, node, pod
+from kube.manifests import node
 from runtime.services import (
     add_nodes,
     add_pods,
@@ -52,29 +52,6 @@ async def test_a_pod_needs_nothing_but_the_schedulers_name(api: FakeApi) -> None
     assert node_of(api, "a") == "n0"
     notes = api.get("pods", "a")["metadata"]["annotations"]
     assert notes == {"treadle.dev/allocated-queue": "root.default", "treadle.dev/allocated-application": "default/pod/a"}
-
-
-async def test_a_pod_that_says_opportunistic_and_requests_something_is_guaranteed_for_the_next_scheduler_as_well(
-    api: FakeApi,
-) -> None:
-    add_nodes(api)
-    labels = {"treadle.dev/application": "app", "treadle.dev/execution-type": "opportunistic"}
-    meta = {"labels": labels, "annotations": {"treadle.dev/demand": "main cpu=1 memory=1Gi"}}
-    async with treadle(api):
-        api.create("pods", pod("a", container(cpu="1", memory="1Gi"), metadata=meta))
-        await bound(api, "a")
-    assert api.get("pods", "a")["metadata"]["annotations"]["treadle.dev/bound-as"] == "guaranteed"
-
-    async with treadle(api) as service:
-        add_pods(api, "b")
-        await bound(api, "b")
-        assert service.core.state.opportunistic.turning.asking == {}
-        assert service.core.state.tree.queues["root.default"].usage[1] == 2000
-
-    uid = api.get("pods", "a")["metadata"]["uid"]
-    api.patch("pods", "a", {"metadata": {"annotations": {"treadle.dev/bound-as": None}}})
-    async with treadle(api) as service:
-        await until(lambda: uid in service.core.state.opportunistic.turning.asking, "its owner asks")
 
 
 async def test_pods_of_other_schedulers_are_left_alone_and_counted_where_they_are(api: FakeApi) -> None:

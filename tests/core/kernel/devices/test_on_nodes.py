@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from core.builders import Scenario
-from core.claims import asking, claim, gpus, planned, reserved, see, slice_of, with_claims, written
+from core.claims import asking, claim, gpus, planned, reserved, see, slice_of, why, with_claims, written
 from treadle.core.events import DevicesGone, DevicesKnown, PodSeen
 from treadle.core.kernel.devices.allocator import allocate
 from treadle.core.kernel.devices.on_nodes import ANYWHERE, SPARE, Answers, OnNodes
@@ -66,23 +66,16 @@ def test_claims_that_ask_for_something_else_are_searched_for_themselves(at: Scen
 
 def test_a_node_whose_devices_were_taken_is_searched_again_and_the_others_are_not(at: Scenario, searches: Counter[str]) -> None:
     see(at, *(slice_of(f"n-{number}", *gpus(1)) for number in range(2)), *(claim(f"c{number}") for number in range(3)))
-    at.tell(*shared("c0", "p0", "q0"))
-    first = reserved_first(at)
-    before = Counter(searches)
-    at.tell(*shared("c1", "p1", "q1"))
-    second = reserved_first(at)
-    assert {first, second} == {"n-0", "n-1"}
-    again = searches - before
-    assert all(count <= 1 for count in again.values())
-    at.tell(*shared("c2", "p2", "q2"))
-    assert all(effect.node in {first, second} for effect in planned(at))  # type: ignore[union-attr]
-
-
-def reserved_first(at: Scenario) -> str:
-    """The node of the first pod with a claim; the second pod that shares it goes to the same one."""
-    nodes = {effect.node for effect in planned(at)}  # type: ignore[union-attr]
-    (node,) = nodes
-    return node
+    at.tell(PodSeen(with_claims("large", "more")))
+    see(at, claim("more", asking(count=2)))
+    assert planned(at) == []
+    assert searches == {f"n-{number}": 1 for number in range(NODES)}
+    at.tell(*shared("c0", "p0"))
+    taken = reserved(at).node
+    assert taken in {"n-0", "n-1"}
+    searches.clear()
+    assert why(at, "large")[1] == "0/4 nodes are available: 4 cannot allocate all claims."
+    assert searches == {taken: 1}
 
 
 def test_devices_that_come_are_found_by_who_was_refused_before(at: Scenario) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hypothesis import strategies as st
+
 from treadle.core.model.reservations import Interpreter, ReservationDefinition, ReservationRequest
 from treadle.core.rules.capacity.calculators import AllTypes
 from treadle.core.rules.reservations.over_time import OverTime
@@ -27,6 +29,19 @@ def fixed(name: int, intervals: Sequence[tuple[int, int, int]], user: str = "u")
     definition = ReservationDefinition(intervals[0][0], intervals[-1][1])
     shape = OverTime(2, [(start, end, size(count)) for start, end, count in intervals])
     return Reservation(f"r{name}", name, user, definition, shape)
+
+
+loads = st.lists(st.tuples(st.integers(0, 25), st.integers(1, 6), st.integers(1, 30)), max_size=8)
+"""What a plan has already: (start, length, containers)."""
+
+
+def loaded(load: Sequence[tuple[int, int, int]]) -> Plan:
+    """A plan of 100 containers with as much of a load as fits."""
+    plan = plan_of()
+    for number, (start, length, more) in enumerate(load):
+        if all(plan.committed(time)[1] + more <= 100 for time in range(start, start + length)):
+            plan.restore(fixed(number, [(start, start + length, more)]))
+    return plan
 
 
 def ask(

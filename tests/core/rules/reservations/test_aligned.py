@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.rules.reservations.plans import ask, counts, fixed, plan_of, size
+from core.rules.reservations.plans import ask, counts, fixed, loaded, loads, plan_of, size
 from treadle.core.model.reservations import Interpreter, ReservationDefinition
 from treadle.core.rules.reservations.agents import Wanted, aligned
 from treadle.core.rules.reservations.errors import PlanningError
@@ -55,17 +55,11 @@ def test_where_the_aligned_planner_finds_no_place_the_greedy_one_may() -> None:
     assert placed(plan, ask(0, 16, (10, 10, 10))) == [(3, 10), (13, 0)]
 
 
-loads = st.lists(st.tuples(st.integers(0, 25), st.integers(1, 6), st.integers(1, 30)), max_size=8)
-
-
 @given(loads, st.integers(0, 10), st.integers(1, 20), st.integers(1, 8), st.integers(1, 40), st.integers(1, 4), st.booleans())
 def test_all_is_placed_within_the_window_and_never_over_what_there_is(
     load: list[tuple[int, int, int]], arrival: int, window: int, duration: int, gangs: int, gang: int, left: bool
 ) -> None:
-    plan = plan_of()
-    for number, (start, length, more) in enumerate(load):
-        if all(plan.committed(time)[1] + more <= 100 for time in range(start, start + length)):
-            plan.restore(fixed(number, [(start, start + length, more)]))
+    plan = loaded(load)
     starts = range(arrival, arrival + window - duration + 1)
     whole = gangs * gang
     naive = [one for one in starts if all(plan.committed(time)[1] + whole <= 100 for time in range(one, one + duration))]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.rules.reservations.plans import ask, counts, fixed, plan_of, size
+from core.rules.reservations.plans import ask, counts, fixed, loaded, loads, plan_of, size
 from treadle.core.model.reservations import Interpreter, ReservationDefinition
 from treadle.core.rules.reservations.agents import Wanted, greedy
 from treadle.core.rules.reservations.errors import PlanningError
@@ -85,17 +85,11 @@ def test_from_the_right_what_is_full_just_before_an_interval_stands_in_its_way()
         placed(plan, ask(0, 20, (1, 1, 10)), left=False)
 
 
-loads = st.lists(st.tuples(st.integers(0, 25), st.integers(1, 6), st.integers(1, 30)), max_size=8)
-
-
 @given(loads, st.integers(0, 10), st.integers(1, 20), st.integers(1, 8), st.integers(1, 100))
 def test_from_the_left_a_gang_finds_the_first_place_that_there_is(
     load: list[tuple[int, int, int]], arrival: int, window: int, duration: int, count: int
 ) -> None:
-    plan = plan_of()
-    for number, (start, length, more) in enumerate(load):
-        if all(plan.committed(time)[1] + more <= 100 for time in range(start, start + length)):
-            plan.restore(fixed(number, [(start, start + length, more)]))
+    plan = loaded(load)
     starts = range(arrival, arrival + window - duration + 1)
     naive = [one for one in starts if all(plan.committed(time)[1] + count <= 100 for time in range(one, one + duration))]
     try:

@@ -1,0 +1,41 @@
+"""What a service makes of the execution types that pods name, and what the next one makes of what it wrote."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from kube.access import served, until
+from kube.manifests import container, pod
+from runtime.services import add_nodes, add_pods, bound, treadle
+from treadle.fakeapi import FakeApi
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[FakeApi]:
+    async with served(bookmark_seconds=0.05) as server:
+        yield server
+
+
+async def test_a_pod_that_says_opportunistic_and_requests_something_is_guaranteed_for_the_next_scheduler_as_well(
+    api: FakeApi,
+) -> None:
+    add_nodes(api)
+    labels = {"treadle.dev/application": "app", "treadle.dev/execution-type": "opportunistic"}
+    meta = {"labels": labels, "annotations": {"treadle.dev/demand": "main cpu=1 memory=1Gi"}}
+    async with treadle(api):
+        api.create("pods", pod("a", container(cpu="1", memory="1Gi"), metadata=meta))
+        await bound(api, "a")
+    assert api.get("pods", "a")["metadata"]["annotations"]["treadle.dev/bound-as"] == "guaranteed"
+
+    async with treadle(api) as service:
+        add_pods(api, "b")
+        await bound(api, "b")
+        assert service.core.state.opportunistic.turning.asking == {}
+        assert service.core.state.tree.queues["root.default"].usage[1] == 2000
+
+    uid = api.get("pods", "a")["metadata"]["uid"]
+    api.patch("pods", "a", {"metadata": {"annotations": {"treadle.dev/bound-as": None}}})
+    async with treadle(api) as service:
+        await until(lambda: uid in service.core.state.opportunistic.turning.asking, "its owner asks")
