@@ -11,6 +11,7 @@ from treadle.core.model.reservations import ReservationDefinition
 from treadle.core.rules.reservations.cycles import Cycle
 from treadle.core.rules.reservations.errors import OvercommitError, PlanningError, UnknownReservation
 from treadle.core.rules.reservations.plan import Plan, Reservation
+from treadle.core.rules.reservations.sharing import NoOvercommit
 
 
 def periodic() -> Plan:
@@ -63,6 +64,26 @@ def test_names_are_told_apart() -> None:
         plan.delete("r2")
     with pytest.raises(UnknownReservation, match="'r2' is not in the plan"):
         plan.update(fixed(2, [(0, 5, 10)]), 0)
+
+
+class OnlyBeside(NoOvercommit):
+    """A policy that takes a reservation of the name ``r1`` only while one of that name is there."""
+
+    def validate(self, plan: Plan, wanted: Reservation) -> None:
+        if plan.reservations and wanted.name not in plan.reservations:
+            raise PlanningError("not without the old one")
+
+
+def test_what_cannot_be_replaced_stays_though_nobody_would_accept_it_any_more() -> None:
+    plan = plan_of(sharing=OnlyBeside())
+    plan.restore(fixed(2, [(0, 5, 10)]))
+    old = fixed(1, [(0, 5, 100)])
+    plan.restore(old)
+    old.accepted = 7
+    plan.capacity = size(90)
+    assert not plan.update(fixed(1, [(0, 5, 20)]), 9)
+    assert plan.known("r1") is old
+    assert (old.accepted, plan.committed(3)[1]) == (7, 110)
 
 
 def test_an_update_may_use_what_the_old_one_has() -> None:

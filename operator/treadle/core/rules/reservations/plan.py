@@ -132,7 +132,7 @@ class Plan:
         try:
             self.add(wanted, now)
         except PlanningError:
-            self.add(old, now)
+            self.restore(old)  # whatever is allowed now: what is promised is not lost
             return False
         return True
 
