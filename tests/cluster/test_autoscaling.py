@@ -120,7 +120,8 @@ def test_nodes_are_asked_for_and_the_gang_starts_when_they_have_come(
         assert request["spec"]["parameters"] == {"noRetry": "true"}
         (podset,) = request["spec"]["podSets"]
         assert podset["count"] == 3
-        template = eventually(lambda: plane.api("GET", f"{TEMPLATES}/{podset['podTemplateRef']['name']}"), 10, "the template")[1]
+        where = f"{TEMPLATES}/{podset['podTemplateRef']['name']}"
+        template = eventually(lambda: (found := plane.api("GET", where))[0] == 200 and found[1], 30, "the template")
         assert template["template"]["spec"]["containers"][0]["resources"]["requests"] == {"cpu": "1", "memory": "64Mi"}
         assert template["metadata"]["ownerReferences"][0]["uid"] == request["metadata"]["uid"]
         assert request["metadata"]["ownerReferences"][0]["kind"] == "Pod"
