@@ -430,7 +430,7 @@ class Core:
             state.updates.shares_at = now
         state.widen()
         for root in (state.tree.root, *state.tree.roots.values()):
-            update_demand(root, len(state.types))
+            update_demand(root, state.types.width)
         forget_demands(state)
         state.discipline.refresh_shares()
 

@@ -67,6 +67,19 @@ def test_a_new_resource_type_gets_the_next_position_and_vectors_grow() -> None:
     assert types.quantities([1 << 30, 1500, 0, 2]) == {"memory": "1Gi", "cpu": "1500m", "nvidia.com/gpu": "2"}
 
 
+def test_where_there_are_many_types_vectors_are_longer_than_their_number_and_seldom_lengthened() -> None:
+    types, widths = ResourceTypes(), set()
+    for number in range(1000):
+        types.position(f"example.com/{number}")
+        vector = types.vector({"cpu": 5}, 7)
+        assert len(vector) == types.width >= len(types)
+        assert vector[1] == 5
+        assert vector.count(7) == types.width - 1
+        widths.add(types.width)
+    assert types.width < 1.6 * len(types)
+    assert len([width for width in widths if width > ResourceTypes.EXACT]) < 12
+
+
 @pytest.mark.parametrize(
     ("resource", "value", "words"),
     [

@@ -89,7 +89,7 @@ def _devices(state: State) -> list[str]:
 def _nodes(state: State) -> list[str]:
     problems = []
     nodes = state.nodes
-    width = len(state.types)
+    width = state.types.width
     held: dict[int, list[int]] = defaultdict(lambda: [0] * width)
     foreign: dict[int, list[int]] = defaultdict(lambda: [0] * width)
     for record in state.pods.values():
@@ -142,7 +142,7 @@ def _rows(state: State) -> list[str]:
 def _applications(state: State) -> list[str]:
     problems = []
     for application in (part for whole in state.applications.values() for part in whole.everywhere()):
-        used = [0] * len(state.types)
+        used = [0] * state.types.width
         for record in application.whole.pods.values():
             if record.state in {PodState.ASSUMED, PodState.BOUND} and record.part is application:
                 for position, value in record.charged:
@@ -176,7 +176,7 @@ def _tree(state: State) -> list[str]:
         problems.append(f"queues that were made: {sorted(known)} known, {sorted(made)} found")
     for queue in state.tree.everywhere():
         children = queue.members()
-        total = [sum(values) for values in zip(*(child.usage for child in children), strict=True)] or [0] * len(state.types)
+        total = [sum(values) for values in zip(*(child.usage for child in children), strict=True)] or [0] * state.types.width
         if total != queue.usage:
             problems.append(f"queue {queue.path}: usage {queue.usage}, its children sum to {total}")
         problems += _order(queue)
@@ -248,7 +248,7 @@ def _held_back(state: State, application: Application) -> list[str]:
 def _masters(state: State) -> list[str]:
     problems = []
     for queue in state.tree.everywhere():
-        held = [0] * len(state.types)
+        held = [0] * state.types.width
         for application in queue.applications.values():
             for record in application.whole.pods.values():
                 if record.master and record.part is application:
@@ -301,7 +301,7 @@ def _demands(state: State) -> list[str]:
         return []
     problems = []
     for queue in state.tree.queues.values():
-        total = [0] * len(state.types)
+        total = [0] * state.types.width
         for child in queue.members():
             for at, value in enumerate(child.demand):
                 total[at] += value

@@ -164,7 +164,7 @@ class State:
 
     def widen(self) -> None:
         """Lengthen all vectors after a new resource type appeared."""
-        width = len(self.types)
+        width = self.types.width
         if len(self.tree.root.usage) == width and len(self.cluster.total) == width:
             return
         self.nodes.widen()

@@ -84,11 +84,18 @@ def in_words(resource: str, value: int) -> str:
 
 
 class ResourceTypes:
-    """The resource types seen so far and their positions in vectors. Types are added, never removed."""
+    """The resource types seen so far and their positions in vectors. Types are added, never removed.
+
+    Vectors are ``width`` long. Where there are many types that is more than there are, so that the vectors of all nodes are not lengthened for each new one.
+    """
+
+    EXACT = 16
+    """Up to so many types ``width`` is their number."""
 
     def __init__(self) -> None:
         self.names: list[str] = ["memory", "cpu", "pods"]
         self.index: dict[str, int] = {name: position for position, name in enumerate(self.names)}
+        self.width = len(self.names)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -99,6 +106,8 @@ class ResourceTypes:
         if position is None:
             position = self.index[name] = len(self.names)
             self.names.append(name)
+            if position >= self.width:
+                self.width = position + 1 if position < self.EXACT else position + 1 + position // 2
         return position
 
     def demand(self, amounts: Iterable[tuple[str, int]]) -> Demand:
@@ -109,7 +118,7 @@ class ResourceTypes:
         """Return the dense vector of named amounts, ``default`` where a type is not named."""
         for name in amounts:
             self.position(name)
-        return [amounts.get(name, default) for name in self.names]
+        return [amounts.get(name, default) for name in self.names] + [default] * (self.width - len(self.names))
 
     def named(self, vector: Iterable[int]) -> dict[str, int]:
         """Return the types of a vector that are not zero, by name."""

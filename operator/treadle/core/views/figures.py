@@ -170,7 +170,7 @@ def application_figures(state: State, application: Application) -> ApplicationFi
         bound_pods=sum(record.state is PodState.BOUND for record in application.pods.values()),
         waiting_pods=application.pending + idle,
         used=named(used_everywhere(application)),
-        pending=named(application.pending_demand(len(state.types))),
+        pending=named(application.pending_demand(state.types.width)),
         headroom=None if room is None else named(room),
         waiting=why if ask is None else waiting(state, ask),
         obstacle=application.ended or application.wait,

@@ -22,9 +22,9 @@ def tree_of(state: State, waiting: int) -> dict[str, Any]:
     queues: dict[str, Any] = {}
     for queue in state.tree.root.walk():
         below = [application for one in queue.walk() for application in one.applications.values()]
-        pending = [0] * len(state.types)
+        pending = [0] * state.types.width
         for application in below:
-            for position, value in enumerate(application.pending_demand(len(state.types))):
+            for position, value in enumerate(application.pending_demand(state.types.width)):
                 pending[position] += value
         running = sum(application.allocated > 0 for application in below)
         queues[queue.path] = {

@@ -138,7 +138,7 @@ def _mirror(state: State, capacities: LiveCapacityTree, path: str) -> None:
         capacities.number(queue)
         queue.usage.of(DEFAULT).used = live.usage
         capacities.apply(live, queue, state)
-        live.maximum, live.limited, live.zero = [UNBOUNDED] * len(state.types), False, ()
+        live.maximum, live.limited, live.zero = [UNBOUNDED] * state.types.width, False, ()
         live.max_running = NO_LIMIT
         capacities.defined[queue] = None
         assert queue.parent is not None

@@ -181,7 +181,7 @@ class LiveCapacityTree:
         queue.maximum = [
             most if at in counted and most < total[at] and not root else UNBOUNDED for at, most in enumerate(share.maximum)
         ]
-        extend(queue.maximum, len(state.types), UNBOUNDED)
+        extend(queue.maximum, state.types.width, UNBOUNDED)
         queue.limited = any(value < UNBOUNDED for value in queue.maximum)
         queue.zero = tuple(at for at, value in enumerate(queue.maximum) if not value)
         queue.largest = list(capacity.max_allocation) if any(value < UNBOUNDED for value in capacity.max_allocation) else None
@@ -243,7 +243,7 @@ def of_leaf(spec: QueueSpec) -> QueueSpec:
 
 def sizes(state: State) -> dict[str, Vector]:
     """Return what each partition has to share: what its nodes have, less what others' pods take of it."""
-    width = len(state.types)
+    width = state.types.width
     found: dict[str, Vector] = {name: [0] * width for name in (DEFAULT, *state.scheduler.capacity.partitions)}
     if not state.tree.roots and not any(_labelled(state)):
         return {**found, DEFAULT: list(state.cluster.total)}

@@ -75,7 +75,7 @@ def _waits(state: State, ask: Ask) -> bool:
     if not waits_for_a_node(ask) or state.now < ask.waiting_since + PATIENCE:
         return False
     held = sum(hold.application is ask.application and hold.key == ask.key for hold in state.preemption.holds)
-    demand = [0] * len(state.types)
+    demand = [0] * state.types.width
     for position, value in ask.shape.charged:
         demand[position] = value * (held + 1)
     return len(ask.pods) > held and all(fits(plus(queue.usage, demand), queue.maximum) for queue in ask.application.limiting)

@@ -29,7 +29,7 @@ class StarvationState:
 
     def refresh(self, state: State) -> None:
         """Take over the numbers of now."""
-        self.refresh_with(held_for(state, self.application) if state.preemption.holds else [0] * len(state.types))
+        self.refresh_with(held_for(state, self.application) if state.preemption.holds else [0] * state.types.width)
 
     def refresh_with(self, held: Vector) -> None:
         """Take over the numbers of now, with what is held for the application."""

@@ -28,7 +28,7 @@ def sync_demands(state: State) -> None:
     if state.updates.demands_stale:
         state.updates.demands_stale = False
         state.widen()
-        update_demand(state.tree.root, len(state.types))
+        update_demand(state.tree.root, state.types.width)
         rekey_all(state)
     else:
         for application in state.updates.demands:
@@ -49,7 +49,7 @@ def update_pass(state: State) -> None:
     """
     state.widen()
     state.updates.demands_at, state.updates.demands_cause = state.now, state.cause
-    update_demand(state.tree.root, len(state.types))
+    update_demand(state.tree.root, state.types.width)
     forget_demands(state)
     weigh(state, state.applications.values())
     update_instant_shares(state.tree.root, state.cluster)

@@ -85,8 +85,8 @@ class Nodes:
         self._weightless: Counter[int] = Counter()
         """How many pods that demand nothing are counted on a row: what is free does not tell of them."""
         self.overdrawn: set[int] = set()
-        self.total: Vector = [0] * len(types)
-        self.foreign: Vector = [0] * len(types)
+        self.total: Vector = [0] * types.width
+        self.foreign: Vector = [0] * types.width
         self._foreign_on: dict[int, Vector] = {}
         self.headroom: tuple[tuple[str, Limit], ...] = ()
         """What is left to others of every node that does not say otherwise."""
@@ -102,7 +102,7 @@ class Nodes:
         """How often it has changed which of these there are, or what preferences count."""
         self.problems: dict[str, str] = {}
         """What nodes say that cannot be understood, by their names."""
-        self._columns: NDArray[np.int64] = np.zeros((len(types), 0), dtype=np.int64)
+        self._columns: NDArray[np.int64] = np.zeros((types.width, 0), dtype=np.int64)
         self.stale: set[int] = set()
         self._per: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
         self._masks: dict[Hashable, tuple[NDArray[np.bool_], int]] = {}
@@ -128,7 +128,7 @@ class Nodes:
         """Return a row on which nothing is counted, the first that is vacant or else a new one."""
         if self.vacant:
             return heappop(self.vacant)
-        width = len(self.types)
+        width = self.types.width
         self.names.append("")
         self.specs.append(None)
         self.allocatable.append([0] * width)
@@ -199,7 +199,7 @@ class Nodes:
         """Return how much of a node is left to others, None for nothing; no more than it has."""
         if not (self.headroom or spec.headroom):
             return None
-        found = [0] * len(self.types)
+        found = [0] * self.types.width
         for name, limit in {**dict(self.headroom), **dict(spec.headroom)}.items():
             at = self.types.index.get(name)
             if at is not None:
@@ -217,7 +217,7 @@ class Nodes:
         row = self.row.get(name)
         if row is None or self.specs[row] is None:
             return False
-        self._describe(row, None, [0] * len(self.types))
+        self._describe(row, None, [0] * self.types.width)
         self.images.see(row, ())
         self._note_problem(name, "")
         self.bare.add(row)
@@ -253,7 +253,7 @@ class Nodes:
 
     def widen(self) -> None:
         """Lengthen every vector after a new resource type appeared."""
-        width = len(self.types)
+        width = self.types.width
         if len(self.total) < width:
             for vector in (
                 self.total,
@@ -400,13 +400,15 @@ class Nodes:
 
     def columns(self) -> NDArray[np.int64]:
         """Return ``free[type, node]``; the array is ours, to be read at once."""
-        width, count = len(self.types), len(self.names)
+        width, count = self.types.width, len(self.names)
         if self._columns.shape[0] != width or self._columns.shape[1] < count or len(self.stale) * 4 > count:
-            free = [held(row) for row in self.free] if self.overdrawn else self.free
+            free = (
+                [held(of) if row in self.overdrawn else of for row, of in enumerate(self.free)] if self.overdrawn else self.free
+            )
             self._columns = np.array(free, dtype=np.int64).reshape(count, width).T.copy()
         else:
             for row in self.stale:
-                self._columns[:, row] = held(self.free[row])
+                self._columns[:, row] = held(self.free[row]) if row in self.overdrawn else self.free[row]
         self.stale.clear()
         return self._columns
 
@@ -514,7 +516,7 @@ class Nodes:
         self.withheld = {moved[row]: kept for row, kept in self.withheld.items()}
         self.vacant = []
         self.stale.clear()
-        self._columns = np.zeros((len(self.types), 0), dtype=np.int64)
+        self._columns = np.zeros((self.types.width, 0), dtype=np.int64)
         self._per = None
         self.images.forget()
         self.orders.keep(())

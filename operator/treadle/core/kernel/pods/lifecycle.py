@@ -377,7 +377,7 @@ def _join(state: State, record: PodRecord) -> None:
     spec = record.spec
     application = state.applications.get(spec.application)
     if application is None:
-        application = Application(spec.application, spec.created or state.now, len(state.types))
+        application = Application(spec.application, spec.created or state.now, state.types.width)
         state.applications[spec.application] = application
         explicit = state.explicit.get(spec.application)
         if explicit is not None:

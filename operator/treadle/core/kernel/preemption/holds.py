@@ -47,14 +47,14 @@ def kept_by_queue(state: State) -> dict[Queue, Vector]:
     found: dict[Queue, Vector] = {}
     for hold in state.preemption.holds:
         for queue in {above.whole for above in hold.application.chain}:
-            total = found.setdefault(queue, [0] * len(state.types))
+            total = found.setdefault(queue, [0] * state.types.width)
             for position, value in hold.shape.charged:
                 total[position] += value
     return found
 
 
 def _sum(state: State, holds: list[Hold]) -> Vector:
-    total = [0] * len(state.types)
+    total = [0] * state.types.width
     for hold in holds:
         for position, value in hold.shape.charged:
             total[position] += value

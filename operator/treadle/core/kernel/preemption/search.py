@@ -79,7 +79,7 @@ class Search(ABC):
     def __init__(self, state: State, terms: Terms) -> None:
         self.state = state
         self.terms = terms
-        self.width = len(state.types)
+        self.width = state.types.width
         self.leaving: dict[int, Vector] = defaultdict(lambda: [0] * self.width)
         self.going: dict[Application, Vector] = defaultdict(lambda: [0] * self.width)
         self.on_node: dict[int, list[Victim]] = defaultdict(list)

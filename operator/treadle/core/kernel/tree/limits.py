@@ -59,7 +59,7 @@ def resolve_largest(queue: Queue, total: Vector, types: ResourceTypes) -> None:
 
 
 def _vector(limits: dict[str, Limit], total: Vector, types: ResourceTypes, default: int) -> Vector:
-    vector = [default] * len(types)
+    vector = [default] * types.width
     for name, limit in limits.items():
         position = types.index.get(name)
         if position is not None:

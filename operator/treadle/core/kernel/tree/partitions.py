@@ -34,7 +34,7 @@ def part_of(state: State, application: Application, partition: str) -> Applicati
         return whole
     part = whole.parts.get(partition)
     if part is None:
-        part = whole.parts[partition] = Application(whole.id, whole.start, len(state.types))
+        part = whole.parts[partition] = Application(whole.id, whole.start, state.types.width)
         part.whole, part.partition = whole, partition
         part.user, part.priority = whole.user, whole.priority
         if whole.queue is not None:
@@ -77,7 +77,7 @@ def queue_part(state: State, queue: Queue, partition: str) -> Queue:
     part = queue.parts.get(partition)
     if part is None:
         parent = queue_part(state, queue.parent, partition) if queue.parent is not None else None
-        part = queue.parts[partition] = Queue(queue.spec, parent, queue.policy, len(state.types))
+        part = queue.parts[partition] = Queue(queue.spec, parent, queue.policy, state.types.width)
         part.whole, part.partition = queue, partition
         if parent is None:
             state.tree.roots[partition] = part

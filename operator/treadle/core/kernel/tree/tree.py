@@ -100,7 +100,7 @@ class QueueTree:
         self.defined: dict[str, QueueSpec] = {}
         self.aside: frozenset[str] = frozenset()
         self.problems: dict[str, Problem] = {}
-        self.root = Queue(UNSAID, None, policy_named("drf"), len(types))
+        self.root = Queue(UNSAID, None, policy_named("drf"), types.width)
         self.queues: dict[str, Queue] = {ROOT: self.root}
         self.dynamic: dict[Queue, None] = {}
         """The queues in force that were made: no Queue object defines them."""
@@ -351,7 +351,7 @@ class QueueTree:
 
     def _add(self, spec: QueueSpec, parent: Queue) -> Queue:
         self.edition += 1
-        queue = self.queues[spec.path] = Queue(spec, parent, policy_named(spec.policy), len(self._types))
+        queue = self.queues[spec.path] = Queue(spec, parent, policy_named(spec.policy), self._types.width)
         parent.children[spec.path] = queue
         self._note(queue)
         if len(parent.children) == 1:

@@ -17,10 +17,10 @@ class Context:
         self.types = types
         for name in (*settings.least, *settings.most):
             types.position(name)  # before any vector is made: all have one length
-        self.total: Vector = [0] * len(types)
+        self.total: Vector = [0] * types.width
         self.partitions: dict[str, Vector] = {}
-        self.calculator: Calculator = MemoryOnly(len(types), ())
-        self.largest: Vector = [0] * len(types)
+        self.calculator: Calculator = MemoryOnly(types.width, ())
+        self.largest: Vector = [0] * types.width
         self.as_hadoop = False
         """Whether Hadoop's defects are kept."""
         self.lenient = False
@@ -29,13 +29,13 @@ class Context:
 
     @property
     def width(self) -> int:
-        """How many types there are."""
-        return len(self.types)
+        """How long vectors are."""
+        return self.types.width
 
     def apply(self, settings: CapacitySettings) -> None:
         """Take over other settings."""
         self.settings = settings
-        counted = [position for position in range(self.width) if position != PODS]
+        counted = [position for position in range(len(self.types)) if position != PODS]
         self.calculator = (AllTypes if settings.all_types else MemoryOnly)(self.width, counted, precise=settings.precise)
         self.single = self.calculator.single
         self.least = self.types.vector(settings.least)

@@ -116,7 +116,7 @@ def update_children(parent: CapacityQueue) -> None:
     for child in parent.children:
         for partition in child.configured:
             child.own(partition)
-    for position in range(parent.context.width):
+    for position in range(len(parent.context.types)):
         if position != PODS:
             for partition in parent.configured:
                 _Level(parent, partition, position).run()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cmp_to_key
+from itertools import compress
 from operator import itemgetter
 
 from treadle.core.rules.policies import POLICIES, Cluster, Compare, Key, Policy, Ranked, Ranker, Schedulable, Sharer
@@ -17,6 +18,8 @@ from treadle.core.units.resources import CPU, MEMORY, Vector
 
 INFINITE = float("inf")
 NEEDY = -1.0
+FEW = 3
+"""Up to so many types all shares stand in a key."""
 """Starts the key of a sibling below its minimum: before every share, which is never negative."""
 
 
@@ -259,8 +262,12 @@ def _ranker_of_two(counted: tuple[int, ...], total: Sequence[int]) -> Ranker:
 
 
 def _ranker_of_many(counted: tuple[int, ...], total: Sequence[int]) -> Ranker:
-    """Return the ranker for any number of types."""
+    """Return the ranker for any number of types. Where there are many, a 0 stands for all shares of types of which nothing is used: one has few of many."""
     pairs = [(position, total[position]) for position in counted]
+    many = len(pairs) > FEW
+    positions, have_of = range(len(total)), [0] * len(total)
+    for position, have in pairs:
+        have_of[position] = have
 
     def needy(of: Ranked, minimum: Vector) -> Key | None:
         usage = of.usage
@@ -273,7 +280,11 @@ def _ranker_of_many(counted: tuple[int, ...], total: Sequence[int]) -> Ranker:
         usage, weight, minimum = of.usage, of.weight, of.minimum
         if minimum is not None and (first := needy(of, minimum)) is not None:
             return first
-        if weight > 0:
+        if many:
+            used = [position for position in compress(positions, usage) if have_of[position]]
+            shares = [usage[at] / have_of[at] / weight for at in used] if weight > 0 else [INFINITE] * len(used)
+            shares.append(0.0)
+        elif weight > 0:
             shares = [usage[position] / have / weight for position, have in pairs]
         else:
             shares = [INFINITE if usage[position] else 0.0 for position, _ in pairs]
