@@ -367,6 +367,9 @@ def test_a_digest_wins_over_a_tag():
         ("agent.podsCgroup=/kubepods", "/agent/podsCgroup"),
         ("agent.alone.cpuPercent=101", "/agent/alone/cpuPercent"),
         ("agent.alone.afterSeconds=5", "/agent/alone/afterSeconds"),
+        ("history.days=0", "/history/days"),
+        ("history.url=mysql://x/y", "/history/url"),
+        ("history.url=postgresql://u:secret@h/d", "/history/url"),
         ("opportunistic.webhook.timeoutSeconds=60", "/opportunistic/webhook/timeoutSeconds"),
     ],
 )
@@ -374,6 +377,44 @@ def test_an_unknown_or_wrong_value_is_refused_by_name(setting, said):
     answer = template(f"--set={setting}")
     assert answer.returncode != 0
     assert said in answer.stderr
+
+
+def test_the_history_is_kept_in_a_volume_of_each_copy_unless_it_is_said_where():
+    pod = deployment()["template"]["spec"]
+    (container,) = pod["containers"]
+    assert {"name": "TREADLE_HISTORY", "value": "sqlite:////var/lib/treadle/history.db"} in container["env"]
+    assert {"name": "TREADLE_HISTORY_DAYS", "value": "90"} in container["env"]
+    assert {"name": "history", "mountPath": "/var/lib/treadle"} in container["volumeMounts"]
+    assert {"name": "history", "emptyDir": {"sizeLimit": "1Gi"}} in pod["volumes"]
+
+
+def test_the_url_of_a_history_comes_from_a_secret_and_needs_no_volume_then():
+    pod = deployment("--set=history.urlSecret.name=db")["template"]["spec"]
+    (container,) = pod["containers"]
+    assert {"name": "TREADLE_HISTORY", "valueFrom": {"secretKeyRef": {"name": "db", "key": "url"}}} in container["env"]
+    assert [volume["name"] for volume in pod["volumes"]] == ["tmp"]
+    (policy,) = of_kind("NetworkPolicy", "--set=history.urlSecret.name=db,networkPolicy.enabled=true")
+    assert {"ports": [{"port": 5432, "protocol": "TCP"}]} in policy["spec"]["egress"]
+    (policy,) = of_kind("NetworkPolicy", "--set=networkPolicy.enabled=true")
+    assert {"ports": [{"port": 5432, "protocol": "TCP"}]} not in policy["spec"]["egress"]
+
+
+def test_without_a_history_there_is_nothing_of_it():
+    pod = deployment("--set=history.enabled=false")["template"]["spec"]
+    (container,) = pod["containers"]
+    assert "env" not in container
+    assert [volume["name"] for volume in pod["volumes"]] == ["tmp"]
+
+
+def test_a_history_in_a_claim_is_for_one_copy():
+    pod = deployment("--set=history.persistentVolumeClaim=kept,replicaCount=1")["template"]["spec"]
+    assert {"name": "history", "persistentVolumeClaim": {"claimName": "kept"}} in pod["volumes"]
+    answer = template("--set=history.persistentVolumeClaim=kept")
+    assert "history.persistentVolumeClaim goes with replicaCount 1 or 0 only" in answer.stderr
+    answer = template("--set=history.urlSecret.name=db,history.url=sqlite:////x/y")
+    assert "history.url and history.urlSecret.name: set one of them" in answer.stderr
+    answer = template("--set=history.urlSecret.name=db,history.persistentVolumeClaim=kept,replicaCount=1")
+    assert "it would hold nothing" in answer.stderr
 
 
 def test_every_value_is_in_the_schema_and_in_the_readme():

@@ -33,6 +33,11 @@ async def api() -> AsyncIterator[FakeApi]:
         ({"listen": "8080"}, "--listen: '8080' is not host:port, such as 0.0.0.0:8080"),
         ({"webhook_listen": "9443"}, "--webhook-listen: '9443' is not host:port"),
         ({"webhook_listen": ":9443"}, "--webhook-listen: ':9443' needs --webhook-host and --webhook-name as well"),
+        (
+            {"history": "mysql://u:p@h/d"},
+            "--history: 'mysql://u:***@h/d' is not the URL of a history; allowed are sqlite:////FILE and postgresql://",
+        ),
+        ({"history_days": 0}, "--history-days: 0 is too few; more than 0 are needed"),
         ({"binds_in_flight": 0}, "--binds-in-flight: 0 is too few; at least 1"),
     ],
 )

@@ -26,6 +26,8 @@ def run(
     leader_elect: bool = False,
     namespace: str = "",
     binds_in_flight: int = 64,
+    history: Annotated[str, Parameter(env_var="TREADLE_HISTORY")] = "",
+    history_days: Annotated[float, Parameter(env_var="TREADLE_HISTORY_DAYS")] = 90.0,
     webhook_listen: str = "",
     webhook_name: str = "treadle",
     webhook_host: str = "",
@@ -52,6 +54,10 @@ def run(
         The namespace of that Lease; our own if absent.
     binds_in_flight:
         How many binds may be under way at the most.
+    history:
+        Where to keep the history: sqlite:////FILE or postgresql://USER:PASSWORD@HOST:PORT/DATABASE; nowhere if absent.
+    history_days:
+        For how many days it is kept.
     webhook_listen:
         Where to serve the webhook that rewrites opportunistic pods, as host:port; nowhere if absent.
     webhook_name:
@@ -69,6 +75,7 @@ def run(
             listen_address(listen)
         except ValueError as error:
             _refuse(2, f"--listen: {error}")
+    _check_history(history, history_days)
     hook = _webhook(webhook_listen, webhook_name, webhook_host)
     logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     logging.getLogger("kopf").setLevel(max(level, logging.WARNING))
@@ -81,7 +88,14 @@ def run(
     except CredentialsError as error:
         _refuse(1, str(error))
     options = Options(
-        name=name, listen=listen, leader_elect=leader_elect, namespace=namespace, binds_in_flight=binds_in_flight, webhook=hook
+        name=name,
+        listen=listen,
+        leader_elect=leader_elect,
+        namespace=namespace,
+        binds_in_flight=binds_in_flight,
+        webhook=hook,
+        history=history,
+        history_days=history_days,
     )
     try:
         uvloop.run(_serve(access, options))
@@ -102,6 +116,18 @@ def _webhook(listen: str, name: str, host: str) -> WebhookOptions | None:
             f"--webhook-listen: {listen!r} needs --webhook-host and --webhook-name as well; --webhook-host is the name in its certificate",
         )
     return WebhookOptions(at, port, (host,), name)
+
+
+def _check_history(history: str, days: float) -> None:
+    if not days > 0:
+        _refuse(2, f"--history-days: {days:g} is too few; more than 0 are needed")
+    if history:
+        from treadle.history.store import BadUrl, url_of
+
+        try:
+            url_of(history)
+        except BadUrl as error:
+            _refuse(2, f"--history: {error}")
 
 
 def _refuse(status: int, why: str) -> NoReturn:

@@ -78,6 +78,10 @@ class Samples:
     """How long it took from the first sample above a preemption threshold until something was done, or it was over, by what."""
     predictions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """How far predictions of nodes' peaks were off, by figure and resource."""
+    history: Mapping[str, int] = field(default_factory=dict)
+    """Records of the history, by what became of them; empty where none is kept."""
+    history_waiting: int = 0
+    history_failures: int = 0
     fenced: int = 0
     withheld: int = 0
 
@@ -146,6 +150,19 @@ class _Page(Collector):
             "treadle_pods_fenced", "Pods written to, so that a bind without an answer can take place no more.", samples.fenced
         )
         yield CounterMetricFamily("treadle_writes_withheld", "Writes not sent, since another may lead.", samples.withheld)
+        if samples.history:
+            yield _labelled(
+                CounterMetricFamily(
+                    "treadle_history_records",
+                    "Records of the history that were written, or dropped for want of a store.",
+                    labels=["result"],
+                ),
+                samples.history,
+            )
+            yield GaugeMetricFamily(
+                "treadle_history_waiting", "Records of the history that wait to be written.", samples.history_waiting
+            )
+            yield CounterMetricFamily("treadle_history_failures", "Writes of the history that failed.", samples.history_failures)
         requests = CounterMetricFamily(
             "treadle_api_requests", "Requests to the API server; code 0 is no answer.", labels=["use", "method", "code"]
         )

@@ -82,6 +82,8 @@ class Engine:
         """Changes the requests of pods whose execution type changes."""
         self.provisioner: Provisioner | None = None
         """Knows for which gangs nodes were asked; None where nobody asks."""
+        self.history: Callable[[Event], None] | None = None
+        """Who is told of events that have been handled; None where no history is kept."""
         reports.lost = lambda uid: self.put(ReportLost(uid))
         self.passes = 0
         self.busy_seconds = 0.0
@@ -195,6 +197,8 @@ class Engine:
             care.handled(event)
             if isinstance(event, BindDone):
                 self._record(event.uid)
+            elif self.history is not None:
+                self.history(event)
         self.busy_seconds += time.perf_counter() - start
 
     def _record(self, uid: str) -> None:

@@ -28,6 +28,8 @@ class PodGroups:
         self.succeeded: Reflector[wire.EndedPod] = Reflector(
             client, "/api/v1/pods", wire.EndedPod, lambda changes: self.take_ended(changes, succeeded=True), SUCCEEDED_PODS
         )
+        self.ended: Callable[[str, bool], None] | None = None
+        """Who is told of each pod that ended by itself, by its uid, and whether it succeeded; None: nobody asks. A pod may be told more than once."""
         self.failed: asyncio.Event | None = None
         """Set when the pods that have failed have been told; None: nobody tells of them."""
         if statuses is not None:
@@ -49,19 +51,22 @@ class PodGroups:
     async def run(self) -> None:
         """Look for the kinds, and watch them, until cancelled."""
         async with asyncio.TaskGroup() as group:
-            if self.statuses is not None:
-                group.create_task(self._watch_ends(self.statuses), name="succeeded-pods")
+            if self.statuses is not None or self.ended is not None:
+                group.create_task(self._watch_ends(), name="succeeded-pods")
             for source, kind in self.kinds.items():
                 group.create_task(kind.run(), name=f"pod-groups-{source}")
 
-    async def _watch_ends(self, statuses: GroupStatuses) -> None:
-        """Watch the pods that have succeeded, from when there are groups whose status tells of them."""
-        await statuses.ends_matter.wait()
+    async def _watch_ends(self) -> None:
+        """Watch the pods that have succeeded, from when somebody asks for all of them, or there are groups whose status tells of them."""
+        if self.ended is None and self.statuses is not None:
+            await self.statuses.ends_matter.wait()
         await self.succeeded.run()
 
     def take_ended(self, changes: Sequence[tuple[Change, wire.Pod | wire.EndedPod]], *, succeeded: bool) -> None:
-        """Take note of pods that have ended, as far as they are in a PodGroup."""
+        """Tell of pods that have ended by themselves, and take note of those in a PodGroup."""
         for change, pod in changes:
+            if self.ended is not None and change != "DELETED" and pod.metadata.deletion_timestamp is None:
+                self.ended(pod.metadata.uid, succeeded)
             group = group_of_ended(pod) if self.statuses is not None else None
             if group is None or self.statuses is None or pod.spec is None:
                 continue

@@ -1,5 +1,7 @@
 """Treadle as a service: everything wired together, from the first connection to a clean end."""
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import logging
@@ -9,7 +11,7 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from treadle.controllers.ledger import Ledger
 from treadle.controllers.operator import Operator
@@ -41,6 +43,9 @@ from treadle.runtime.statuses import Statuses
 from treadle.runtime.usage import UsageSource
 from treadle.runtime.waiting import WaitingReports
 from treadle.web.server import Probes, serve
+
+if TYPE_CHECKING:
+    from treadle.history.keeper import Keeper
 
 log = logging.getLogger(__name__)
 
@@ -77,6 +82,9 @@ class Options:
     binds_in_flight: int = 64
     settings: Settings | None = None
     validate: bool = False
+    history: str = ""
+    """The URL of the store in which the history is kept; empty for none."""
+    history_days: float = 90.0
     webhook: WebhookOptions | None = None
 
 
@@ -142,6 +150,9 @@ class Service:
         )
         self.operator: Operator | None = None
         self.garbage = Garbage()
+        self.keeper = self._keeper(options) if options.history else None
+        if self.keeper is not None:
+            self.engine.history, self.sources.pod_groups.ended = self.keeper.note, self.keeper.ended
         self.waiting_for = "starting"
         self.url = ""
         self.webhook: Webhook | None = None
@@ -155,6 +166,12 @@ class Service:
         self._deciding = False
         self._quiet_since = 0.0
         self._failed: BaseException | None = None
+
+    def _keeper(self, options: Options) -> Keeper:
+        from treadle.history.keeper import Keeper  # with its library, where a history is kept only
+        from treadle.history.store import Store
+
+        return Keeper(Store(options.history), lambda: self.core.view, options.history_days)
 
     def _is_victim(self, uid: str) -> bool:
         return self.core.view.is_victim(uid)
@@ -302,6 +319,8 @@ class Service:
         counts = self.core.view.counts()
         log.info("synced: %d nodes, %d pods, %d objects of ours", counts.nodes, counts.pods, len(self.ledger.entries))
         self._spawn(self.garbage.run(), "garbage")
+        if self.keeper is not None:
+            self._spawn(self.keeper.run(self._may_plan), "history")
 
     def _note(self, what: str) -> None:
         self.waiting_for = what
@@ -366,13 +385,13 @@ class Service:
         except OSError as error:
             raise CannotListen(f"cannot serve the webhook on {options.host}:{options.port}: {error.strerror or error}") from error
 
-    def _spawn(self, coroutine: Any, name: str) -> "asyncio.Task[Any]":
+    def _spawn(self, coroutine: Any, name: str) -> asyncio.Task[Any]:
         task = asyncio.get_running_loop().create_task(coroutine, name=name)
         task.add_done_callback(self._ended)
         self._tasks.add(task)
         return task
 
-    def _ended(self, task: "asyncio.Task[Any]") -> None:
+    def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and task.exception() is not None:
             self._failed = task.exception()
@@ -397,6 +416,8 @@ class Service:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        if self.keeper is not None:
+            await self.keeper.close()
         await self._ports.aclose()
         await self.client.close()
         await self._asking.close()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from treadle.metrics.exporter import QueueSample, Samples
 
 if TYPE_CHECKING:
     from treadle.core import Core
+    from treadle.history.keeper import Keeper
     from treadle.kube.binder import Binder
     from treadle.kube.evictor import Evictor
     from treadle.kube.lease import Lease
@@ -37,6 +38,7 @@ class Parts(Protocol):
     patcher: Patcher
     recorder: Recorder
     provisioner: Provisioner
+    keeper: Keeper | None
 
 
 def metrics_of(service: Parts) -> Samples:
@@ -95,6 +97,7 @@ def metrics_of(service: Parts) -> Samples:
                 ("prediction_waste", "wasted"),
             )
         },
+        **({} if service.keeper is None else _history(service.keeper)),
         fenced=binder.doubts.fenced,
         withheld=service.client.withheld,
         opportunistic_times={"removal": idle.until_asked, "overuse": idle.until_below},
@@ -105,3 +108,11 @@ def metrics_of(service: Parts) -> Samples:
         status_writes=service.patcher.sent,
         events_written=service.recorder.written,
     )
+
+
+def _history(keeper: Keeper) -> dict[str, Any]:
+    return {
+        "history": {"written": keeper.written, "dropped": keeper.dropped},
+        "history_waiting": keeper.waiting,
+        "history_failures": keeper.failures,
+    }
