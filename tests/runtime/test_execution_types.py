@@ -39,3 +39,20 @@ async def test_a_pod_that_says_opportunistic_and_requests_something_is_guarantee
     api.patch("pods", "a", {"metadata": {"annotations": {"treadle.dev/bound-as": None}}})
     async with treadle(api) as service:
         await until(lambda: uid in service.core.state.opportunistic.turning.asking, "its owner asks")
+
+
+async def test_an_opportunistic_pod_that_does_not_say_so_any_more_stays_one_for_the_next_scheduler_as_well(api: FakeApi) -> None:
+    add_nodes(api)
+    labels = {"treadle.dev/application": "app", "treadle.dev/execution-type": "opportunistic"}
+    meta = {"labels": labels, "annotations": {"treadle.dev/demand": "main cpu=1 memory=1Gi"}}
+    async with treadle(api):
+        api.create("pods", pod("a", container(cpu="0", memory="0"), metadata=meta))
+        await bound(api, "a")
+    found = api.get("pods", "a")["metadata"]
+    assert found["annotations"]["treadle.dev/bound-as"] == "opportunistic"
+
+    odd = {"labels": {"treadle.dev/execution-type": "guaranteed"}, "annotations": {"treadle.dev/demand": "main cpu=two"}}
+    api.patch("pods", "a", {"metadata": odd})
+    async with treadle(api) as service:
+        await until(lambda: found["uid"] in service.core.state.opportunistic.of, "it counts as what it is")
+        assert "cpu=two" in service.core.state.opportunistic.turning.unheeded[found["uid"]]

@@ -42,7 +42,8 @@ ALLOCATED_QUEUE: Final = f"{GROUP}/allocated-queue"
 ALLOCATED_APPLICATION: Final = f"{GROUP}/allocated-application"
 """Written by us with a bind: the queue, and the application, that the pod is counted in."""
 BOUND_AS: Final = f"{GROUP}/bound-as"
-"""Written by us with the bind of a pod that says it is opportunistic and requests something: that it counts as guaranteed. While it is there the label asks for no demotion."""
+"""Written by us with the bind: ``opportunistic`` where the pod is, so that it stays so until it requests something; ``guaranteed`` where it says that it is
+opportunistic and requests something. While the latter is there the label asks for no demotion."""
 
 YUNIKORN_QUEUE: Final = "yunikorn.apache.org/queue"
 YUNIKORN_APPLICATION: Final = "yunikorn.apache.org/app-id"

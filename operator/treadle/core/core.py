@@ -50,7 +50,7 @@ from treadle.core.events import (
 from treadle.core.kernel import facts
 from treadle.core.kernel.assign import concerned
 from treadle.core.kernel.cycle import cycle
-from treadle.core.kernel.gangs import provisioning
+from treadle.core.kernel.gangs import ever, provisioning
 from treadle.core.kernel.gangs.groups import look_at_groups
 from treadle.core.kernel.gangs.held import serve_gangs
 from treadle.core.kernel.gangs.keeping import keep_for_gangs, next_run
@@ -333,11 +333,15 @@ class Core:
         effects += expire(state)
         effects += withhold(state) if state.gangs.failed else []
         effects += give_up_partial(state)
+        if state.gangs.spare:
+            ever.look_again(state)
         # 4. Placements: where room was made, then in the order of the queues.
         binds: list[Effect] = [*ready, *holds.serve(state, budget)]
         binds += serve_gangs(state, budget - len(binds))
         if state.opportunistic.turning.asking or state.opportunistic.turning.until:
             effects += promotion.turn(state)
+        if state.opportunistic.turning.untold:
+            effects += promotion.tell_unheeded(state)
         if state.opportunistic.said:
             effects += state.opportunistic.said
             state.opportunistic.said = []
@@ -383,6 +387,7 @@ class Core:
             next_claim(state),
             refused.next_end(state),
             next_run(state),
+            ever.next_look(state),
             next_partial(state),
             placing.next_look(state),
             removing.next_removal(state),

@@ -22,11 +22,11 @@ from treadle.core.model.nodes import NodeImage
 from treadle.core.units.resources import amount
 from treadle.kube import accounting, wire
 from treadle.kube.devices import claims_of
-from treadle.kube.execution import as_opportunistic, opportunistic
+from treadle.kube.execution import if_opportunistic, opportunistic
 from treadle.kube.pod_rules import DO_NOT_SCHEDULE, rules_of
 from treadle.kube.pod_words import words_of
 from treadle.kube.storage import matters, volumes_of
-from treadle.kube.turning import alone, turns
+from treadle.kube.turning import NOTHING, alone, turns, was_opportunistic
 
 DAY_ONE = 0.0
 REFUSALS = frozenset(
@@ -133,16 +133,19 @@ def pod(seen: wire.Pod) -> PodSpec:
             rules, problem = NO_CONSTRAINTS, problem or str(error)
     problem = problem or words.problem
     idle: tuple[tuple[str, int], ...] = ()
-    promotes, demotes, itself, unsaid = idle, False, False, idle
-    if demand == _SLOT_ALONE and not words.types:
-        unsaid = as_opportunistic(seen)
-    if words.types:
+    unsaid, unclear, turning = idle, "", NOTHING
+    if not words.types:
+        if demand == _SLOT_ALONE:
+            unsaid, unclear = if_opportunistic(seen)
+        if notes and was_opportunistic(notes):
+            turning = turns(seen)
+            idle = unsaid if turning.stays else idle
+    else:
         idle, unclear = opportunistic(seen)
         problem = problem or unclear
-        promotes, demotes = turns(seen)
-        itself = bool(promotes) and alone(seen)
-        if promotes:
-            idle = idle or as_opportunistic(seen)
+        turning = turns(seen)
+        if turning.promotes or turning.stays:
+            idle = idle or if_opportunistic(seen)[0]
     if len(application) > LONGEST_APPLICATION or (notes and not spec.node_name):  # one that is on a node needs no bind
         problem = problem or _too_long(application, notes or {})
         if len(application) > LONGEST_APPLICATION:
@@ -167,9 +170,12 @@ def pod(seen: wire.Pod) -> PodSpec:
         opportunistic=idle,
         says_type=words.types,
         if_opportunistic=unsaid,
-        promotes=promotes,
-        promotes_itself=itself,
-        demotes=demotes,
+        unclear_if_opportunistic="" if words.types else unclear,
+        promotes=turning.promotes,
+        promotes_itself=bool(turning.promotes) and alone(seen),
+        demotes=turning.demotes,
+        stays=turning.stays,
+        unheeded=turning.unheeded or (unclear if words.types and spec.node_name else ""),
         constraints=rules,
         labels=words.labels,
         tags=words.tags,

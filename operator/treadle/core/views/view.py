@@ -214,6 +214,10 @@ class View:
         record = self._state.pods.get(uid)
         return record is not None and bool(record.spec.opportunistic) and record.part is not None
 
+    def is_opportunistic(self, uid: str) -> bool:
+        """Whether a pod that was decided on is opportunistic."""
+        return uid in self._state.opportunistic.of
+
     def is_victim(self, uid: str) -> bool:
         """Whether a pod is to go for another one, and is still wanted to."""
         state = self._state

@@ -57,6 +57,9 @@ class Gangs:
     provisioner: bool | None = None
     provisioner_trouble: str = ""
     looked: float = float("-inf")
+    spare: dict[Gang, tuple[int, ...]] = field(default_factory=dict)
+    """Gangs that have pods of several shapes, and more than they start with: the shapes of those that no node could have."""
+    spare_looked: float = float("-inf")
 
     def see(self, group: PodGroupSpec) -> None:
         """Take over a PodGroup object."""
@@ -103,6 +106,15 @@ class Gangs:
 
     def forget(self, application: str) -> None:
         """Forget the gangs of an application that has no pods any more."""
-        for known in (self.complete, self.begun, self.partial, self.stuck, self.left_alone, self.tried, self.requests):
+        for known in (
+            self.complete,
+            self.begun,
+            self.partial,
+            self.stuck,
+            self.left_alone,
+            self.tried,
+            self.requests,
+            self.spare,
+        ):
             for gang in [gang for gang in known if gang[0] == application]:
                 del known[gang]

@@ -17,6 +17,7 @@ from treadle.core.kernel.admission_checks import GANG_INCOMPLETE, GANG_OVER, ask
 from treadle.core.kernel.am_share import MASTER_SHARE
 from treadle.core.kernel.attempt import Attempt, tried
 from treadle.core.kernel.gangs import domains
+from treadle.core.kernel.gangs.ever import possible_first
 from treadle.core.kernel.gangs.known import completed, members, minimum, placed, unsaid
 from treadle.core.kernel.nodes.candidates import pick, takes
 from treadle.core.kernel.pods.states import PodState
@@ -135,6 +136,8 @@ def lacks(state: State, application: Application, gang: tuple[str, str]) -> Lack
         if any(one.leads and not one.node for one in members(application, name)):
             words += LED
         return Wait(GANG_INCOMPLETE, name, words)
+    if there > need and len(asks) > 1:
+        asks = possible_first(state, gang, asks)
     return Lacking(_shared_out(asks, need), least)
 
 

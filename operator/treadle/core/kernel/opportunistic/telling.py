@@ -118,8 +118,7 @@ def _waiting(
     key = record.shape, record.spec.opportunistic
     if key not in messages:
         count = together.starts_with(record)
-        others = f'gang "{record.shape.gang[1]}" needs room for {count} pods at once{_in_one(record)}; ' if count > 1 else ""
-        messages[key] = NO_ROOM, (others + _no_room(state, record, count))[:LONGEST]
+        messages[key] = NO_ROOM, (_of_gang(together, record, count) + _no_room(state, record, count))[:LONGEST]
     away = state.opportunistic.back_off.nodes(record.spec.application, state.now)
     if away:
         some = f"{', '.join(away[:MOST_NODES])}{', …' if len(away) > MOST_NODES else ''}"
@@ -127,6 +126,14 @@ def _waiting(
             :LONGEST
         ]
     return messages[key]
+
+
+def _of_gang(together: Together, record: PodRecord, count: int) -> str:
+    """Return how many have to have room at once, and how many of them would now."""
+    if count == 1:
+        return ""
+    fit = min(together.most_at_once(record), count)
+    return f'gang "{record.shape.gang[1]}" needs room for {count} pods at once{_in_one(record)}, and at most {fit} fit now; '
 
 
 def _in_one(record: PodRecord) -> str:
