@@ -8,7 +8,7 @@ completed by those that are there. They go one by one: the others come back when
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from treadle.core.kernel.opportunistic.memory import vector
 from treadle.core.kernel.opportunistic.room import Room
 from treadle.core.kernel.opportunistic.usage import policy_of, size_of
 from treadle.core.kernel.pods import prepared
-from treadle.core.kernel.pods.shaping import batch_of
 from treadle.core.model import Wait
 from treadle.core.model.opportunistic import WHOLE
 from treadle.core.rules.opportunistic.thresholds import part
@@ -37,9 +36,6 @@ if TYPE_CHECKING:
     from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Application, PodRecord
-
-NOT_TOGETHER: Final = "NotTogether"
-"""The reason of an opportunistic pod that is to be placed in a way that opportunistic pods are not."""
 
 
 class Together:
@@ -56,9 +52,6 @@ class Together:
 
     def wait(self, record: PodRecord) -> Wait | None:
         """Return why a pod cannot be placed though there were room, or None."""
-        if batch_of(self._state, record.spec) is not None:
-            words = "opportunistic pods are not placed as a set (spec.placeTogether of the Application); guaranteed pods are"
-            return Wait(NOT_TOGETHER, "", words)
         if record.shape.gang == NO_GANG:
             return None
         found = self._lacks(record)
@@ -218,16 +211,17 @@ def _in_place(
                 return None
             room.give(row, record)
             found.append(row)
-            _count(state, record, row)
+            count(state, record, row)
     finally:
         for record, row in reversed([*zip(unit, found, strict=False)]):
-            _uncount(state, record, row)
+            uncount(state, record, row)
         nodes.improved.cut(end)
         nodes.slots.cut(slots)
     return found
 
 
-def _count(state: State, record: PodRecord, row: int) -> None:
+def count(state: State, record: PodRecord, row: int) -> None:
+    """Count a pod on a node by all rules while others are looked for."""
     state.nodes.take(row, record.shape.demand, record.shape.ports)
     record.node = row
     for tally in record.kind.tallies:
@@ -237,7 +231,8 @@ def _count(state: State, record: PodRecord, row: int) -> None:
         prepared.decide(state, record)
 
 
-def _uncount(state: State, record: PodRecord, row: int) -> None:
+def uncount(state: State, record: PodRecord, row: int) -> None:
+    """Take a pod out again."""
     prepared.leave(state, record)
     for tally in record.kind.tallies:
         tally.add(row, -1)
