@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from treadle.api import labels
 from treadle.api.over_allocation import over_allocation_of
+from treadle.api.pressure import pressure_of
 from treadle.core.errors import InvalidSpec
 from treadle.core.model import (
     NO_CONSTRAINTS,
@@ -87,6 +88,12 @@ def node(seen: wire.Node) -> NodeSpec:
             over_allocation = over_allocation_of(notes[labels.OVER_ALLOCATION])
         except ValueError as error:
             problems.append(f"metadata.annotations[{labels.OVER_ALLOCATION}]: {error}")
+    pressure = None
+    if notes and labels.PRESSURE in notes:
+        try:
+            pressure = pressure_of(notes[labels.PRESSURE])
+        except ValueError as error:
+            problems.append(f"metadata.annotations[{labels.PRESSURE}]: {error}")
     return NodeSpec(
         seen.metadata.name,
         allocatable,
@@ -98,6 +105,7 @@ def node(seen: wire.Node) -> NodeSpec:
         tuple(map(_node_image, (status.images or ()) if status is not None else ())),
         "; ".join(problems),
         over_allocation,
+        pressure,
     )
 
 

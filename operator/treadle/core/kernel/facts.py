@@ -108,7 +108,7 @@ def facts(state: State, under_way: Container[str] | None = None) -> list[Event]:
     for node, one in usage.of.items():
         if (sample := one.usage.sample) is not None:
             measured = tuple((names[position], value) for position, value in sample.used.items())
-            told = {resource for resource, _ in one.waiting}
+            told = {resource for resource, _ in one.waiting} if one.waited is None else ()
             pressure = tuple((name, one.waiting[name, SOME], one.waiting[name, FULL]) for name in sorted(told))
             events.append(NodeSampled(node, measured, sample.at, sample.window, pressure))
     for there in usage.pods.values():

@@ -261,7 +261,7 @@ class View:
         if self._state.scheduler.opportunistic.by_usage:
             return []
         specs = (spec for spec in self._state.nodes.specs if spec is not None and spec.over_allocation is not None)
-        return [spec.name for spec in specs if spec.over_allocation is not None and spec.over_allocation.thresholds]
+        return [spec.name for spec in specs if (word := spec.over_allocation) is not None and (word.thresholds or word.pressure)]
 
     def nodes_unknown(self) -> int:
         """Return of how many nodes it is not known what they use, though the settings ask for it."""

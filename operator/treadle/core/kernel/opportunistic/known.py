@@ -35,6 +35,10 @@ class Sampled:
     overload: Overload = field(default_factory=lambda: Overload(patient=False))
     waiting: Waiting = field(default_factory=dict)
     """How long tasks of its pods waited by the last sample."""
+    waited: float | None = None
+    """When that was read where the node itself told it; None: it came with the sample."""
+    strained: float = float("-inf")
+    """The time of what it was last looked by who has to go for it."""
     strain: Strain = field(default_factory=Strain)
     crossed: float | None = None
     """The time of the first of the samples in a row that are above a preemption threshold, while opportunistic pods are there."""

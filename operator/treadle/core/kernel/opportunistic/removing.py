@@ -25,6 +25,7 @@ from treadle.core.units.resources import in_words
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from treadle.core.kernel.opportunistic.known import Sampled
     from treadle.core.kernel.state import State
     from treadle.core.model.opportunistic import PressureThreshold
     from treadle.core.rules.opportunistic.pressure import Waiting
@@ -123,13 +124,22 @@ def _used_too_much(state: State) -> list[Lack]:
             words = _in_words(state, name, policy, size, measured, lacking)
             found.append(Lack(FOR_USAGE, staying, lacking, words, frees, crossed=one.crossed, at_once=emergency))
         elif policy.pressure:
-            short = one.strain.look(
-                policy.pressure, one.waiting, one.usage.sample.at, going=any(uid in kept.going for uid in frees)
-            )
+            short = _short(one, policy, one.usage.sample.at, going=any(uid in kept.going for uid in frees))
             if short is not None and staying:
                 found += _pressed(state, name, one.waiting, short, staying, frees)
     kept.usage.fresh.clear()
     return found
+
+
+def _short(one: Sampled, policy: OverAllocation, at: float, *, going: bool) -> PressureThreshold | None:
+    """Return for which pressure a pod has to go by the newest that is known; what a node told itself counts once."""
+    told = at if one.waited is None else one.waited
+    if told <= one.strained:
+        if going:
+            one.strain.wait(at)
+        return None
+    one.strained = told
+    return one.strain.look(policy.pressure, one.waiting, told, going=going)
 
 
 def _pressed(
