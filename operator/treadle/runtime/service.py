@@ -40,6 +40,7 @@ from treadle.runtime.sources import Sources, keep_listing, list_kinds, wait_for_
 from treadle.runtime.statuses import Statuses
 from treadle.runtime.usage import UsageSource
 from treadle.runtime.waiting import WaitingReports
+from treadle.usage.credentials import Credentials
 from treadle.web.server import Probes, serve
 
 log = logging.getLogger(__name__)
@@ -78,6 +79,7 @@ class Options:
     settings: Settings | None = None
     validate: bool = False
     webhook: WebhookOptions | None = None
+    prometheus: Credentials | None = None
 
 
 class CannotListen(Exception):
@@ -128,7 +130,7 @@ class Service:
         self.engine.provisioner = self.provisioner
         self.engine.resizer = self.resizer = Resizer(self.client, self._put)
         self._asking = Client(access, user_agent=f"treadle/{options.name}")
-        self.usage = UsageSource(self._asking, lambda: self.core.view, self._put, access.namespace)
+        self.usage = UsageSource(self._asking, lambda: self.core.view, self._put, access.namespace, options.prometheus)
         self.group_statuses = GroupStatuses(lambda: self.core.view, self.patcher)
         self.sources = Sources(self.client, self._put, self.group_statuses)
         self.ledger = Ledger(options.name, self._put)
