@@ -144,11 +144,15 @@ class Core:
                     pod = record.spec  # the watch was faster; what was not looked at while a bind was under way is now
                 if state.tree.unsettled:
                     self._settle()
+                if pod.finished:
+                    removing.has_gone(state, pod.uid)
                 lifecycle.see(state, pod)
                 state.discipline.membership.pod_seen(pod.uid)
             case PodGone(uid):
+                removing.has_gone(state, uid)
                 lifecycle.gone(state, uid)
             case PodRefused(pod):
+                removing.has_gone(state, pod.uid)
                 lifecycle.gone(state, pod.uid)
                 if pod.node and pod.scheduler in state.scheduler.names:
                     refused.refused(state, event)
@@ -169,7 +173,7 @@ class Core:
             case EvictFailed(uid, message):
                 state.record(uid, "stays", message[:200])
                 holds.victim_stays(state, uid, SPARED)
-                state.opportunistic.stays(uid, state.now + removing.AGAIN)
+                removing.stays(state, uid)
             case ResizeDone():
                 state.opportunistic.said += promotion.done(state, event)
             case ResizeFailed():

@@ -9,7 +9,8 @@ import pytest
 
 from core.builders import GIB, Scenario, a_pod
 from treadle.core.effects import Evict
-from treadle.core.events import NodeSampled, NodeSeen, PodSampled, PodSeen
+from treadle.core.events import EvictFailed, NodeSampled, NodeSeen, PodSampled, PodSeen
+from treadle.core.kernel.opportunistic.removing import AGAIN
 from treadle.core.model import PodSpec
 from treadle.core.model.nodes import NodePressure
 from treadle.core.model.opportunistic import (
@@ -143,12 +144,33 @@ def test_it_is_measured_how_long_it_takes_until_somebody_is_asked_and_until_it_i
     assert (figures.until_asked.count, figures.until_asked.total) == (1, 3.0)
     assert figures.until_asked.within[2.0] == 0
     assert figures.until_asked.within[5.0] == 1
-    assert figures.until_below.count == 0
+    assert (figures.until_below.count, figures.until_gone.count) == (0, 0)
     sample(scenario.wait(4), 0, memory=9)
-    scenario.gone("a")
+    scenario.tell(PodSeen(replace(scenario.core.state.pods["a"].spec, deleting=True)))
+    scenario.tell(PodSeen(replace(scenario.core.state.pods["a"].spec, finished=True)))
+    figures = scenario.core.view.opportunistic()
+    assert (figures.until_gone.count, figures.until_gone.total) == (1, scenario.now - at)
     sample(scenario.wait(4), 0, memory=3)
     figures = scenario.core.view.opportunistic()
     assert (figures.until_below.count, figures.until_below.total) == (1, scenario.now - at)
+
+
+def test_one_that_its_budget_keeps_and_one_that_goes_for_requests_are_not_measured() -> None:
+    scenario = running(scene(), "a").wait(2)
+    assert evicted(sample(scenario, 0, memory=9)) == ["a"]
+    scenario.tell(EvictFailed("a", "its budget")).gone("a")
+    assert scenario.core.view.opportunistic().until_gone.count == 0
+    assert scenario.core.state.opportunistic.usage.crossed == {}
+
+
+def test_one_that_is_asked_twice_is_measured_once_from_the_first_time() -> None:
+    scenario = running(scene(), "a").wait(2)
+    at = scenario.now
+    assert evicted(sample(scenario, 0, memory=9)) == ["a"]
+    assert evicted(sample(scenario.wait(AGAIN + 1), 0, memory=9)) == ["a"]
+    scenario.gone("a")
+    figures = scenario.core.view.opportunistic()
+    assert (figures.until_gone.count, figures.until_gone.total) == (1, scenario.now - at)
 
 
 def test_what_others_use_too_much_is_not_measured() -> None:

@@ -85,6 +85,10 @@ class Usage:
     """How far predictions of memory and of cpu were off."""
     until_asked: Delays = field(default_factory=Delays)
     """From the first sample above a preemption threshold until a pod was asked to go for it."""
+    until_gone: Delays = field(default_factory=Delays)
+    """From the first sample above a preemption threshold until a pod that was asked to go for it was gone."""
+    crossed: dict[str, float] = field(default_factory=dict)
+    """The time of that sample of those that have been asked and are not gone, by uid."""
     until_below: Delays = field(default_factory=Delays)
     """From that sample until one that was not above."""
     policies: dict[NodePolicy, OverAllocation] = field(default_factory=dict)

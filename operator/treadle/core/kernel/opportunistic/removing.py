@@ -208,6 +208,20 @@ def _staying(state: State, row: int, *, spared: bool) -> tuple[dict[str, Given],
     return staying, stay
 
 
+def has_gone(state: State, uid: str) -> None:
+    """Take note that a pod is gone: it is measured how long that took, if it was asked to go for what its node uses."""
+    usage = state.opportunistic.usage
+    crossed = usage.crossed.pop(uid, None)
+    if crossed is not None:
+        usage.until_gone.add(state.now - crossed)
+
+
+def stays(state: State, uid: str) -> None:
+    """Take note that a pod that was asked to go stays: its disruption budget does not let it go."""
+    state.opportunistic.usage.crossed.pop(uid, None)
+    state.opportunistic.stays(uid, state.now + AGAIN)
+
+
 def next_removal(state: State) -> float | None:
     """Return when somebody who was asked to go is asked again, None if nobody was."""
     kept = state.opportunistic
@@ -233,6 +247,7 @@ def _of_row(state: State, lack: Lack, costs: Costs) -> list[Evict]:
         kept.removed[lack.reason] += 1
         if lack.crossed is not None:
             kept.usage.until_asked.add(state.now - lack.crossed)
+            kept.usage.crossed.setdefault(spec.uid, lack.crossed)
         node = state.nodes.names[record.node]
         kept.back_off.remember(spec.application, node, state.now)
         why = f"opportunistic: {lack.words}"
