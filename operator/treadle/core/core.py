@@ -38,6 +38,7 @@ from treadle.core.events import (
     QueueGone,
     QueueSeen,
     QueuesInForce,
+    RemovedLately,
     ReportLost,
     ResizeDone,
     ResizeFailed,
@@ -164,6 +165,8 @@ class Core:
                 measured.sampled(state, event)
             case UsageKnown():
                 usage.become_known(state, event)
+            case RemovedLately(removals):
+                state.opportunistic.back_off.recall(removals, state.settings.epoch, state.now)
             case BindDone(uid):
                 record = state.pods.get(uid)
                 if record is not None:

@@ -73,6 +73,16 @@ class NodeWord:
 
 
 @dataclass(frozen=True, slots=True)
+class Removal:
+    """That opportunistic pods of an application had to go from a node: until when it takes no more of them (seconds since 1970), and how often in a row."""
+
+    application: str
+    node: str
+    until: float
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
 class PredictionSettings:
     """What is predicted and how: ``parts`` and ``margin`` in thousandths, times in seconds."""
 

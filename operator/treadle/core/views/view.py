@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Queue
     from treadle.core.kernel.tree.tree import Problem
-    from treadle.core.model.opportunistic import OpportunisticSettings
+    from treadle.core.model.opportunistic import OpportunisticSettings, Removal
     from treadle.core.units.resources import Vector
     from treadle.core.views.figures import ApplicationFigures, Counts, PodFigures, QueueFigures
     from treadle.core.views.opportunistic import OpportunisticFigures, Wanted
@@ -266,6 +266,11 @@ class View:
     def nodes_unknown(self) -> int:
         """Return of how many nodes it is not known what they use, though the settings ask for it."""
         return unknown(self._state) if self._state.scheduler.opportunistic.by_usage else 0
+
+    def removals(self) -> list[Removal]:
+        """Return which nodes take no opportunistic pods of which applications, or did not lately."""
+        state = self._state
+        return state.opportunistic.back_off.known(state.settings.epoch, state.now)
 
     def opportunistic(self) -> OpportunisticFigures:
         """Return how many opportunistic pods there are, and what they were given."""
