@@ -167,6 +167,11 @@ def test_one_that_was_bound_as_opportunistic_and_requests_nothing_stays_so_whate
     assert found.stays or found.promotes
 
 
+def test_one_that_was_demoted_and_says_nothing_any_more_counts_for_what_it_uses() -> None:
+    found = bound_as(None, "opportunistic", container("c", memory="1Ki", limits=LIMITS))
+    assert (found.opportunistic, found.stays) == (USED, True)
+
+
 def test_one_that_was_bound_as_opportunistic_and_requests_something_by_now_is_guaranteed() -> None:
     for kind in ("guaranteed", None):
         found = bound_as(kind, "opportunistic", container("c", cpu="1", limits=LIMITS))

@@ -147,7 +147,7 @@ def pod(seen: wire.Pod) -> PodSpec:
             unsaid, unclear = if_opportunistic(seen)
         if notes and was_opportunistic(notes):
             turning = turns(seen)
-            idle = unsaid if turning.stays else idle
+            idle = if_opportunistic(seen)[0] if turning.stays else idle
     else:
         idle, unclear = opportunistic(seen)
         problem = problem or unclear

@@ -11,7 +11,7 @@ from core.clusters import Cluster
 from treadle.core.effects import Bind
 from treadle.core.events import ApplicationSeen, BindFailed, NodeGone, NodeSeen, PodSeen
 from treadle.core.kernel.gangs.ever import INTERVAL
-from treadle.core.model import ApplicationSpec, FairSettings, GangSpec, PodSpec
+from treadle.core.model import ApplicationSpec, Constraints, FairSettings, GangSpec, PodSpec
 
 
 def member(name: str, gang: str = "workers", least: int = 0, **fields: Any) -> PodSpec:
@@ -287,3 +287,28 @@ def test_nodes_are_kept_for_those_that_a_node_could_have() -> None:
     for _ in range(6):
         at.wait(4).plan()
     assert [hold.shape.cpu for hold in at.core.state.preemption.holds] == [4000, 4000]
+
+
+def test_what_others_hold_of_a_node_for_good_it_could_not_have() -> None:
+    at = Scenario().node("n", cpu=8)
+    at.tell(PodSeen(a_pod("proxy", application="kube", cpu=1, scheduler="default-scheduler", node="n")))
+    at.tell(PodSeen(member("big", least=3, cpu=8)))
+    come(at, 3, least=3)
+    assert {bind.uid for bind in at.plan()} == {"w-0", "w-1", "w-2"}
+
+
+def test_a_gang_of_several_kinds_waits_without_any_node() -> None:
+    at = Scenario()
+    at.tell(PodSeen(member("big", least=2, cpu=8)))
+    come(at, 2, least=2)
+    assert at.plan() == []
+    at.nodes(1, cpu=2)
+    assert {bind.uid for bind in at.plan()} == {"w-0", "w-1"}
+
+
+def test_one_that_a_node_could_not_have_by_its_description_keeps_nobody_back_either() -> None:
+    at = Scenario().nodes(2, cpu=4)
+    at.tell(PodSeen(member("odd", least=2, constraints=Constraints(selector=(("disk", "ssd"),)))))
+    come(at, 2, least=2)
+    assert {bind.uid for bind in at.plan()} == {"w-0", "w-1"}
+    assert set(at.node("ssd", labels={"disk": "ssd"}).plan()[0][:1]) == {"odd"}

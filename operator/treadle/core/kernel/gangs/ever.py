@@ -12,9 +12,13 @@ import numpy as np
 from treadle.core.kernel.admission_checks import asks_of
 from treadle.core.kernel.nodes.rules.resources import fitting
 from treadle.core.kernel.tree.order import unpark
+from treadle.core.units.resources import held
 
 if TYPE_CHECKING:
-    from treadle.core.kernel.gangs.memory import Gang
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
     from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Ask
@@ -25,11 +29,9 @@ LOOKS = 64
 """Gangs that are looked at at one time, in turn."""
 
 
-def possible_first(state: State, gang: Gang, asks: list[Ask]) -> list[Ask]:
-    """Return the asks of a gang that has pods to spare in their order, but at the end those that no node could have a pod of."""
-    never = [one for one in asks if not possible(state, one.shape)]
-    state.gangs.spare[gang] = tuple(one.shape.id for one in never)
-    return [one for one in asks if one not in never] + never if never else asks
+def never_placed(state: State, asks: Iterable[Ask]) -> list[Ask]:
+    """Return the asks of which no node could have a pod."""
+    return [one for one in asks if not possible(state, one.shape)]
 
 
 def possible(state: State, shape: Shape) -> bool:
@@ -38,11 +40,21 @@ def possible(state: State, shape: Shape) -> bool:
     usable = nodes.mask(shape.constraints)
     if bool((usable & fitting(nodes.columns()[:, : len(nodes)], shape.demand)).any()):
         return True
-    for row in np.flatnonzero(usable).tolist():
+    for row in np.flatnonzero(usable & fitting(_allocatable(state), shape.demand)).tolist():
         have, others = nodes.allocatable[row], nodes.others_on(row)
-        if all(have[position] - (0 if others is None else others[position]) >= value for position, value in shape.demand):
+        if others is None or all(have[position] - others[position] >= value for position, value in shape.demand):
             return True
     return False
+
+
+def _allocatable(state: State) -> NDArray[np.int64]:
+    """Return what nodes have by type and row, made anew when a node was edited."""
+    nodes, kept = state.nodes, state.gangs
+    key = (nodes.edited.end, len(nodes), len(state.types))
+    if kept.allocatable is None or kept.allocatable[0] != key:
+        rows = np.array([held(have) for have in nodes.allocatable], dtype=np.int64)
+        kept.allocatable = (key, rows.reshape(len(nodes), len(state.types)).T)
+    return kept.allocatable[1]
 
 
 def next_look(state: State) -> float | None:
@@ -62,7 +74,7 @@ def look_again(state: State) -> None:
         asks = [ask for part in application.everywhere() for ask in asks_of(part, gang)] if application is not None else []
         if len(asks) < 2 or gang in state.gangs.complete:
             continue
-        spare[gang] = tuple(one.shape.id for one in asks if not possible(state, one.shape))
+        spare[gang] = tuple(one.shape.id for one in never_placed(state, asks))
         if set(spare[gang]) != set(before):
             for ask in asks:
                 if ask.wait is not None:

@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from treadle.core.model import PodGroupSpec, PodSpec
     from treadle.core.model.gangs import RequestPhase
 
@@ -60,6 +63,8 @@ class Gangs:
     spare: dict[Gang, tuple[int, ...]] = field(default_factory=dict)
     """Gangs that have pods of several shapes, and more than they start with: the shapes of those that no node could have."""
     spare_looked: float = float("-inf")
+    allocatable: tuple[tuple[int, int, int], NDArray[np.int64]] | None = None
+    """What nodes have, by which it is told what they could have."""
 
     def see(self, group: PodGroupSpec) -> None:
         """Take over a PodGroup object."""

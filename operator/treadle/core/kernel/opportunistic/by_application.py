@@ -34,7 +34,7 @@ def as_its_application_says(state: State, spec: PodSpec) -> PodSpec:
     if spec.if_opportunistic:
         problem = spec.problem or ("" if spec.node else spec.unclear_if_opportunistic)
         return replace(spec, opportunistic=spec.if_opportunistic, problem=problem)
-    if spec.scheduler in state.scheduler.names and not spec.finished:
+    if spec.scheduler in state.scheduler.names and not spec.finished and not spec.stays:
         state.opportunistic.unheeded[spec.uid] = None
     return spec
 
