@@ -49,4 +49,4 @@ def unheeded(state: State, spec: PodSpec) -> str:
 def _undone(spec: PodSpec) -> PodSpec:
     """Return a pod as it is read, without the word of its application."""
     problem = "" if spec.problem == spec.unclear_if_opportunistic else spec.problem
-    return replace(spec, opportunistic=spec.if_opportunistic if spec.stays else (), problem=problem)
+    return replace(spec, opportunistic=spec.opportunistic if spec.stays else (), problem=problem)
