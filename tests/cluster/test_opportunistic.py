@@ -136,7 +136,7 @@ def test_a_gang_of_opportunistic_pods_starts_when_there_is_idle_room_for_all_of_
     with Treadle(plane.kubeconfig, tmp_path) as treadle:
         treadle.wait_ready()
         eventually(lambda: told(plane, "m0")[0] == "NoIdleRoom", 60, "there is room for two of three")
-        assert told(plane, "m0")[1].startswith('gang "g" needs room for 3 pods at once; ')
+        assert told(plane, "m0")[1].startswith('gang "g" needs room for 3 pods at once, and at most 2 fit now; ')
         assert on_nodes(cluster) == set()
         plane.create_nodes(1, "2", "64Gi", prefix="more")
         eventually(lambda: on_nodes(cluster) == {"m0", "m1", "m2"}, 60, "all start")

@@ -152,7 +152,6 @@ USED = (("cpu", 2000), ("memory", GIB))
         ("guaranteed", {"demand": "c cpu=0"}, "metadata.annotations[treadle.dev/demand]: what it says comes to nothing that could be requested; allowed are amounts above 0"),
         ("guaranteed", {"demand": "d cpu=1"}, ""),
         ("lazy", {}, "metadata.labels[treadle.dev/execution-type]: 'lazy' is no execution type; allowed are guaranteed and opportunistic"),
-        (None, {"promotion": "automatic"}, "metadata.annotations[treadle.dev/promotion]: it counts beside the label"),
         (None, {}, ""),
     ],
 )  # fmt: skip
@@ -165,6 +164,14 @@ def test_one_that_was_bound_as_opportunistic_and_requests_nothing_stays_so_whate
     if kind is not None:
         assert found.unheeded or found.promotes
     assert found.stays or found.promotes
+
+
+def test_one_that_is_opportunistic_by_its_application_alone_is_told_that_its_promotion_is_not_acted_on() -> None:
+    silent = manifest("", promotion="automatic")
+    del silent["metadata"]["labels"]
+    found = translate.pod(wired(silent))
+    assert found.unheeded.startswith("metadata.annotations[treadle.dev/promotion]: it counts beside the label")
+    assert (found.promotes, found.stays, found.opportunistic) == ((), False, ())
 
 
 def test_one_that_was_demoted_and_says_nothing_any_more_counts_for_what_it_uses() -> None:

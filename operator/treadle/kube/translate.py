@@ -27,7 +27,7 @@ from treadle.kube.execution import if_opportunistic, opportunistic
 from treadle.kube.pod_rules import DO_NOT_SCHEDULE, rules_of
 from treadle.kube.pod_words import words_of
 from treadle.kube.storage import matters, volumes_of
-from treadle.kube.turning import NOTHING, alone, turns, was_opportunistic
+from treadle.kube.turning import NOTHING, alone, in_vain, turns, was_opportunistic
 
 DAY_ONE = 0.0
 REFUSALS = frozenset(
@@ -145,9 +145,11 @@ def pod(seen: wire.Pod) -> PodSpec:
     if not words.types:
         if demand == _SLOT_ALONE:
             unsaid, unclear = if_opportunistic(seen)
-        if notes and was_opportunistic(notes):
-            turning = turns(seen)
-            idle = if_opportunistic(seen)[0] if turning.stays else idle
+        if notes and spec.node_name:
+            if was_opportunistic(notes):
+                turning = turns(seen)
+                idle = if_opportunistic(seen)[0] if turning.stays else idle
+            turning = turning._replace(unheeded=in_vain(notes))
     else:
         idle, unclear = opportunistic(seen)
         problem = problem or unclear

@@ -47,6 +47,11 @@ NOTHING: Final = Turns()
 _BY_ITS_APPLICATION: Final = f"metadata.annotations[{PROMOTION}]: it counts beside the label {EXECUTION_TYPE} of the pod alone, and this one is opportunistic by its application"
 
 
+def in_vain(notes: Mapping[str, str]) -> str:
+    """Return what is not acted on of what a pod on a node says that is opportunistic by its application."""
+    return _BY_ITS_APPLICATION if PROMOTION in notes else ""
+
+
 def turns(seen: wire.Pod) -> Turns:
     """Return what a pod on a node asks for.
 
@@ -76,7 +81,7 @@ def turns(seen: wire.Pod) -> Turns:
     if DEMAND in notes and wanted and says(own, notes):
         return _as_if(spec, wanted)
     if not says(own, notes):
-        return Turns(stays=True, unheeded=_BY_ITS_APPLICATION if PROMOTION in notes else "")
+        return Turns(stays=True)
     if not itself and not was_opportunistic(notes):
         return NOTHING  # it was bound as a guaranteed one that requests nothing
     return Turns(stays=not idle, unheeded=IN_VAIN if DEMAND in notes else NO_DEMAND)

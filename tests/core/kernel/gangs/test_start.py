@@ -312,3 +312,14 @@ def test_one_that_a_node_could_not_have_by_its_description_keeps_nobody_back_eit
     come(at, 2, least=2)
     assert {bind.uid for bind in at.plan()} == {"w-0", "w-1"}
     assert set(at.node("ssd", labels={"disk": "ssd"}).plan()[0][:1]) == {"odd"}
+
+
+def test_who_waits_beside_one_that_no_node_could_have_is_told_of_its_own_kind_and_that_one_that_it_is_left_out() -> None:
+    at = Scenario().nodes(1, cpu=1)
+    at.tell(PodSeen(member("big", least=2, cpu=9)))
+    come(at, 2, least=2)
+    assert at.plan() == []
+    words = 'gang "workers" starts with 2 pods: 0 are placed, and of the 2 others at most 1 fit now'
+    assert at.why("w-0") == ("Unschedulable", words)
+    assert at.why("big")[1].startswith("0/1 nodes are available: 1 Insufficient cpu")
+    assert at.why("big")[1].endswith('; no node could have it, so its gang "workers" starts without it')

@@ -116,5 +116,25 @@ def test_one_that_was_bound_as_opportunistic_stays_so_without_its_application_an
     assert (given(scenario), notes(scenario)) == ({"one"}, [])
 
 
+def test_what_it_says_of_promotion_is_told_while_its_application_is_opportunistic() -> None:
+    scenario = seen(scene(opportunistic=False), unsaid("one"))
+    (bind,) = scenario.plan()
+    seen(scenario, unsaid("one", node=bind.node, unheeded=WHY)).plan()
+    assert notes(scenario) == [], "it is guaranteed, and promotion means nothing"
+    says(scenario, opportunistic=True).plan()
+    assert notes(scenario) == [f"It stays opportunistic: {WHY}"]
+    says(scenario, opportunistic=False).plan()
+    assert (given(scenario), notes(scenario)) == (set(), [])
+
+
+def test_it_is_written_with_the_bind_of_those_alone_that_say_it_themselves() -> None:
+    scenario = seen(scene(), unsaid("one"))
+    scenario.plan()
+    assert not scenario.core.view.is_opportunistic("one")
+    scenario = seen(scene(opportunistic=False), unsaid("one", says_type=True, opportunistic=USES))
+    scenario.plan()
+    assert scenario.core.view.is_opportunistic("one")
+
+
 def notes(scenario: Scenario) -> list[str]:
     return [one.note for one in scenario.effects if isinstance(one, RecordEvent)]

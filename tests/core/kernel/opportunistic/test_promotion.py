@@ -307,7 +307,7 @@ def test_one_whose_words_are_not_acted_on_stays_what_it_is_and_is_told_once() ->
 def test_a_guaranteed_one_is_told_that_it_stays_guaranteed() -> None:
     scenario = Scenario().queue("root.a").nodes(1).pod("g", "root.a")
     bound(scenario)
-    scenario.tell(PodSeen(replace(running(scenario, "g"), unheeded=WHY))).plan()
+    scenario.tell(PodSeen(replace(running(scenario, "g"), unheeded=WHY, says_type=True))).plan()
     assert told(scenario) == [("ExecutionTypeIgnored", f"It stays guaranteed: {WHY}")]
 
 
@@ -315,7 +315,7 @@ def test_one_whose_words_made_no_sense_before_its_bind_was_seen_is_told() -> Non
     scenario = Scenario().queue("root.a").nodes(1, cpu=4, memory=64)
     (bind,) = seen(scenario, idle("o", "root.a")).plan()
     scenario.tell(BindDone("o"))
-    scenario.tell(PodSeen(replace(running(scenario, "o"), node=bind.node, unheeded=WHY))).plan()
+    scenario.tell(PodSeen(replace(running(scenario, "o"), node=bind.node, unheeded=WHY, says_type=True))).plan()
     assert told(scenario) == [("ExecutionTypeIgnored", f"It stays opportunistic: {WHY}")]
 
 

@@ -41,9 +41,11 @@ def as_its_application_says(state: State, spec: PodSpec) -> PodSpec:
 
 def unheeded(state: State, spec: PodSpec) -> str:
     """Return what is not acted on of what a pod on a node says of its execution type, empty for nothing."""
-    if spec.unheeded or spec.says_type or not spec.stays or spec.application in state.opportunistic.applications:
+    if spec.says_type:
         return spec.unheeded
-    return UNSAID
+    if spec.application in state.opportunistic.applications:
+        return spec.unheeded if spec.if_opportunistic else ""
+    return UNSAID if spec.stays else ""
 
 
 def _undone(spec: PodSpec) -> PodSpec:
