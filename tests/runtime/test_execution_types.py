@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from kube.access import served, until
 from kube.manifests import container, pod
 from runtime.services import add_nodes, add_pods, bound, treadle
+from treadle.core.events import RemovedLately
+from treadle.core.model.opportunistic import Removal
 from treadle.fakeapi import FakeApi
 
 
@@ -56,3 +59,16 @@ async def test_an_opportunistic_pod_that_does_not_say_so_any_more_stays_one_for_
     async with treadle(api) as service:
         await until(lambda: found["uid"] in service.core.state.opportunistic.of, "it counts as what it is")
         assert "cpu=two" in service.core.state.opportunistic.turning.unheeded[found["uid"]]
+
+
+async def test_which_nodes_opportunistic_pods_had_to_leave_is_known_to_the_next_scheduler(api: FakeApi) -> None:
+    api.create("schedulers", {"metadata": {"name": "treadle"}, "spec": {}})
+    kept = Removal("ns/app", "n0", float(int(time.time()) + 500), 3)
+    async with treadle(api) as service:
+        service.engine.put(RemovedLately((kept,)))
+        await until(lambda: "removals" in api.get("schedulers", "treadle").get("status", {}), "it is written")
+    async with treadle(api) as service:
+        (found,) = service.core.view.removals()
+        assert (found.application, found.node, found.times) == ("ns/app", "n0", 3)
+        assert abs(found.until - kept.until) < 1.5
+        assert service.core.state.opportunistic.back_off.nodes("ns/app", service.core.view.now) == ["n0"]
