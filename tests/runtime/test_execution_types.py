@@ -68,6 +68,7 @@ async def test_which_nodes_opportunistic_pods_had_to_leave_is_known_to_the_next_
         service.engine.put(RemovedLately((kept,)))
         await until(lambda: "removals" in api.get("schedulers", "treadle").get("status", {}), "it is written")
     async with treadle(api) as service:
+        await until(lambda: bool(service.core.view.removals()), "it is read")
         (found,) = service.core.view.removals()
         assert (found.application, found.node, found.times) == ("ns/app", "n0", 3)
         assert abs(found.until - kept.until) < 1.5
