@@ -216,6 +216,17 @@ def test_what_a_node_said_once_counts_once_as_a_sample_that_is_borne() -> None:
     assert evicted(sample(scenario.wait(1), None)) == ["o"]
 
 
+def test_what_a_node_says_while_a_pod_goes_and_ten_seconds_after_lets_no_other_one_go() -> None:
+    scenario = says(scene(source=METRICS, order=NEWEST), 0)
+    for name in "ab":
+        assert placed(sample(says(scenario.wait(2), 0), None).tell(PodSeen(idle(name))).wait(1)) == [name]
+    assert evicted(sample(says(scenario.wait(2), 500), None)) == ["b"]
+    sample(scenario.wait(5), None).plan()
+    scenario.gone("b")
+    assert evicted(sample(says(scenario.wait(6), 500), None)) == [], "the sample before told that it was going"
+    assert evicted(sample(says(scenario.wait(5), 500), None)) == ["a"]
+
+
 def test_a_node_may_say_itself_from_which_pressure_on_it_takes_none() -> None:
     scenario = scene(policy=NodePolicy((), 1000))
     spec = scenario.core.state.nodes.specs[0]

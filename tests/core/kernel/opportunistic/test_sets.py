@@ -15,7 +15,7 @@ from core.kernel.opportunistic.idle_pods import bound, seen
 from core.kernel.together.sets import a_cluster, discontent, tagged
 from treadle.core.events import ApplicationSeen, NodeSeen, PodGone
 from treadle.core.kernel.opportunistic import sets
-from treadle.core.model import ApplicationSpec, PodSpec
+from treadle.core.model import ApplicationSpec, Constraints, HostPort, PodSpec
 from treadle.core.rules.constraints.processor import POPULAR_TAGS, SERIAL
 
 
@@ -84,6 +84,37 @@ def test_guaranteed_pods_of_the_application_are_placed_before_and_count() -> Non
     assert found["shy"] != found["loud"]
 
 
+def test_what_a_guaranteed_pod_of_the_same_pass_demands_is_not_broken() -> None:
+    shy = tagged("shy", "shy", constraint="notin,node,loud")
+    assert set(on(a_cluster(1), shy, idle("loud", "loud"))) == {"shy"}
+
+
+def test_each_goes_only_where_its_own_rules_let_it() -> None:
+    at = a_cluster(1, cpu=8).node("ssd", cpu=8, labels={"disk": "ssd"})
+    there = Constraints(selector=(("disk", "ssd"),))
+    pods = [replace(idle(f"s{number}"), constraints=there) for number in range(3)]
+    found = on(at, idle("a"), *pods)
+    assert {found[f"s{number}"] for number in range(3)} == {"ssd"}
+
+
+def test_of_two_that_want_one_port_one_is_on_a_node() -> None:
+    port = Constraints(host_ports=(HostPort("0.0.0.0", "TCP", 80),))
+    found = on(a_cluster(2), *(replace(idle(f"p{number}"), constraints=port) for number in range(3)))
+    assert sorted(found.values()) == ["n0", "n1"]
+
+
+def test_no_more_come_to_a_node_than_it_has_slots() -> None:
+    assert Counter(on(a_cluster(2, pods=2), *(idle(f"p{number}") for number in range(6))).values()) == {"n0": 2, "n1": 2}
+
+
+@pytest.mark.parametrize("slots", [1, 110])
+def test_nobody_is_woken_by_what_was_tried_and_taken_out_again(slots: int) -> None:
+    at = seen(a_cluster(1, pods=slots), idle("shy", "shy", constraint="notin,node,loud"), idle("loud", "loud"))
+    before = at.core.state.nodes.improved.end, at.core.state.nodes.slots.end
+    assert len(at.plan()) == 1
+    assert (at.core.state.nodes.improved.end, at.core.state.nodes.slots.end) == before
+
+
 def test_gangs_and_masters_are_placed_by_themselves() -> None:
     at = a_cluster(1, cpu=4)
     gang = {"gang": "g", "gang_minimums": (("g", 2),)}
@@ -99,7 +130,17 @@ def test_a_large_set_is_not_tried_again_at_once(monkeypatch: pytest.MonkeyPatch)
     at.tell(NodeSeen(a_node("n2")))
     assert bound(at.wait(2)) == {}
     assert at.core.next_timer() is not None
-    assert len(bound(at.wait(7))) == 1
+    assert set(on(at.wait(1), idle("master", role="master"))) == {"master"}, "it is in no set"
+    assert len(bound(at.wait(6))) == 1
+
+
+def test_one_that_rests_is_tried_again_though_nothing_has_changed_since_it_had_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sets, "PAIRS", 1)
+    at = a_cluster(2)
+    assert len(on(at, *(idle(f"p{number}", "hbase", constraint="notin,node,hbase") for number in range(4)))) == 2
+    assert bound(at.node("n2").wait(2)) == {}
+    assert bound(at.wait(5)) == {}
+    assert len(bound(at.wait(1))) == 1
 
 
 def test_one_that_was_left_alone_by_its_application_is_placed_like_any_other() -> None:
