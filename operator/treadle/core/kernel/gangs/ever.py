@@ -50,10 +50,11 @@ def possible(state: State, shape: Shape) -> bool:
 def _allocatable(state: State) -> NDArray[np.int64]:
     """Return what nodes have by type and row, made anew when a node was edited."""
     nodes, kept = state.nodes, state.gangs
-    key = (nodes.edited.end, len(nodes), len(state.types))
+    width = len(nodes.total)  # of all vectors, which may be longer than there are types
+    key = (nodes.edited.end, len(nodes), width)
     if kept.allocatable is None or kept.allocatable[0] != key:
         rows = np.array([held(have) for have in nodes.allocatable], dtype=np.int64)
-        kept.allocatable = (key, rows.reshape(len(nodes), len(state.types)).T)
+        kept.allocatable = (key, rows.reshape(len(nodes), width).T)
     return kept.allocatable[1]
 
 
