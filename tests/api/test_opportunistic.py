@@ -64,12 +64,12 @@ def threshold(allocation: Any, preemption: Any, **more: Any) -> dict[str, Any]:
             f"spec.opportunistic.usage.prometheus.url: 'http://user@host': {URL_TEXT}",
         ),
         (
-            {"usage": METRICS, "pressure": threshold(10, 20)},
-            "spec.opportunistic.pressure: is for usage.source Agent: nobody else tells of it",
+            {"pressure": threshold(10, 20)},
+            "spec.opportunistic.pressure: is for a usage.source other than Requests: what pods request alone does not tell what is used",
         ),
         (
-            {"usage": METRICS, "nodes": [{"matchLabels": {"a": "b"}, "pressure": threshold(10, 20)}]},
-            "spec.opportunistic.nodes: pressure is for usage.source Agent: nobody else tells of it",
+            {"nodes": [{"matchLabels": {"a": "b"}, "pressure": threshold(10, 20)}]},
+            "spec.opportunistic.nodes: is for a usage.source other than Requests: what pods request alone does not tell what is used",
         ),
         (
             {"usage": {"source": "Agent"}, "pressure": threshold(30, 20)},

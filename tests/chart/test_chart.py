@@ -249,6 +249,21 @@ def test_policy_and_webhook_are_about_the_same_pods_and_refuse_none():
     assert policy["spec"]["matchConditions"][0]["expression"].endswith('in ["treadle","yunikorn"]')
 
 
+def test_credentials_for_a_prometheus_are_mounted_and_sent_to_one_address():
+    known = "--set=opportunistic.usage.prometheus.secret=prom,opportunistic.usage.prometheus.url=https://prom:9090/x"
+    pod = deployment(known)["template"]["spec"]
+    (container,) = pod["containers"]
+    assert container["args"][-2:] == [
+        "--prometheus-credentials=/etc/treadle/prometheus",
+        "--prometheus-address=https://prom:9090/x",
+    ]
+    assert {"name": "prometheus", "mountPath": "/etc/treadle/prometheus", "readOnly": True} in container["volumeMounts"]
+    assert {"name": "prometheus", "secret": {"secretName": "prom", "defaultMode": 0o440}} in pod["volumes"]
+    assert "secret and url go together" in template("--set=opportunistic.usage.prometheus.secret=prom").stderr
+    plain = deployment()["template"]["spec"]
+    assert [one["name"] for one in plain["volumes"]] == ["tmp"]
+
+
 def test_the_webhook_is_served_where_it_is_called_and_may_keep_its_own_configuration_only():
     (configuration,) = of_kind("MutatingWebhookConfiguration", *EVERYTHING)
     called = configuration["webhooks"][0]["clientConfig"]["service"]

@@ -135,3 +135,65 @@ def test_a_pod_whose_requests_cannot_be_changed_stays_what_it_is_and_says_why(
         assert note.startswith("It stays opportunistic: its requests cannot be changed: 403 ")
         assert "exceeded quota" in note
         eventually(lambda: used(cluster, "root.batch") == "1", 30, "it counts in no queue")
+
+
+def test_a_promotion_by_itself_that_a_quota_refuses_leaves_the_label_as_it_was(
+    fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
+) -> None:
+    plane, cluster = prepared(fresh_control_plane, cpu="8", memory="64Gi")
+    cluster.queues(queue("root.batch"))
+    quota: dict[str, Any] = {"metadata": {"name": "q"}, "spec": {"hard": {"requests.cpu": "1"}}}
+    assert plane.api("POST", QUOTAS, quota)[0] == 201
+    eventually(lambda: plane.api("GET", f"{QUOTAS}/q")[1].get("status", {}).get("used"), 60, "the quota is counted")
+    scan = idle("scan", cpu="4")
+    scan["metadata"]["annotations"]["treadle.dev/promotion"] = "automatic"
+    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+        treadle.wait_ready()
+        cluster.pods([scan])
+        (refused,) = eventually(lambda: events(plane, "ResizeRefused"), 60, "its quota is too small")
+        assert refused["note"].startswith("It stays opportunistic: its requests cannot be changed: 403 ")
+        found = plane.api("GET", f"{PODS}/scan")[1]
+        assert found["metadata"]["labels"][TYPE] == "opportunistic"
+        assert found["metadata"]["annotations"]["treadle.dev/bound-as"] == "opportunistic"
+        eventually(lambda: used(cluster, "root.batch") == "0", 30, "it counts in no queue")
+
+
+def test_what_a_pod_on_a_node_asks_for_in_words_that_make_no_sense_is_told_to_its_owner(
+    fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
+) -> None:
+    plane, cluster = prepared(fresh_control_plane, cpu="8", memory="64Gi")
+    cluster.queues(queue("root.batch"))
+    cluster.pods([idle("unsaid", cpu="1"), idle("nonsense", cpu="1"), idle("wish", cpu="1")])
+    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+        treadle.wait_ready()
+        cluster.wait_bound(3)
+        changes: dict[str, dict[str, Any]] = {
+            "unsaid": {"labels": {TYPE: "guaranteed"}, "annotations": {"treadle.dev/demand": None}},
+            "nonsense": {"labels": {TYPE: "guaranteed"}, "annotations": {"treadle.dev/demand": "main cpu=two"}},
+            "wish": {"annotations": {"treadle.dev/promotion": "at-once"}},
+        }
+        for name, metadata in changes.items():
+            assert plane.api("PATCH", f"{PODS}/{name}", {"metadata": metadata}, content_type=MERGE)[0] == 200
+
+        def silent() -> set[str]:
+            found = plane.api("GET", "/apis/events.k8s.io/v1/namespaces/default/events")[1]["items"]
+            heard = {one["regarding"].get("name") for one in found if one["reason"] != "Scheduled"}
+            return set(changes) - heard
+
+        eventually(lambda: not silent(), 20, "each is told what of its words is not acted on")
+
+
+def test_a_pod_of_an_opportunistic_application_that_says_nothing_of_what_it_uses_has_to_say_more(
+    fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
+) -> None:
+    plane, cluster = prepared(fresh_control_plane)
+    cluster.queues(queue("root.batch"))
+    path = "/apis/treadle.dev/v1alpha1/namespaces/default/applications"
+    body = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Application", "metadata": {"name": "scan"}}
+    assert plane.api("POST", path, {**body, "spec": {"executionType": "Opportunistic"}})[0] == 201
+    nothing = pod("nothing", "root.batch", "scan")
+    nothing["spec"]["containers"][0]["resources"] = {}
+    cluster.pods([nothing])
+    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+        treadle.wait_ready()
+        eventually(lambda: told(plane, "nothing")[0] == "InvalidPod", 20, "it waits and is told what to say")

@@ -6,8 +6,9 @@ import pytest
 
 from controllers.bodies import Json, Server
 from treadle.controllers.ledger import Entry, Ledger
-from treadle.core.events import ApplicationGone, ApplicationSeen, Event, QueueGone, QueueSeen, SchedulerSeen
+from treadle.core.events import ApplicationGone, ApplicationSeen, Event, QueueGone, QueueSeen, RemovedLately, SchedulerSeen
 from treadle.core.model import SchedulerSpec
+from treadle.core.model.opportunistic import Removal
 
 
 class Book:
@@ -333,3 +334,13 @@ def test_the_path_of_an_object_is_its_url(book: Book) -> None:
 
     assert book.entry("Queue", "root.a").path == "/apis/treadle.dev/v1alpha1/queues/root.a"
     assert book.entry("Application", "b", "etl").path == "/apis/treadle.dev/v1alpha1/namespaces/etl/applications/b"
+
+
+def test_what_the_status_of_the_scheduler_remembers_is_told_once_and_only_of_the_one_that_is_served(book: Book) -> None:
+    kept = {"removals": [{"application": "ns/a", "node": "n", "until": "1970-01-01T00:01:40Z", "times": 2}]}
+    for name in ("treadle", "other"):
+        body = book.server.create("Scheduler", name)
+        for _ in range(2):
+            book.ledger.seen("Scheduler", {**body, "status": kept})
+    told = [event for event in book.events if isinstance(event, RemovedLately)]
+    assert told == [RemovedLately((Removal("ns/a", "n", 100.0, 2),))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -95,11 +96,21 @@ def test_a_prometheus_is_told_with_its_queries() -> None:
     assert (found.source, found.every, found.by_usage) == ("Prometheus", 15.0, True)
 
 
-def test_a_bundle_without_certificates_is_refused_by_its_field() -> None:
-    said = {"url": "https://p", "cpuQuery": "c", "memoryQuery": "m", "caBundle": "none"}
+@pytest.mark.parametrize("bundle", ["none", "né", "é"])
+def test_a_bundle_without_certificates_is_refused_by_its_field(bundle: str) -> None:
+    said = {"url": "https://p", "cpuQuery": "c", "memoryQuery": "m", "caBundle": bundle}
     with pytest.raises(InvalidSpec) as caught:
         told({"usage": {"source": "Prometheus", "prometheus": said}})
-    assert str(caught.value).startswith("spec.opportunistic.usage.prometheus.caBundle: 'none' has no certificates in PEM")
+    words = f"spec.opportunistic.usage.prometheus.caBundle: {bundle!r} has no certificates in PEM"
+    assert str(caught.value).startswith(words)
+
+
+def test_what_stands_beside_certificates_in_other_letters_does_not_matter() -> None:
+    pem = (Path(__file__).parents[1] / "kube" / "certificates" / "server.pem").read_text()
+    said = {"url": "https://p", "cpuQuery": "c", "memoryQuery": "m", "caBundle": f"# Société\n{pem}"}
+    found = told({"usage": {"source": "Prometheus", "prometheus": said}}).prometheus
+    assert found is not None
+    assert found.authorities == f"# Socit\n{pem}"
 
 
 def test_agents_are_asked_every_two_seconds_unless_something_else_is_said() -> None:

@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from controllers.clusters import Cluster
-from treadle.core.events import NodeSampled, NodeSeen, UsageKnown
-from treadle.core.model.opportunistic import NodeWord, Threshold
+from treadle.api.scheduler import SchedulerStatus
+from treadle.controllers.removals import MOST
+from treadle.core.events import NodeSampled, NodeSeen, RemovedLately, UsageKnown
+from treadle.core.model.opportunistic import NodeWord, Removal, Threshold
 
 
 @pytest.fixture
@@ -68,3 +70,43 @@ def test_thresholds_of_a_node_that_do_not_count_are_told(cluster: Cluster) -> No
     cluster.core.handle(NodeSeen(replace(spec, over_allocation=word)), 0.0)
     words = "1 nodes (n) have thresholds of usage in treadle.dev/over-allocation, which count for a spec.opportunistic.usage.source other than Requests"
     assert cluster.ready("Scheduler", "treadle") == ("True", "InForce", words)
+
+
+def test_the_scheduler_keeps_for_the_next_one_which_nodes_opportunistic_pods_had_to_leave(cluster: Cluster) -> None:
+    cluster.create("Scheduler", "treadle")
+    kept = (Removal("ns/a", "n", 100.9, 2), Removal("ns/a", "m", 50.0, 1))
+    cluster.core.handle(RemovedLately(kept), 0.0)
+    status = cluster.status("Scheduler", "treadle")
+    assert status["removals"] == [
+        {"application": "ns/a", "node": "m", "until": "1970-01-01T00:00:50Z", "times": 1},
+        {"application": "ns/a", "node": "n", "until": "1970-01-01T00:01:40Z", "times": 2},
+    ]
+    assert SchedulerStatus.model_validate(status).removals is not None
+    another = Cluster()
+    body = another.server.create("Scheduler", "treadle")
+    another.ledger.seen("Scheduler", {**body, "status": status})
+    assert another.core.view.removals() == [Removal("ns/a", "m", 50.0, 1), Removal("ns/a", "n", 100.0, 2)]
+    assert another.status("Scheduler", "treadle")["removals"] == status["removals"]
+
+
+def test_those_are_kept_that_count_for_the_longest(cluster: Cluster) -> None:
+    cluster.create("Scheduler", "treadle")
+    cluster.core.handle(RemovedLately(tuple(Removal("ns/a", f"n{at}", float(at), 1) for at in range(MOST + 9))), 0.0)
+    found = {one["node"] for one in cluster.status("Scheduler", "treadle")["removals"]}
+    assert found == {f"n{at}" for at in range(9, MOST + 9)}
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "x",
+        [None, 3, {}],
+        [{"application": "a", "node": "n", "until": "soon", "times": 1}],
+        [{"application": "a", "node": 3, "until": "2026-01-01T00:00:00Z", "times": 1}],
+        [{"application": "a", "node": "n", "until": "2026-01-01T00:00:00Z", "times": "many"}],
+    ],
+)
+def test_what_somebody_else_has_written_there_is_passed_over(cluster: Cluster, odd: object) -> None:
+    body = cluster.server.create("Scheduler", "treadle")
+    cluster.ledger.seen("Scheduler", {**body, "status": {"removals": odd}})
+    assert cluster.core.view.removals() == []

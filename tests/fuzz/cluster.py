@@ -22,9 +22,17 @@ OVER_ALLOCATIONS = (
     "maximumPercent=0",
     "maximumPercent=1000",
     "cpu.allocationPercent=0,cpu.preemptionPercent=100",
+    "pressure.cpu.of=Full,pressure.cpu.allocationPercent=0,pressure.cpu.preemptionPercent=0",
     "gpu=1",
     "",
     "x" * 2000,
+)
+PRESSURES = (
+    "memory.some=12.5,cpu.full=100,at=1970-01-01T00:00:05Z",
+    "memory.some=0,at=9999-12-31T23:59:59Z",
+    "at=x",
+    "",
+    "x" * 300,
 )
 HEADROOMS = ["cpu=1,memory=1Gi", "cpu=1", "pods=100", "cpu=x", "", "=", "cpu=1,cpu=2", "made.org/n=1", "memory=-1", "x" * 500]
 _POD_QUANTITIES = [text for text in QUANTITIES if not text.startswith("-")]
@@ -73,6 +81,8 @@ def node(name: str, chance: Random, style: Style) -> Json:
         meta["annotations"] = {"treadle.dev/headroom": chance.choice(HEADROOMS)}
     if chance.random() < 0.15:
         meta.setdefault("annotations", {})["treadle.dev/over-allocation"] = chance.choice(OVER_ALLOCATIONS)
+    if chance.random() < 0.15:
+        meta.setdefault("annotations", {})["treadle.dev/pressure"] = chance.choice(PRESSURES)
     spec: Json = {}
     if taints:
         spec["taints"] = taints

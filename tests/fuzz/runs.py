@@ -35,6 +35,7 @@ WEIGHTS = {
     "sampled": (4, 4),
     "pod_sampled": (4, 4),
     "usage_known": (0.3, 0.5),
+    "removed_lately": (0.3, 0.5),
     "group": (3, 4),
     "group_gone": (0.3, 0.5),
     "groups_served": (0.5, 1),
@@ -111,6 +112,8 @@ def next_step(world: World, chance: Random, style: Style, number: int) -> Step:
             return "sampled", chance.choice([*cluster.NODES, "nobody"]), _used(chance), ago, pressure
         case "pod_sampled":
             return "pod_sampled", chance.randrange(1 << 16), _used(chance), chance.choice([0.0, 5.0, -5.0, 1e9])
+        case "removed_lately":
+            return "removed_lately", chance.uniform(-2000.0, 1e6), chance.randint(1, 1000)
         case "usage_known":
             return "usage_known", chance.random() < 0.7
         case "evicted":
@@ -150,7 +153,7 @@ def an_object(kind: str, chance: Random, style: Style) -> Json:
                     "thresholds": _thresholds(chance),
                     "prediction": {"method": chance.choice(["LastSample", "NSigma", "Percentile", "Reservation", "Largest"])},
                 }
-                if found["spec"]["opportunistic"]["usage"]["source"] == "Agent":
+                if chance.random() < 0.5:
                     found["spec"]["opportunistic"]["pressure"] = _thresholds(chance)
             if chance.random() < 0.4:
                 found.setdefault("spec", {})["placeTogether"] = {"solver": chance.choice(["HiGHS", "HiGHS", "None"])}

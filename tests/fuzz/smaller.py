@@ -38,9 +38,9 @@ def _plainer(steps: list[Step], failure: Failure, most: int = 600) -> list[Step]
         holder: Any = tried[at]
         for key in places[path][:-1]:
             holder = holder[key]
-        del holder[places[path][-1]]
         tries += 1
         try:
+            del holder[places[path][-1]]  # of a step's own words none can be left out
             found = play(tried)
         except (KeyError, TypeError):
             found = None

@@ -45,6 +45,7 @@ from treadle.core.events import (
     PodSampled,
     PodSeen,
     ProvisionerKnown,
+    RemovedLately,
     StorageGone,
     StorageKnown,
     StorageSeen,
@@ -53,6 +54,7 @@ from treadle.core.events import (
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.model import Settings
 from treadle.core.model.devices import Consumer, DeviceClaimSpec
+from treadle.core.model.opportunistic import Removal
 from treadle.core.model.volumes import VolumeSpec
 from treadle.core.views.tree import tree_of
 from treadle.kube import pod_group_status, provisioning, translate, wire
@@ -247,6 +249,11 @@ class World:
 
     def do_usage_known(self, known: bool) -> None:
         self.tell(UsageKnown(known, "" if known else "404"))
+
+    def do_removed_lately(self, seconds: float, times: int) -> None:
+        applications, names = list(self.core.state.applications) or ["ns/gone"], self.core.state.nodes.names or ["gone"]
+        at = int(seconds) % len(names)
+        self.tell(RemovedLately((Removal(applications[times % len(applications)], names[at], self.now + seconds, times),)))
 
     def do_devices_known(self, known: bool) -> None:
         self.tell(DevicesKnown(known, "" if known else "403"))

@@ -55,6 +55,13 @@ def test_a_pod_that_says_nothing_and_requests_nothing_tells_what_it_would_use() 
     limited = [container("c", cpu="0", limits={"cpu": "2", "memory": "1Gi"})]
     found = translate.pod(wired({"metadata": silent, "spec": {"schedulerName": "treadle", "containers": limited}}))
     assert (found.says_type, found.opportunistic, found.if_opportunistic) == (False, (), uses(2000, GIB))
+    bare = translate.pod(wired({"metadata": silent, "spec": {"schedulerName": "treadle", "containers": [container("c")]}}))
+    assert (bare.if_opportunistic, bare.problem) == (uses(0, 0), "")
+    assert bare.unclear_if_opportunistic.startswith("metadata: an opportunistic pod")
+    odd = {**silent, "annotations": {DEMAND: "x"}}
+    found = translate.pod(wired({"metadata": odd, "spec": {"schedulerName": "treadle", "containers": limited}}))
+    assert (found.if_opportunistic, found.problem) == (uses(2000, GIB), "")
+    assert found.unclear_if_opportunistic.startswith("metadata.annotations[treadle.dev/demand]: 'x' names no container")
     asking = [container("c", cpu="1", limits={"cpu": "2"})]
     found = translate.pod(wired({"metadata": silent, "spec": {"schedulerName": "treadle", "containers": asking}}))
     assert found.if_opportunistic == ()

@@ -11,7 +11,8 @@ from hypothesis import given
 
 from kube.manifests import Json, container, node, pod, wired
 from treadle.core.model import HostPort, Limit, NodeSpec, PodSpec, Requirement, Taint, Toleration, Wish
-from treadle.core.model.opportunistic import NodeWord, Threshold
+from treadle.core.model.nodes import NodePressure
+from treadle.core.model.opportunistic import NodeWord, PressureThreshold, Threshold
 from treadle.kube import translate, wire
 
 
@@ -221,6 +222,64 @@ def test_what_a_node_says_of_that_and_cannot_be_read_is_told_by_its_field(text: 
     assert found.over_allocation is None
     assert found.problem.startswith("metadata.annotations[treadle.dev/over-allocation]: ")
     assert words in found.problem
+
+
+def tells(text: str) -> NodeSpec:
+    return translated_node({"metadata": {"name": "n", "annotations": {"treadle.dev/pressure": text}}})
+
+
+def test_a_node_may_say_from_which_pressure_on_it_takes_no_opportunistic_pods() -> None:
+    found = says(
+        "pressure.memory.allocationPercent=10,pressure.memory.preemptionPercent=30,pressure.cpu.of=Full,"
+        "pressure.cpu.allocationPercent=20,pressure.cpu.preemptionPercent=50,pressure.cpu.borneSamples=4"
+    )
+    on_cpu, on_memory = PressureThreshold("cpu", "Full", 200, 500, 4), PressureThreshold("memory", "Some", 100, 300)
+    assert found.over_allocation == NodeWord((), None, (on_cpu, on_memory))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("pressure.cpu.of=Most", "pressure.cpu.of: 'Most' is not allowed; it is Some or Full"),
+        ("pressure.cpu.of=Some", "pressure.cpu: allocationPercent and preemptionPercent are required together"),
+        ("pressure.gpu.of=Some", "'pressure.gpu.of=Some' is no FIELD=NUMBER; allowed fields are "),
+        ("pressure.cpu.of=Some,pressure.cpu.of=Full", "pressure.cpu.of stands there twice"),
+    ],
+)
+def test_thresholds_of_pressure_of_a_node_that_cannot_be_read_are_told_by_their_field(text: str, words: str) -> None:
+    assert says(text).over_allocation is None
+    assert words in says(text).problem
+
+
+def test_a_node_may_tell_itself_how_long_tasks_wait() -> None:
+    found = tells("memory.some=12.5, memory.full=3,cpu.some=0,at=1970-01-01T00:01:40.5Z")
+    assert found.pressure == NodePressure(((("cpu", "Some"), 0), (("memory", "Full"), 30), (("memory", "Some"), 125)), 100.5)
+    assert found.problem == ""
+    assert found == tells("memory.some=1,at=2026-12-01T01:00:00Z"), "it decides nothing about other pods"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("memory.some=1", "at is required: when it was read, such as 2026-12-01T01:00:00Z"),
+        ("memory.some=1,at=now", "at: 'now' must be a time with its zone, such as 2026-12-01T01:00:00Z"),
+        (
+            "memory.some=101,at=2026-12-01T01:00:00Z",
+            "memory.some: '101' is not allowed; it is a number from 0 to 100, such as 12.5",
+        ),
+        ("memory.some=-1", "memory.some: '-1' is not allowed"),
+        ("memory.some=1e1", "memory.some: '1e1' is not allowed"),
+        ("memory.some=²", "memory.some: '²' is not allowed"),
+        ("io.some=1", "'io.some=1' is no FIELD=VALUE; allowed fields are cpu.some, cpu.full, memory.some, memory.full and at"),
+        ("cpu.some=1,cpu.some=1", "cpu.some stands there twice"),
+        ("", "'' is no FIELD=VALUE"),
+        ("x" * 257, "is too long: 257 characters; at most 256 are allowed"),
+    ],
+)
+def test_what_a_node_tells_of_pressure_and_cannot_be_read_is_told_by_its_field(text: str, words: str) -> None:
+    assert tells(text).pressure is None
+    assert tells(text).problem.startswith("metadata.annotations[treadle.dev/pressure]: ")
+    assert words in tells(text).problem
 
 
 SCHEDULED = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes are available."}

@@ -127,6 +127,94 @@ def test_one_that_was_bound_as_a_guaranteed_pod_though_it_said_opportunistic_ask
     assert translate.pod(wired(said)).demotes
 
 
+DEMAND_FORM = (
+    "allowed is a list, parted by semicolons, of CONTAINER cpu=AMOUNT memory=AMOUNT, as in c cpu=2 memory=1Gi;side cpu=1 memory=0"
+)
+
+
+def bound_as(kind: str | None, what: str, *containers: Json, **fields: Any) -> PodSpec:
+    """A pod on a node that was bound as one type and says by now that it is of another, or nothing."""
+    said = manifest(kind or "", *containers, **fields)
+    if kind is None:
+        del said["metadata"]["labels"]
+    said["metadata"].setdefault("annotations", {})["treadle.dev/bound-as"] = what
+    return translate.pod(wired(said))
+
+
+USED = (("cpu", 2000), ("memory", GIB))
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "why"),
+    [
+        ("guaranteed", {"demand": ""}, "metadata.annotations[treadle.dev/demand]: it is not there, and says what the pod is to request; " + DEMAND_FORM),
+        ("guaranteed", {"demand": "c cpu=two"}, "metadata.annotations[treadle.dev/demand][c]: 'cpu=two'"),
+        ("guaranteed", {"demand": "c cpu=0"}, "metadata.annotations[treadle.dev/demand]: what it says comes to nothing that could be requested; allowed are amounts above 0"),
+        ("guaranteed", {"demand": "d cpu=1"}, ""),
+        ("lazy", {}, "metadata.labels[treadle.dev/execution-type]: 'lazy' is no execution type; allowed are guaranteed and opportunistic"),
+        (None, {}, ""),
+    ],
+)  # fmt: skip
+def test_one_that_was_bound_as_opportunistic_and_requests_nothing_stays_so_whatever_its_words_become(
+    kind: str | None, fields: Json, why: str
+) -> None:
+    found = bound_as(kind, "opportunistic", **fields)
+    assert found.opportunistic == (USED if fields.get("demand") != "c cpu=0" else (("cpu", 0), ("memory", GIB)))
+    assert found.unheeded.startswith(why)
+    if kind is not None:
+        assert found.unheeded or found.promotes
+    assert found.stays or found.promotes
+
+
+def test_one_that_is_opportunistic_by_its_application_alone_is_told_that_its_promotion_is_not_acted_on() -> None:
+    silent = manifest("", promotion="automatic")
+    del silent["metadata"]["labels"]
+    found = translate.pod(wired(silent))
+    assert found.unheeded.startswith("metadata.annotations[treadle.dev/promotion]: it counts beside the label")
+    assert (found.promotes, found.stays, found.opportunistic) == ((), False, ())
+
+
+def test_one_that_was_demoted_and_says_nothing_any_more_counts_for_what_it_uses() -> None:
+    found = bound_as(None, "opportunistic", container("c", memory="1Ki", limits=LIMITS))
+    assert (found.opportunistic, found.stays) == (USED, True)
+
+
+def test_one_that_was_bound_as_opportunistic_and_requests_something_by_now_is_guaranteed() -> None:
+    for kind in ("guaranteed", None):
+        found = bound_as(kind, "opportunistic", container("c", cpu="1", limits=LIMITS))
+        assert (found.opportunistic, found.stays, found.unheeded) == ((), False, "")
+
+
+@pytest.mark.parametrize(
+    ("kind", "containers", "fields", "why"),
+    [
+        ("opportunistic", [], {"promotion": "at-once"}, "metadata.annotations[treadle.dev/promotion]: 'at-once' says nothing of promotion"),
+        ("opportunistic", [], {"demand": "c cpu=two"}, "metadata.annotations[treadle.dev/demand][c]: 'cpu=two'"),
+        ("opportunistic", [container("c", cpu="1", limits=LIMITS)], {"demand": ""}, "metadata.annotations[treadle.dev/demand]: it is not there"),
+        ("lazy", [container("c", cpu="1", limits=LIMITS)], {}, "metadata.labels[treadle.dev/execution-type]: 'lazy' is no execution type"),
+        ("guaranteed", [], {"demand": "nonsense"}, "metadata.annotations[treadle.dev/demand]: 'nonsense' names no container"),
+        ("guaranteed", [], {"demand": ""}, ""),
+        ("guaranteed", [container("c", cpu="1", limits=LIMITS)], {"demand": ""}, ""),
+        ("opportunistic", [], {"demand": ""}, ""),
+        ("opportunistic", [], {}, ""),
+    ],
+)  # fmt: skip
+def test_what_a_pod_on_a_node_says_in_vain_is_told_with_what_is_allowed(
+    kind: str, containers: list[Json], fields: Json, why: str
+) -> None:
+    assert read(kind, *containers, **fields).unheeded.startswith(why)
+    assert bool(read(kind, *containers, **fields).unheeded) == bool(why)
+    assert read(kind, *containers, **fields, node="").unheeded == ""
+
+
+def test_one_that_is_to_be_promoted_by_itself_and_does_not_say_what_it_is_to_request_is_told() -> None:
+    without = manifest("opportunistic", demand="")
+    without["metadata"]["annotations"] = {PROMOTION: "automatic"}
+    found = translate.pod(wired(without))
+    assert found.unheeded.startswith("metadata.annotations[treadle.dev/demand]: it is not there")
+    assert (found.opportunistic, found.promotes) == (USED, ())
+
+
 def test_memory_is_lowered_to_1_ki_since_kubelets_keep_showing_the_old_request_otherwise() -> None:
     seen = wired(manifest("opportunistic", container("c", cpu="1", memory="1Gi"), container("d"), container("e", cpu="1")))
     assert seen.spec is not None
@@ -210,6 +298,44 @@ async def test_one_whose_label_cannot_be_written_is_not_resized() -> None:
     assert len(requests) == 2
 
 
+def promoted_by_itself(refusal: Answer, *more: Answer) -> Callable[[Request], Answer]:
+    """A pod that says automatic: its label is taken, its requests are answered with a refusal, and it is read as it is by then."""
+    idle, labelled = manifest("opportunistic", promotion="automatic"), manifest("guaranteed", promotion="automatic")
+    labelled["metadata"]["resourceVersion"] = "8"
+    writes, reads = [ok(200, labelled), refusal, *more], [ok(200, idle), ok(200, {**labelled})]
+    return lambda request: reads.pop(0) if request.method == "GET" else writes.pop(0)
+
+
+async def test_one_whose_requests_are_refused_after_its_label_was_written_says_again_what_it_is() -> None:
+    found, requests = await outcome(promoted_by_itself(refused(403, "exceeded quota"), ok()))
+    assert found == [ResizeFailed("u", "403 exceeded quota", refused=True)]
+    assert [one.path.rpartition("/")[2] for one in requests] == ["a", "status", "resize", "status"]
+    assert requests[3].body["metadata"] == {"uid": "u", "resourceVersion": "8", "labels": {TYPE: "opportunistic"}}
+
+
+async def test_its_label_is_written_back_to_the_pod_as_it_is_by_then() -> None:
+    found, requests = await outcome(promoted_by_itself(refused(403, "no"), refused(409), ok()))
+    assert found == [ResizeFailed("u", "403 no", refused=True)]
+    assert [one.path.rpartition("/")[2] for one in requests] == ["a", "status", "resize", "status", "a", "status"]
+
+
+async def test_a_label_that_an_owner_wrote_and_no_automatic_stands_though_it_is_refused() -> None:
+    found, requests = await outcome(serving(manifest("guaranteed"), refused(403, "no")))
+    assert found == [ResizeFailed("u", "403 no", refused=True)]
+    assert len(requests) == 2
+
+
+async def test_it_is_written_of_a_pod_that_is_demoted_that_it_is_opportunistic() -> None:
+    asks = manifest("opportunistic", container("c", cpu="1", limits=LIMITS))
+    noted = manifest("opportunistic", container("c", cpu="1", limits=LIMITS))
+    noted["metadata"]["resourceVersion"] = "8"
+    found, requests = await outcome(serving(asks, ok(200, noted), ok()), DECIDED._replace(guaranteed=False))
+    assert found == [ResizeDone("u", guaranteed=False)]
+    assert [one.path.rpartition("/")[2] for one in requests] == ["a", "status", "resize"]
+    assert requests[1].body["metadata"]["annotations"] == {"treadle.dev/bound-as": "opportunistic"}
+    assert requests[2].body["metadata"] == {"uid": "u", "resourceVersion": "8"}
+
+
 async def test_a_pod_that_changed_is_read_again() -> None:
     found, requests = await outcome(serving(manifest("guaranteed"), refused(409), ok()))
     assert found == [ResizeDone("u", guaranteed=True)]
@@ -257,4 +383,4 @@ async def test_who_does_not_lead_any_more_changes_nothing() -> None:
 
 
 def test_a_pod_without_a_spec_asks_for_nothing() -> None:
-    assert turning.turns(wire.Pod()) == ((), False)
+    assert turning.turns(wire.Pod()) == turning.NOTHING

@@ -31,6 +31,11 @@ async def api() -> AsyncIterator[FakeApi]:
         ({"log_level": "chatty"}, "--log-level: 'chatty' is not known; allowed are debug, info, warning, error"),
         ({"log_level": "logger"}, "--log-level: 'logger' is not known"),
         ({"listen": "8080"}, "--listen: '8080' is not host:port, such as 0.0.0.0:8080"),
+        ({"prometheus_address": "https://x"}, "--prometheus-credentials and --prometheus-address are required together"),
+        (
+            {"prometheus_credentials": Path("x"), "prometheus_address": "https://user@x"},
+            "--prometheus-address: 'https://user@x' must be the address of a server",
+        ),
         ({"webhook_listen": "9443"}, "--webhook-listen: '9443' is not host:port"),
         ({"webhook_listen": ":9443"}, "--webhook-listen: ':9443' needs --webhook-host and --webhook-name as well"),
         (

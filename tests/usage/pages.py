@@ -18,6 +18,8 @@ class Pages:
     def __init__(self, host: str = "127.0.0.1") -> None:
         self.answers: dict[str, Callable[[Query], Page]] = {}
         self.asked: list[tuple[str, Query]] = []
+        self.authorizations: list[str | None] = []
+        """What the requests said of who asks."""
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -27,6 +29,7 @@ class Pages:
                 parts = urlsplit(self.path)
                 query = dict(parse_qsl(parts.query))
                 outer.asked.append((parts.path, query))
+                outer.authorizations.append(self.headers["Authorization"])
                 status, body = outer.answers.get(parts.path, lambda _: (404, b"no such page"))(query)
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(body)))

@@ -156,7 +156,8 @@ _TIME = (
 )
 
 
-def _time(text: str) -> None:
+def check_time(text: str) -> None:
+    """Raise ``ValueError`` for what is no time with its zone."""
     try:
         read = datetime.fromisoformat(text) if re.fullmatch(_TIME, text) else None
     except ValueError:  # a day that no month has
@@ -165,7 +166,9 @@ def _time(text: str) -> None:
         raise ValueError("must be a time with its zone, such as 2026-12-01T01:00:00Z")
 
 
-Time = Annotated[str, Checked(_time, {"type": "string", "format": "date-time", "maxLength": 40, "pattern": f"^{_TIME}$"}, 40)]
+Time = Annotated[
+    str, Checked(check_time, {"type": "string", "format": "date-time", "maxLength": 40, "pattern": f"^{_TIME}$"}, 40)
+]
 
 Quantity = Annotated[str, int_or_string(quantities.check_amount, cel.quantity_rules(percent=False))]
 QuantityOrPercent = Annotated[str, int_or_string(quantities.check_amount_or_percent, cel.quantity_rules(percent=True))]

@@ -22,6 +22,11 @@ LONGEST: Final = 16_384
 _SHOWN = 60
 _FORM = "a list, parted by semicolons, of CONTAINER cpu=AMOUNT memory=AMOUNT, as in c cpu=2 memory=1Gi;side cpu=1 memory=0"
 
+NO_DEMAND: Final = f"metadata.annotations[{DEMAND}]: it is not there, and says what the pod is to request; allowed is {_FORM}"
+IN_VAIN: Final = (
+    f"metadata.annotations[{DEMAND}]: what it says comes to nothing that could be requested; allowed are amounts above 0"
+)
+
 
 def says(labels: Strings, annotations: Strings) -> bool:
     """Whether a pod says what its execution type is: nearly none does."""

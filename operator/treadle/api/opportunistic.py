@@ -11,18 +11,16 @@ from treadle.api.common import Count, DnsLabel, Duration, LabelKey, MatchLabels,
 ORDER_TEXT: Final = "must be at least allocationPercent: pods would be placed and asked to go at once"
 USAGE_TEXT: Final = "is for a usage.source other than Requests: what pods request alone does not tell what is used"
 PROMETHEUS_TEXT: Final = "is required with source Prometheus, and is for it alone"
-PRESSURE_TEXT: Final = "is for usage.source Agent: nobody else tells of it"
 AGENT_TEXT: Final = "is for source Agent alone"
 URL: Final = r"https?://[^\s/?#@]+(/[^\s?#]*)?"
 URL_TEXT: Final = (
     "must be the address of a server, such as http://prometheus.monitoring:9090, without a user, a query or a fragment"
 )
-_NEED_USAGE: Final = ("thresholds", "prediction", "nodes")
+_NEED_USAGE: Final = ("thresholds", "pressure", "prediction", "nodes")
 
 _Most = Annotated[int, Strict(), Field(ge=0, le=1000)]
 _Borne = Annotated[int, Strict(), Field(ge=0, le=100)]
 _Percentile = Annotated[int, Strict(), Field(ge=1, le=100)]
-_BY_AGENTS: Final = "(has(self.usage) && has(self.usage.source) && self.usage.source == 'Agent')"
 _Query = Annotated[str, Field(min_length=1, max_length=4096)]
 
 
@@ -209,12 +207,6 @@ class Opportunistic(Model):
                     f"emergencyPercent {USAGE_TEXT}",
                     field_path=".preemption",
                 ),
-                cel.rule(f"!has(self.pressure) || {_BY_AGENTS}", PRESSURE_TEXT, field_path=".pressure"),
-                cel.rule(
-                    f"!has(self.nodes) || {_BY_AGENTS} || self.nodes.all(n, !has(n.pressure))",
-                    f"pressure {PRESSURE_TEXT}",
-                    field_path=".nodes",
-                ),
             ]
         }
     )
@@ -222,7 +214,8 @@ class Opportunistic(Model):
     usage: Usage | None = None
     thresholds: Thresholds | None = None
     pressure: Pressures | None = Field(
-        default=None, description="How long tasks of pods may wait for a resource, whatever is used; only node agents tell of it."
+        default=None,
+        description="How long tasks of pods may wait for a resource, whatever is used; node agents tell of it, or the annotation treadle.dev/pressure of a node.",
     )
     maximum_percent: _Most | None = Field(
         default=None, description="What opportunistic pods of a node may ask for in sum, of what it has; 100 if absent."
@@ -241,9 +234,4 @@ class Opportunistic(Model):
                     raise PydanticCustomError("usage", USAGE_TEXT, {"field": name})
             if self.preemption is not None and self.preemption.emergency_percent is not None:
                 raise PydanticCustomError("usage", f"emergencyPercent {USAGE_TEXT}", {"field": "preemption"})
-        if self.usage is None or self.usage.source != "Agent":
-            if self.pressure is not None:
-                raise PydanticCustomError("pressure", PRESSURE_TEXT, {"field": "pressure"})
-            if any(one.pressure is not None for one in self.nodes or ()):
-                raise PydanticCustomError("pressure", f"pressure {PRESSURE_TEXT}", {"field": "nodes"})
         return self

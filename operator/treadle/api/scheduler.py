@@ -34,6 +34,7 @@ from treadle.api.common import (
     Ratio,
     RatioOrOff,
     StatusModel,
+    Time,
     once_each,
     patterned,
     unique,
@@ -428,6 +429,15 @@ class SchedulerSpec(Model):
     opportunistic: Opportunistic | None = None
 
 
+class Removal(StatusModel):
+    """That opportunistic pods of an application had to go from a node."""
+
+    application: Annotated[str, Field(max_length=317)] = Field(description="NAMESPACE/NAME of the application.")
+    node: Annotated[str, Field(max_length=253)]
+    until: Time = Field(description="Until when the node takes none of its pods.")
+    times: Annotated[int, Field(ge=1, le=1000)] = Field(description="How often in a row they had to go.")
+
+
 class SchedulerStatus(StatusModel):
     """What Treadle last saw of the cluster."""
 
@@ -440,6 +450,11 @@ class SchedulerStatus(StatusModel):
     discipline: Literal["Fair", "Capacity"] | None = Field(default=None, description="The discipline in force.")
     nodes: Annotated[int, Field(ge=0)] | None = None
     queues: Annotated[int, Field(ge=0)] | None = None
+    removals: Annotated[list[Removal], Field(max_length=256)] | None = Field(
+        default=None,
+        description="Which nodes take no opportunistic pods of which applications, or did not lately: what whoever serves next goes by.",
+        json_schema_extra={"x-kubernetes-list-type": "atomic"},
+    )
     conditions: Conditions | None = None
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 import signal
 import sys
 from pathlib import Path
@@ -10,11 +11,13 @@ from typing import Annotated, NoReturn
 import uvloop
 from cyclopts import Parameter
 
+from treadle.api.opportunistic import URL, URL_TEXT
 from treadle.kube import auth
 from treadle.kube.errors import CredentialsError
 from treadle.runtime.admission import WebhookOptions
 from treadle.runtime.policies import PolicyUnusable, load_policies
 from treadle.runtime.service import CannotListen, Options, listen_address, running
+from treadle.usage.credentials import Credentials
 
 
 def run(
@@ -31,6 +34,8 @@ def run(
     webhook_listen: str = "",
     webhook_name: str = "treadle",
     webhook_host: str = "",
+    prometheus_credentials: Path | None = None,
+    prometheus_address: str = "",
     log_level: Annotated[str, Parameter(help="debug, info, warning or error.")] = "info",
 ) -> None:
     """Schedule pods of a cluster until SIGTERM; what is in flight then is finished first.
@@ -64,6 +69,10 @@ def run(
         The MutatingWebhookConfiguration whose caBundle is kept.
     webhook_host:
         The host by which the API server calls the webhook, such as treadle-webhook.treadle-system.svc.
+    prometheus_credentials:
+        A folder with the file token, or the files username and password, for a Prometheus (spec.opportunistic.usage.prometheus); none are sent if absent.
+    prometheus_address:
+        The address that those are for, such as https://prometheus.monitoring:9090; no other server is sent them.
     """
     level = getattr(logging, log_level.upper(), None)
     if not isinstance(level, int):
@@ -77,6 +86,7 @@ def run(
             _refuse(2, f"--listen: {error}")
     _check_history(history, history_days)
     hook = _webhook(webhook_listen, webhook_name, webhook_host)
+    credentials = _credentials(prometheus_credentials, prometheus_address)
     logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     logging.getLogger("kopf").setLevel(max(level, logging.WARNING))
     try:
@@ -96,6 +106,7 @@ def run(
         webhook=hook,
         history=history,
         history_days=history_days,
+        prometheus=credentials,
     )
     try:
         uvloop.run(_serve(access, options))
@@ -128,6 +139,16 @@ def _check_history(history: str, days: float) -> None:
             url_of(history)
         except BadUrl as error:
             _refuse(2, f"--history: {error}")
+
+
+def _credentials(folder: Path | None, address: str) -> Credentials | None:
+    if folder is None and not address:
+        return None
+    if folder is None or not address:
+        _refuse(2, "--prometheus-credentials and --prometheus-address are required together")
+    if not re.fullmatch(URL, address):
+        _refuse(2, f"--prometheus-address: {address!r} {URL_TEXT}")
+    return Credentials(folder, address)
 
 
 def _refuse(status: int, why: str) -> NoReturn:

@@ -11,9 +11,9 @@ from typing import Any
 
 from treadle.api import acted, objects
 from treadle.api.profiles import NO_PROFILES, Profiles, names_any, resolved
-from treadle.controllers import translate
+from treadle.controllers import removals, translate
 from treadle.core.errors import InvalidSpec
-from treadle.core.events import ApplicationGone, ApplicationSeen, Event, QueueGone, QueueSeen, SchedulerSeen
+from treadle.core.events import ApplicationGone, ApplicationSeen, Event, QueueGone, QueueSeen, RemovedLately, SchedulerSeen
 from treadle.core.model import SchedulerSpec
 
 log = logging.getLogger(__name__)
@@ -60,6 +60,7 @@ class Ledger:
         self.entries: dict[Key, Entry] = {}
         self._emit = emit
         self._serving: SchedulerSpec | None = None
+        self._remembered = RemovedLately(())
         self._profiles = NO_PROFILES
         """The resource profiles of the Scheduler that is served."""
 
@@ -79,11 +80,20 @@ class Ledger:
         entry.version = version
         status = body.get("status")
         entry.status = dict(status) if isinstance(status, Mapping) else {}
+        if kind == "Scheduler" and entry.name == self.scheduler:
+            self._recall(entry)
         generation = int(meta.get("generation") or 0)
         if generation == entry.generation:
             return
         entry.generation = generation
         self._read(entry, body)
+
+    def _recall(self, entry: Entry) -> None:
+        """Let what whoever decided before has written be remembered; a standby follows the leader that way."""
+        remembered = removals.read(entry.status)
+        if remembered.removals and remembered != self._remembered:
+            self._emit(remembered)
+        self._remembered = remembered
 
     def gone(self, kind: str, namespace: str, name: str, uid: str = "") -> None:
         """Forget an object; ``uid``, if known, keeps a late word about a predecessor from removing its successor."""

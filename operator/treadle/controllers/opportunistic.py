@@ -60,9 +60,11 @@ def settings(said: Opportunistic | None) -> OpportunisticSettings:
 
 
 def _prometheus(said: Prometheus) -> PrometheusSettings:
+    authorities = ""
     if said.ca_bundle:
+        authorities = said.ca_bundle.encode("ascii", "ignore").decode()  # names of authorities in comments may have other letters
         try:
-            ssl.create_default_context(cadata=said.ca_bundle)
+            ssl.create_default_context(cadata=authorities or "-")
         except (ssl.SSLError, ValueError) as error:
             what = "spec.opportunistic.usage.prometheus.caBundle"
             raise InvalidSpec(f"{what}: {said.ca_bundle[:40]!r} has no certificates in PEM: {str(error)[:100]}") from error
@@ -72,7 +74,7 @@ def _prometheus(said: Prometheus) -> PrometheusSettings:
         said.node_label or "node",
         _seconds(said.window, "usage.prometheus.window", 60.0),
         _seconds(said.timeout, "usage.prometheus.timeout", 5.0, least=1.0),
-        said.ca_bundle or "",
+        authorities,
     )
 
 

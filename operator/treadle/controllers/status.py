@@ -12,6 +12,7 @@ from treadle.api.application import MAX_AHEAD, MAX_AHEAD_NAME, MAX_USER
 from treadle.api.common import MAX_AMOUNTS, MAX_MESSAGE, cut
 from treadle.api.labels import OVER_ALLOCATION
 from treadle.api.queue import DYNAMIC_LIMIT, MAX_PARTITIONS
+from treadle.controllers import removals
 from treadle.controllers.ledger import Entry
 from treadle.core.units.resources import format_amount
 from treadle.core.views.figures import Amounts, ApplicationFigures, PartitionFigures, QueueFigures
@@ -43,6 +44,7 @@ def status_of(entry: Entry, core: View, serving: str, now: str, set_aside: str =
         case "Scheduler":
             status["schedulerNames"] = core.names if entry.name == serving else [entry.name]
             status["discipline"] = core.discipline if entry.name == serving else None
+            status[removals.FIELD] = removals.written(core.removals()) if entry.name == serving else None
     previous = entry.status.get("conditions") or []
     found = [
         c.condition(c.READY, ready, reason, message, entry.generation),

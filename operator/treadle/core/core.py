@@ -38,6 +38,7 @@ from treadle.core.events import (
     QueueGone,
     QueueSeen,
     QueuesInForce,
+    RemovedLately,
     ReportLost,
     ResizeDone,
     ResizeFailed,
@@ -50,7 +51,7 @@ from treadle.core.events import (
 from treadle.core.kernel import facts
 from treadle.core.kernel.assign import concerned
 from treadle.core.kernel.cycle import cycle
-from treadle.core.kernel.gangs import provisioning
+from treadle.core.kernel.gangs import ever, provisioning
 from treadle.core.kernel.gangs.groups import look_at_groups
 from treadle.core.kernel.gangs.held import serve_gangs
 from treadle.core.kernel.gangs.keeping import keep_for_gangs, next_run
@@ -144,11 +145,15 @@ class Core:
                     pod = record.spec  # the watch was faster; what was not looked at while a bind was under way is now
                 if state.tree.unsettled:
                     self._settle()
+                if pod.finished:
+                    removing.has_gone(state, pod.uid)
                 lifecycle.see(state, pod)
                 state.discipline.membership.pod_seen(pod.uid)
             case PodGone(uid):
+                removing.has_gone(state, uid)
                 lifecycle.gone(state, uid)
             case PodRefused(pod):
+                removing.has_gone(state, pod.uid)
                 lifecycle.gone(state, pod.uid)
                 if pod.node and pod.scheduler in state.scheduler.names:
                     refused.refused(state, event)
@@ -160,6 +165,8 @@ class Core:
                 measured.sampled(state, event)
             case UsageKnown():
                 usage.become_known(state, event)
+            case RemovedLately(removals):
+                state.opportunistic.back_off.recall(removals, state.settings.epoch, state.now)
             case BindDone(uid):
                 record = state.pods.get(uid)
                 if record is not None:
@@ -169,7 +176,7 @@ class Core:
             case EvictFailed(uid, message):
                 state.record(uid, "stays", message[:200])
                 holds.victim_stays(state, uid, SPARED)
-                state.opportunistic.stays(uid, state.now + removing.AGAIN)
+                removing.stays(state, uid)
             case ResizeDone():
                 state.opportunistic.said += promotion.done(state, event)
             case ResizeFailed():
@@ -333,11 +340,15 @@ class Core:
         effects += expire(state)
         effects += withhold(state) if state.gangs.failed else []
         effects += give_up_partial(state)
+        if state.gangs.spare:
+            ever.look_again(state)
         # 4. Placements: where room was made, then in the order of the queues.
         binds: list[Effect] = [*ready, *holds.serve(state, budget)]
         binds += serve_gangs(state, budget - len(binds))
         if state.opportunistic.turning.asking or state.opportunistic.turning.until:
             effects += promotion.turn(state)
+        if state.opportunistic.turning.untold:
+            effects += promotion.tell_unheeded(state)
         if state.opportunistic.said:
             effects += state.opportunistic.said
             state.opportunistic.said = []
@@ -383,6 +394,7 @@ class Core:
             next_claim(state),
             refused.next_end(state),
             next_run(state),
+            ever.next_look(state),
             next_partial(state),
             placing.next_look(state),
             removing.next_removal(state),

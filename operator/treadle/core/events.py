@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 from treadle.core.model import ApplicationSpec, NodeSpec, PodGroupSpec, PodSpec, QueueSpec, SchedulerSpec
 from treadle.core.model.devices import Allocation, DeviceObject
 from treadle.core.model.gangs import RequestPhase
+from treadle.core.model.opportunistic import Removal
 from treadle.core.model.volumes import StorageObject
 
 if TYPE_CHECKING:
@@ -229,6 +230,13 @@ class UsageKnown:
 
 
 @dataclass(frozen=True, slots=True)
+class RemovedLately:
+    """What is remembered of whoever decided before: which nodes take no opportunistic pods of which applications for a while."""
+
+    removals: tuple[Removal, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class BindDone:
     """The API server accepted a binding; the watch will confirm it."""
 
@@ -355,6 +363,7 @@ Event = (
     | NodeSampled
     | PodSampled
     | UsageKnown
+    | RemovedLately
     | BindDone
     | BindFailed
     | EvictFailed

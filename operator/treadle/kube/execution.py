@@ -14,18 +14,11 @@ from treadle.kube import accounting, wire
 Amounts = tuple[tuple[str, int], ...]
 NOTHING: Amounts = ()
 _ZERO = dict.fromkeys(MEASURED, 0)
+SAYS_NOTHING = (
+    f"metadata: an opportunistic pod ({EXECUTION_TYPE}) has to say what it will use of cpu or memory: "
+    f"by limits of its containers, or by the annotation {DEMAND}"
+)
 _SHOWN = 60
-
-
-def as_opportunistic(seen: wire.Pod) -> Amounts:
-    """Return what a pod uses that is to be guaranteed and requests nothing yet."""
-    meta, spec = seen.metadata, seen.spec
-    if spec is None:
-        return NOTHING
-    try:
-        return tuple(sorted({**_ZERO, **_sum(spec, _of_containers(spec, meta.annotations))}.items()))
-    except (ValueError, InvalidSpec):
-        return NOTHING
 
 
 def opportunistic(seen: wire.Pod) -> tuple[Amounts, str]:
@@ -33,12 +26,20 @@ def opportunistic(seen: wire.Pod) -> tuple[Amounts, str]:
 
     One whose annotation makes no sense counts for what its containers say.
     """
-    meta, spec = seen.metadata, seen.spec
+    meta = seen.metadata
     try:
-        if spec is None or not is_opportunistic(meta.labels, meta.annotations):
+        if seen.spec is None or not is_opportunistic(meta.labels, meta.annotations):
             return NOTHING, ""
     except ValueError as error:
         return NOTHING, str(error)
+    return if_opportunistic(seen)
+
+
+def if_opportunistic(seen: wire.Pod) -> tuple[Amounts, str]:
+    """Return the same of a pod as if it were opportunistic, whatever it says."""
+    meta, spec = seen.metadata, seen.spec
+    if spec is None:
+        return NOTHING, ""
     problem, said = "", {}
     try:
         promotes_itself(meta.annotations)
@@ -50,10 +51,7 @@ def opportunistic(seen: wire.Pod) -> tuple[Amounts, str]:
     except InvalidSpec as error:
         found, problem = dict.fromkeys(MEASURED, UNBOUNDED), problem or str(error)
     if not problem and not any(found.values()):
-        problem = (
-            f"metadata: an opportunistic pod ({EXECUTION_TYPE}) has to say what it will use of cpu or memory: "
-            f"by limits of its containers, or by the annotation {DEMAND}"
-        )
+        problem = SAYS_NOTHING
     return tuple(sorted(found.items())), problem
 
 

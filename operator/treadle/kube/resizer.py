@@ -10,11 +10,12 @@ from typing import NamedTuple
 
 import msgspec
 
+from treadle.api.execution import OPPORTUNISTIC
 from treadle.core.effects import Resize
 from treadle.core.events import PodGone, ResizeDone, ResizeFailed
 from treadle.kube import turning
 from treadle.kube.errors import KubeError
-from treadle.kube.transport import STRATEGIC, Client
+from treadle.kube.transport import STRATEGIC, Client, Response
 from treadle.kube.wire import Pod
 
 log = logging.getLogger(__name__)
@@ -87,22 +88,42 @@ class Resizer:
             change = _change(seen, guaranteed=decided.guaranteed)
             if change.why:
                 return ResizeFailed(decided.uid, change.why)
-            if decided.guaranteed and turning.alone(seen):  # what it says it is goes first: it would be demoted otherwise
-                answer = await self.client.request(
-                    "PATCH", f"{path}/status", turning.relabelled(seen), pool="claims", content_type=STRATEGIC
-                )
+            if (first := _said_first(seen, guaranteed=decided.guaranteed)) is not None:
+                answer = await self._patch(f"{path}/status", first)
                 if answer.status == 200:
                     seen = _pod.decode(answer.body)
             if answer.status == 200:
-                answer = await self.client.request(
-                    "PATCH", f"{path}/resize", turning.body(seen, change.requests), pool="claims", content_type=STRATEGIC
-                )
+                answer = await self._patch(f"{path}/resize", turning.body(seen, change.requests))
             if answer.status == 200:
                 return ResizeDone(decided.uid, decided.guaranteed)
             if answer.status != 409:
                 refused = answer.status in {400, 403, 404, 405, 422}
+                if refused and decided.guaranteed:
+                    await self._as_it_was(path, seen)
                 return ResizeFailed(decided.uid, f"{answer.status} {answer.error().message}", refused)
         return ResizeFailed(decided.uid, "the pod changes again and again")
+
+    async def _as_it_was(self, path: str, seen: Pod) -> None:
+        """Let a pod say again that it is opportunistic that stays so and is promoted by itself: its label was written before its requests were refused.
+
+        Where that fails its label is looked at again when the promotion is tried again.
+        """
+        for _ in range(TRIES):
+            if not turning.claims(seen):
+                return
+            answer = await self._patch(f"{path}/status", turning.relabelled(seen, OPPORTUNISTIC))
+            if answer.status != 409:
+                return
+            answer = await self.client.request("GET", path)
+            if answer.status != 200:
+                return
+            again = _pod.decode(answer.body)
+            if again.metadata.uid != seen.metadata.uid:
+                return
+            seen = again
+
+    async def _patch(self, path: str, body: dict[str, object]) -> Response:
+        return await self.client.request("PATCH", path, body, pool="claims", content_type=STRATEGIC)
 
     def _tell(self, outcome: Outcome) -> None:
         if isinstance(outcome, ResizeDone):
@@ -113,6 +134,13 @@ class Resizer:
         self._report(outcome)
 
 
+def _said_first(seen: Pod, *, guaranteed: bool) -> dict[str, object] | None:
+    """Return what is written of a pod before its requests change, None for nothing: it would be turned back otherwise."""
+    if guaranteed:
+        return turning.relabelled(seen) if turning.alone(seen) else None
+    return None if turning.was_opportunistic(seen.metadata.annotations or {}) else turning.noted(seen)
+
+
 class _Change(NamedTuple):
     """What a pod is to request, or why it is not to be changed."""
 
@@ -121,8 +149,8 @@ class _Change(NamedTuple):
 
 
 def _change(seen: Pod, *, guaranteed: bool) -> _Change:
-    promotes, demotes = turning.turns(seen)
+    asks = turning.turns(seen)
     spec, notes = seen.spec, seen.metadata.annotations
-    if spec is None or notes is None or not (promotes if guaranteed else demotes):
+    if spec is None or notes is None or not (asks.promotes if guaranteed else asks.demotes):
         return _Change({}, "the pod does not ask for it any more")
     return _Change(turning.when_guaranteed(spec, notes) if guaranteed else turning.when_opportunistic(spec))

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from treadle.api import labels
 from treadle.api.over_allocation import over_allocation_of
+from treadle.api.pressure import pressure_of
 from treadle.core.errors import InvalidSpec
 from treadle.core.model import (
     NO_CONSTRAINTS,
@@ -22,11 +23,11 @@ from treadle.core.model.nodes import NodeImage
 from treadle.core.units.resources import amount
 from treadle.kube import accounting, wire
 from treadle.kube.devices import claims_of
-from treadle.kube.execution import as_opportunistic, opportunistic
+from treadle.kube.execution import if_opportunistic, opportunistic
 from treadle.kube.pod_rules import DO_NOT_SCHEDULE, rules_of
 from treadle.kube.pod_words import words_of
 from treadle.kube.storage import matters, volumes_of
-from treadle.kube.turning import alone, turns
+from treadle.kube.turning import NOTHING, alone, in_vain, turns, was_opportunistic
 
 DAY_ONE = 0.0
 REFUSALS = frozenset(
@@ -87,6 +88,12 @@ def node(seen: wire.Node) -> NodeSpec:
             over_allocation = over_allocation_of(notes[labels.OVER_ALLOCATION])
         except ValueError as error:
             problems.append(f"metadata.annotations[{labels.OVER_ALLOCATION}]: {error}")
+    pressure = None
+    if notes and labels.PRESSURE in notes:
+        try:
+            pressure = pressure_of(notes[labels.PRESSURE])
+        except ValueError as error:
+            problems.append(f"metadata.annotations[{labels.PRESSURE}]: {error}")
     return NodeSpec(
         seen.metadata.name,
         allocatable,
@@ -98,6 +105,7 @@ def node(seen: wire.Node) -> NodeSpec:
         tuple(map(_node_image, (status.images or ()) if status is not None else ())),
         "; ".join(problems),
         over_allocation,
+        pressure,
     )
 
 
@@ -133,16 +141,21 @@ def pod(seen: wire.Pod) -> PodSpec:
             rules, problem = NO_CONSTRAINTS, problem or str(error)
     problem = problem or words.problem
     idle: tuple[tuple[str, int], ...] = ()
-    promotes, demotes, itself, unsaid = idle, False, False, idle
-    if demand == _SLOT_ALONE and not words.types:
-        unsaid = as_opportunistic(seen)
-    if words.types:
+    unsaid, unclear, turning = idle, "", NOTHING
+    if not words.types:
+        if demand == _SLOT_ALONE:
+            unsaid, unclear = if_opportunistic(seen)
+        if notes and spec.node_name:
+            if was_opportunistic(notes):
+                turning = turns(seen)
+                idle = if_opportunistic(seen)[0] if turning.stays else idle
+            turning = turning._replace(unheeded=in_vain(notes))
+    else:
         idle, unclear = opportunistic(seen)
         problem = problem or unclear
-        promotes, demotes = turns(seen)
-        itself = bool(promotes) and alone(seen)
-        if promotes:
-            idle = idle or as_opportunistic(seen)
+        turning = turns(seen)
+        if turning.promotes or turning.stays:
+            idle = idle or if_opportunistic(seen)[0]
     if len(application) > LONGEST_APPLICATION or (notes and not spec.node_name):  # one that is on a node needs no bind
         problem = problem or _too_long(application, notes or {})
         if len(application) > LONGEST_APPLICATION:
@@ -167,9 +180,12 @@ def pod(seen: wire.Pod) -> PodSpec:
         opportunistic=idle,
         says_type=words.types,
         if_opportunistic=unsaid,
-        promotes=promotes,
-        promotes_itself=itself,
-        demotes=demotes,
+        unclear_if_opportunistic="" if words.types else unclear,
+        promotes=turning.promotes,
+        promotes_itself=bool(turning.promotes) and alone(seen),
+        demotes=turning.demotes,
+        stays=turning.stays,
+        unheeded=turning.unheeded or (unclear if words.types and spec.node_name else ""),
         constraints=rules,
         labels=words.labels,
         tags=words.tags,

@@ -5,8 +5,21 @@ thousandth of a cpu is left off then. Memory is not lowered to nothing but to 1K
 """
 
 from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
 
-from treadle.api.execution import DEMAND, GUARANTEED, MEASURED, demand_of, is_opportunistic, promotes_itself, says
+from treadle.api.execution import (
+    DEMAND,
+    GUARANTEED,
+    IN_VAIN,
+    MEASURED,
+    NO_DEMAND,
+    OPPORTUNISTIC,
+    PROMOTION,
+    demand_of,
+    is_opportunistic,
+    promotes_itself,
+    says,
+)
 from treadle.api.labels import BOUND_AS, EXECUTION_TYPE
 from treadle.core.errors import InvalidSpec
 from treadle.core.units.resources import amount, format_amount
@@ -17,35 +30,77 @@ Requests = dict[str, dict[str, int]]
 LEAST_MEMORY = 1024
 
 
-def turns(seen: wire.Pod) -> tuple[tuple[tuple[str, int], ...], bool]:
-    """Return what an opportunistic pod on a node asks to request, and whether a guaranteed one asks to request nothing.
+class Turns(NamedTuple):
+    """What a pod on a node asks for by its execution type: to request something, or nothing any more."""
+
+    promotes: tuple[tuple[str, int], ...] = ()
+    """What an opportunistic one asks to request."""
+    demotes: bool = False
+    """Whether a guaranteed one asks to request nothing."""
+    stays: bool = False
+    """Whether it was bound as an opportunistic one and stays one, though it does not say so any more."""
+    unheeded: str = ""
+    """What of its words is not acted on, with what is allowed."""
+
+
+NOTHING: Final = Turns()
+_BY_ITS_APPLICATION: Final = f"metadata.annotations[{PROMOTION}]: it counts beside the label {EXECUTION_TYPE} of the pod alone, and this one is opportunistic by its application"
+
+
+def in_vain(notes: Mapping[str, str]) -> str:
+    """Return what is not acted on of what a pod on a node says that is opportunistic by its application."""
+    return _BY_ITS_APPLICATION if PROMOTION in notes else ""
+
+
+def turns(seen: wire.Pod) -> Turns:
+    """Return what a pod on a node asks for.
 
     Only a pod that says both what it is and what it uses asks for anything. An opportunistic one asks to become guaranteed by itself where its annotation says so.
-    One that said that it is opportunistic when it was bound, and was bound as a guaranteed one all the same, does not ask for anything by saying so still.
+    One that said that it was opportunistic when it was bound, and was bound as a guaranteed one all the same, does not ask for anything by saying so still. One that
+    was bound as an opportunistic one stays one as long as it requests nothing, whatever its words have become.
     """
-    meta, spec = seen.metadata, seen.spec
-    own, notes = meta.labels, meta.annotations
-    if spec is None or not spec.node_name or not notes or DEMAND not in notes or not says(own, notes):
-        return (), False
+    spec, own, notes = seen.spec, seen.metadata.labels, seen.metadata.annotations or {}
+    if spec is None or not spec.node_name or not (says(own, notes) or was_opportunistic(notes)):
+        return NOTHING
     try:
-        idle, now = is_opportunistic(own, notes), _requests(spec)
+        now = _requests(spec)
+    except InvalidSpec:
+        return NOTHING
+    requests = any(one.get("cpu", 0) or one.get("memory", 0) > LEAST_MEMORY for one in now.values())
+    try:
+        idle = is_opportunistic(own, notes)
         itself = idle and promotes_itself(notes)
         wanted = when_guaranteed(spec, notes)
-    except (ValueError, InvalidSpec):
-        return (), False
-    asks = notes.get(BOUND_AS, "").lower() != GUARANTEED
-    requests = any(one.get("cpu", 0) or one.get("memory", 0) > LEAST_MEMORY for one in now.values())
-    if idle and not itself:
-        return (), asks and requests
-    if requests or not wanted:
-        return (), asks and idle and requests
+    except (ValueError, InvalidSpec) as error:
+        return Turns(stays=was_opportunistic(notes) and not requests, unheeded=str(error))
+    if idle and requests:
+        asks = notes.get(BOUND_AS, "").lower() != GUARANTEED
+        return Turns(demotes=asks and DEMAND in notes, unheeded=NO_DEMAND if asks and DEMAND not in notes else "")
+    if requests or (idle and not itself):
+        return NOTHING
+    if DEMAND in notes and wanted and says(own, notes):
+        return _as_if(spec, wanted)
+    if not says(own, notes):
+        return Turns(stays=True)
+    if not itself and not was_opportunistic(notes):
+        return NOTHING  # it was bound as a guaranteed one that requests nothing
+    return Turns(stays=not idle, unheeded=IN_VAIN if DEMAND in notes else NO_DEMAND)
+
+
+def was_opportunistic(notes: Mapping[str, str]) -> bool:
+    """Whether it is written of a pod that it was bound as an opportunistic one, or became one."""
+    return notes.get(BOUND_AS, "").lower() == OPPORTUNISTIC
+
+
+def _as_if(spec: wire.PodSpec, wanted: Requests) -> Turns:
+    """Return that a pod asks for what its containers are to request."""
     as_if = wire.Pod(
         spec=wire.PodSpec(containers=_with(spec.containers, wanted), init_containers=_with(spec.init_containers, wanted))
     )
     try:
-        return tuple(one for one in accounting.demand(as_if) if one[0] in MEASURED), False
-    except InvalidSpec:
-        return (), False
+        return Turns(tuple(one for one in accounting.demand(as_if) if one[0] in MEASURED))
+    except InvalidSpec as error:
+        return Turns(stays=True, unheeded=str(error))
 
 
 def alone(seen: wire.Pod) -> bool:
@@ -53,10 +108,27 @@ def alone(seen: wire.Pod) -> bool:
     return is_opportunistic(seen.metadata.labels, seen.metadata.annotations)
 
 
-def relabelled(seen: wire.Pod) -> dict[str, object]:
-    """Return a patch by which a pod says that it is guaranteed, which holds only for the pod as it was read."""
-    meta = seen.metadata
-    return {"metadata": {"uid": meta.uid, "resourceVersion": meta.resource_version, "labels": {EXECUTION_TYPE: GUARANTEED}}}
+def claims(seen: wire.Pod) -> bool:
+    """Whether a pod says that it is guaranteed, is to be promoted by itself, and requests nothing."""
+    notes = seen.metadata.annotations
+    try:
+        return not alone(seen) and promotes_itself(notes) and bool(turns(seen).promotes)
+    except ValueError:
+        return False
+
+
+def relabelled(seen: wire.Pod, kind: str = GUARANTEED) -> dict[str, object]:
+    """Return a patch by which a pod says what it is, which holds only for the pod as it was read."""
+    return {"metadata": {**_as_read(seen), "labels": {EXECUTION_TYPE: kind}}}
+
+
+def noted(seen: wire.Pod) -> dict[str, object]:
+    """Return a patch by which it is written of a pod that it is opportunistic, which holds only for the pod as it was read."""
+    return {"metadata": {**_as_read(seen), "annotations": {BOUND_AS: OPPORTUNISTIC}}}
+
+
+def _as_read(seen: wire.Pod) -> dict[str, object]:
+    return {"uid": seen.metadata.uid, "resourceVersion": seen.metadata.resource_version}
 
 
 def when_guaranteed(spec: wire.PodSpec, notes: Mapping[str, str]) -> Requests:
@@ -88,7 +160,7 @@ def when_opportunistic(spec: wire.PodSpec) -> Requests:
 
 def body(seen: wire.Pod, requests: Requests) -> dict[str, object]:
     """Return a patch of a pod's requests, which holds only for the pod as it was read."""
-    spec, meta = seen.spec, seen.metadata
+    spec = seen.spec
     assert spec is not None
     changed: dict[str, object] = {}
     for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
@@ -99,7 +171,7 @@ def body(seen: wire.Pod, requests: Requests) -> dict[str, object]:
         ]
         if lines:
             changed[field] = lines
-    return {"metadata": {"uid": meta.uid, "resourceVersion": meta.resource_version}, "spec": changed}
+    return {"metadata": _as_read(seen), "spec": changed}
 
 
 def _resizable(spec: wire.PodSpec) -> Iterator[wire.Container]:

@@ -225,7 +225,8 @@ def _opportunistic(samples: Samples) -> Iterable[Metric]:
 
 
 _TIMES = {
-    "removal": "From the first sample of a node above a preemption threshold until a pod was asked to go for it.",
+    "asking": "From the first sample of a node above a preemption threshold until a pod was asked to go for it.",
+    "removal": "From the first sample of a node above a preemption threshold until a pod that was asked to go for it was gone.",
     "overuse": "From the first sample of a node above a preemption threshold until one that was not above, while opportunistic pods are there.",
 }
 _PREDICTIONS = {

@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from treadle.api.execution import GUARANTEED
+from treadle.api.execution import GUARANTEED, OPPORTUNISTIC
 from treadle.api.labels import BOUND_AS
 from treadle.core import Core
 from treadle.core.effects import (
@@ -265,9 +265,13 @@ class Engine:
         self.recorder.flush()
 
     def _notes(self, bind: Bind) -> tuple[tuple[str, str], ...]:
-        """Return the annotations of a pod for whose gang nodes were asked, or that counts as another type than it says."""
+        """Return the annotations of a pod for whose gang nodes were asked, or that is opportunistic, or says so."""
         view = self.core.view
-        notes: tuple[tuple[str, str], ...] = ((BOUND_AS, GUARANTEED),) if view.is_unheeded(bind.uid) else ()
+        notes: tuple[tuple[str, str], ...] = ()
+        if view.is_opportunistic(bind.uid):
+            notes = ((BOUND_AS, OPPORTUNISTIC),)
+        elif view.is_unheeded(bind.uid):
+            notes = ((BOUND_AS, GUARANTEED),)
         if self.provisioner is None or not self.provisioner.asks:
             return notes
         pod = view.pod(bind.uid)

@@ -42,6 +42,7 @@ from treadle.runtime.sources import Sources, keep_listing, list_kinds, wait_for_
 from treadle.runtime.statuses import Statuses
 from treadle.runtime.usage import UsageSource
 from treadle.runtime.waiting import WaitingReports
+from treadle.usage.credentials import Credentials
 from treadle.web.server import Probes, serve
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class Options:
     """The URL of the store in which the history is kept; empty for none."""
     history_days: float = 90.0
     webhook: WebhookOptions | None = None
+    prometheus: Credentials | None = None
 
 
 class CannotListen(Exception):
@@ -136,7 +138,7 @@ class Service:
         self.engine.provisioner = self.provisioner
         self.engine.resizer = self.resizer = Resizer(self.client, self._put)
         self._asking = Client(access, user_agent=f"treadle/{options.name}")
-        self.usage = UsageSource(self._asking, lambda: self.core.view, self._put, access.namespace)
+        self.usage = UsageSource(self._asking, lambda: self.core.view, self._put, access.namespace, options.prometheus)
         self.group_statuses = GroupStatuses(lambda: self.core.view, self.patcher)
         self.sources = Sources(self.client, self._put, self.group_statuses)
         self.ledger = Ledger(options.name, self._put)

@@ -100,7 +100,7 @@ def metrics_of(service: Parts) -> Samples:
         **({} if service.keeper is None else _history(service.keeper)),
         fenced=binder.doubts.fenced,
         withheld=service.client.withheld,
-        opportunistic_times={"removal": idle.until_asked, "overuse": idle.until_below},
+        opportunistic_times={"asking": idle.until_asked, "removal": idle.until_gone, "overuse": idle.until_below},
         requests=dict(Counter(service.client.requests) + Counter(service.usage.requests)),
         longest_collection=service.garbage.longest,
         watches={name: (reflector.relists, reflector.reopened) for name, reflector in service.sources.all.items()},

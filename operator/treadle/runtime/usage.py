@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from treadle.core.model.opportunistic import AgentSettings, OpportunisticSettings, PrometheusSettings
     from treadle.core.views.view import View
     from treadle.kube.transport import Client
+    from treadle.usage.credentials import Credentials
     from treadle.usage.source import NodeUse, PodUse, Source
 
 log = logging.getLogger(__name__)
@@ -52,10 +53,18 @@ class _Chosen(NamedTuple):
 class UsageSource:
     """Asks whom the settings name. A standby asks as well, so that it knows when it begins to lead.
 
-    ``client`` is one of its own: kubelets that are slow keep nobody else's connections. ``namespace`` is that of the scheduler.
+    ``client`` is one of its own: kubelets that are slow keep nobody else's connections. ``namespace`` is that of the scheduler, ``credentials`` are for a Prometheus.
     """
 
-    def __init__(self, client: Client, view: Callable[[], View], put: Callable[[Event], None], namespace: str = "") -> None:
+    def __init__(
+        self,
+        client: Client,
+        view: Callable[[], View],
+        put: Callable[[Event], None],
+        namespace: str = "",
+        credentials: Credentials | None = None,
+    ) -> None:
+        self._credentials = credentials
         self.samples = 0
         """Samples of nodes that were new."""
         self._client, self._view, self._put, self._namespace = client, view, put, namespace
@@ -126,7 +135,7 @@ class UsageSource:
                 return Kubelets(self._client, settings.old_after)
             case "Prometheus":
                 assert settings.prometheus is not None
-                return Prometheus(settings.prometheus, settings.old_after)
+                return Prometheus(settings.prometheus, settings.old_after, self._credentials)
             case "Agent":
                 return Agents(self._client, settings.agent, self._namespace, settings.old_after)
             case _:

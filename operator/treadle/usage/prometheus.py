@@ -6,6 +6,7 @@ idle, it is asked to look back no further than for half of the age at which samp
 
 from __future__ import annotations
 
+import asyncio
 import math
 import ssl
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from treadle.usage.source import Look, NodeUse
 if TYPE_CHECKING:
     from treadle.core.model.opportunistic import PrometheusSettings
     from treadle.core.views.opportunistic import Wanted
+    from treadle.usage.credentials import Credentials
 
 PATH = "/api/v1/query"
 FIELDS = {"cpu": "cpuQuery", "memory": "memoryQuery"}
@@ -49,16 +51,23 @@ class _Answer(Wire):
 
 
 class Prometheus:
-    """Asks a Prometheus; ``old_after`` is after how many seconds a sample is old."""
+    """Asks a Prometheus; ``old_after`` is after how many seconds a sample is old. ``credentials`` are sent if they are for it."""
 
-    def __init__(self, settings: PrometheusSettings, old_after: float) -> None:
+    def __init__(self, settings: PrometheusSettings, old_after: float, credentials: Credentials | None = None) -> None:
         self._settings = settings
+        self._kept_back = credentials is not None and not credentials.are_for(settings.url)
+        self._credentials = None if self._kept_back else credentials
+        self._headers: dict[str, str] = {}
         self._back = max(1.0, old_after / 2)
         tls = ssl.create_default_context(cadata=settings.authorities or None) if settings.url.startswith("https") else None
-        self._client = Client(Access(settings.url, tls), timeout=settings.timeout)
+        self._client = Client(Access(settings.url, tls, headers=lambda: self._headers), timeout=settings.timeout)
 
     async def look(self, wanted: Wanted) -> Look:
         """Ask once. What cannot be had of one resource is unknown of all nodes, and so nothing is told."""
+        try:
+            self._headers = {} if self._credentials is None else await asyncio.to_thread(self._credentials.headers)
+        except Failed as error:
+            return Look(trouble=f"{_FIELD}: the scheduler's credentials: {str(error)[:_WORDS]}")
         known = frozenset(wanted.nodes)
         by_node: dict[str, dict[str, tuple[int, float]]] = {}
         strange: dict[str, None] = {}
@@ -94,6 +103,8 @@ class Prometheus:
         seconds = f"{self._settings.timeout:g}s"
         params = {"query": query, "timeout": seconds, "lookback_delta": f"{self._back:g}s"}
         answer = await self._client.request("GET", PATH, params=params)
+        if answer.status in {401, 403}:
+            raise Failed(f"{answer.status}, {self._as_whom()}")
         try:
             found = msgspec.json.decode(answer.body, type=_Answer)
         except msgspec.DecodeError as error:
@@ -106,6 +117,12 @@ class Prometheus:
             return msgspec.json.decode(found.data.result, type=list[_Series])
         except msgspec.DecodeError as error:
             raise Failed(f"the vector cannot be read: {str(error)[:_WORDS]}") from error
+
+    def _as_whom(self) -> str:
+        """Say as whom it was asked, for a server that does not let it in."""
+        if self._kept_back:
+            return "and nothing was sent to let it in: the scheduler's credentials are for another address"
+        return "and nothing was sent to let it in" if self._credentials is None else "with the scheduler's credentials"
 
     def _strange(self, names: dict[str, None], *, empty: bool) -> str:
         if not names:

@@ -36,6 +36,7 @@ from treadle.core.events import (
     QueueGone,
     QueueSeen,
     QueuesInForce,
+    RemovedLately,
     SchedulerSeen,
     StorageKnown,
     StorageSeen,
@@ -91,6 +92,8 @@ def facts(state: State, under_way: Container[str] | None = None) -> list[Event]:
     usage = state.opportunistic.usage
     if usage.known is not None:
         events.append(UsageKnown(usage.known, usage.trouble))
+    if removals := state.opportunistic.back_off.known(state.settings.epoch, state.now):
+        events.append(RemovedLately(tuple(removals)))
     delayed = {what.spec.uid: when for when, _, what in state.timers if isinstance(what, PodRecord)}
     for record in _in_order(state):
         events += _of_pod(state, record, under_way, delayed)
@@ -108,7 +111,7 @@ def facts(state: State, under_way: Container[str] | None = None) -> list[Event]:
     for node, one in usage.of.items():
         if (sample := one.usage.sample) is not None:
             measured = tuple((names[position], value) for position, value in sample.used.items())
-            told = {resource for resource, _ in one.waiting}
+            told = {resource for resource, _ in one.waiting} if one.waited is None else ()
             pressure = tuple((name, one.waiting[name, SOME], one.waiting[name, FULL]) for name in sorted(told))
             events.append(NodeSampled(node, measured, sample.at, sample.window, pressure))
     for there in usage.pods.values():

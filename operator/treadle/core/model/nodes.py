@@ -20,6 +20,17 @@ NodeImage = tuple[tuple[str, ...], int]
 
 
 @dataclass(frozen=True, slots=True)
+class NodePressure:
+    """How long tasks of a node's pods wait, as the node tells: in thousandths of the last ten seconds, by the resource and of whom it tells (Some, Full).
+
+    ``at`` is when that was read, in seconds since 1970.
+    """
+
+    waiting: tuple[tuple[tuple[str, str], int], ...]
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class NodeSpec:
     """A node: what pods may use of it, and what decides who may."""
 
@@ -38,3 +49,5 @@ class NodeSpec:
     """What the node says that cannot be understood, and is not acted on."""
     over_allocation: NodeWord | None = None
     """How far opportunistic pods may use it, as the node says itself."""
+    pressure: NodePressure | None = field(default=None, compare=False)
+    """How long tasks of its pods wait, as the node says itself: nothing that decides which pods may go there but opportunistic ones."""

@@ -58,15 +58,28 @@ class NodePolicy:
 
 @dataclass(frozen=True, slots=True)
 class NodeWord:
-    """What a node says itself: thresholds of some types, by name, and how much of it opportunistic pods may be given in sum, None where it does not say."""
+    """What a node says itself: thresholds of some types, by name, how much of it opportunistic pods may be given in sum, None where it does not say, and thresholds of pressure."""
 
     thresholds: tuple[tuple[str, Threshold], ...] = ()
     most: int | None = None
+    pressure: tuple[PressureThreshold, ...] = ()
 
     def instead_of(self, policy: NodePolicy) -> NodePolicy:
         """Return a policy with what the node says in place of it; what it says nothing of stays."""
         thresholds = tuple({**dict(policy.thresholds), **dict(self.thresholds)}.items())
-        return replace(policy, thresholds=thresholds, most=policy.most if self.most is None else self.most)
+        said = {one.resource for one in self.pressure}
+        pressure = (*(one for one in policy.pressure if one.resource not in said), *self.pressure)
+        return replace(policy, thresholds=thresholds, most=policy.most if self.most is None else self.most, pressure=pressure)
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """That opportunistic pods of an application had to go from a node: until when it takes no more of them (seconds since 1970), and how often in a row."""
+
+    application: str
+    node: str
+    until: float
+    times: int
 
 
 @dataclass(frozen=True, slots=True)

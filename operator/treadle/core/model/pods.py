@@ -32,12 +32,18 @@ class PodSpec:
     """Whether it says what its execution type is."""
     if_opportunistic: tuple[tuple[str, int], ...] = ()
     """What a pod that says nothing of its execution type and requests nothing will use; it is opportunistic if its application is."""
+    unclear_if_opportunistic: str = ""
+    """Why such a pod cannot be opportunistic, so that it waits where its application is; empty: it can."""
     promotes: tuple[tuple[str, int], ...] = ()
     """What an opportunistic pod on a node asks to request from now on, of memory and cpu by name, since it is to be guaranteed; empty: it asks for nothing."""
     promotes_itself: bool = False
     """Whether it is still opportunistic by its label, and asks for that only while nobody else waits for the room."""
     demotes: bool = False
     """Whether a guaranteed pod on a node asks to request nothing from now on."""
+    stays: bool = False
+    """Whether it is on a node, opportunistic, and not by its own word any more: it was bound as one and requests nothing."""
+    unheeded: str = ""
+    """What is not acted on of what a pod on a node says of its execution type; empty: nothing."""
     constraints: Constraints = NO_CONSTRAINTS
     labels: tuple[tuple[str, str], ...] = ()
     """As they came, for the rules of other pods."""

@@ -17,6 +17,7 @@ from treadle.core.kernel.admission_checks import AT_ZERO, OVER_LARGEST, TOO_MANY
 from treadle.core.kernel.am_share import MASTER_SHARE
 from treadle.core.kernel.cycle import AT_MAXIMUM, NO_NODE
 from treadle.core.kernel.gangs import domains
+from treadle.core.kernel.gangs.ever import never_placed
 from treadle.core.kernel.gangs.known import minimum, placed, topology_of
 from treadle.core.kernel.gangs.provisioning import told_as
 from treadle.core.kernel.nodes.rules import host_ports
@@ -239,6 +240,12 @@ def no_node_for_gang(state: State, ask: Ask) -> str:
     application, gang = ask.application, ask.shape.gang
     least, there = minimum(state, application, gang[1]) or 0, len(placed(application, gang[1]))
     share = [(one, len(one.pods)) for one in asks_of(application, gang)]
+    never = never_placed(state, (one for one, _ in share)) if len(share) > 1 else []
+    rest = [(one, count) for one, count in share if one not in never]
+    if never and sum(count for _, count in rest) >= least - there:
+        if ask in never:
+            return f'{no_node(state, ask.shape)}; no node could have it, so its gang "{gang[1]}" starts without it'
+        share = rest
     topology, required = topology_of(state, ask.pods.first.spec)
     within = topology if required else ""
 

@@ -64,6 +64,8 @@ class OpportunisticFigures:
     """How far predictions were off, by the names of resource types."""
     until_asked: Times
     """From the first sample above a preemption threshold until a pod was asked to go for it."""
+    until_gone: Times
+    """From that sample until it was gone."""
     until_below: Times
     """From that sample until one that was not above."""
 
@@ -85,6 +87,7 @@ def opportunistic(state: State) -> OpportunisticFigures:
             for name, one in zip(state.types.names, kept.usage.errors, strict=False)
         },
         until_asked=_times(kept.usage.until_asked),
+        until_gone=_times(kept.usage.until_gone),
         until_below=_times(kept.usage.until_below),
     )
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Queue
     from treadle.core.kernel.tree.tree import Problem
-    from treadle.core.model.opportunistic import OpportunisticSettings
+    from treadle.core.model.opportunistic import OpportunisticSettings, Removal
     from treadle.core.units.resources import Vector
     from treadle.core.views.figures import ApplicationFigures, Counts, PodFigures, QueueFigures
     from treadle.core.views.opportunistic import OpportunisticFigures, Wanted
@@ -214,6 +214,11 @@ class View:
         record = self._state.pods.get(uid)
         return record is not None and bool(record.spec.opportunistic) and record.part is not None
 
+    def is_opportunistic(self, uid: str) -> bool:
+        """Whether a pod that was decided on is opportunistic by its own word, whatever its application says."""
+        one = self._state.opportunistic.of.get(uid)
+        return one is not None and one.record.spec.says_type
+
     def is_victim(self, uid: str) -> bool:
         """Whether a pod is to go for another one, and is still wanted to."""
         state = self._state
@@ -257,11 +262,16 @@ class View:
         if self._state.scheduler.opportunistic.by_usage:
             return []
         specs = (spec for spec in self._state.nodes.specs if spec is not None and spec.over_allocation is not None)
-        return [spec.name for spec in specs if spec.over_allocation is not None and spec.over_allocation.thresholds]
+        return [spec.name for spec in specs if (word := spec.over_allocation) is not None and (word.thresholds or word.pressure)]
 
     def nodes_unknown(self) -> int:
         """Return of how many nodes it is not known what they use, though the settings ask for it."""
         return unknown(self._state) if self._state.scheduler.opportunistic.by_usage else 0
+
+    def removals(self) -> list[Removal]:
+        """Return which nodes take no opportunistic pods of which applications, or did not lately."""
+        state = self._state
+        return state.opportunistic.back_off.known(state.settings.epoch, state.now)
 
     def opportunistic(self) -> OpportunisticFigures:
         """Return how many opportunistic pods there are, and what they were given."""

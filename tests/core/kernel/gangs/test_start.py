@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from core.builders import Scenario, a_pod, by_node, limits
+from core.builders import Scenario, a_node, a_pod, by_node, limits
 from core.clusters import Cluster
 from treadle.core.effects import Bind
-from treadle.core.events import ApplicationSeen, BindFailed, PodSeen
-from treadle.core.model import ApplicationSpec, FairSettings, GangSpec, PodSpec
+from treadle.core.events import ApplicationSeen, BindFailed, NodeGone, NodeSeen, PodSeen
+from treadle.core.kernel.gangs.ever import INTERVAL
+from treadle.core.model import ApplicationSpec, Constraints, FairSettings, GangSpec, PodSpec
 
 
 def member(name: str, gang: str = "workers", least: int = 0, **fields: Any) -> PodSpec:
@@ -217,3 +218,108 @@ def test_a_gang_of_first_pods_alone_starts_and_the_others_follow() -> None:
     at = Scenario().nodes(2)
     at.tell(*(PodSeen(member(f"lead-{number}", least=2, leads=True)) for number in range(2)))
     assert len(at.plan()) == 2
+
+
+def test_one_that_no_node_could_ever_have_does_not_keep_back_as_many_as_the_gang_starts_with() -> None:
+    at = Scenario().nodes(2, cpu=4)
+    at.tell(PodSeen(member("big", least=3, cpu=9)))
+    come(at, 3, least=3)
+    assert {bind.uid for bind in at.plan()} == {"w-0", "w-1", "w-2"}
+    at.wait(4).plan()
+    assert at.why("big")[0] == "Unschedulable"
+    assert "2 Insufficient cpu" in at.why("big")[1]
+
+
+def test_where_the_minimum_needs_one_that_no_node_could_have_nothing_starts() -> None:
+    at = Scenario().nodes(2, cpu=4)
+    at.tell(PodSeen(member("big", least=4, cpu=9)))
+    come(at, 3, least=4)
+    assert at.plan() == []
+    assert "Insufficient cpu" in at.why("big")[1]
+    at.node("huge", cpu=9)
+    assert {bind.uid for bind in at.plan()} == {"big", "w-0", "w-1", "w-2"}
+
+
+def test_one_that_a_node_could_have_were_it_empty_starts_with_the_others() -> None:
+    at = Scenario().nodes(1, cpu=4).pod("other", application="other", cpu=2)
+    at.plan()
+    at.tell(PodSeen(member("big", least=2, cpu=4)))
+    come(at, 2, least=2)
+    assert at.plan() == [], "the first two of it need more room than there is"
+
+
+def test_what_no_node_could_have_counts_against_no_maximum() -> None:
+    at = Scenario().nodes(1, cpu=4).queue("root.a", maximum=limits(cpu=4))
+    at.tell(PodSeen(member("big", least=2, cpu=9, queue="root.a")))
+    come(at, 2, least=2, queue="root.a")
+    assert len(at.plan()) == 2
+
+
+def test_a_gang_starts_when_the_node_goes_that_one_of_it_waited_for() -> None:
+    at = Scenario().node("huge", cpu=8).nodes(1, cpu=2).pod("other", application="other", cpu=6)
+    at.plan()
+    at.tell(PodSeen(member("big", least=3, cpu=8)))
+    come(at, 3, least=3)
+    assert at.plan() == [], "it is to start with the big one"
+    at.gone("other").tell(NodeGone("huge"))
+    assert at.plan() == [], "there is room for two"
+    at.node("small", cpu=1)
+    at.wait(INTERVAL)
+    assert {bind.uid for bind in at.plan()} == {"w-0", "w-1", "w-2"}
+
+
+def test_a_gang_that_is_not_woken_by_what_takes_from_a_node_is_looked_at_again() -> None:
+    at = Scenario().node("huge", cpu=8).nodes(3, cpu=1).pod("other", application="other", cpu=2, node="huge")
+    at.tell(PodSeen(member("big", least=3, cpu=8)))
+    come(at, 3, least=3)
+    assert at.plan() == at.plan() == []
+    at.tell(NodeSeen(a_node("huge", cpu=2)))
+    assert at.plan() == []
+    assert len(at.wait(INTERVAL).plan()) == 3
+    assert at.core.state.gangs.spare == {}
+
+
+def test_nodes_are_kept_for_those_that_a_node_could_have() -> None:
+    at = Scenario().nodes(2, cpu=4).pods(8, "other", application="other")
+    at.plan()
+    at.tell(PodSeen(member("big", least=2, cpu=9)))
+    come(at, 2, least=2, cpu=4)
+    for _ in range(6):
+        at.wait(4).plan()
+    assert [hold.shape.cpu for hold in at.core.state.preemption.holds] == [4000, 4000]
+
+
+def test_what_others_hold_of_a_node_for_good_it_could_not_have() -> None:
+    at = Scenario().node("n", cpu=8)
+    at.tell(PodSeen(a_pod("proxy", application="kube", cpu=1, scheduler="default-scheduler", node="n")))
+    at.tell(PodSeen(member("big", least=3, cpu=8)))
+    come(at, 3, least=3)
+    assert {bind.uid for bind in at.plan()} == {"w-0", "w-1", "w-2"}
+
+
+def test_a_gang_of_several_kinds_waits_without_any_node() -> None:
+    at = Scenario()
+    at.tell(PodSeen(member("big", least=2, cpu=8)))
+    come(at, 2, least=2)
+    assert at.plan() == []
+    at.nodes(1, cpu=2)
+    assert {bind.uid for bind in at.plan()} == {"w-0", "w-1"}
+
+
+def test_one_that_a_node_could_not_have_by_its_description_keeps_nobody_back_either() -> None:
+    at = Scenario().nodes(2, cpu=4)
+    at.tell(PodSeen(member("odd", least=2, constraints=Constraints(selector=(("disk", "ssd"),)))))
+    come(at, 2, least=2)
+    assert {bind.uid for bind in at.plan()} == {"w-0", "w-1"}
+    assert set(at.node("ssd", labels={"disk": "ssd"}).plan()[0][:1]) == {"odd"}
+
+
+def test_who_waits_beside_one_that_no_node_could_have_is_told_of_its_own_kind_and_that_one_that_it_is_left_out() -> None:
+    at = Scenario().nodes(1, cpu=1)
+    at.tell(PodSeen(member("big", least=2, cpu=9)))
+    come(at, 2, least=2)
+    assert at.plan() == []
+    words = 'gang "workers" starts with 2 pods: 0 are placed, and of the 2 others at most 1 fit now'
+    assert at.why("w-0") == ("Unschedulable", words)
+    assert at.why("big")[1].startswith("0/1 nodes are available: 1 Insufficient cpu")
+    assert at.why("big")[1].endswith('; no node could have it, so its gang "workers" starts without it')

@@ -81,3 +81,60 @@ def test_one_that_requests_something_is_guaranteed_and_its_owner_is_told() -> No
     scenario.plan()
     events = [one for one in scenario.effects if isinstance(one, RecordEvent)]
     assert [(one.reason, one.uid) for one in events] == [(EXECUTION_TYPE_IGNORED, "big")]
+
+
+WHY = "metadata: an opportunistic pod has to say what it will use"
+
+
+def test_one_that_does_not_say_what_it_will_use_waits_until_it_does() -> None:
+    nothing = replace(unsaid("one"), if_opportunistic=(("cpu", 0), ("memory", 0)), unclear_if_opportunistic=WHY)
+    scenario = seen(scene(), nothing)
+    assert bound(scenario) == {}
+    assert scenario.why("one") == ("InvalidPod", WHY)
+    assert set(bound(seen(scenario, unsaid("one")).wait(1))) == {"one"}
+
+
+def test_one_that_does_not_say_what_it_will_use_is_placed_when_its_application_is_not_opportunistic_any_more() -> None:
+    nothing = replace(unsaid("one"), if_opportunistic=(("cpu", 0), ("memory", 0)), unclear_if_opportunistic=WHY)
+    scenario = seen(scene(), nothing)
+    assert bound(scenario) == {}
+    assert set(bound(says(scenario, opportunistic=False))) == {"one"}
+
+
+def test_one_that_was_bound_as_opportunistic_stays_so_without_its_application_and_is_told() -> None:
+    scenario = seen(scene(), unsaid("one"))
+    (bind,) = scenario.plan()
+    there = replace(unsaid("one"), node=bind.node, stays=True, opportunistic=USES)
+    seen(scenario, there).plan()
+    assert given(scenario) == {"one"}
+    assert notes(scenario) == []
+    says(scenario, opportunistic=False).plan()
+    assert given(scenario) == {"one"}, "it requests nothing, so others would be placed as if it used nothing"
+    (note,) = notes(scenario)
+    assert note.startswith("It stays opportunistic: it does not say any more what it is")
+    says(scenario, opportunistic=True).plan()
+    assert (given(scenario), notes(scenario)) == ({"one"}, [])
+
+
+def test_what_it_says_of_promotion_is_told_while_its_application_is_opportunistic() -> None:
+    scenario = seen(scene(opportunistic=False), unsaid("one"))
+    (bind,) = scenario.plan()
+    seen(scenario, unsaid("one", node=bind.node, unheeded=WHY)).plan()
+    assert notes(scenario) == [], "it is guaranteed, and promotion means nothing"
+    says(scenario, opportunistic=True).plan()
+    assert notes(scenario) == [f"It stays opportunistic: {WHY}"]
+    says(scenario, opportunistic=False).plan()
+    assert (given(scenario), notes(scenario)) == (set(), [])
+
+
+def test_it_is_written_with_the_bind_of_those_alone_that_say_it_themselves() -> None:
+    scenario = seen(scene(), unsaid("one"))
+    scenario.plan()
+    assert not scenario.core.view.is_opportunistic("one")
+    scenario = seen(scene(opportunistic=False), unsaid("one", says_type=True, opportunistic=USES))
+    scenario.plan()
+    assert scenario.core.view.is_opportunistic("one")
+
+
+def notes(scenario: Scenario) -> list[str]:
+    return [one.note for one in scenario.effects if isinstance(one, RecordEvent)]

@@ -277,3 +277,51 @@ def test_what_a_pod_requests_is_told_though_its_label_was_edited_to_and_fro_mean
     scenario.tell(PodSeen(replace(before, promotes=())), ResizeDone("o", guaranteed=True))
     scenario.plan()
     assert ("Promoted", "It is guaranteed from now on and requests cpu=1, memory=1Gi") in told(scenario)
+
+
+WHY = "metadata.annotations[treadle.dev/demand]: nonsense"
+
+
+def test_one_whose_words_are_not_acted_on_stays_what_it_is_and_is_told_once() -> None:
+    scenario = one()
+    before = running(scenario, "o")
+    said = replace(before, stays=True, unheeded=WHY, says_type=True)
+    scenario.tell(PodSeen(said)).plan()
+    assert told(scenario) == [("ExecutionTypeIgnored", f"It stays opportunistic: {WHY}")]
+    assert set(scenario.core.state.opportunistic.of) == {"o"}
+    scenario.tell(PodSeen(replace(said, labels=(("a", "b"),)))).plan()
+    assert told(scenario) == []
+    scenario.tell(PodSeen(before)).plan()
+    assert told(scenario) == []
+    scenario.tell(PodSeen(said)).plan()
+    assert len(told(scenario)) == 1, "it says so anew"
+    again = restarted(scenario)
+    again.plan()
+    assert set(again.core.state.opportunistic.of) == {"o"}
+    assert len(told(again)) == 1
+    scenario.gone("o")
+    turning = scenario.core.state.opportunistic.turning
+    assert (turning.unheeded, turning.untold) == ({}, {})
+
+
+def test_a_guaranteed_one_is_told_that_it_stays_guaranteed() -> None:
+    scenario = Scenario().queue("root.a").nodes(1).pod("g", "root.a")
+    bound(scenario)
+    scenario.tell(PodSeen(replace(running(scenario, "g"), unheeded=WHY, says_type=True))).plan()
+    assert told(scenario) == [("ExecutionTypeIgnored", f"It stays guaranteed: {WHY}")]
+
+
+def test_one_whose_words_made_no_sense_before_its_bind_was_seen_is_told() -> None:
+    scenario = Scenario().queue("root.a").nodes(1, cpu=4, memory=64)
+    (bind,) = seen(scenario, idle("o", "root.a")).plan()
+    scenario.tell(BindDone("o"))
+    scenario.tell(PodSeen(replace(running(scenario, "o"), node=bind.node, unheeded=WHY, says_type=True))).plan()
+    assert told(scenario) == [("ExecutionTypeIgnored", f"It stays opportunistic: {WHY}")]
+
+
+def test_one_that_wishes_nothing_any_more_is_not_looked_at() -> None:
+    scenario = one()
+    before = running(scenario, "o")
+    wishes(scenario, "o").tell(PodSeen(before))
+    assert scenario.core.state.opportunistic.turning.wishing == {}
+    assert resizes(scenario.wait(INTERVAL)) == []

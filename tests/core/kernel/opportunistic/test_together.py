@@ -14,6 +14,7 @@ from core.kernel.opportunistic.idle_pods import bound, evicted, idle, seen
 from treadle.core.effects import Evict, Withhold
 from treadle.core.events import ApplicationSeen, BindFailed, PodSeen
 from treadle.core.model import ApplicationSpec, Constraints, GangSettings, GangSpec, HostPort, Limit, PodSpec
+from treadle.core.model.opportunistic import NodeWord
 
 PORT = Constraints(host_ports=(HostPort("0.0.0.0", "TCP", 80),))
 
@@ -30,7 +31,9 @@ def test_a_gang_starts_when_there_is_room_for_as_many_as_it_starts_with() -> Non
     assert bound(scenario) == {}
     reason, message = scenario.why("a0")
     assert reason == "NoIdleRoom"
-    assert message.startswith('gang "g" needs room for 3 pods at once; opportunistic pods get what no pod requests')
+    assert message.startswith(
+        'gang "g" needs room for 3 pods at once, and at most 2 fit now; opportunistic pods get what no pod requests'
+    )
     assert set(bound(scenario.node("more", cpu=1).wait(1))) == {"a0", "a1", "a2"}
 
 
@@ -104,6 +107,30 @@ def test_one_whose_bind_fails_takes_back_the_others_that_were_not_sent() -> None
     assert len(bound(scenario.wait(60))) == 2
 
 
+def test_one_that_no_node_could_ever_have_does_not_keep_back_as_many_as_the_gang_starts_with() -> None:
+    big = replace(gang("a", 1, 2, cpu=9)[0], uid="big", name="big")
+    scenario = seen(Scenario().nodes(2, cpu=2), big, *gang("a", 3, 2))
+    assert set(bound(scenario)) == {"a0", "a1", "a2"}
+    reason, message = scenario.why("big")
+    assert reason == "NoIdleRoom"
+    assert "no node has cpu=9, memory=1Gi idle for it now" in message
+
+
+def test_where_the_minimum_needs_one_that_no_node_could_have_nothing_starts_until_one_can() -> None:
+    big = replace(gang("a", 1, 3, cpu=9)[0], uid="big", name="big")
+    scenario = seen(Scenario().nodes(2, cpu=2), big, *gang("a", 2, 3))
+    assert bound(scenario) == {}
+    assert scenario.why("a0")[1].startswith('gang "g" needs room for 3 pods at once, and at most 2 fit now; ')
+    assert set(bound(scenario.node("huge", cpu=9).wait(1))) == {"big", "a0", "a1"}
+
+
+def test_a_node_that_gives_opportunistic_pods_a_part_only_could_not_have_more() -> None:
+    big = replace(gang("a", 1, 2, cpu=3)[0], uid="big", name="big")
+    half = NodeWord(most=500)
+    scenario = seen(Scenario().node("half", cpu=4, over_allocation=half), big, *gang("a", 2, 2))
+    assert set(bound(scenario)) == {"a0", "a1"}
+
+
 def zones(**cpus: int) -> Scenario:
     """Two nodes in each zone, with so many cores each."""
     scenario = Scenario()
@@ -128,7 +155,7 @@ def test_one_that_no_domain_has_room_for_waits_whole_and_is_told_where_it_is_to_
     assert scenario.core.state.opportunistic.of == {}
     reason, message = scenario.why("a0")
     assert reason == "NoIdleRoom"
-    assert message.startswith('gang "g" needs room for 3 pods at once, on nodes with one value of zone; ')
+    assert message.startswith('gang "g" needs room for 3 pods at once, on nodes with one value of zone, and at most 2 fit now; ')
     assert zones_of(bound(scenario.node("a2", cpu=1, labels={"zone": "a"}).wait(1))) == {"a"}
 
 

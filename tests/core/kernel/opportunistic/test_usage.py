@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from core.builders import GIB, Scenario, a_node, a_pod, amounts
 from treadle.core import Core
 from treadle.core.effects import Bind, Evict
-from treadle.core.events import NodeGone, NodeSampled, NodeSeen, PodGone, PodSeen, SchedulerSeen, UsageKnown
+from treadle.core.events import NodeGone, NodeSampled, NodeSeen, PodGone, PodSeen, RemovedLately, SchedulerSeen, UsageKnown
+from treadle.core.kernel.opportunistic.backing_off import LONGEST
 from treadle.core.kernel.opportunistic.room import idle_room
 from treadle.core.kernel.tidy import close_up
 from treadle.core.model import Limit, PodSpec, SchedulerSpec
@@ -28,6 +29,7 @@ from treadle.core.model.opportunistic import (
     NodeWord,
     OpportunisticSettings,
     PredictionSettings,
+    Removal,
     Threshold,
 )
 
@@ -427,6 +429,39 @@ def test_what_is_remembered_of_nodes_that_were_left_is_forgotten() -> None:
     seen(sample(scenario, memory=9.9), idle("late", cpu=0, memory=3, application="late"))
     scenario.plan()
     assert scenario.core.state.opportunistic.back_off.of == {}
+
+
+def removed(*kept: Removal) -> RemovedLately:
+    return RemovedLately(kept)
+
+
+def removal(node: str = "node-0", seconds: float = 20.0, times: int = 3) -> Removal:
+    """That a node takes none for so many seconds of a clock that began in 1970, when the scene stands at 1000 and its epoch is 0."""
+    return Removal("ns/batch", node, 1000 + seconds, times)
+
+
+def test_what_another_scheduler_remembered_is_gone_by() -> None:
+    scenario = sample(scene(order=NEWEST).tell(removed(removal())), memory=1)
+    assert bound(seen(scenario, idle("o0", cpu=0, memory=3))) == []
+    assert bound(sample(scenario.wait(21), memory=1)) == ["o0"]
+    sample(scenario.wait(15), memory=9).plan()
+    assert scenario.core.view.removals() == [Removal("ns/batch", "node-0", scenario.now + 240, 4)], "the fourth time in a row"
+    assert RemovedLately(tuple(scenario.core.view.removals())) in scenario.core.facts()
+
+
+def test_what_is_remembered_elsewhere_says_nothing_new_of_what_is_known_for_longer() -> None:
+    scenario = scene().tell(removed(removal(seconds=100, times=5)))
+    scenario.tell(removed(removal(seconds=99.2, times=2), removal("node-1", -959, 2), removal("node-2", -961, 2)))
+    assert scenario.core.view.removals() == [removal(seconds=100, times=5), removal("node-1", -959, 2)]
+
+
+def test_what_makes_no_sense_keeps_no_node_for_longer_than_the_longest_pause() -> None:
+    scenario = scene().tell(removed(removal(seconds=1e9, times=1000)))
+    assert scenario.core.view.removals() == [Removal("ns/batch", "node-0", 1000 + LONGEST, 30)]
+    sample(scenario.wait(LONGEST + 1), memory=1)
+    bound(seen(scenario, idle("o0", cpu=0, memory=3)))
+    sample(scenario.wait(15), memory=9).plan()
+    assert scenario.core.view.removals() == [Removal("ns/batch", "node-0", scenario.now + LONGEST, 30)]
 
 
 def predicting(method: str, **fields: Any) -> Scenario:

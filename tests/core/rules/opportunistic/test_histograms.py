@@ -37,6 +37,12 @@ def test_after_many_half_lives_the_past_is_forgotten() -> None:
     assert len(found.weights) == 1
 
 
+def test_at_a_time_long_before_its_samples_it_is_worth_no_more_than_they_are() -> None:
+    found = Histogram(10, half_life=1.0)
+    found.add(100, 5000.0)
+    assert found.weight(0.0) == 1.0
+
+
 def test_a_sample_is_worth_half_of_itself_after_a_half_life() -> None:
     found = filled([100], half_life=60.0)
     assert found.weight(0.0) == 1.0

@@ -109,7 +109,7 @@ def complete(state: State, ask: Ask) -> bool:
 def completed(state: State, gang: tuple[str, str]) -> None:
     """Take note that the minimum of a gang is on nodes."""
     state.gangs.complete[gang] = state.gangs.begun[gang] = None
-    for known in (state.gangs.partial, state.gangs.stuck, state.gangs.left_alone):
+    for known in (state.gangs.partial, state.gangs.stuck, state.gangs.left_alone, state.gangs.spare):
         known.pop(gang, None)
     if state.gangs.leaving:
         state.gangs.leaving = {uid: of for uid, of in state.gangs.leaving.items() if of != gang}

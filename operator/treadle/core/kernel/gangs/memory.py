@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from treadle.core.model import PodGroupSpec, PodSpec
     from treadle.core.model.gangs import RequestPhase
 
@@ -57,6 +60,11 @@ class Gangs:
     provisioner: bool | None = None
     provisioner_trouble: str = ""
     looked: float = float("-inf")
+    spare: dict[Gang, tuple[int, ...]] = field(default_factory=dict)
+    """Gangs that have pods of several shapes, and more than they start with: the shapes of those that no node could have."""
+    spare_looked: float = float("-inf")
+    allocatable: tuple[tuple[int, int, int], NDArray[np.int64]] | None = None
+    """What nodes have, by which it is told what they could have."""
 
     def see(self, group: PodGroupSpec) -> None:
         """Take over a PodGroup object."""
@@ -103,6 +111,15 @@ class Gangs:
 
     def forget(self, application: str) -> None:
         """Forget the gangs of an application that has no pods any more."""
-        for known in (self.complete, self.begun, self.partial, self.stuck, self.left_alone, self.tried, self.requests):
+        for known in (
+            self.complete,
+            self.begun,
+            self.partial,
+            self.stuck,
+            self.left_alone,
+            self.tried,
+            self.requests,
+            self.spare,
+        ):
             for gang in [gang for gang in known if gang[0] == application]:
                 del known[gang]

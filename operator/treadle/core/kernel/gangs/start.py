@@ -17,6 +17,7 @@ from treadle.core.kernel.admission_checks import GANG_INCOMPLETE, GANG_OVER, ask
 from treadle.core.kernel.am_share import MASTER_SHARE
 from treadle.core.kernel.attempt import Attempt, tried
 from treadle.core.kernel.gangs import domains
+from treadle.core.kernel.gangs.ever import never_placed
 from treadle.core.kernel.gangs.known import completed, members, minimum, placed, unsaid
 from treadle.core.kernel.nodes.candidates import pick, takes
 from treadle.core.kernel.pods.states import PodState
@@ -54,6 +55,8 @@ class Lacking(NamedTuple):
     share: list[tuple[Ask, int]]
     least: int
     """How many pods the gang starts with."""
+    never: tuple[int, ...] | None = None
+    """The shapes of its pods that no node could have, where it has pods to spare; None where it has not."""
 
     @property
     def demand(self) -> Demand:
@@ -90,6 +93,8 @@ def start(state: State, ask: Ask, rooms: Sequence[Room] = ()) -> Outcome:
     lacking = lacks(state, application, gang)
     if isinstance(lacking, Wait):
         return Outcome([], lacking)
+    if lacking.never is not None:
+        state.gangs.spare[gang] = lacking.never
     for one, _ in lacking.share:
         if one.master and not state.discipline.masters.may_start(one):
             leaf = application.chain[0]
@@ -135,7 +140,11 @@ def lacks(state: State, application: Application, gang: tuple[str, str]) -> Lack
         if any(one.leads and not one.node for one in members(application, name)):
             words += LED
         return Wait(GANG_INCOMPLETE, name, words)
-    return Lacking(_shared_out(asks, need), least)
+    if there <= need or len(asks) < 2:
+        return Lacking(_shared_out(asks, need), least)
+    never = never_placed(state, asks)
+    in_order = [*(one for one in asks if one not in never), *never]
+    return Lacking(_shared_out(in_order, need), least, tuple(one.shape.id for one in never))
 
 
 def _coming(application: Application, gang: str) -> int:

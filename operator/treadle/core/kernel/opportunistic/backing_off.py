@@ -8,13 +8,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from treadle.core.model.opportunistic import Removal
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 FIRST, LONGEST = 30.0, 960.0
 """Seconds for which a node takes no opportunistic pods of an application of which one had to go from there, the first time and at the most."""
 FORGOTTEN = 960.0
 """Seconds after which it counts as the first time again."""
+
+ROUNDED = 1.0
+"""Seconds by which what is remembered elsewhere may be rounded."""
+MOST_TIMES = 30
+"""Times in a row that count: the pause has been the longest for long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +44,26 @@ class BackOff:
         before = there.get(node)
         if before is not None and now < before.until:
             return
-        times = before.times + 1 if before is not None and now < before.until + FORGOTTEN else 1
+        times = min(before.times + 1, MOST_TIMES) if before is not None and now < before.until + FORGOTTEN else 1
         there[node] = Pause(now + min(FIRST * 2.0 ** (times - 1), LONGEST), times)
+
+    def recall(self, removals: Iterable[Removal], epoch: float, now: float) -> None:
+        """Take over what is remembered elsewhere, as far as less is known here; ``epoch`` is what the core's clock counts from. None keeps a node for longer than one of ours does."""
+        for one in removals:
+            until = min(one.until - epoch, now + LONGEST)
+            there = self.of.setdefault(one.application, {})
+            before = there.get(one.node)
+            if now < until + FORGOTTEN and (before is None or until >= before.until + ROUNDED):
+                there[one.node] = Pause(until, min(one.times, MOST_TIMES))
+
+    def known(self, epoch: float, now: float) -> list[Removal]:
+        """Return what counts yet."""
+        return [
+            Removal(identity, node, away.until + epoch, away.times)
+            for identity, there in self.of.items()
+            for node, away in there.items()
+            if now < away.until + FORGOTTEN
+        ]
 
     def nodes(self, application: str, now: float) -> list[str]:
         """Return the nodes that take no pods of an application at present."""

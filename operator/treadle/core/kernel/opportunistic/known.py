@@ -35,6 +35,10 @@ class Sampled:
     overload: Overload = field(default_factory=lambda: Overload(patient=False))
     waiting: Waiting = field(default_factory=dict)
     """How long tasks of its pods waited by the last sample."""
+    waited: float | None = None
+    """When that was read where the node itself told it; None: it came with the sample."""
+    strained: float = float("-inf")
+    """The time of what it was last looked by who has to go for it."""
     strain: Strain = field(default_factory=Strain)
     crossed: float | None = None
     """The time of the first of the samples in a row that are above a preemption threshold, while opportunistic pods are there."""
@@ -81,6 +85,10 @@ class Usage:
     """How far predictions of memory and of cpu were off."""
     until_asked: Delays = field(default_factory=Delays)
     """From the first sample above a preemption threshold until a pod was asked to go for it."""
+    until_gone: Delays = field(default_factory=Delays)
+    """From the first sample above a preemption threshold until a pod that was asked to go for it was gone."""
+    crossed: dict[str, float] = field(default_factory=dict)
+    """The time of that sample of those that have been asked and are not gone, by uid."""
     until_below: Delays = field(default_factory=Delays)
     """From that sample until one that was not above."""
     policies: dict[NodePolicy, OverAllocation] = field(default_factory=dict)

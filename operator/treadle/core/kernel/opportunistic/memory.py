@@ -73,6 +73,10 @@ class Opportunistic:
     """The clock of the nodes when it was last looked for room."""
     at: float = float("-inf")
     """When that was."""
+    resting: dict[str, float] = field(default_factory=dict)
+    """Until when the pods of an application are not tried again that are placed as a set, by its id."""
+    put_off: float = float("inf")
+    """When the first of those has its turn again that would have had it."""
     back_off: BackOff = field(default_factory=BackOff)
     """Nodes that pods of an application had to leave, and do not come back to for a while."""
     turning: Turning = field(default_factory=Turning)

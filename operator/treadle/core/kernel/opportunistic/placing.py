@@ -15,6 +15,7 @@ from treadle.core.kernel.opportunistic.caps import Caps
 from treadle.core.kernel.opportunistic.known import TYPES
 from treadle.core.kernel.opportunistic.memory import vector
 from treadle.core.kernel.opportunistic.room import Room
+from treadle.core.kernel.opportunistic.sets import is_of_set, pause, place_set, waiting
 from treadle.core.kernel.opportunistic.together import Together, rows_for
 from treadle.core.kernel.opportunistic.usage import is_lost, note
 from treadle.core.kernel.pods import prepared
@@ -47,7 +48,7 @@ def place(state: State, budget: int) -> list[Placed]:
     effects: list[Placed] = []
     if budget <= 0 or not _due(state):
         return effects
-    kept.come, kept.looked, kept.at = False, nodes.clock, state.now
+    kept.come, kept.looked, kept.at, kept.put_off = False, nodes.clock, state.now, float("inf")
     kept.back_off.forget(state.now, state.applications)
     room, together = Room(state), Together(state)
     ready = _ready(state, room, together)
@@ -59,12 +60,25 @@ def place(state: State, budget: int) -> list[Placed]:
     lines = {queue: _line(queue, applications) for queue, applications in ready.items()}
     heap = [(_used(held.get(queue.path), due.get(queue.path)), queue.path, queue) for queue in ready]
     heapify(heap)
+    tried: dict[Application, None] = {}
     while heap and len(effects) < budget:
         _, path, queue = heappop(heap)
         first = next(lines[queue], None)
         if first is None:
             continue
-        if first.node < 0 and first.shape.gang not in together.failed:
+        if first.node < 0 and is_of_set(state, first):
+            application = first.application
+            if application is not None and application not in tried:
+                tried[application] = None
+                found = _set(
+                    state, room, caps, [one for one in waiting(state, application) if obstacle(state, one, together) is None]
+                )
+                for record, row in found:
+                    wants = vector(record.spec.opportunistic)
+                    caps.give(queue, wants)
+                    held[path] = plus(held.get(path, [0] * TYPES), wants)
+                    effects.append(_assume(state, record, row))
+        elif first.node < 0 and first.shape.gang not in together.failed:
             unit = together.unit(first)
             wants = _sum(unit)
             rows = None if caps.full(queue, wants) is not None else _rows(state, room, unit)
@@ -83,6 +97,20 @@ def place(state: State, budget: int) -> list[Placed]:
         kept.come = True  # the next pass goes on
         kept.at = float("-inf")
     return effects
+
+
+def _set(state: State, room: Room, caps: Caps, pods: list[PodRecord]) -> list[tuple[PodRecord, int]]:
+    """Return the nodes of the pods of a set that can be placed, none while it rests: a large one is not tried again at once."""
+    kept, identity = state.opportunistic, pods[0].spec.application
+    until = kept.resting.get(identity, state.now)
+    if state.now < until:
+        kept.put_off = min(kept.put_off, until)
+        return []
+    kept.resting = {one: when for one, when in kept.resting.items() if when > state.now}
+    found = place_set(state, room, caps, pods)
+    if len(found) < len(pods):
+        kept.resting[identity] = state.now + pause(state, len(pods))
+    return found
 
 
 def _rows(state: State, room: Room, unit: list[PodRecord]) -> list[int] | None:
@@ -131,7 +159,8 @@ def next_look(state: State) -> float | None:
         return None
     if kept.come or kept.looked != state.nodes.clock:
         return kept.at + INTERVAL
-    return kept.back_off.next_end(kept.at)  # one that has ended since is found as well
+    end = min(kept.back_off.next_end(kept.at) or kept.put_off, kept.put_off)  # one that has ended since is found as well
+    return end if end < float("inf") else None
 
 
 def _due(state: State) -> bool:

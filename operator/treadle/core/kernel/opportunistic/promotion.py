@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.effects import DEMOTED, PROMOTED, PROMOTION_WAITS, RESIZE_REFUSED, RecordEvent, Resize
+from treadle.core.effects import DEMOTED, EXECUTION_TYPE_IGNORED, PROMOTED, PROMOTION_WAITS, RESIZE_REFUSED, RecordEvent, Resize
 from treadle.core.kernel.admission_checks import TOO_MANY, oversized
 from treadle.core.kernel.opportunistic.turning import promoted
 from treadle.core.kernel.pods import lifecycle
@@ -67,6 +67,16 @@ def turn(state: State) -> list[Effect]:
                 effects.append(_event(record, PROMOTION_WAITS, f"It stays opportunistic for now: {why}"))
             continue
         effects.append(_promote(state, record))
+    return effects
+
+
+def tell_unheeded(state: State) -> list[RecordEvent]:
+    """Tell owners of pods on nodes what is not acted on of what they say of the execution type."""
+    kept, effects = state.opportunistic.turning, []
+    for uid, record in kept.untold.items():
+        stays = "opportunistic" if uid in state.opportunistic.of else "guaranteed"
+        effects.append(_event(record, EXECUTION_TYPE_IGNORED, f"It stays {stays}: {kept.unheeded[uid]}"))
+    kept.untold.clear()
     return effects
 
 

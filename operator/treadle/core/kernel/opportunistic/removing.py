@@ -25,6 +25,7 @@ from treadle.core.units.resources import in_words
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from treadle.core.kernel.opportunistic.known import Sampled
     from treadle.core.kernel.state import State
     from treadle.core.model.opportunistic import PressureThreshold
     from treadle.core.rules.opportunistic.pressure import Waiting
@@ -123,13 +124,22 @@ def _used_too_much(state: State) -> list[Lack]:
             words = _in_words(state, name, policy, size, measured, lacking)
             found.append(Lack(FOR_USAGE, staying, lacking, words, frees, crossed=one.crossed, at_once=emergency))
         elif policy.pressure:
-            short = one.strain.look(
-                policy.pressure, one.waiting, one.usage.sample.at, going=any(uid in kept.going for uid in frees)
-            )
+            short = _short(one, policy, one.usage.sample.at, going=any(uid in kept.going for uid in frees))
             if short is not None and staying:
                 found += _pressed(state, name, one.waiting, short, staying, frees)
     kept.usage.fresh.clear()
     return found
+
+
+def _short(one: Sampled, policy: OverAllocation, at: float, *, going: bool) -> PressureThreshold | None:
+    """Return for which pressure a pod has to go by the newest that is known; what a node told itself counts once."""
+    told = at if one.waited is None else one.waited
+    if told <= one.strained:
+        if going:
+            one.strain.wait(at)
+        return None
+    one.strained = told
+    return one.strain.look(policy.pressure, one.waiting, told, going=going)
 
 
 def _pressed(
@@ -198,6 +208,20 @@ def _staying(state: State, row: int, *, spared: bool) -> tuple[dict[str, Given],
     return staying, stay
 
 
+def has_gone(state: State, uid: str) -> None:
+    """Take note that a pod is gone: it is measured how long that took, if it was asked to go for what its node uses."""
+    usage = state.opportunistic.usage
+    crossed = usage.crossed.pop(uid, None)
+    if crossed is not None:
+        usage.until_gone.add(state.now - crossed)
+
+
+def stays(state: State, uid: str) -> None:
+    """Take note that a pod that was asked to go stays: its disruption budget does not let it go."""
+    state.opportunistic.usage.crossed.pop(uid, None)
+    state.opportunistic.stays(uid, state.now + AGAIN)
+
+
 def next_removal(state: State) -> float | None:
     """Return when somebody who was asked to go is asked again, None if nobody was."""
     kept = state.opportunistic
@@ -223,6 +247,7 @@ def _of_row(state: State, lack: Lack, costs: Costs) -> list[Evict]:
         kept.removed[lack.reason] += 1
         if lack.crossed is not None:
             kept.usage.until_asked.add(state.now - lack.crossed)
+            kept.usage.crossed.setdefault(spec.uid, lack.crossed)
         node = state.nodes.names[record.node]
         kept.back_off.remember(spec.application, node, state.now)
         why = f"opportunistic: {lack.words}"

@@ -163,6 +163,19 @@ class Room:
                     self._none.pop((shape, record.spec.opportunistic), None)
                     self._rows.pop((shape, record.spec.opportunistic), None)
 
+    def rows(self, record: PodRecord) -> NDArray[np.intp]:
+        """Return the nodes with room for a pod by amounts and descriptions."""
+        return self._near(record, record.shape)
+
+    def has(self, row: int, amounts: Vector) -> bool:
+        """Whether a node has room for some amounts."""
+        return all(self._columns[position, row] >= amount for position, amount in enumerate(amounts))
+
+    def take_back(self, row: int, record: PodRecord) -> None:
+        """Count a pod that is not on a node after all. Nothing may have been picked since it was given."""
+        for position, value in (*record.shape.demand, *enumerate(vector(record.spec.opportunistic))):
+            self._columns[position, row] += value
+
     def give(self, row: int, record: PodRecord) -> None:
         """Count a pod that has come to a node."""
         for position, value in (*record.shape.demand, *enumerate(vector(record.spec.opportunistic))):

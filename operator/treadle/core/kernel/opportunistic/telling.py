@@ -13,8 +13,10 @@ from treadle.core.kernel.opportunistic.known import TYPES
 from treadle.core.kernel.opportunistic.memory import vector
 from treadle.core.kernel.opportunistic.placing import NO_ROOM, held_by_queue, obstacle
 from treadle.core.kernel.opportunistic.room import idle_room
+from treadle.core.kernel.opportunistic.sets import is_of_set
 from treadle.core.kernel.opportunistic.together import Together
 from treadle.core.kernel.opportunistic.usage import unknown
+from treadle.core.kernel.together.placing import constraints_of
 from treadle.core.units.resources import in_words
 
 if TYPE_CHECKING:
@@ -118,8 +120,7 @@ def _waiting(
     key = record.shape, record.spec.opportunistic
     if key not in messages:
         count = together.starts_with(record)
-        others = f'gang "{record.shape.gang[1]}" needs room for {count} pods at once{_in_one(record)}; ' if count > 1 else ""
-        messages[key] = NO_ROOM, (others + _no_room(state, record, count))[:LONGEST]
+        messages[key] = NO_ROOM, (_of_gang(together, record, count) + _no_room(state, record, count))[:LONGEST]
     away = state.opportunistic.back_off.nodes(record.spec.application, state.now)
     if away:
         some = f"{', '.join(away[:MOST_NODES])}{', …' if len(away) > MOST_NODES else ''}"
@@ -127,6 +128,14 @@ def _waiting(
             :LONGEST
         ]
     return messages[key]
+
+
+def _of_gang(together: Together, record: PodRecord, count: int) -> str:
+    """Return how many have to have room at once, and how many of them would now."""
+    if count == 1:
+        return ""
+    fit = min(together.most_at_once(record), count)
+    return f'gang "{record.shape.gang[1]}" needs room for {count} pods at once{_in_one(record)}, and at most {fit} fit now; '
 
 
 def _in_one(record: PodRecord) -> str:
@@ -140,7 +149,9 @@ def _no_room(state: State, record: PodRecord, count: int) -> str:
     enough = int(np.all(idle[:, rows] >= np.array(vector(wanted))[:, None], axis=0).sum())
     found = f"no node has {_words(wanted)} idle for it now"
     if enough:
-        found = f"{enough} {'node has' if enough == 1 else 'nodes have'} {_words(wanted)} idle now, but {_but(record, count)}"
+        found = (
+            f"{enough} {'node has' if enough == 1 else 'nodes have'} {_words(wanted)} idle now, but {_but(state, record, count)}"
+        )
     names = state.types.names[:TYPES]
     most = [(name, int(idle[at, rows].max(initial=0))) for at, name in enumerate(names)]
     by_usage = state.scheduler.opportunistic.by_usage
@@ -152,13 +163,16 @@ def _no_room(state: State, record: PodRecord, count: int) -> str:
     )
 
 
-def _but(record: PodRecord, count: int) -> str:
+def _but(state: State, record: PodRecord, count: int) -> str:
     """Return why a pod does not go to a node that has idle what it will use."""
     if count > 1:
         return "there is not enough for all of them"
     asked = record.shape.asked.together
     if asked is not None and asked[1]:
         return f"it is to go where the others of its gang are, by {asked[0]}"
+    if is_of_set(state, record):
+        told = constraints_of(record.shape)
+        return f"COULD_NOT_PLACE_ON_NODE: it was tried together with the others of its application that wait{told and f', constraint {told}'}"
     return "it cannot go there"
 
 

@@ -8,30 +8,34 @@ completed by those that are there. They go one by one: the others come back when
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from treadle.core.kernel.admission_checks import GANG_INCOMPLETE
+from treadle.core.kernel.between.topologies import NOWHERE
 from treadle.core.kernel.gangs.domains import fullest_first
+from treadle.core.kernel.gangs.ever import possible
 from treadle.core.kernel.gangs.known import completed, minimum, placed, unsaid
 from treadle.core.kernel.gangs.partial import note_partial
 from treadle.core.kernel.nodes.shapes import NO_GANG
+from treadle.core.kernel.opportunistic.memory import vector
+from treadle.core.kernel.opportunistic.room import Room
+from treadle.core.kernel.opportunistic.usage import policy_of, size_of
 from treadle.core.kernel.pods import prepared
-from treadle.core.kernel.pods.shaping import batch_of
 from treadle.core.model import Wait
+from treadle.core.model.opportunistic import WHOLE
+from treadle.core.rules.opportunistic.thresholds import part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from treadle.core.kernel.gangs.memory import Gang
-    from treadle.core.kernel.opportunistic.room import Room
+    from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Application, PodRecord
-
-NOT_TOGETHER: Final = "NotTogether"
-"""The reason of an opportunistic pod that is to be placed in a way that opportunistic pods are not."""
 
 
 class Together:
@@ -41,14 +45,13 @@ class Together:
         self._state = state
         self._waiting: dict[Gang, list[PodRecord]] | None = None
         self._known: dict[Gang, Wait | int] = {}
+        self._room: Room | None = None
+        self._could: dict[tuple[Shape, tuple[tuple[str, int], ...]], bool] = {}
         self.failed: dict[Gang, None] = {}
         """Gangs that were tried and found no room."""
 
     def wait(self, record: PodRecord) -> Wait | None:
         """Return why a pod cannot be placed though there were room, or None."""
-        if batch_of(self._state, record.spec) is not None:
-            words = "opportunistic pods are not placed as a set (spec.placeTogether of the Application); guaranteed pods are"
-            return Wait(NOT_TOGETHER, "", words)
         if record.shape.gang == NO_GANG:
             return None
         found = self._lacks(record)
@@ -64,8 +67,10 @@ class Together:
         count = self.starts_with(record)
         if count == 1:
             return [record]
-        others = (one for one in self._of(record.shape.gang) if one is not record)
-        return [record, *(one for one, _ in zip(others, range(count - 1), strict=False))]
+        others = [one for one in self._of(record.shape.gang) if one is not record]
+        if len(others) >= count:  # one that no node could have does not keep back the rest
+            others.sort(key=lambda one: not self._possible(one))
+        return [record, *others[: count - 1]]
 
     def started(self, record: PodRecord) -> None:
         """Take note that all with whom a pod had to be placed have been."""
@@ -84,6 +89,32 @@ class Together:
         gang, application = record.shape.gang, record.application
         if gang != NO_GANG and application is not None and self._lacks(record) != 0:
             note_partial(self._state, application, gang)
+
+    def most_at_once(self, record: PodRecord) -> int:
+        """Return how many pods that wait of the gang of one have room as things are, at the most, each kind by itself: in one domain, where that is required."""
+        if self._room is None:
+            self._room = Room(self._state)
+        asked, nodes = record.shape.asked.together, self._state.nodes
+        mine = self._of(record.shape.gang)
+        kinds = Counter((one.shape, one.spec.opportunistic) for one in mine)
+        each = {(one.shape, one.spec.opportunistic): one for one in mine}
+        counts = [(self._room.by_node(each[kind]), count) for kind, count in kinds.items()]
+        if asked is None or not asked[1]:
+            return sum(min(int(by_node.sum()), count) for by_node, count in counts)
+        column = nodes.topologies.of(asked[0], nodes.specs).column(len(nodes))
+        inside = column != NOWHERE
+        if not inside.any():
+            return 0
+        found = [np.minimum(np.bincount(column[inside], weights=by_node[inside]), count) for by_node, count in counts]
+        return int(np.sum(found, axis=0).max())
+
+    def _possible(self, record: PodRecord) -> bool:
+        """Whether a node could have a pod if all of ours left."""
+        key = (record.shape, record.spec.opportunistic)
+        found = self._could.get(key)
+        if found is None:
+            found = self._could[key] = _could_have(self._state, *key)
+        return found
 
     def _of(self, gang: Gang) -> Sequence[PodRecord]:
         if self._waiting is None:
@@ -116,6 +147,15 @@ class Together:
             )
             return Wait(GANG_INCOMPLETE, name, words)
         return max(need, 0)
+
+
+def _could_have(state: State, shape: Shape, wanted: tuple[tuple[str, int], ...]) -> bool:
+    nodes, amounts = state.nodes, vector(wanted)
+    for row in np.flatnonzero(nodes.mask(shape.constraints)).tolist():
+        most = min(policy_of(state, row).most, WHOLE)
+        if all(part(most, have) >= value for have, value in zip(size_of(state, row), amounts, strict=True)):
+            return possible(state, shape)
+    return False
 
 
 def rows_for(state: State, room: Room, unit: Sequence[PodRecord]) -> list[int] | None:
@@ -171,16 +211,17 @@ def _in_place(
                 return None
             room.give(row, record)
             found.append(row)
-            _count(state, record, row)
+            count(state, record, row)
     finally:
         for record, row in reversed([*zip(unit, found, strict=False)]):
-            _uncount(state, record, row)
+            uncount(state, record, row)
         nodes.improved.cut(end)
         nodes.slots.cut(slots)
     return found
 
 
-def _count(state: State, record: PodRecord, row: int) -> None:
+def count(state: State, record: PodRecord, row: int) -> None:
+    """Count a pod on a node by all rules while others are looked for."""
     state.nodes.take(row, record.shape.demand, record.shape.ports)
     record.node = row
     for tally in record.kind.tallies:
@@ -190,7 +231,8 @@ def _count(state: State, record: PodRecord, row: int) -> None:
         prepared.decide(state, record)
 
 
-def _uncount(state: State, record: PodRecord, row: int) -> None:
+def uncount(state: State, record: PodRecord, row: int) -> None:
+    """Take a pod out again."""
     prepared.leave(state, record)
     for tally in record.kind.tallies:
         tally.add(row, -1)

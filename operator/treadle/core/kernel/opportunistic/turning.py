@@ -30,6 +30,10 @@ class Turning:
     """Which way those are changed: whether they are to be guaranteed."""
     told: dict[str, str] = field(default_factory=dict)
     """What was told last of those that have to wait."""
+    unheeded: dict[str, str] = field(default_factory=dict)
+    """What is not acted on of what pods say of their execution type."""
+    untold: dict[str, PodRecord] = field(default_factory=dict)
+    """Those of which that is to be told."""
     looked: float = float("-inf")
     """When it was last looked who may be promoted."""
     wished: float = float("-inf")
@@ -45,9 +49,19 @@ class Turning:
         self.promoting[spec.uid] = spec
         return promoted(spec)
 
-    def note(self, record: PodRecord) -> None:
-        """Take note of what a pod on a node asks for."""
+    def concerns(self, spec: PodSpec) -> bool:
+        """Whether a pod on a node asks for anything, or may have done so before."""
+        return bool(spec.promotes or spec.demotes or spec.unheeded or spec.stays or self.until or self.unheeded)
+
+    def note(self, record: PodRecord, unheeded: str) -> None:
+        """Take note of what a pod on a node asks for, and of what is not acted on of that."""
         spec = record.spec
+        if self.unheeded.get(spec.uid, "") != unheeded:
+            if unheeded:
+                self.unheeded[spec.uid], self.untold[spec.uid] = unheeded, record
+            else:
+                del self.unheeded[spec.uid]
+                self.untold.pop(spec.uid, None)
         uid, asks = spec.uid, bool(spec.promotes or spec.demotes)
         if asks and spec.promotes_itself and uid not in self.promoting:
             self.wishing[uid] = record
@@ -76,7 +90,7 @@ class Turning:
 
     def forget(self, uid: str) -> None:
         """Forget a pod that is gone."""
-        for kept in (self.asking, self.wishing, self.promoting, self.until, self.ways, self.told):
+        for kept in (self.asking, self.wishing, self.promoting, self.until, self.ways, self.told, self.unheeded, self.untold):
             kept.pop(uid, None)
 
 

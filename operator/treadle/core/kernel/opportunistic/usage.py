@@ -42,9 +42,7 @@ def sampled(state: State, event: NodeSampled) -> None:
     if one.usage.take(measured.sample(state, event.usage, event.at, event.window), state.now):
         usage.newest = max(usage.newest, min(event.at, state.now))
         one.others = _others(state, row)
-        one.waiting = {
-            (resource, kind): value for resource, *both in event.pressure for kind, value in zip((SOME, FULL), both, strict=True)
-        }
+        _note_pressure(state, row, one, event)
         _note_crossing(state, row, one)
         measured.forget_the_gone(state, row)
         forecast.sampled(state, row, one)
@@ -144,9 +142,6 @@ def unknown(state: State) -> int:
 
 def _without_pressure(state: State) -> int:
     """Return how many nodes do not tell of the pressure by which it is decided, though they tell what they use."""
-    settings = state.scheduler.opportunistic
-    if not (settings.policy.pressure or any(policy.pressure for _, policy in settings.overrides)):
-        return 0
     found = 0
     for name, one in state.opportunistic.usage.of.items():
         row = state.nodes.row.get(name)
@@ -192,6 +187,21 @@ def _begin(state: State) -> None:
             usage.place(uid, asks(record))
             if record.state is not PodState.ASSUMED:
                 usage.start(uid, min(at, now))
+
+
+def _note_pressure(state: State, row: int, one: Sampled, event: NodeSampled) -> None:
+    """Take note of how long tasks of a node's pods wait: by the sample, or else by the node's own word, unless that is old, or of a time that is far off."""
+    spec = state.nodes.specs[row]
+    said = None if spec is None else spec.pressure
+    one.waiting, one.waited = {}, None
+    if event.pressure:
+        one.waiting = {
+            (resource, kind): value for resource, *both in event.pressure for kind, value in zip((SOME, FULL), both, strict=True)
+        }
+    elif said is not None:
+        at = said.at - state.settings.epoch
+        if abs(state.now - at) <= one.usage.old_after:
+            one.waiting, one.waited = dict(said.waiting), min(at, state.now)
 
 
 def _note_crossing(state: State, row: int, one: Sampled) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from treadle.core.effects import Placed, new_bind
 from treadle.core.kernel.admission_checks import OVER_LARGEST, block, gang_changed, requeue
 from treadle.core.kernel.assign import asked_for, assign, in_force
-from treadle.core.kernel.opportunistic.by_application import as_its_application_says
+from treadle.core.kernel.opportunistic.by_application import as_its_application_says, unheeded
 from treadle.core.kernel.opportunistic.memory import gives_way
 from treadle.core.kernel.pods import between, gang, prepared
 from treadle.core.kernel.pods.charges import charge, discharge
@@ -74,8 +74,8 @@ def see(state: State, spec: PodSpec) -> None:
             between.leave(record)
             between.take_kind(state, record, spec)
             between.enter(record)
-        if spec.promotes or spec.demotes:
-            state.opportunistic.turning.note(record)
+        if state.opportunistic.turning.concerns(spec):
+            state.opportunistic.turning.note(record, unheeded(state, spec))
         return
     elif record.spec == spec and record.state is not PodState.IDLE:
         return
@@ -146,8 +146,8 @@ def _contribute(state: State, record: PodRecord) -> None:
                 charge(state, record.part, record.shape.demand)
                 if spec.role == "master":
                     count_master(record, 1)
-            if spec.promotes or spec.demotes or state.opportunistic.turning.until:
-                state.opportunistic.turning.note(record)
+            if state.opportunistic.turning.concerns(spec):
+                state.opportunistic.turning.note(record, unheeded(state, spec))
             if not record.application.counted:
                 state.admission.newcomers[record.application] = None
         else:
@@ -177,7 +177,7 @@ def withdraw(state: State, record: PodRecord, *, stays: bool = False) -> None:
     With ``stays`` its application is kept, though it be empty: the caller puts the pod back, or drops the application.
     """
     application = record.application
-    if state.opportunistic.turning.asking:
+    if state.opportunistic.turning.asking or state.opportunistic.turning.wishing:
         state.opportunistic.turning.leave(record.spec.uid)
     if record.state in {PodState.ASSUMED, PodState.BOUND}:
         between.leave(record)

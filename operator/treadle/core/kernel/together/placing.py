@@ -29,6 +29,7 @@ from treadle.core.rules.constraints.writing import in_words
 
 if TYPE_CHECKING:
     from treadle.core.effects import Placed
+    from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Ask, Queue
 
@@ -113,11 +114,16 @@ def _nodes(state: State, asks: list[Ask]) -> list[int]:
     return np.flatnonzero(some).tolist()
 
 
+def constraints_of(shape: Shape) -> str:
+    """Return the constraints of pods of a shape in words, empty for none."""
+    rules, application = shape.asked.pods, shape.asked.placement
+    constraints = (rules.placement if rules is not None else ()) + (application[1] if application is not None else ())
+    return "; ".join(in_words(one) for one in constraints)
+
+
 def _words(ask: Ask, count: int, among: int, solved: str) -> str:
     """Say that pods were rejected, in YARN's word and with their constraints."""
-    rules, application = ask.shape.asked.pods, ask.shape.asked.placement
-    constraints = (rules.placement if rules is not None else ()) + (application[1] if application is not None else ())
-    told = "; ".join(in_words(one) for one in constraints)
+    told = constraints_of(ask.shape)
     pods = f"{among} pods of its application" if among < LARGEST else f"{among} pods of its application (a set has no more)"
     how = f"; {WORDS[solved]}" if solved in WORDS else ""
     return f"; COULD_NOT_PLACE_ON_NODE: tried together with the {pods}, {count} of its kind are left{told and f', constraint {told}'}{how}"

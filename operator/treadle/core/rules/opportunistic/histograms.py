@@ -50,10 +50,10 @@ class Histogram:
         return self.end(bucket)
 
     def weight(self, now: float) -> float:
-        """Return how many samples of now all that is known is worth. It falls by a half with each half-life."""
+        """Return how many samples of now all that is known is worth. It falls by a half with each half-life; before it was known it is worth no more."""
         if self._reference is None:
             return 0.0
-        return self.total * exp2((self._reference - now) / self.half_life)
+        return self.total * exp2(min(self._reference - now, 0.0) / self.half_life)
 
     def bucket(self, amount: int) -> int:
         """Return the number of the bucket of an amount."""

@@ -30,6 +30,10 @@ class Strain:
     quiet: float = float("-inf")
     """Until when nobody goes: what went shows in no sample before."""
 
+    def wait(self, at: float) -> None:
+        """Take note that a pod goes at a time: what it gives back shows when the mean is over."""
+        self.quiet = at + MEAN
+
     def look(
         self, thresholds: Sequence[PressureThreshold], waiting: Waiting, at: float, *, going: bool
     ) -> PressureThreshold | None:
@@ -38,7 +42,7 @@ class Strain:
         Nobody goes for what is not known.
         """
         if going:
-            self.quiet = at + MEAN
+            self.wait(at)
         found = None
         for one in thresholds:
             count = self.over.get(one, 0) + 1 if waiting.get((one.resource, one.kind), 0) > one.preemption else 0
