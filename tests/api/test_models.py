@@ -336,10 +336,10 @@ def test_a_status_of_another_version_does_not_spoil_the_object():
         ),
         (application(queue="root.a", priority=3), []),
         (application(user="ann", placementConstraints=["notin,node,hbase"], reservation="r"), ["spec.reservation"]),
-        (
-            reservation(),
-            ["spec.queue", "spec.arrival", "spec.deadline", "spec.expression.interpreter", "spec.expression.requests"],
-        ),
+        (reservation(), []),
+        (reservation(recurrence="24h", priority=1), []),
+        (reservation(recurrence="0 1 * * *", timeZone="UTC"), ["spec.recurrence", "spec.timeZone"]),
+        (queue(reservations={"agent": "Greedy", "window": "1h"}), []),
     ],
 )
 def test_fields_that_are_set_but_not_acted_on_are_listed(obj, fields):

@@ -1,5 +1,6 @@
 """From the models of our kinds to what the core is told."""
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -8,8 +9,9 @@ from treadle.api import labels
 from treadle.api.application import Application
 from treadle.api.common import Provisioning
 from treadle.api.profiles import NO_PROFILES, Profiles, resolved
-from treadle.api.quantities import seconds
-from treadle.api.queue import Acl, Queue, QueueOpportunistic
+from treadle.api.quantities import DURATION, seconds
+from treadle.api.queue import Acl, Queue, QueueOpportunistic, QueueReservations
+from treadle.api.reservation import Reservation
 from treadle.api.scheduler import NodeWeights, ParentRule, Scheduler, SchedulerFair, SchedulerGangs, SchedulerPlaceTogether
 from treadle.api.scheduler import PlacementRule as Rule
 from treadle.controllers import capacity, opportunistic
@@ -25,6 +27,7 @@ from treadle.core.model import (
     SchedulerSpec,
 )
 from treadle.core.model.gangs import Provisioning as ProvisioningSpec
+from treadle.core.model.reservations import Asked, Interpreter, PlanSpec, ReservationSpec
 from treadle.core.model.scheduler import TogetherSettings, Weights
 from treadle.core.rules.constraints.parsing import parse_expression
 from treadle.core.rules.constraints.processor import POPULAR_TAGS, SERIAL
@@ -59,7 +62,25 @@ def queue(model: Queue, profiles: Profiles = NO_PROFILES) -> QueueSpec:
         else capacity.queue(model.metadata.name, spec.capacity, running=spec.state == "Running"),
         submit=_acl(spec.submit_acl),
         administer=_acl(spec.administer_acl),
+        plan=None if spec.reservations is None else _plan(spec.reservations),
     )
+
+
+def _plan(said: QueueReservations) -> PlanSpec:
+    """Translate how a queue takes reservations; percentages become parts."""
+    window, period = _seconds(said.window), _seconds(said.maximum_period)
+    most, average = said.instantaneous_max_capacity, said.average_capacity
+    given: dict[str, Any] = {
+        "agent": said.agent,
+        "smoothness": said.smoothness,
+        "early": said.favor_early_allocation,
+        "policy": said.policy,
+        "window": None if window is None else round(window * 1000),
+        "at_once": None if most is None else most / 100,
+        "average": None if average is None else average / 100,
+        "cycle": None if period is None else round(period * 1000),
+    }
+    return PlanSpec(**{name: value for name, value in given.items() if value is not None})
 
 
 def _opportunistic_limits(seen: QueueOpportunistic | None) -> dict[str, Limit]:
@@ -95,8 +116,46 @@ def application(model: Application, profiles: Profiles = NO_PROFILES) -> Applica
         ),
         provisioning=_provisioning(spec.provisioning),
         opportunistic=spec.execution_type == "Opportunistic",
+        reservation=f"{model.metadata.namespace}/{spec.reservation}" if spec.reservation else "",
         uid=model.metadata.uid or "",
     )
+
+
+def reservation(model: Reservation, profiles: Profiles = NO_PROFILES) -> ReservationSpec:
+    """Translate a reservation; its id is ``namespace/name``. Its user is its annotation's, else its namespace. Raises ``InvalidSpec``."""
+    spec, meta = resolved(model.spec, profiles), model.metadata
+    user, groups = labels.user_of(meta.annotations, meta.namespace or "")
+    said = spec.recurrence or ""
+    regular = re.fullmatch(DURATION, said) is not None
+    cron = f"spec.recurrence: {said!r} is no period, and times of a calendar are not planned yet; a period such as 24h is"
+    return ReservationSpec(
+        f"{meta.namespace}/{meta.name}",
+        meta.generation,
+        spec.queue,
+        _ms(spec.arrival),
+        _ms(spec.deadline),
+        tuple(
+            Asked(
+                tuple((name, amount(name, text)) for name, text in sorted(one.demand.items())),
+                one.count,
+                one.concurrency,
+                round(seconds(one.duration) * 1000),
+            )
+            for one in spec.expression.requests
+        ),
+        Interpreter(spec.expression.interpreter),
+        round(seconds(said) * 1000) if regular else 0,
+        user,
+        groups,
+        spec.priority,
+        created=0 if meta.creation_timestamp is None else _ms(meta.creation_timestamp),
+        uid=meta.uid or "",
+        unplanned=cron if said and not regular else "",
+    )
+
+
+def _ms(text: str) -> int:
+    return round(datetime.fromisoformat(text).timestamp() * 1000)
 
 
 def scheduler(model: Scheduler, aliases: tuple[str, ...]) -> SchedulerSpec:

@@ -36,6 +36,8 @@ from treadle.core.events import (
     QueueGone,
     QueueSeen,
     QueuesInForce,
+    QueuesPlanned,
+    ReservationSeen,
     SchedulerSeen,
     StorageKnown,
     StorageSeen,
@@ -65,6 +67,7 @@ def facts(state: State, under_way: Container[str] | None = None) -> list[Event]:
     in_force = list(dict.fromkeys(above for queue in tree.root.walk() if not queue.dynamic for above in reversed(queue.chain)))
     events: list[Event] = [
         SchedulerSeen(replace(scheduler, discipline=state.discipline.name)),
+        *([QueuesPlanned(tuple(tree.planned.values()))] if tree.planned else []),
         QueuesInForce(tuple(queue.spec for queue in in_force)),
     ]
     labels = state.shapes.kinds.namespaces
@@ -72,6 +75,7 @@ def facts(state: State, under_way: Container[str] | None = None) -> list[Event]:
         NamespaceSeen(name, state.namespaces.get(name, ""), tuple(labels.get(name, {}).items()))
         for name in {**state.namespaces, **labels}
     ]
+    events += [ReservationSeen(known.spec, known.decided) for known in state.plans.known.values()]
     events += [ApplicationSeen(application) for application in state.explicit.values()]
     events += [NodeSeen(spec) for spec in state.nodes.specs if spec is not None]
     events += [NodeHeldOff(pause.pod, pause.until, pause.seconds) for pause in state.refused.pauses.values()]
@@ -119,7 +123,7 @@ def facts(state: State, under_way: Container[str] | None = None) -> list[Event]:
     events.append(
         QueuesInForce(tuple(queue.spec for queue in in_force if queue.defined and not queue.dynamic))
     )  # the others drain
-    events += [QueueGone(queue.path) for queue in in_force if queue.path not in tree.defined]
+    events += [QueueGone(queue.path) for queue in in_force if queue.path not in tree.defined and queue.path not in tree.planned]
     events += [QueueSeen(spec) for spec in tree.defined.values()]
     if state.discipline.name != scheduler.discipline:
         events.append(SchedulerSeen(scheduler))

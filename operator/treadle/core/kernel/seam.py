@@ -50,6 +50,9 @@ class Limits(Protocol):
     def weight(self, queue: Queue) -> float:
         """Return what a queue counts for among its siblings where opportunistic room is divided, in any unit."""
 
+    def due(self, queue: Queue) -> Vector:
+        """Return what a queue can count on of the default partition, whoever asks for how much: what may be promised of it."""
+
     def outdated(self) -> bool:
         """Whether limits depend on something of the cluster that changed though its total did not."""
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from treadle.core.kernel.tree.limits import Had
     from treadle.core.kernel.tree.members import Queue
     from treadle.core.kernel.tree.tree import Settled
+    from treadle.core.units.resources import Vector
 
 QUEUES = 250
 """Capacities of so many queues take as long as to let them follow the cluster half as often."""
@@ -38,6 +39,11 @@ class CapacityLimits:
         """Return the part of the default partition that a queue is guaranteed."""
         capacities = self._capacities
         return 1.0 if capacities is None else capacities.of[queue.path].share(queue.partition).absolute
+
+    def due(self, queue: Queue) -> Vector:
+        """Return the guarantee of a queue in the default partition."""
+        capacities = self._capacities
+        return [0] * len(self._state.types) if capacities is None else list(capacities.of[queue.path].share("").minimum)
 
     def outdated(self) -> bool:
         """Whether a partition has another size than was reckoned with."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.disciplines.fair.rankers import Rankers
+from treadle.core.disciplines.fair.update import update_steady_share
 from treadle.core.disciplines.fair.update_pass import weigh
 from treadle.core.disciplines.fair.words import FairOrigins
 from treadle.core.kernel.seam import Running
@@ -13,6 +14,7 @@ from treadle.core.kernel.tree.demand import hold_demand
 from treadle.core.kernel.tree.limits import Had, resolve, resolve_largest
 from treadle.core.kernel.update import apply_given
 from treadle.core.rules.policies import BUILT_IN
+from treadle.core.units.resources import MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Queue
     from treadle.core.kernel.tree.tree import Settled
+    from treadle.core.units.resources import Vector
 
 
 class FairLimits:
@@ -36,6 +39,19 @@ class FairLimits:
     def weight(self, queue: Queue) -> float:
         """Return the weight of a queue."""
         return queue.weight
+
+    def due(self, queue: Queue) -> Vector:
+        """Return the steady fair share of a queue; of types that a policy above it does not share out the part that it has of memory."""
+        cluster = self._state.cluster
+        update_steady_share(queue, cluster)
+        shared = set(range(len(cluster.total)))
+        for above in queue.chain[1:]:
+            shared.intersection_update(above.policy.counts(cluster))
+        memory, mine = cluster.total[MEMORY], queue.steady_share[MEMORY]
+        return [
+            value if at in shared or not memory else total * mine // memory
+            for at, (value, total) in enumerate(zip(queue.steady_share, cluster.total, strict=True))
+        ]
 
     def outdated(self) -> bool:
         """Return False: limits go by the cluster's total alone."""

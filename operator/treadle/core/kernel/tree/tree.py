@@ -120,6 +120,10 @@ class QueueTree:
         """Queues that go on as dynamic ones since the last settling."""
         self._makers: dict[str, None] = {}
         """Paths of definitions that make queues and do not say that they hold any."""
+        self.planned: dict[str, QueueSpec] = {}
+        """The queues below those that take reservations, as plans want them to be."""
+        self.planning: dict[str, None] = {}
+        """Paths of definitions that take reservations."""
         self._holding: dict[str, tuple[QueueSpec, QueueSpec]] = {}
         """Definitions that hold queues since they make some, as they were written and as they count."""
         self.check: Callable[[dict[str, QueueSpec]], None] | None = None
@@ -148,11 +152,23 @@ class QueueTree:
             self.unsettled = True
 
     def _note_maker(self, spec: QueueSpec) -> None:
-        """Take note of whether a definition makes queues without saying that it holds them."""
+        """Take note of whether a definition makes queues without saying that it holds them, and whether it takes reservations."""
         if makes(spec) and not spec.holds_queues:
             self._makers[spec.path] = None
         else:
             self._makers.pop(spec.path, None)
+        if spec.plan is not None:
+            self.planning[spec.path] = None
+        else:
+            self.planning.pop(spec.path, None)
+
+    def plan(self, specs: Iterable[QueueSpec]) -> None:
+        """Take note of the queues below those that take reservations; all that were there before and are not among them go."""
+        planned = {spec.path: spec for spec in specs}
+        planned = {path: spec if self.planned.get(path) != spec else self.planned[path] for path, spec in planned.items()}
+        if planned != self.planned:
+            self.unsettled = True
+        self.planned = planned
 
     def set_aside(self, paths: Iterable[str]) -> None:
         """Take note of all definitions that could not be taken over without an error: applications that ask for these queues wait."""
@@ -165,6 +181,7 @@ class QueueTree:
         """Take note that a definition is gone."""
         if self.defined.pop(path, None) is not None:
             self._makers.pop(path, None)
+            self.planning.pop(path, None)
             self.unsettled = True
 
     def restore(self, specs: Iterable[QueueSpec], *, templates: bool) -> None:
@@ -175,6 +192,7 @@ class QueueTree:
         self.defined, self.templates, self.check = {spec.path: spec for spec in specs}, templates, None
         self._accepted = dict(self.defined)
         self._makers.clear()
+        self.planning.clear()
         for spec in self.defined.values():
             self._note_maker(spec)
             known, parent = self.queues.get(spec.path), self.queues.get(spec.parent)

@@ -1,0 +1,83 @@
+"""What is known of reservations, and the plans of the queues that take them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from treadle.core.model.reservations import Decision, PlanSpec, Promise, ReservationSpec
+    from treadle.core.rules.reservations.agents import Agent
+    from treadle.core.rules.reservations.plan import Plan
+
+
+@dataclass(slots=True)
+class Known:
+    """A Reservation object and what was decided on it."""
+
+    spec: ReservationSpec
+    decided: Decision | None
+    """What holds here."""
+    told: Decision | None
+    """What the API has."""
+    own: bool = False
+    """Whether ``decided`` was decided by this core, which then knows better than what it is told."""
+    stale: bool = False
+    """Whether the object has changed since it was told."""
+    waits: tuple[str, str] = ("", "")
+    """Why nothing can be decided on the present version now: a CamelCase reason and words."""
+
+    @property
+    def promise(self) -> Promise | None:
+        """What it is promised."""
+        return None if self.decided is None else self.decided.promise
+
+    @property
+    def undecided(self) -> bool:
+        """Whether nothing was decided on the present version."""
+        return self.decided is None or self.decided.generation != self.spec.generation
+
+
+@dataclass(slots=True)
+class PlanInForce:
+    """The plan of a queue that takes reservations, which it has by their ids."""
+
+    path: str
+    spec: PlanSpec
+    plan: Plan
+    agent: Agent
+    latest: int = 0
+    """When a reservation was accepted last, in ms: no two are accepted at once, so the order in which they have to go is kept with them."""
+
+
+@dataclass(slots=True)
+class Plans:
+    """All reservations, by id, and the plans in force, by the paths of their queues."""
+
+    known: dict[str, Known] = field(default_factory=dict)
+    of: dict[str, PlanInForce] = field(default_factory=dict)
+    undecided: dict[str, None] = field(default_factory=dict)
+    """Reservations on whose present version nothing was decided."""
+    promised: dict[str, None] = field(default_factory=dict)
+    """Reservations with a promise that no plan has yet."""
+    outdated: bool = True
+    """Whether queues may take reservations that did not, or have another capacity, since the plans were last brought up to date."""
+
+    def note(self, identity: str) -> None:
+        """Take note that something was told of a reservation: what is to be done about it is found by the next pass."""
+        known = self.known[identity]
+        if known.undecided:
+            self.undecided[identity] = None
+        else:
+            self.undecided.pop(identity, None)
+            known.waits = ("", "")
+        if known.promise is not None:
+            self.promised[identity] = None
+        else:
+            self.promised.pop(identity, None)
+
+    def leave(self, identity: str) -> None:
+        """Take a reservation out of the plan that has it."""
+        for one in self.of.values():
+            if identity in one.plan.reservations:
+                one.plan.delete(identity)

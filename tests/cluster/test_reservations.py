@@ -1,0 +1,94 @@
+"""Reservations on a real API server: accepted or refused at once, and kept in their status."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from cluster.control_plane import ControlPlane
+from cluster.treadle_process import Cluster, Treadle, eventually
+
+RESERVATIONS = "/apis/treadle.dev/v1alpha1/namespaces/default/reservations"
+
+
+def at(hours: float) -> str:
+    """A time so many hours from now."""
+    return (datetime.now(UTC) + timedelta(hours=hours)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def plan_queue(name: str = "root.plan", **fields: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "treadle.dev/v1alpha1",
+        "kind": "Queue",
+        "metadata": {"name": name},
+        "spec": {"reservations": {"policy": "NoOverCommit", **fields}},
+    }
+
+
+def reservation(name: str, cpu: str, hours: int = 2, start: float = 1, end: float = 3, **fields: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "treadle.dev/v1alpha1",
+        "kind": "Reservation",
+        "metadata": {"name": name},
+        "spec": {
+            "queue": "root.plan",
+            "arrival": at(start),
+            "deadline": at(end + 0.1),
+            "expression": {"requests": [{"demand": {"cpu": cpu}, "count": 1, "duration": f"{hours}h"}]},
+            **fields,
+        },
+    }
+
+
+def make(plane: ControlPlane, body: dict[str, Any]) -> None:
+    code, answer = plane.api("POST", RESERVATIONS, body)
+    assert code == 201, answer
+
+
+def status(plane: ControlPlane, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = plane.api("GET", f"{RESERVATIONS}/{name}")[1].get("status", {})
+    return found
+
+
+def ready(plane: ControlPlane, name: str) -> tuple[str, str]:
+    conditions = status(plane, name).get("conditions", [])
+    return next(((one["reason"], one["message"]) for one in conditions if one["type"] == "Ready"), ("", ""))
+
+
+def test_reservations_are_accepted_or_refused_at_once_and_outlast_the_scheduler(
+    fresh_cluster: Callable[..., Cluster], tmp_path: Path
+) -> None:
+    cluster = fresh_cluster(2, "4", "16Gi")
+    plane = cluster.plane
+    cluster.queues(plan_queue())
+    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+        treadle.wait_ready()
+        make(plane, reservation("first", "6"))
+        eventually(lambda: status(plane, "first").get("phase") == "Accepted", 2, "the first reservation accepted")
+        make(plane, reservation("second", "6"))
+        eventually(lambda: status(plane, "second").get("phase") == "Rejected", 2, "the second one refused")
+        reason, words = ready(plane, "second")
+        assert reason == "NoRoom"
+        assert "queue root.plan, which has cpu 8, has no room for it from" in words
+        promised = status(plane, "first")
+        assert [one["demand"] for one in promised["allocations"]] == [{"cpu": "6"}]
+        eventually(
+            lambda: any(
+                one["reason"] == "ReservationRefused" and one["regarding"]["name"] == "second"
+                for one in plane.api("GET", "/apis/events.k8s.io/v1/namespaces/default/events")[1]["items"]
+            ),
+            10,
+            "an event for the owner",
+        )
+        treadle.kill()
+    cluster.queues(plan_queue("root.later"))
+    make(plane, reservation("third", "6"))
+    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+        treadle.wait_ready()
+        eventually(lambda: status(plane, "third").get("phase") == "Rejected", 5, "the third one refused")
+    kept = status(plane, "first")
+    assert {key: kept[key] for key in ("accepted", "allocations", "phase")} == {
+        key: promised[key] for key in ("accepted", "allocations", "phase")
+    }
