@@ -335,7 +335,7 @@ def test_a_status_of_another_version_does_not_spoil_the_object():
             ["spec.fair.localityThresholdNode"],
         ),
         (application(queue="root.a", priority=3), []),
-        (application(user="ann", placementConstraints=["notin,node,hbase"], reservation="r"), ["spec.reservation"]),
+        (application(user="ann", placementConstraints=["notin,node,hbase"], reservation="r"), []),
         (reservation(), []),
         (reservation(recurrence="24h", priority=1), []),
         (reservation(recurrence="0 1 * * *", timeZone="UTC"), ["spec.recurrence", "spec.timeZone"]),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cluster.control_plane import ControlPlane
-from cluster.treadle_process import Cluster, Treadle, eventually
+from cluster.treadle_process import Cluster, Treadle, eventually, pod
 
 RESERVATIONS = "/apis/treadle.dev/v1alpha1/namespaces/default/reservations"
 
@@ -92,3 +92,50 @@ def test_reservations_are_accepted_or_refused_at_once_and_outlast_the_scheduler(
     assert {key: kept[key] for key in ("accepted", "allocations", "phase")} == {
         key: promised[key] for key in ("accepted", "allocations", "phase")
     }
+
+
+def seconds(count: float) -> float:
+    return count / 3600
+
+
+def test_pods_of_a_reservation_wait_for_it_run_in_its_queue_and_go_on_beside_it(
+    fresh_cluster: Callable[..., Cluster], tmp_path: Path
+) -> None:
+    cluster = fresh_cluster(2, "4", "16Gi")
+    plane = cluster.plane
+    cluster.queues(plan_queue(leadTime="0s"))
+    application = {
+        "apiVersion": "treadle.dev/v1alpha1",
+        "kind": "Application",
+        "metadata": {"name": "report"},
+        "spec": {"reservation": "nightly"},
+    }
+    assert plane.api("POST", "/apis/treadle.dev/v1alpha1/namespaces/default/applications", application)[0] == 201
+    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+        treadle.wait_ready()
+        wanted = reservation("nightly", "6", start=seconds(12))
+        wanted["spec"]["deadline"] = at(seconds(24))
+        wanted["spec"]["expression"]["requests"][0]["duration"] = "8s"
+        make(plane, wanted)
+        cluster.pods([pod(f"report-{number}", application="report", cpu="2", memory="1Gi") for number in range(3)])
+
+        def told() -> str:
+            conditions = plane.api("GET", "/api/v1/namespaces/default/pods/report-0")[1]["status"].get("conditions", [])
+            return next((one["message"] for one in conditions if one["type"] == "PodScheduled" and "message" in one), "")
+
+        eventually(lambda: "reservation default/nightly begins at" in told(), 8, "the pod told when its reservation begins")
+        assert not cluster.bound()
+        bound = cluster.wait_bound(3)
+        assert datetime.now(UTC) >= datetime.fromisoformat(wanted["spec"]["arrival"])
+        queues = {one["metadata"]["annotations"]["treadle.dev/allocated-queue"] for one in bound}
+        (queue,) = queues
+        assert queue.startswith("root.plan.nightly-")
+        eventually(lambda: status(plane, "nightly").get("queue") == queue, 4, "the reservation says its queue")
+        assert status(plane, "nightly")["phase"] == "Active"
+        path = "/apis/treadle.dev/v1alpha1/namespaces/default/applications/report"
+        eventually(
+            lambda: plane.api("GET", path)[1]["status"].get("queue") == "root.plan.plan-default",
+            30,
+            "the application in the queue for all else",
+        )
+        assert status(plane, "nightly")["phase"] == "Completed"

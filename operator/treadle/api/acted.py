@@ -180,6 +180,8 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
                     "window",
                     "instantaneousMaxCapacity",
                     "averageCapacity",
+                    "moveOnExpiry",
+                    "leadTime",
                     "maximumPeriod",
                 )
             ),
@@ -228,6 +230,7 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.placementConstraints",
             "spec.placeTogether",
             "spec.executionType",
+            "spec.reservation",
             "spec.provisioning.className",
             "spec.provisioning.parameters",
         }

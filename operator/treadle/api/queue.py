@@ -320,6 +320,14 @@ class QueueReservations(Model):
     average_capacity: Percent | None = Field(
         default=None, description="Percentage of the queue that one user may reserve on average over the window; 100 if absent."
     )
+    move_on_expiry: Bool | None = Field(
+        default=None,
+        description="Whether what runs in a reservation that is over goes on in the queue for all else, and is not deleted; true if absent.",
+    )
+    lead_time: Duration | None = Field(
+        default=None,
+        description="How long before its start a reservation has its queue, so that who borrows its room is gone by then, at most 1h; 1m if absent.",
+    )
     maximum_period: Duration | None = Field(
         default=None,
         description="The longest period of what comes again, which all periods divide, at most 768h; 24h if absent (max-periodicity).",
@@ -329,6 +337,7 @@ class QueueReservations(Model):
     def _times_in_range(self) -> Self:
         for field, text, least, most in (
             ("window", self.window, "10m", "720h"),
+            ("leadTime", self.lead_time, "0s", "1h"),
             ("maximumPeriod", self.maximum_period, "10m", "768h"),
         ):
             if text is not None and not quantities.seconds(least) <= quantities.seconds(text) <= quantities.seconds(most):
@@ -402,7 +411,7 @@ class QueueStatus(StatusModel):
     applications: QueueApplications | None = None
     dynamic_queues: Annotated[list[Annotated[str, Field(max_length=NAME_LIMIT)]], Field(max_length=DYNAMIC_LIMIT)] | None = Field(
         default=None,
-        description="The first queues, by path, that placement rules made below this one, with no declared queue between.",
+        description="The first queues, by path, that placement rules or reservations made below this one, with no declared queue between.",
         json_schema_extra={"x-kubernetes-list-type": "atomic"},
     )
     conditions: Conditions | None = None

@@ -133,6 +133,9 @@ class ReservationStatus(StatusModel):
         description="What is promised; of what comes again, for the first time.",
         json_schema_extra={"x-kubernetes-list-type": "atomic"},
     )
+    queue: Annotated[str, Field(max_length=NAME_LIMIT)] | None = Field(
+        default=None, description="The queue that it has now, in which its applications run; absent while it has none."
+    )
     next_start: Time | None = Field(default=None, description="When it has something next; absent: never, or it has it now.")
     alternatives: Annotated[list[ReservationAlternative], Field(max_length=8)] | None = Field(
         default=None, json_schema_extra={"x-kubernetes-list-type": "atomic"}

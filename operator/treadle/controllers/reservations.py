@@ -55,6 +55,7 @@ def status_of(figures: ReservationFigures | None) -> dict[str, Any]:
         "plannedGeneration": None if decided is None else decided.generation,
         "accepted": None if promise is None else _accepted(promise),
         "allocations": None if promise is None else [_interval(*step) for step in promise.steps],
+        "queue": figures.queue or None,
         "nextStart": None if figures.next_start is None else rfc3339(figures.next_start),
         "alternatives": None if decided is None else [_alternative(one) for one in decided.alternatives] or None,
     }

@@ -11,6 +11,7 @@ from treadle.api.common import Provisioning
 from treadle.api.profiles import NO_PROFILES, Profiles, resolved
 from treadle.api.quantities import DURATION, seconds
 from treadle.api.queue import Acl, Queue, QueueOpportunistic, QueueReservations
+from treadle.api.queue import QueueSpec as QueueSpecModel
 from treadle.api.reservation import Reservation
 from treadle.api.scheduler import NodeWeights, ParentRule, Scheduler, SchedulerFair, SchedulerGangs, SchedulerPlaceTogether
 from treadle.api.scheduler import PlacementRule as Rule
@@ -40,6 +41,8 @@ def queue(model: Queue, profiles: Profiles = NO_PROFILES) -> QueueSpec:
     """Translate a queue; its limits are resolved by the core, against the cluster. Raises ``InvalidSpec``."""
     spec = resolved(model.spec, profiles)
     fair = spec.fair
+    if spec.reservations is not None:
+        _check_takes_reservations(spec)
     return QueueSpec(
         path=model.metadata.name,
         weight=float(fair.weight),
@@ -66,6 +69,22 @@ def queue(model: Queue, profiles: Profiles = NO_PROFILES) -> QueueSpec:
     )
 
 
+def _check_takes_reservations(spec: QueueSpecModel) -> None:
+    """Refuse what does not go with queues that are made for reservations. Raises ``InvalidSpec``."""
+    if spec.fair.scheduling_policy == "fifo":
+        raise InvalidSpec(
+            "spec.fair.schedulingPolicy: 'fifo' is for leaf queues, and one that takes reservations holds queues; allowed are drf, fair"
+        )
+    made = spec.capacity
+    for field, block in (
+        () if made is None else (("autoCreation", made.auto_creation), ("managedChildren", made.managed_children))
+    ):
+        if block is not None and block.enabled:
+            raise InvalidSpec(
+                f"spec.capacity.{field}.enabled: no queues are made below one that takes reservations but for these"
+            )
+
+
 def _plan(said: QueueReservations) -> PlanSpec:
     """Translate how a queue takes reservations; percentages become parts."""
     window, period = _seconds(said.window), _seconds(said.maximum_period)
@@ -78,6 +97,8 @@ def _plan(said: QueueReservations) -> PlanSpec:
         "window": None if window is None else round(window * 1000),
         "at_once": None if most is None else most / 100,
         "average": None if average is None else average / 100,
+        "move": said.move_on_expiry,
+        "lead": None if said.lead_time is None else round(seconds(said.lead_time) * 1000),
         "cycle": None if period is None else round(period * 1000),
     }
     return PlanSpec(**{name: value for name, value in given.items() if value is not None})

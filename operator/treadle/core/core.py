@@ -210,12 +210,14 @@ class Core:
             case QueueGone(path):
                 state.tree.undefine(path)
             case ApplicationSeen(application):
+                hearing.named(state, application.id, application.reservation)
                 if state.explicit.get(application.id) != application:
                     state.together.large.pop(application.id, None)
                 state.explicit[application.id] = application
                 self._application_changed(application.id, application.queue, explicit=True)
                 self._see_again(by_application.said(state, application.id, application))
             case ApplicationGone(identity):
+                hearing.named(state, identity, "")
                 state.explicit.pop(identity, None)
                 state.together.large.pop(identity, None)
                 self._application_changed(identity, "", explicit=False)
@@ -332,10 +334,12 @@ class Core:
         if state.discipline.upkeep() and (state.tree.problems or state.assignment.unplaced):
             self._settle_again()
         decided: list[Effect] = []
-        if state.plans.known or state.plans.of or state.tree.planning:
+        if state.plans.known or state.plans.of or state.tree.planned.taking:
             decided += keeping.keep(state)
             if state.tree.unsettled:
                 self._settle()
+            self._assign_queues(keeping.concerned(state))
+            decided += keeping.end(state)
         look_at_groups(state)
         look_between(state)
         if state.together.again:

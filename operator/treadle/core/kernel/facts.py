@@ -67,7 +67,7 @@ def facts(state: State, under_way: Container[str] | None = None) -> list[Event]:
     in_force = list(dict.fromkeys(above for queue in tree.root.walk() if not queue.dynamic for above in reversed(queue.chain)))
     events: list[Event] = [
         SchedulerSeen(replace(scheduler, discipline=state.discipline.name)),
-        *([QueuesPlanned(tuple(tree.planned.values()))] if tree.planned else []),
+        *([QueuesPlanned(tuple(tree.planned.specs.values()))] if tree.planned.specs else []),
         QueuesInForce(tuple(queue.spec for queue in in_force)),
     ]
     labels = state.shapes.kinds.namespaces
@@ -123,7 +123,9 @@ def facts(state: State, under_way: Container[str] | None = None) -> list[Event]:
     events.append(
         QueuesInForce(tuple(queue.spec for queue in in_force if queue.defined and not queue.dynamic))
     )  # the others drain
-    events += [QueueGone(queue.path) for queue in in_force if queue.path not in tree.defined and queue.path not in tree.planned]
+    events += [
+        QueueGone(queue.path) for queue in in_force if queue.path not in tree.defined and queue.path not in tree.planned.specs
+    ]
     events += [QueueSeen(spec) for spec in tree.defined.values()]
     if state.discipline.name != scheduler.discipline:
         events.append(SchedulerSeen(scheduler))

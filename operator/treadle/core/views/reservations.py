@@ -18,7 +18,7 @@ PENDING, ACCEPTED, ACTIVE, COMPLETED, REJECTED, DROPPED = "Pending", "Accepted",
 
 @dataclass(frozen=True, slots=True)
 class ReservationFigures:
-    """A reservation: its phase, what was decided, and when it has something next (None: never, or it has it now).
+    """A reservation: its phase, what was decided, when it has something next (None: never, or it has it now), and the queue that it has now, if any.
 
     ``reason`` and ``words`` say why it is not in force as written; both are empty if it is.
     """
@@ -26,6 +26,7 @@ class ReservationFigures:
     phase: str
     decided: Decision | None
     next_start: int | None
+    queue: str
     reason: str
     words: str
 
@@ -39,7 +40,9 @@ def reservation(state: State, identity: str) -> ReservationFigures | None:
     phase = _phase(known, now)
     reason, words = _said(state, known)
     start = None if known.promise is None or phase in {COMPLETED, DROPPED} else next_start(known.promise, now)
-    return ReservationFigures(phase, known.decided, start, reason, words)
+    one = None if known.promise is None else state.plans.of.get(known.promise.queue)
+    queue = "" if one is None else one.children.get(identity, "")
+    return ReservationFigures(phase, known.decided, start, queue, reason, words)
 
 
 def _phase(known: Known, now: int) -> str:

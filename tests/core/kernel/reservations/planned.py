@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from core.builders import GIB, Scenario
 from treadle.core.effects import ReservationDecided
-from treadle.core.events import ReservationGone, ReservationSeen
-from treadle.core.model import CAPACITY, QueueSpec
+from treadle.core.events import ApplicationSeen, QueueSeen, ReservationGone, ReservationSeen
+from treadle.core.model import CAPACITY, ApplicationSpec, FairSettings, QueueSpec
 from treadle.core.model.capacity import Capacity, CapacityQueueSpec, Kind, PartitionShare, Portion, live
 from treadle.core.model.reservations import Asked, Decision, Interpreter, PlanSpec, ReservationSpec
 from treadle.core.views.reservations import ReservationFigures
@@ -44,8 +45,9 @@ class Reserving(Scenario):
         super().__init__()
         self.discipline = discipline
         self.decided: list[ReservationDecided] = []
-        settings: dict[str, Any] = {"capacity": live()} if discipline == CAPACITY else {}
-        self.scheduler(discipline=discipline, **settings)
+        preempting = replace(live(), preemption=replace(live().preemption, enabled=True, per_round=1.0, natural_termination=1.0))
+        capacity: dict[str, Any] = {"capacity": preempting} if discipline == CAPACITY else {}
+        self.scheduler(discipline=discipline, fair=FairSettings(preemption=True, utilization_threshold=0.0), **capacity)
         self.percents: dict[str, float] = {}
         self.divide({"plan": percent, "rest": 100 - percent}, plan=PlanSpec(**{"lead": 0, **plan}))
         self.nodes(2, cpu=10, memory=100)
@@ -61,13 +63,12 @@ class Reserving(Scenario):
 
     def define(self, name: str, plan: PlanSpec | None = None, **fields: Any) -> Reserving:
         path, percent = f"root.{name}", self.percents[name]
-        capacity = CapacityQueueSpec(path, partitions={"": share(percent)})
+        capacity = CapacityQueueSpec(path, partitions={"": share(percent)}, user_limit_factor=-1.0)
         weight = percent or 0.001
-        from treadle.core.events import QueueSeen
+        return self.tell_queue(QueueSpec(path, weight=weight, capacity=capacity, plan=plan, **fields))
 
-        self.tell(
-            QueueSeen(QueueSpec(path, weight=weight, capacity=capacity, plan=plan, holds_queues=plan is not None, **fields))
-        )
+    def tell_queue(self, spec: QueueSpec) -> Reserving:
+        self.tell(QueueSeen(spec))
         return self
 
     def ask(self, spec: ReservationSpec, decided: Decision | None = None) -> Reserving:
@@ -92,6 +93,27 @@ class Reserving(Scenario):
         found = self.core.view.reservation(f"ns/{name}")
         assert found is not None
         return found
+
+    def inside(self, application: str, reservation: str) -> Reserving:
+        """Let an application name a reservation."""
+        self.tell(ApplicationSeen(ApplicationSpec(f"ns/{application}", reservation=f"ns/{reservation}", uid=application)))
+        return self
+
+    def shares(self, resource: str = "cpu", path: str = PLAN) -> dict[str, float]:
+        """What each queue of a plan is guaranteed now, in cores, GiB, or as it is; by reservation, and ``default``."""
+        state = self.core.state
+        one, at = state.plans.of[path], state.types.index[resource]
+        unit = {"cpu": 1000, "memory": GIB}.get(resource, 1)
+        found = {}
+        for identity, child in one.children.items():
+            minimum = state.tree.queues[child].minimum
+            found["default" if identity == path else identity.partition("/")[2]] = (0 if minimum is None else minimum[at]) / unit
+        return found
+
+    def queue_of(self, application: str) -> str:
+        """The queue of an application without what tells reservations of several namespaces apart; empty if it has none."""
+        found = self.core.state.applications[f"ns/{application}"].queue
+        return "" if found is None else found.path.rpartition("-")[0]
 
     def phase(self, name: str) -> str:
         return self.figures(name).phase

@@ -28,6 +28,14 @@ def broken(state: State) -> list[str]:
             if known is None or known.promise is None or known.promise.queue != path:
                 problems.append(f"reservation {identity} is in the plan of {path}, and is not promised anything there")
         problems += _loads(path, one.plan)
+        missing = [child for child in one.children.values() if child not in state.tree.planned.specs]
+        problems += [f"the plan of {path} has queue {child}, which is not among those that plans want" for child in missing]
+    members: dict[str, set[str]] = {}
+    for application in state.explicit.values():
+        if application.reservation:
+            members.setdefault(application.reservation, set()).add(application.id)
+    if members != {identity: set(names) for identity, names in plans.members.items()}:
+        problems.append(f"reservations have applications {plans.members}, applications name {members}")
     return problems
 
 

@@ -13,17 +13,16 @@ if TYPE_CHECKING:
     from treadle.core.kernel.tree.members import Queue
 
 
-def follow_queues(state: State) -> list[PlanInForce]:
-    """Bring the plans up to the queues in force, and return those that are new or have another capacity.
+def follow_queues(state: State) -> None:
+    """Bring the plans up to the queues in force.
 
     A plan whose queue says something else of it, or that does not know all resource types, is made anew from what was promised.
     """
     plans = state.plans
     if not plans.outdated and all(len(one.plan.capacity) == len(state.types) for one in plans.of.values()):
-        return []
+        return
     plans.outdated = False
-    changed: list[PlanInForce] = []
-    taking = {path: queue for path in state.tree.planning if (queue := _in_force(state, path)) is not None}
+    taking = {path: queue for path in state.tree.planned.taking if (queue := _in_force(state, path)) is not None}
     for path in plans.of.keys() - taking.keys():
         _give_up(state, path)
     for path, queue in taking.items():
@@ -35,14 +34,12 @@ def follow_queues(state: State) -> list[PlanInForce]:
                 _give_up(state, path)
             most = capacity if queue.largest is None else [min(pair) for pair in zip(capacity, queue.largest, strict=True)]
             known = plans.of[path] = PlanInForce(path, spec, plan_of(spec, capacity, most), agent_of(spec))
-            changed.append(known)
             for identity, one in plans.known.items():
                 if one.promise is not None and one.promise.queue == path:
                     plans.promised[identity] = None
+                    plans.elsewhere[identity] = None
         elif known.plan.capacity != capacity:
-            known.plan.capacity = capacity
-            changed.append(known)
-    return changed
+            known.plan.capacity, known.stale = capacity, True
 
 
 def _in_force(state: State, path: str) -> Queue | None:
@@ -54,7 +51,7 @@ def _give_up(state: State, path: str) -> None:
     """Forget a plan; what was promised in it waits for the next one."""
     plans = state.plans
     for identity in plans.of.pop(path).plan.reservations:
-        plans.promised[identity] = None
+        plans.promised[identity] = plans.elsewhere[identity] = None
 
 
 def put_back(state: State) -> None:
@@ -69,4 +66,4 @@ def put_back(state: State) -> None:
         assert len(one.plan.capacity) == width
         if identity not in one.plan.reservations:
             one.plan.restore(reservation_of(state, identity, promise))
-            one.latest = max(one.latest, promise.accepted)
+            one.latest, one.stale = max(one.latest, promise.accepted), True

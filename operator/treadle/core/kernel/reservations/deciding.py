@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from treadle.core.effects import ReservationDecided
 from treadle.core.kernel.reservations.checks import refusal
+from treadle.core.kernel.reservations.following import child_path
 from treadle.core.kernel.reservations.forms import clock, definition_of, promise_of
 from treadle.core.kernel.reservations.words import amounts, duration, moment
 from treadle.core.model.reservations import KEPT, OVER_TIME, Decision
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from treadle.core.kernel.state import State
     from treadle.core.model.reservations import Promise, ReservationDefinition
 
-QUEUE_NOT_RESERVABLE, INVALID = "QueueNotReservable", "Invalid"
+QUEUE_NOT_RESERVABLE, INVALID, NAME_TAKEN = "QueueNotReservable", "Invalid", "NameTaken"
 NO_PLACE, OVER_QUOTA, FRAGMENTED = "NoRoom", "OverQuota", "TooManySteps"
 MOST_STEPS = 256
 """Intervals of a promise at most: what a status has room for."""
@@ -65,7 +66,7 @@ def _able(state: State, known: Known) -> bool:
 def _decide(state: State, known: Known) -> ReservationDecided:
     spec, now, one = known.spec, clock(state), state.plans.of[known.spec.queue]
     definition = definition_of(state, spec, now)
-    refused = refusal(state, spec, one, definition, now)
+    refused = refusal(state, spec, one, definition, now) or _named_alike(one, spec.id)
     promise = known.promise
     if refused is None:
         found = _plan(state, known, one, definition, now)
@@ -82,6 +83,18 @@ def _decide(state: State, known: Known) -> ReservationDecided:
         return ReservationDecided(spec.id, spec.uid, state.cause)
     note = words + KEPT if promise is not None else words
     return ReservationDecided(spec.id, spec.uid, state.cause, "ReservationRefused", note, warning=True)
+
+
+def _named_alike(one: PlanInForce, identity: str) -> tuple[str, str] | None:
+    """Return that another reservation has the queue that this one would have, which somebody must have meant to happen."""
+    path = child_path(one.path, identity)
+    other = next((name for name in one.plan.reservations if name != identity and child_path(one.path, name) == path), None)
+    if other is None:
+        return None
+    return (
+        NAME_TAKEN,
+        f"metadata.name: reservation {other} has queue {path}, which this one would have too; under another name it has another",
+    )
 
 
 def _plan(state: State, known: Known, one: PlanInForce, definition: ReservationDefinition, now: int) -> Promise | tuple[str, str]:
@@ -105,9 +118,10 @@ def _plan(state: State, known: Known, one: PlanInForce, definition: ReservationD
             FRAGMENTED,
             f"its place in queue {one.path} has {len(promise.steps)} intervals, and at most {MOST_STEPS} are kept; longer durations, or fewer and larger gangs, have fewer",
         )
-    one.latest = accepted
+    one.latest, one.stale = accepted, True
     if elsewhere is not None and spec.id in elsewhere.plan.reservations:
         elsewhere.plan.delete(spec.id)
+        elsewhere.stale = True
     return promise
 
 

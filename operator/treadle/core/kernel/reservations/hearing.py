@@ -43,7 +43,21 @@ def gone(state: State, identity: str) -> None:
     if plans.known.pop(identity, None) is not None:
         plans.undecided.pop(identity, None)
         plans.promised.pop(identity, None)
+        plans.elsewhere[identity] = None
         plans.leave(identity)
+
+
+def named(state: State, application: str, now: str) -> None:
+    """Take note of which reservation an application names, whose object as it was before is known; both by id, empty: none."""
+    members, explicit = state.plans.members, state.explicit.get(application)
+    before = explicit.reservation if explicit is not None else ""
+    if before != now:
+        if before in members:
+            members[before].pop(application, None)
+            if not members[before]:
+                del members[before]
+        if now:
+            members.setdefault(now, {})[application] = None
 
 
 def forget(state: State) -> None:

@@ -2,23 +2,80 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
+from treadle.core.effects import Expire
+from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.reservations.capacity import follow_queues, put_back
 from treadle.core.kernel.reservations.deciding import decide, more
+from treadle.core.kernel.reservations.following import follow_plans
+from treadle.core.kernel.reservations.places import over
 
 if TYPE_CHECKING:
     from treadle.core.effects import Effect
     from treadle.core.kernel.state import State
+    from treadle.core.kernel.tree.members import Application
+
+AGAIN = 30.0
+"""Seconds after which a pod that is still there, and not on its way out, is deleted once more."""
 
 
 def keep(state: State) -> list[Effect]:
     """Bring all plans up to this moment, and return what is to be told."""
     follow_queues(state)
     put_back(state)
-    return [*decide(state)]
+    effects: list[Effect] = [*decide(state)]
+    follow_plans(state)
+    return effects
+
+
+def concerned(state: State) -> list[Application]:
+    """Return the applications of reservations of which something changed: they may belong elsewhere now."""
+    plans = state.plans
+    if not plans.elsewhere:
+        return []
+    named = [name for identity in plans.elsewhere for name in plans.members.get(identity, ())]
+    plans.elsewhere.clear()
+    return [state.applications[name] for name in named if name in state.applications]
+
+
+def end(state: State) -> list[Expire]:
+    """Return the deletions that are due of pods on nodes whose reservation is over, where applications do not go on in the default queue."""
+    plans = state.plans
+    if not plans.members or all(one.spec.move for one in plans.of.values()):
+        return []
+    asked, plans.ending = plans.ending, {}
+    found: list[Expire] = []
+    for identity, names in plans.members.items():
+        for application in [state.applications[name] for name in names if name in state.applications]:
+            why = over(state, application, identity)
+            found += _deletions(state, application, asked, why) if why else []
+    return found
+
+
+def _deletions(state: State, application: Application, asked: dict[str, float], why: str) -> list[Expire]:
+    found: list[Expire] = []
+    path = application.queue.path if application.queue is not None else ""
+    told = (application.id, state.explicit[application.id].uid, why)
+    for record in application.pods.values():
+        spec = record.spec
+        if record.state is not PodState.BOUND or spec.deleting:
+            continue
+        since = asked.get(spec.uid)
+        if since is None or state.now >= since + AGAIN:
+            since = state.now
+            state.record(spec.uid, "expires", application.id)
+            found.append(Expire(spec.uid, spec.namespace, spec.name, path, record.cause, *told))
+        state.plans.ending[spec.uid] = since
+    return found
 
 
 def next_look(state: State) -> float | None:
     """Return when plans have something to do even if nothing happens, None if never."""
-    return state.now if state.plans.undecided and more(state) else None
+    plans = state.plans
+    times = [one.again for one in plans.of.values() if one.again < inf]
+    times += [since + AGAIN for since in plans.ending.values()]
+    if plans.undecided and more(state):
+        times.append(state.now)
+    return min(times, default=None)

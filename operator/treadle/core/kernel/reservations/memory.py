@@ -46,6 +46,12 @@ class PlanInForce:
     spec: PlanSpec
     plan: Plan
     agent: Agent
+    stale: bool = True
+    """Whether anything of it has changed since its queues followed it."""
+    again: float = float("inf")
+    """When it is time to follow it anew, on the core's clock."""
+    children: dict[str, str] = field(default_factory=dict)
+    """The queues that it has now, by reservation; that for all else is under the name of the queue itself."""
     latest: int = 0
     """When a reservation was accepted last, in ms: no two are accepted at once, so the order in which they have to go is kept with them."""
 
@@ -60,12 +66,19 @@ class Plans:
     """Reservations on whose present version nothing was decided."""
     promised: dict[str, None] = field(default_factory=dict)
     """Reservations with a promise that no plan has yet."""
+    members: dict[str, dict[str, None]] = field(default_factory=dict)
+    """The applications that name a reservation, both by id."""
+    elsewhere: dict[str, None] = field(default_factory=dict)
+    """Reservations of which something changed that may let their applications belong elsewhere, since these were last asked."""
+    ending: dict[str, float] = field(default_factory=dict)
+    """Pods that were asked to go since their reservation is over, and when."""
     outdated: bool = True
     """Whether queues may take reservations that did not, or have another capacity, since the plans were last brought up to date."""
 
     def note(self, identity: str) -> None:
         """Take note that something was told of a reservation: what is to be done about it is found by the next pass."""
         known = self.known[identity]
+        self.elsewhere[identity] = None
         if known.undecided:
             self.undecided[identity] = None
         else:
@@ -81,3 +94,4 @@ class Plans:
         for one in self.of.values():
             if identity in one.plan.reservations:
                 one.plan.delete(identity)
+                one.stale = True
