@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import TYPE_CHECKING
 
 from treadle.core.disciplines.capacity.applications import ApplicationLimits
@@ -140,7 +141,7 @@ class CapacityLimits:
         if settings.queue_max_applications > 0:
             return min(settings.queue_max_applications, settings.max_applications)
         part = 1.0 if capacities is None else capacities.of[queue.path].share("").absolute
-        return int(settings.max_applications * part)
+        return settings.max_applications if isnan(part) else int(settings.max_applications * part)  # there is no cluster yet
 
     @property
     def _capacities(self) -> LiveCapacityTree | None:
