@@ -182,6 +182,8 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
                     "averageCapacity",
                     "moveOnExpiry",
                     "leadTime",
+                    "enforcementWindow",
+                    "replanAfter",
                     "maximumPeriod",
                 )
             ),

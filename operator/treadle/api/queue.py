@@ -328,6 +328,14 @@ class QueueReservations(Model):
         default=None,
         description="How long before its start a reservation has its queue, so that who borrows its room is gone by then, at most 1h; 1m if absent.",
     )
+    enforcement_window: Duration | None = Field(
+        default=None,
+        description="How far ahead no more may be promised than there is, where capacity is lost; 1h if absent (reservation-enforcement-window).",
+    )
+    replan_after: Duration | None = Field(
+        default=None,
+        description="How long capacity has to be missing before reservations are moved or dropped; 1m if absent. Meanwhile all have as much less.",
+    )
     maximum_period: Duration | None = Field(
         default=None,
         description="The longest period of what comes again, which all periods divide, at most 768h; 24h if absent (max-periodicity).",
@@ -337,6 +345,8 @@ class QueueReservations(Model):
     def _times_in_range(self) -> Self:
         for field, text, least, most in (
             ("window", self.window, "10m", "720h"),
+            ("enforcementWindow", self.enforcement_window, "0s", "768h"),
+            ("replanAfter", self.replan_after, "0s", "24h"),
             ("leadTime", self.lead_time, "0s", "1h"),
             ("maximumPeriod", self.maximum_period, "10m", "768h"),
         ):

@@ -99,6 +99,8 @@ def _plan(said: QueueReservations) -> PlanSpec:
         "average": None if average is None else average / 100,
         "move": said.move_on_expiry,
         "lead": None if said.lead_time is None else round(seconds(said.lead_time) * 1000),
+        "enforcement": None if said.enforcement_window is None else round(seconds(said.enforcement_window) * 1000),
+        "patience": None if said.replan_after is None else round(seconds(said.replan_after) * 1000),
         "cycle": None if period is None else round(period * 1000),
     }
     return PlanSpec(**{name: value for name, value in given.items() if value is not None})

@@ -69,6 +69,8 @@ _ACTIONS: Final = {
     RESIZE_REFUSED: "Resizing",
     "InternalError": "Placing",
     "ReservationRefused": "Planning",
+    "ReservationMoved": "Planning",
+    "ReservationDropped": "Planning",
 }
 _NORMAL: Final = {"Scheduled", "Preempted", PROMOTED, DEMOTED, PROMOTION_WAITS}
 

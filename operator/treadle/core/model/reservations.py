@@ -73,7 +73,7 @@ class PlanSpec:
     """How a queue takes reservations (``reservable`` and what goes with it). Times are in ms, ``at_once`` and ``average`` are parts of 1.
 
     ``early``: of equally good places the first (``favor-early-allocation``). ``move``: whose reservation is over goes on in the default queue
-    (``reservation-move-on-expiry``). ``enforcement``: how far ahead the plan is kept within the queue's capacity. ``lead``: how long before its
+    (``reservation-move-on-expiry``). ``enforcement``: how far ahead the plan is kept within the queue's capacity, and ``patience`` how long that has to be too little. ``lead``: how long before its
     start room is made for a reservation. ``cycle``: the largest period.
     """
 
@@ -86,6 +86,7 @@ class PlanSpec:
     average: float = 1.0
     move: bool = True
     enforcement: int = 60 * 60 * 1000
+    patience: int = 60 * 1000
     lead: int = 60 * 1000
     cycle: int = 24 * 60 * 60 * 1000
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.effects import ReservationDecided
+from treadle.core.kernel.reservations.alternatives import alternatives, in_words
 from treadle.core.kernel.reservations.checks import refusal
 from treadle.core.kernel.reservations.following import child_path
-from treadle.core.kernel.reservations.forms import clock, definition_of, promise_of
+from treadle.core.kernel.reservations.forms import MOST_STEPS, clock, definition_of, promise_of
 from treadle.core.kernel.reservations.words import amounts, duration, moment
 from treadle.core.model.reservations import KEPT, OVER_TIME, Decision
 from treadle.core.rules.reservations.agents import Wanted
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
 
 QUEUE_NOT_RESERVABLE, INVALID, NAME_TAKEN = "QueueNotReservable", "Invalid", "NameTaken"
 NO_PLACE, OVER_QUOTA, FRAGMENTED = "NoRoom", "OverQuota", "TooManySteps"
-MOST_STEPS = 256
-"""Intervals of a promise at most: what a status has room for."""
-MOST_DECISIONS = 20
-"""Reservations that are decided in a pass; the others in the next ones."""
+MOST_DECISIONS, REFUSING = 20, 5
+"""How much is decided in a pass, the rest in the next ones: what is accepted counts once, what is refused so often, since others are tried instead."""
 LAST = 1 << 31
+MENDED = frozenset({NO_PLACE, OVER_QUOTA, "DeadlinePast", "WindowTooShort", "GangTooLarge"})
+"""Reasons that another deadline, concurrency or queue may mend."""
 
 
 def decide(state: State) -> list[ReservationDecided]:
@@ -40,7 +41,14 @@ def decide(state: State) -> list[ReservationDecided]:
     waiting = [plans.known[identity] for identity in plans.undecided]
     able = [known for known in waiting if _able(state, known)]
     able.sort(key=lambda known: (LAST if known.spec.priority is None else known.spec.priority, known.spec.created, known.spec.id))
-    return [_decide(state, known) for known in able[:MOST_DECISIONS]]
+    effects: list[ReservationDecided] = []
+    done = 0
+    for known in able:
+        if done >= MOST_DECISIONS:
+            break
+        effects.append(_decide(state, known))
+        done += REFUSING if effects[-1].reason else 1
+    return effects
 
 
 def more(state: State) -> bool:
@@ -75,7 +83,9 @@ def _decide(state: State, known: Known) -> ReservationDecided:
         else:
             promise = found
     reason, words = refused or ("", "")
-    known.decided, known.own = Decision(spec.generation, promise, reason, words), True
+    instead = alternatives(state, spec, one, definition, now) if reason in MENDED else ()
+    words += in_words(instead)
+    known.decided, known.own = Decision(spec.generation, promise, reason, words, instead), True
     state.plans.note(spec.id)
     state.plans.promised.pop(spec.id, None)
     state.record(spec.id, "reservation accepted" if refused is None else "reservation refused", words[:200])

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from treadle.core.units.resources import ResourceTypes, Vector
 
 
+MOST_STEPS = 256
+"""Intervals of a promise at most: what a status has room for."""
+
+
 def clock(state: State) -> int:
     """Return the time of the step in ms since the epoch."""
     return int((state.now + state.settings.epoch) * 1000)

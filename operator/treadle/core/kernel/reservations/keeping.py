@@ -11,6 +11,7 @@ from treadle.core.kernel.reservations.capacity import follow_queues, put_back
 from treadle.core.kernel.reservations.deciding import decide, more
 from treadle.core.kernel.reservations.following import follow_plans
 from treadle.core.kernel.reservations.places import over
+from treadle.core.kernel.reservations.replanning import replan_all
 
 if TYPE_CHECKING:
     from treadle.core.effects import Effect
@@ -25,7 +26,7 @@ def keep(state: State) -> list[Effect]:
     """Bring all plans up to this moment, and return what is to be told."""
     follow_queues(state)
     put_back(state)
-    effects: list[Effect] = [*decide(state)]
+    effects: list[Effect] = [*replan_all(state), *decide(state)]
     follow_plans(state)
     return effects
 
@@ -74,8 +75,9 @@ def _deletions(state: State, application: Application, asked: dict[str, float], 
 def next_look(state: State) -> float | None:
     """Return when plans have something to do even if nothing happens, None if never."""
     plans = state.plans
-    times = [one.again for one in plans.of.values() if one.again < inf]
+    times = [min(one.again, one.short_since + one.spec.patience / 1000) for one in plans.of.values()]
     times += [since + AGAIN for since in plans.ending.values()]
     if plans.undecided and more(state):
         times.append(state.now)
-    return min(times, default=None)
+    first = min(times, default=inf)
+    return None if first == inf else first

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -48,10 +49,12 @@ class PlanInForce:
     agent: Agent
     stale: bool = True
     """Whether anything of it has changed since its queues followed it."""
-    again: float = float("inf")
+    again: float = inf
     """When it is time to follow it anew, on the core's clock."""
     children: dict[str, str] = field(default_factory=dict)
     """The queues that it has now, by reservation; that for all else is under the name of the queue itself."""
+    short_since: float = inf
+    """Since when more is promised than there is, on the core's clock; infinite while it is not."""
     latest: int = 0
     """When a reservation was accepted last, in ms: no two are accepted at once, so the order in which they have to go is kept with them."""
 
