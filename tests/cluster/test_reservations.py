@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from cluster.control_plane import ControlPlane
 from cluster.treadle_process import Cluster, Treadle, eventually, pod
@@ -92,6 +96,50 @@ def test_reservations_are_accepted_or_refused_at_once_and_outlast_the_scheduler(
     assert {key: kept[key] for key in ("accepted", "allocations", "phase")} == {
         key: promised[key] for key in ("accepted", "allocations", "phase")
     }
+
+
+def command(plane: ControlPlane, *arguments: str) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "treadle", *arguments, "--kubeconfig", str(plane.kubeconfig)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_the_commands_ask_make_and_print(fresh_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
+    cluster = fresh_cluster(2, "4", "16Gi")
+    plane = cluster.plane
+    cluster.queues(plan_queue())
+    file = tmp_path / "reservation.yaml"
+    file.write_text(yaml.safe_dump(reservation("nightly", "6")))
+    large = tmp_path / "large.yaml"
+    large.write_text(yaml.safe_dump(reservation("large", "60")))
+    assert command(plane, "reserve", str(file))[1].startswith("nothing is decided: no scheduler has looked at it")
+    plane.api("DELETE", f"{RESERVATIONS}/nightly")
+    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+        treadle.wait_ready()
+        code, said = command(plane, "reserve", str(file), "--dry-run")
+        assert (
+            code,
+            said.startswith("it would be accepted: nothing is promised, since it only asks; it would have cpu 6 from"),
+        ) == (0, True), said
+        assert plane.api("GET", RESERVATIONS)[1]["items"] == []
+        code, said = command(plane, "reserve", str(file))
+        assert (code, said.splitlines()[0]) == (0, "accepted:"), said
+        assert said.splitlines()[1].endswith(": cpu 6")
+        code, said = command(plane, "reserve", str(large))
+        assert (code, said.startswith("refused: GangTooLarge: ")) == (1, True), said
+        code, said = command(plane, "reserve", str(large))
+        assert (code, "already exists" in said) == (1, True), said
+        code, said = command(plane, "plan", "root.plan", "--ahead", "6h")
+        assert (code, said.splitlines()[0]) == (0, "queue root.plan has cpu 8, ephemeral-storage 2Ti, memory 32Gi"), said
+        assert "default/nightly" in said
+        code, said = command(plane, "plan", "root")
+        assert code == 1
+        assert 'treadle_reservations{phase="Accepted"} 1.0' in treadle.get("/metrics")[1]
+        assert 'treadle_plan_resource{kind="has",queue="root.plan",resource="cpu"} 8.0' in treadle.get("/metrics")[1]
 
 
 def seconds(count: float) -> float:

@@ -41,6 +41,8 @@ PARTITION: Final = f"{GROUP}/partition"
 ALLOCATED_QUEUE: Final = f"{GROUP}/allocated-queue"
 ALLOCATED_APPLICATION: Final = f"{GROUP}/allocated-application"
 """Written by us with a bind: the queue, and the application, that the pod is counted in."""
+DRY_RUN: Final = f"{GROUP}/dry-run"
+"""An annotation of a Reservation, "true": it is decided whether it would be accepted, and nothing is promised."""
 BOUND_AS: Final = f"{GROUP}/bound-as"
 """Written by us with the bind of a pod that says it is opportunistic and requests something: that it counts as guaranteed. While it is there the label asks for no demotion."""
 

@@ -18,4 +18,6 @@ app.command("treadle.cli.agent:agent", name="agent", help="Tell what the pods of
 app.command("treadle.cli.convert:convert", name="convert", help="Print objects for YARN's configuration files.")
 app.command("treadle.cli.crds:crds", name="crds", help="Print, write or check the CustomResourceDefinitions.")
 app.command("treadle.cli.demo:demo", name="demo", help="Show it all on a pretended cluster, with a live page.")
+app.command("treadle.cli.plan:plan", name="plan", help="Print what is promised of a queue, over time.")
+app.command("treadle.cli.reserve:reserve", name="reserve", help="Make a reservation, or ask whether it would be accepted.")
 app.command("treadle.cli.run:run", name="run", help="Schedule the pods of a cluster.")

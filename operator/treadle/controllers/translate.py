@@ -174,6 +174,7 @@ def reservation(model: Reservation, profiles: Profiles = NO_PROFILES) -> Reserva
         created=0 if meta.creation_timestamp is None else _ms(meta.creation_timestamp),
         uid=meta.uid or "",
         unplanned=cron if said and not regular else "",
+        trial=(meta.annotations or {}).get(labels.DRY_RUN) == "true",
     )
 
 

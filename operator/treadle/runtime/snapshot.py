@@ -97,6 +97,8 @@ def metrics_of(service: Parts) -> Samples:
         },
         fenced=binder.doubts.fenced,
         withheld=service.client.withheld,
+        reservations=view.reservation_phases(),
+        plans={one.path: {"has": one.has, "promised": one.promised} for one in view.plans()},
         opportunistic_times={"removal": idle.until_asked, "overuse": idle.until_below},
         requests=dict(Counter(service.client.requests) + Counter(service.usage.requests)),
         longest_collection=service.garbage.longest,

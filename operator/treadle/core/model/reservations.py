@@ -122,6 +122,12 @@ class ReservationSpec:
     created: int = 0
     uid: str = ""
     unplanned: str = ""
+    trial: bool = False
+    """Whether it is only asked what would be decided."""
+
+
+WOULD_BE_ACCEPTED = "WouldBeAccepted"
+"""The reason of a decision on what is only asked, and would be promised something."""
 
 
 @dataclass(frozen=True, slots=True)

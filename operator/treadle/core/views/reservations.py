@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from treadle.core.kernel.reservations.forms import clock
-from treadle.core.model.reservations import KEPT
+from treadle.core.model.reservations import KEPT, WOULD_BE_ACCEPTED
 
 if TYPE_CHECKING:
     from treadle.core.kernel.reservations.memory import Known
@@ -31,6 +32,27 @@ class ReservationFigures:
     words: str
 
 
+@dataclass(frozen=True, slots=True)
+class PlanFigures:
+    """The plan of a queue: what it has, and what of that is promised now, by the names of resource types."""
+
+    path: str
+    has: dict[str, int]
+    promised: dict[str, int]
+
+
+def plans(state: State) -> list[PlanFigures]:
+    """Return the figures of all plans."""
+    now, named = clock(state), state.types.named
+    return [PlanFigures(path, named(one.plan.capacity), named(one.plan.committed(now))) for path, one in state.plans.of.items()]
+
+
+def phases(state: State) -> dict[str, int]:
+    """Return how many reservations there are in each phase."""
+    now = clock(state)
+    return dict(Counter(_phase(known, now) for known in state.plans.known.values()))
+
+
 def reservation(state: State, identity: str) -> ReservationFigures | None:
     """Return the figures of a reservation, None if it is not known."""
     known = state.plans.known.get(identity)
@@ -50,7 +72,7 @@ def _phase(known: Known, now: int) -> str:
     if promise is None:
         if decided is None or known.undecided:
             return PENDING
-        return DROPPED if decided.dropped else REJECTED
+        return DROPPED if decided.dropped else PENDING if decided.reason == WOULD_BE_ACCEPTED else REJECTED
     if not promise.period and now >= promise.deadline:
         return COMPLETED
     begun = now >= promise.arrival

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from treadle.core.views.opportunistic import OpportunisticFigures, Wanted
     from treadle.core.views.pod_groups import PodGroupFigures
     from treadle.core.views.provisioning import Lack
-    from treadle.core.views.reservations import ReservationFigures
+    from treadle.core.views.reservations import PlanFigures, ReservationFigures
 
 
 class View:
@@ -85,6 +85,14 @@ class View:
     def reservation(self, identity: str) -> ReservationFigures | None:
         """Return the figures of a reservation (``namespace/name``), None if it is not known."""
         return reservations.reservation(self._state, identity)
+
+    def plans(self) -> list[PlanFigures]:
+        """Return the figures of the plans of queues that take reservations."""
+        return reservations.plans(self._state)
+
+    def reservation_phases(self) -> dict[str, int]:
+        """Return how many reservations there are in each phase."""
+        return reservations.phases(self._state)
 
     # ---- what became of definitions
 

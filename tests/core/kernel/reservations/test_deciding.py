@@ -350,3 +350,15 @@ def test_a_decision_knows_whether_its_version_is_what_is_promised() -> None:
     assert decided is not None
     assert decided.accepted
     assert not Decision(2, decided.promise, "NoRoom").accepted
+
+
+def test_what_only_asks_is_told_what_it_would_have_and_is_promised_nothing() -> None:
+    it = Reserving().ask(wanted("try", asked(cpu=10, hours=2), trial=True)).ask(wanted("no", asked(cpu=11), trial=True))
+    it.plan()
+    reason, words = it.said("try")
+    assert (it.phase("try"), reason) == ("Pending", "WouldBeAccepted")
+    assert "it would have cpu 10 from 1970-01-01T01:00:00Z until 1970-01-01T03:00:00Z" in words
+    assert (it.phase("no"), it.said("no")[0]) == ("Rejected", "GangTooLarge")
+    it.ask(wanted("real", asked(cpu=10, hours=2)))
+    it.plan()
+    assert it.phase("real") == "Accepted"

@@ -13,9 +13,9 @@ from treadle.core.effects import ReservationDecided
 from treadle.core.kernel.reservations.alternatives import alternatives, in_words
 from treadle.core.kernel.reservations.checks import refusal
 from treadle.core.kernel.reservations.following import child_path
-from treadle.core.kernel.reservations.forms import MOST_STEPS, clock, definition_of, promise_of
+from treadle.core.kernel.reservations.forms import MOST_STEPS, clock, definition_of, promise_of, vector
 from treadle.core.kernel.reservations.words import amounts, duration, moment
-from treadle.core.model.reservations import KEPT, OVER_TIME, Decision
+from treadle.core.model.reservations import KEPT, OVER_TIME, WOULD_BE_ACCEPTED, Decision
 from treadle.core.rules.reservations.agents import Wanted
 from treadle.core.rules.reservations.errors import ContractError, PlanningError, QuotaError
 
@@ -28,6 +28,8 @@ QUEUE_NOT_RESERVABLE, INVALID, NAME_TAKEN = "QueueNotReservable", "Invalid", "Na
 NO_PLACE, OVER_QUOTA, FRAGMENTED = "NoRoom", "OverQuota", "TooManySteps"
 MOST_DECISIONS, REFUSING = 20, 5
 """How much is decided in a pass, the rest in the next ones: what is accepted counts once, what is refused so often, since others are tried instead."""
+MOST_TOLD = 8
+"""Intervals that are told of what would be promised."""
 LAST = 1 << 31
 MENDED = frozenset({NO_PLACE, OVER_QUOTA, "DeadlinePast", "WindowTooShort", "GangTooLarge"})
 """Reasons that another deadline, concurrency or queue may mend."""
@@ -80,6 +82,8 @@ def _decide(state: State, known: Known) -> ReservationDecided:
         found = _plan(state, known, one, definition, now)
         if isinstance(found, tuple):
             refused = found
+        elif spec.trial:
+            return _only_asked(state, known, one, found)
         else:
             promise = found
     reason, words = refused or ("", "")
@@ -93,6 +97,22 @@ def _decide(state: State, known: Known) -> ReservationDecided:
         return ReservationDecided(spec.id, spec.uid, state.cause)
     note = words + KEPT if promise is not None else words
     return ReservationDecided(spec.id, spec.uid, state.cause, "ReservationRefused", note, warning=True)
+
+
+def _only_asked(state: State, known: Known, one: PlanInForce, found: Promise) -> ReservationDecided:
+    """Take back what was found for a reservation that only asks, and tell it."""
+    one.plan.delete(known.spec.id)
+    state.plans.promised.pop(known.spec.id, None)
+    told = [
+        f"{amounts(state.types, vector(state.types, named))} from {moment(start)} until {moment(end)}"
+        for start, end, named in found.steps[:MOST_TOLD]
+    ]
+    more = f", and so on ({len(found.steps)} intervals)" if len(found.steps) > MOST_TOLD else ""
+    again = f", again after each {duration(found.period)}" if found.period else ""
+    words = f"nothing is promised, since it only asks; it would have {', '.join(told)}{more}{again}"
+    known.decided, known.own = Decision(known.spec.generation, None, WOULD_BE_ACCEPTED, words), True
+    state.plans.note(known.spec.id)
+    return ReservationDecided(known.spec.id, known.spec.uid, state.cause)
 
 
 def _named_alike(one: PlanInForce, identity: str) -> tuple[str, str] | None:
