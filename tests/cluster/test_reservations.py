@@ -187,3 +187,32 @@ def test_pods_of_a_reservation_wait_for_it_run_in_its_queue_and_go_on_beside_it(
             "the application in the queue for all else",
         )
         assert status(plane, "nightly")["phase"] == "Completed"
+
+
+def test_the_examples_of_the_documentation_are_taken_and_acted_on(fresh_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "docs/reservations.md").read_text()
+    objects = [yaml.safe_load(block.partition("```")[0]) for block in text.split("```yaml\n")[1:]]
+    assert [one["kind"] for one in objects] == ["Queue", "Reservation", "Application"]
+    cluster = fresh_cluster(4, "8", "32Gi")
+    plane = cluster.plane
+    assert plane.api("POST", "/api/v1/namespaces", {"metadata": {"name": "etl"}})[0] == 201
+    group, paths = "/apis/treadle.dev/v1alpha1", list[str]()
+    for one in objects:
+        namespace = one["metadata"].get("namespace")
+        where = f"namespaces/{namespace}/" if namespace else ""
+        path = f"{group}/{where}{one['kind'].lower()}s"
+        code, answer = plane.api("POST", path, one)
+        assert code == 201, answer
+        paths.append(f"{path}/{one['metadata']['name']}")
+
+    def acted_on(path: str) -> bool:
+        conditions = {one["type"]: one["status"] for one in plane.api("GET", path)[1].get("status", {}).get("conditions", [])}
+        return conditions == {"Ready": "True", "NotActedOn": "False"}
+
+    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+        treadle.wait_ready()
+        for path in paths:
+            eventually(lambda path=path: acted_on(path), 20, f"{path} in force as it is written")
+        found = plane.api("GET", paths[1])[1]["status"]
+    assert (found["phase"], found["accepted"]["period"]) == ("Accepted", "24h")
+    assert plane.api("GET", paths[0])[1]["status"]["dynamicQueues"] == ["root.nightly.nightly-default"]

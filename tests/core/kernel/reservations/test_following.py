@@ -261,6 +261,23 @@ def test_a_leaf_with_applications_takes_reservations_when_they_have_left(discipl
     assert it.phase("a") == "Accepted"
 
 
+@both
+def test_who_comes_while_another_leads_has_a_queue_when_this_one_leads_again(discipline: str) -> None:
+    it = Reserving(discipline)
+    it.core.forget_plans()
+    it.pod("p", queue=PLAN)
+    assert by_queue(it.plan()) == {default_path(PLAN): 1}
+
+
+@both
+def test_what_a_reservation_leaves_goes_to_all_else_though_that_is_guaranteed_nothing(discipline: str) -> None:
+    it = Reserving(discipline).ask(wanted("a", asked(cpu=10, memory=100, hours=2), start=0, end=2))
+    it.plan()
+    assert it.shares() == {"a": 10, "default": 0}
+    it.pods(12, "p", queue=PLAN)
+    assert len(it.plan()) == 12
+
+
 # -- naive
 
 

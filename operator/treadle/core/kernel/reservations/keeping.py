@@ -32,13 +32,16 @@ def keep(state: State) -> list[Effect]:
 
 
 def concerned(state: State) -> list[Application]:
-    """Return the applications of reservations of which something changed: they may belong elsewhere now."""
+    """Return the applications of reservations of which something changed, and those without a queue where a plan is new: they may belong elsewhere now."""
     plans = state.plans
     if not plans.elsewhere:
         return []
+    found = (
+        list(state.assignment.unplaced) if any(path in plans.elsewhere for path in plans.of) else []
+    )  # who asks for a queue that takes reservations
     named = [name for identity in plans.elsewhere for name in plans.members.get(identity, ())]
     plans.elsewhere.clear()
-    return [state.applications[name] for name in named if name in state.applications]
+    return found + [state.applications[name] for name in named if name in state.applications]
 
 
 def end(state: State) -> list[Expire]:
