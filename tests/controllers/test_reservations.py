@@ -84,6 +84,11 @@ def test_one_that_comes_again_is_kept_once(cluster: Cluster) -> None:
         reservation(recurrence="2h", hours="2h"),
         reservation(cpu="50"),
         reservation(cpu="333m", hours="17m30s"),
+        reservation(
+            expression={
+                "requests": [{"demand": {"cpu": "4"}, "count": 4, "concurrency": 4, "minimumConcurrency": 1, "duration": "30m"}]
+            }
+        ),
     ],
 )
 def test_a_decision_is_read_as_it_was_written(cluster: Cluster, spec: Json) -> None:

@@ -31,6 +31,7 @@ _NAME_TEXT: Final = (
     f"the name of a reservation must be a lower-case name of letters, digits and hyphens with at most {NAME_LIMIT} characters "
     "(applications name it)"
 )
+_MINIMUM: Final = "minimumConcurrency must not be over concurrency"
 _MULTIPLE: Final = "count must be a multiple of concurrency"
 
 
@@ -38,16 +39,33 @@ class ReservationRequest(Model):
     """Containers of one size for one duration (``ReservationRequest``); they come in gangs of ``concurrency``."""
 
     model_config = ConfigDict(
-        json_schema_extra={cel.RULES: [cel.rule("self.count % self.concurrency == 0", _MULTIPLE, field_path=".count")]}
+        json_schema_extra={
+            cel.RULES: [
+                cel.rule("self.count % self.concurrency == 0", _MULTIPLE, field_path=".count"),
+                cel.rule(
+                    "!has(self.minimumConcurrency) || self.minimumConcurrency <= self.concurrency",
+                    _MINIMUM,
+                    field_path=".minimumConcurrency",
+                ),
+            ]
+        }
     )
 
     demand: Demand = Field(min_length=1, description="What one of them asks.")
     count: Annotated[int, Strict(), Field(ge=1, le=1_000_000, json_schema_extra={"format": "int32"})]
     concurrency: Annotated[int, Strict(), Field(ge=1, le=1_000_000, json_schema_extra={"format": "int32"})] = 1
+    minimum_concurrency: Annotated[int, Strict(), Field(ge=1, le=1_000_000, json_schema_extra={"format": "int32"})] | None = (
+        Field(
+            default=None,
+            description="How small gangs may be where those of concurrency find no place: the largest size down to this one that does is taken. That of concurrency if absent.",
+        )
+    )
     duration: Duration
 
     @model_validator(mode="after")
     def _whole_gangs(self) -> Self:
+        if self.minimum_concurrency is not None and self.minimum_concurrency > self.concurrency:
+            raise PydanticCustomError("minimum", _MINIMUM, {"field": "minimumConcurrency"})
         if self.count % self.concurrency:
             raise PydanticCustomError("multiple", _MULTIPLE, {"field": "count"})
         return self
@@ -108,6 +126,11 @@ class ReservationPromise(StatusModel):
     arrival: Time
     deadline: Time
     period: Duration | None = Field(default=None, description="After how long it comes again; absent: it comes once.")
+    concurrency: Annotated[list[Annotated[int, Field(ge=1)]], Field(max_length=64)] | None = Field(
+        default=None,
+        description="The gangs of each request, where some are smaller than was asked.",
+        json_schema_extra={"x-kubernetes-list-type": "atomic"},
+    )
 
 
 class ReservationAlternative(StatusModel):

@@ -62,7 +62,7 @@ def status_of(figures: ReservationFigures | None) -> dict[str, Any]:
 
 
 def _accepted(promise: Promise) -> dict[str, Any]:
-    said = {
+    said: dict[str, Any] = {
         "generation": promise.generation,
         "time": rfc3339(promise.accepted),
         "queue": promise.queue,
@@ -70,7 +70,11 @@ def _accepted(promise: Promise) -> dict[str, Any]:
         "arrival": rfc3339(promise.arrival),
         "deadline": rfc3339(promise.deadline),
     }
-    return {**said, "period": duration(promise.period)} if promise.period else said
+    if promise.period:
+        said["period"] = duration(promise.period)
+    if promise.concurrency:
+        said["concurrency"] = list(promise.concurrency)
+    return said
 
 
 def _interval(start: int, end: int, amounts: tuple[tuple[str, int], ...]) -> dict[str, Any]:
@@ -132,4 +136,5 @@ def _promise(read: ReservationStatus) -> Promise:
             )
             for one in read.allocations or ()
         ),
+        tuple(accepted.concurrency or ()),
     )

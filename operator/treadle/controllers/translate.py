@@ -163,6 +163,7 @@ def reservation(model: Reservation, profiles: Profiles = NO_PROFILES) -> Reserva
                 one.count,
                 one.concurrency,
                 round(seconds(one.duration) * 1000),
+                one.minimum_concurrency or 0,
             )
             for one in spec.expression.requests
         ),

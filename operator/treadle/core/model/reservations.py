@@ -93,12 +93,13 @@ class PlanSpec:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request with its amounts by name; see ``ReservationRequest``."""
+    """A request with its amounts by name; see ``ReservationRequest``. Its gangs may be as small as ``least`` where larger ones find no place; 0: they may not."""
 
     demand: tuple[tuple[str, int], ...]
     count: int
     concurrency: int
     duration: int
+    least: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,10 @@ WOULD_BE_ACCEPTED = "WouldBeAccepted"
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What a reservation was promised: from when until when how much, by name, and after each ``period`` again. ``accepted`` is when, in ms."""
+    """What a reservation was promised: from when until when how much, by name, and after each ``period`` again. ``accepted`` is when, in ms.
+
+    ``concurrency`` is that of each request where some are smaller than was asked, else empty.
+    """
 
     generation: int
     queue: str
@@ -142,6 +146,7 @@ class Promise:
     deadline: int
     period: int
     steps: tuple[tuple[int, int, tuple[tuple[str, int], ...]], ...]
+    concurrency: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

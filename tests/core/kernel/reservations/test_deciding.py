@@ -362,3 +362,30 @@ def test_what_only_asks_is_told_what_it_would_have_and_is_promised_nothing() -> 
     it.ask(wanted("real", asked(cpu=10, hours=2)))
     it.plan()
     assert it.phase("real") == "Accepted"
+
+
+def test_gangs_are_smaller_where_that_is_allowed_and_those_that_were_asked_for_find_no_place() -> None:
+    it = Reserving()
+    spec = wanted("a", asked(cpu=2, count=12, concurrency=12, hours=0.5))
+    it.ask(replace(spec, requests=(replace(spec.requests[0], least=3),)))
+    it.ask(wanted("b", asked(cpu=1, count=2, concurrency=2), start=20, end=30))
+    it.plan()
+    assert it.phase("a") == "Accepted"
+    decided = it.figures("a").decided
+    assert decided is not None
+    assert decided.promise is not None
+    assert decided.promise.concurrency == (4,)
+    assert {amounts["cpu"] for _, _, amounts in it.steps("a")} == {8}
+    other = it.figures("b").decided
+    assert other is not None
+    assert other.promise is not None
+    assert other.promise.concurrency == ()
+
+
+def test_gangs_are_not_smaller_than_their_minimum() -> None:
+    it = Reserving()
+    spec = wanted("a", asked(cpu=2, count=12, concurrency=12, hours=0.5))
+    it.ask(replace(spec, requests=(replace(spec.requests[0], least=6),)))
+    it.plan()
+    assert it.said("a")[0] == "GangTooLarge"
+    assert it.said("a")[1].endswith("it would be accepted with a concurrency of 4")

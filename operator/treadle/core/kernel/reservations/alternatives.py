@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from treadle.core.kernel.reservations.checks import LONGEST_WINDOW, refusal
-from treadle.core.kernel.reservations.forms import MOST_STEPS, promise_of
+from treadle.core.kernel.reservations.forms import MOST_STEPS, divisors, hold, promise_of
 from treadle.core.kernel.reservations.words import moment
 from treadle.core.model.reservations import ORDERED, Alternative, Interpreter
 from treadle.core.rules.reservations.agents import Wanted
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from treadle.core.kernel.reservations.memory import PlanInForce
     from treadle.core.kernel.state import State
-    from treadle.core.model.reservations import ReservationDefinition, ReservationRequest, ReservationSpec
+    from treadle.core.model.reservations import ReservationDefinition, ReservationSpec
 
 PATIENCE = 2_000
 """How many amounts of room a planner looks at in a trial."""
@@ -89,7 +89,7 @@ def _fits(state: State, spec: ReservationSpec, one: PlanInForce, definition: Res
         return False
     if found is None:
         return False
-    steps = len(promise_of(state, spec.generation, one.path, found).steps)
+    steps = len(promise_of(state, spec, one.path, found).steps)
     one.plan.delete(spec.id)
     if old is not None:
         one.plan.restore(old)
@@ -134,20 +134,8 @@ def _concurrency(
 ) -> int | None:
     """Return the largest concurrency with which it would be accepted, for all requests that have a larger one."""
     largest = max(request.concurrency for request in definition.requests)
-    smaller = sorted({at for request in definition.requests for at in _divisors(request.count) if at < largest}, reverse=True)
+    smaller = sorted({at for request in definition.requests for at in divisors(request.count) if at < largest}, reverse=True)
     for most in smaller[:MOST_TRIALS]:
-        if _fits(state, spec, one, replace(definition, requests=tuple(_held(each, most) for each in definition.requests)), now):
+        if _fits(state, spec, one, replace(definition, requests=tuple(hold(each, most) for each in definition.requests)), now):
             return most
     return None
-
-
-def _held(request: ReservationRequest, most: int) -> ReservationRequest:
-    """Return a request with a concurrency of at most so many, of which its count is a multiple."""
-    if request.concurrency <= most:
-        return request
-    return replace(request, concurrency=max(at for at in _divisors(request.count) if at <= most))
-
-
-def _divisors(count: int) -> list[int]:
-    small = [at for at in range(1, int(count**0.5) + 1) if count % at == 0]
-    return [*small, *(count // at for at in small)]

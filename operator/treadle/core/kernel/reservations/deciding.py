@@ -13,7 +13,7 @@ from treadle.core.effects import ReservationDecided
 from treadle.core.kernel.reservations.alternatives import alternatives, in_words
 from treadle.core.kernel.reservations.checks import refusal
 from treadle.core.kernel.reservations.following import child_path
-from treadle.core.kernel.reservations.forms import MOST_STEPS, clock, definition_of, promise_of, vector
+from treadle.core.kernel.reservations.forms import MOST_STEPS, clock, definition_of, promise_of, smaller_gangs, vector
 from treadle.core.kernel.reservations.words import amounts, duration, moment
 from treadle.core.model.reservations import KEPT, OVER_TIME, WOULD_BE_ACCEPTED, Decision
 from treadle.core.rules.reservations.agents import Wanted
@@ -76,16 +76,15 @@ def _able(state: State, known: Known) -> bool:
 def _decide(state: State, known: Known) -> ReservationDecided:
     spec, now, one = known.spec, clock(state), state.plans.of[known.spec.queue]
     definition = definition_of(state, spec, now)
-    refused = refusal(state, spec, one, definition, now) or _named_alike(one, spec.id)
-    promise = known.promise
-    if refused is None:
-        found = _plan(state, known, one, definition, now)
-        if isinstance(found, tuple):
-            refused = found
-        elif spec.trial:
-            return _only_asked(state, known, one, found)
-        else:
-            promise = found
+    found = _found(state, known, one, definition, now)
+    for smaller in smaller_gangs(spec, definition) if isinstance(found, tuple) and found[0] in MENDED else ():
+        other = _found(state, known, one, smaller, now)
+        if not isinstance(other, tuple):
+            found = other
+            break
+    if not isinstance(found, tuple) and spec.trial:
+        return _only_asked(state, known, one, found)
+    refused, promise = (found, known.promise) if isinstance(found, tuple) else (None, found)
     reason, words = refused or ("", "")
     instead = alternatives(state, spec, one, definition, now) if reason in MENDED else ()
     words += in_words(instead)
@@ -97,6 +96,14 @@ def _decide(state: State, known: Known) -> ReservationDecided:
         return ReservationDecided(spec.id, spec.uid, state.cause)
     note = words + KEPT if promise is not None else words
     return ReservationDecided(spec.id, spec.uid, state.cause, "ReservationRefused", note, warning=True)
+
+
+def _found(
+    state: State, known: Known, one: PlanInForce, definition: ReservationDefinition, now: int
+) -> Promise | tuple[str, str]:
+    """Return what a reservation is promised, which is in the plan then, or the reason and the words for which it is refused."""
+    refused = refusal(state, known.spec, one, definition, now) or _named_alike(one, known.spec.id)
+    return _plan(state, known, one, definition, now) if refused is None else refused
 
 
 def _only_asked(state: State, known: Known, one: PlanInForce, found: Promise) -> ReservationDecided:
@@ -139,7 +146,7 @@ def _plan(state: State, known: Known, one: PlanInForce, definition: ReservationD
         return _refused(state, one, definition, error)
     if found is None:
         return NO_PLACE, f"it fits into queue {one.path} only beside what was promised before"
-    promise = promise_of(state, spec.generation, one.path, found)
+    promise = promise_of(state, spec, one.path, found)
     if len(promise.steps) > MOST_STEPS:
         one.plan.delete(spec.id)
         if old is not None:

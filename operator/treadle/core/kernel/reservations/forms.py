@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from treadle.core.model.reservations import Promise, ReservationDefinition, ReservationRequest
@@ -64,7 +65,35 @@ def definition_of(state: State, spec: ReservationSpec, now: int) -> ReservationD
     )
 
 
-def promise_of(state: State, generation: int, queue: str, found: Reservation) -> Promise:
+MOST_SIZES = 12
+"""Sizes of gangs that are tried."""
+
+
+def smaller_gangs(spec: ReservationSpec, definition: ReservationDefinition) -> Iterator[ReservationDefinition]:
+    """Yield a definition with smaller gangs, the largest first, as small as its requests allow."""
+    largest = max((request.concurrency for request in definition.requests), default=1)
+    sizes = sorted({at for each in definition.requests for at in divisors(each.count) if at < largest}, reverse=True)
+    for size in sizes[:MOST_SIZES]:
+        held = [hold(each, size) for each in definition.requests]
+        wanted = zip(spec.requests, held, strict=True)
+        if all(each.concurrency >= (asked.least or asked.concurrency) for asked, each in wanted):
+            yield replace(definition, requests=tuple(held))
+
+
+def hold(request: ReservationRequest, most: int) -> ReservationRequest:
+    """Return a request with a concurrency of at most so many, of which its count is a multiple."""
+    if request.concurrency <= most:
+        return request
+    return replace(request, concurrency=max(at for at in divisors(request.count) if at <= most))
+
+
+def divisors(count: int) -> list[int]:
+    """Return the divisors of a count, in no order."""
+    small = [at for at in range(1, int(count**0.5) + 1) if count % at == 0]
+    return [*small, *(count // at for at in small)]
+
+
+def promise_of(state: State, spec: ReservationSpec, queue: str, found: Reservation) -> Promise:
     """Return what is promised, in the form that is kept; what comes again is told as it is for the first time."""
     start, period, names = found.start, found.period, state.types.names
     last = start + period if period else max(found.end, found.shape.latest or start) if isinstance(found.shape, OverTime) else 0
@@ -74,7 +103,9 @@ def promise_of(state: State, generation: int, queue: str, found: Reservation) ->
         for begun, ended, value in _joined(found.shape.segments(first, last))
         if any(value)
     )
-    return Promise(generation, queue, found.user, found.accepted, start, found.end, period, steps)
+    sizes = tuple(each.concurrency for each in found.definition.requests)
+    smaller = sizes if sizes != tuple(one.concurrency for one in spec.requests) else ()
+    return Promise(spec.generation, queue, found.user, found.accepted, start, found.end, period, steps, smaller)
 
 
 def _joined(segments: Iterable[Segment]) -> Iterator[Segment]:

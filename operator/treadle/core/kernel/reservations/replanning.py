@@ -6,11 +6,12 @@ begun and is promised by the version that its object still has: its requests are
 
 from __future__ import annotations
 
+from contextlib import suppress
 from math import inf
 from typing import TYPE_CHECKING
 
 from treadle.core.effects import ReservationDecided
-from treadle.core.kernel.reservations.forms import MOST_STEPS, clock, definition_of, promise_of
+from treadle.core.kernel.reservations.forms import MOST_STEPS, clock, definition_of, promise_of, smaller_gangs
 from treadle.core.kernel.reservations.words import amounts, duration, moment
 from treadle.core.model.reservations import Decision
 from treadle.core.rules.reservations.agents import Wanted
@@ -74,11 +75,14 @@ def _placed_anew(state: State, one: PlanInForce, gone: Reservation, now: int) ->
     definition = definition_of(state, known.spec, now)
     if definition.deadline - definition.arrival <= 0:
         return None
-    try:
-        found = one.agent.create(one.plan, Wanted(gone.name, gone.number, gone.user, definition), gone.accepted)
-    except PlanningError:
+    found = None
+    for each in (definition, *smaller_gangs(known.spec, definition)):
+        with suppress(PlanningError):
+            found = one.agent.create(one.plan, Wanted(gone.name, gone.number, gone.user, each), gone.accepted)
+            break
+    if found is None:
         return None
-    if len(promise_of(state, known.spec.generation, one.path, found).steps) > MOST_STEPS:
+    if len(promise_of(state, known.spec, one.path, found).steps) > MOST_STEPS:
         one.plan.delete(gone.name)
         return None
     return found
@@ -86,7 +90,7 @@ def _placed_anew(state: State, one: PlanInForce, gone: Reservation, now: int) ->
 
 def _tell_moved(state: State, one: PlanInForce, before: Reservation, found: Reservation) -> ReservationDecided:
     known = state.plans.known[found.name]
-    promise = promise_of(state, known.spec.generation, one.path, found)
+    promise = promise_of(state, known.spec, one.path, found)
     known.decided, known.own = Decision(known.spec.generation, promise), True
     state.plans.note(found.name)
     state.plans.promised.pop(found.name, None)
