@@ -206,6 +206,11 @@ BAD = [
         ["spec.expression.requests.0.count: count must be a multiple of concurrency"],
     ),
     (
+        "a smallest gang that is larger than the gang",
+        reservation(request={"minimumConcurrency": 99}),
+        ["spec.expression.requests.0.minimumConcurrency: minimumConcurrency must not be over concurrency"],
+    ),
+    (
         "an arrival after the deadline",
         reservation(arrival="2026-12-02T00:00:00Z"),
         ["spec.arrival: arrival must be before deadline"],

@@ -11,6 +11,7 @@ from controllers.clusters import Cluster, condition
 from treadle.api.reservation import ReservationStatus
 from treadle.controllers.reservations import decision_of, duration, milliseconds, rfc3339
 from treadle.core.events import ReservationGone, ReservationLost, ReservationSeen
+from treadle.core.model.reservations import PlanSpec
 
 TAKES: Json = {"fair": {"weight": "1"}, "reservations": {"policy": "NoOverCommit"}}
 
@@ -216,3 +217,51 @@ def test_times_are_written_and_read(time: int, text: str) -> None:
 @pytest.mark.parametrize(("time", "text"), [(0, "0s"), (90_061_001, "25h1m1s1ms"), (86_400_000, "24h"), (60_000, "1m")])
 def test_lengths_of_time_are_written(time: int, text: str) -> None:
     assert duration(time) == text
+
+
+# -- queues
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({"reservations": {"window": "1s"}}, "spec.reservations.window: '1s' is not between 10m and 720h"),
+        ({"reservations": {"leadTime": "2h"}}, "spec.reservations.leadTime: '2h' is not between 0s and 1h"),
+        ({"reservations": {"maximumPeriod": "1m"}}, "spec.reservations.maximumPeriod: '1m' is not between 10m and 768h"),
+        (
+            {"reservations": {}, "fair": {"schedulingPolicy": "fifo"}},
+            "spec.fair.schedulingPolicy: 'fifo' is for leaf queues, and one that takes reservations holds queues; allowed are drf, fair",
+        ),
+        (
+            {"reservations": {}, "capacity": {"autoCreation": {"enabled": True}}},
+            "spec.capacity.autoCreation.enabled: no queues are made below one that takes reservations but for these",
+        ),
+    ],
+)
+def test_a_queue_that_cannot_take_reservations_in_this_way_says_why(cluster: Cluster, spec: Json, words: str) -> None:
+    cluster.create("Queue", "root.odd", spec)
+    assert cluster.ready("Queue", "root.odd") == ("False", "Invalid", words)
+
+
+def test_what_a_queue_says_of_its_plan_is_what_the_core_has(cluster: Cluster) -> None:
+    said = {
+        "agent": "Greedy",
+        "smoothness": 3,
+        "favorEarlyAllocation": False,
+        "policy": "CapacityOverTime",
+        "window": "2h",
+        "instantaneousMaxCapacity": 50,
+        "averageCapacity": 25,
+        "moveOnExpiry": False,
+        "leadTime": "30s",
+        "enforcementWindow": "10m",
+        "replanAfter": "0s",
+        "maximumPeriod": "168h",
+    }
+    cluster.create("Queue", "root.full", {"reservations": said})
+    cluster.plan()
+    hour = 3_600_000
+    assert cluster.core.state.plans.of["root.full"].spec == PlanSpec(
+        "Greedy", 3, False, "CapacityOverTime", 2 * hour, 0.5, 0.25, False, hour // 6, 0, 30_000, 168 * hour
+    )
+    assert condition(cluster.status("Queue", "root.full"), "NotActedOn")[0] == "False"

@@ -341,20 +341,6 @@ class QueueReservations(Model):
         description="The longest period of what comes again, which all periods divide, at most 768h; 24h if absent (max-periodicity).",
     )
 
-    @model_validator(mode="after")
-    def _times_in_range(self) -> Self:
-        for field, text, least, most in (
-            ("window", self.window, "10m", "720h"),
-            ("enforcementWindow", self.enforcement_window, "0s", "768h"),
-            ("replanAfter", self.replan_after, "0s", "24h"),
-            ("leadTime", self.lead_time, "0s", "1h"),
-            ("maximumPeriod", self.maximum_period, "10m", "768h"),
-        ):
-            if text is not None and not quantities.seconds(least) <= quantities.seconds(text) <= quantities.seconds(most):
-                words = "{field}: {text!r} must be between {least} and {most}"
-                raise PydanticCustomError("range", words, {"field": field, "text": text, "least": least, "most": most})
-        return self
-
 
 class QueueSpec(Model):
     """What an administrator asks of a queue."""

@@ -85,17 +85,32 @@ def _check_takes_reservations(spec: QueueSpecModel) -> None:
             )
 
 
+_RANGES = {
+    "window": ("10m", "720h"),
+    "maximum_period": ("10m", "768h"),
+    "lead_time": ("0s", "1h"),
+    "enforcement_window": ("0s", "768h"),
+    "replan_after": ("0s", "24h"),
+}
+"""Between what times of a plan have to be."""
+
+
 def _plan(said: QueueReservations) -> PlanSpec:
-    """Translate how a queue takes reservations; percentages become parts."""
+    """Translate how a queue takes reservations; percentages become parts. Raises ``InvalidSpec``."""
+    for name, (least, most) in _RANGES.items():
+        text = getattr(said, name)
+        if text is not None and not seconds(least) <= seconds(text) <= seconds(most):
+            field = type(said).model_fields[name].alias
+            raise InvalidSpec(f"spec.reservations.{field}: {text!r} is not between {least} and {most}")
     window, period = _seconds(said.window), _seconds(said.maximum_period)
-    most, average = said.instantaneous_max_capacity, said.average_capacity
+    highest, average = said.instantaneous_max_capacity, said.average_capacity
     given: dict[str, Any] = {
         "agent": said.agent,
         "smoothness": said.smoothness,
         "early": said.favor_early_allocation,
         "policy": said.policy,
         "window": None if window is None else round(window * 1000),
-        "at_once": None if most is None else most / 100,
+        "at_once": None if highest is None else highest / 100,
         "average": None if average is None else average / 100,
         "move": said.move_on_expiry,
         "lead": None if said.lead_time is None else round(seconds(said.lead_time) * 1000),
