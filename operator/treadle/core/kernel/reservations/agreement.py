@@ -17,7 +17,7 @@ def broken(state: State) -> list[str]:
     problems = [
         f"reservation {identity} is {'undecided' if known.undecided else 'decided'}, and is {'not ' if known.undecided else ''}among those that are undecided"
         for identity, known in plans.known.items()
-        if known.undecided != (identity in plans.undecided)
+        if known.undecided != (identity in plans.undecided or identity in plans.blocked)
     ]
     problems += [
         f"nothing is known of {identity}" for identity in (*plans.undecided, *plans.promised) if identity not in plans.known

@@ -22,6 +22,8 @@ def follow_queues(state: State) -> None:
     if not plans.outdated and all(len(one.plan.capacity) == len(state.types) for one in plans.of.values()):
         return
     plans.outdated = False
+    plans.undecided.update(plans.blocked)
+    plans.blocked.clear()
     taking = {path: queue for path in state.tree.planned.taking if (queue := _in_force(state, path)) is not None}
     for path in plans.of.keys() - taking.keys():
         _give_up(state, path)

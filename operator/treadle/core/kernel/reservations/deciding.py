@@ -42,6 +42,10 @@ def decide(state: State) -> list[ReservationDecided]:
         return []
     waiting = [plans.known[identity] for identity in plans.undecided]
     able = [known for known in waiting if _able(state, known)]
+    blocked = [known.spec.id for known in waiting if known.waits[0] or known.stale]
+    for identity in blocked:
+        del plans.undecided[identity]
+        plans.blocked[identity] = None
     able.sort(key=lambda known: (LAST if known.spec.priority is None else known.spec.priority, known.spec.created, known.spec.id))
     effects: list[ReservationDecided] = []
     done = 0
@@ -51,12 +55,6 @@ def decide(state: State) -> list[ReservationDecided]:
         effects.append(_decide(state, known))
         done += REFUSING if effects[-1].reason else 1
     return effects
-
-
-def more(state: State) -> bool:
-    """Whether reservations are left that can be decided on now."""
-    plans = state.plans
-    return any(_able(state, plans.known[identity]) for identity in plans.undecided)
 
 
 def _able(state: State, known: Known) -> bool:

@@ -42,6 +42,7 @@ def gone(state: State, identity: str) -> None:
     plans = state.plans
     if plans.known.pop(identity, None) is not None:
         plans.undecided.pop(identity, None)
+        plans.blocked.pop(identity, None)
         plans.promised.pop(identity, None)
         plans.elsewhere[identity] = None
         plans.leave(identity)

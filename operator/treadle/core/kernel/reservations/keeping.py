@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from treadle.core.effects import Expire
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.reservations.capacity import follow_queues, put_back
-from treadle.core.kernel.reservations.deciding import decide, more
+from treadle.core.kernel.reservations.deciding import decide
 from treadle.core.kernel.reservations.following import follow_plans
 from treadle.core.kernel.reservations.places import over
 from treadle.core.kernel.reservations.replanning import replan_all
@@ -80,7 +80,7 @@ def next_look(state: State) -> float | None:
     plans = state.plans
     times = [min(one.again, one.short_since + one.spec.patience / 1000) for one in plans.of.values()]
     times += [since + AGAIN for since in plans.ending.values()]
-    if plans.undecided and more(state):
+    if plans.undecided:
         times.append(state.now)
     first = min(times, default=inf)
     return None if first == inf else first

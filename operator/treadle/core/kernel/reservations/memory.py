@@ -66,7 +66,9 @@ class Plans:
     known: dict[str, Known] = field(default_factory=dict)
     of: dict[str, PlanInForce] = field(default_factory=dict)
     undecided: dict[str, None] = field(default_factory=dict)
-    """Reservations on whose present version nothing was decided."""
+    """Reservations on whose present version nothing was decided, and that are to be looked at."""
+    blocked: dict[str, None] = field(default_factory=dict)
+    """Others of which it was found that nothing can be decided now: they are looked at when anything of them changes, or the queues do."""
     promised: dict[str, None] = field(default_factory=dict)
     """Reservations with a promise that no plan has yet."""
     members: dict[str, dict[str, None]] = field(default_factory=dict)
@@ -82,6 +84,7 @@ class Plans:
         """Take note that something was told of a reservation: what is to be done about it is found by the next pass."""
         known = self.known[identity]
         self.elsewhere[identity] = None
+        self.blocked.pop(identity, None)
         if known.undecided:
             self.undecided[identity] = None
         else:
