@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from cluster.control_plane import ControlPlane
-from cluster.treadle_process import Cluster, Treadle, eventually, pod
+from cluster.faulty_proxy import FaultyProxy
+from cluster.pair import Pair
+from cluster.treadle_process import Cluster, Treadle, capacity_queue, eventually, pod
 
 RESERVATIONS = "/apis/treadle.dev/v1alpha1/namespaces/default/reservations"
 
@@ -216,3 +220,82 @@ def test_the_examples_of_the_documentation_are_taken_and_acted_on(fresh_cluster:
         found = plane.api("GET", paths[1])[1]["status"]
     assert (found["phase"], found["accepted"]["period"]) == ("Accepted", "24h")
     assert plane.api("GET", paths[0])[1]["status"]["dynamicQueues"] == ["root.nightly.nightly-default"]
+
+
+@pytest.fixture
+def proxied(tmp_path: Path) -> Iterator[Callable[[ControlPlane, str], FaultyProxy]]:
+    with ExitStack() as stack:
+        yield lambda plane, name: stack.enter_context(FaultyProxy(plane, tmp_path, name))
+
+
+def test_who_leads_next_keeps_what_was_promised_and_decides_the_rest(
+    fresh_cluster: Callable[..., Cluster], proxied: Callable[[ControlPlane, str], FaultyProxy], tmp_path: Path
+) -> None:
+    cluster = fresh_cluster(2, "4", "16Gi")
+    plane = cluster.plane
+    cluster.queues(plan_queue())
+    with Pair(cluster, lambda name: proxied(plane, name), tmp_path) as pair:
+        make(plane, reservation("first", "6"))
+        eventually(lambda: status(plane, "first").get("phase") == "Accepted", 5, "the first reservation accepted")
+        promised = status(plane, "first")
+        pair.treadles[0].kill()
+        make(plane, reservation("second", "6"))
+        pair.wait_leader(1)
+        eventually(lambda: status(plane, "second").get("phase") == "Rejected", 20, "the second one refused by the other")
+        kept = status(plane, "first")
+        assert (kept["accepted"], kept["allocations"]) == (promised["accepted"], promised["allocations"])
+        assert plane.api("DELETE", f"{RESERVATIONS}/first")[0] == 200
+        make(plane, reservation("third", "6"))
+        eventually(lambda: status(plane, "third").get("phase") == "Accepted", 10, "room for the third one")
+
+
+@pytest.mark.parametrize("discipline", ["Fair", "Capacity"])
+def test_borrowed_room_is_there_at_the_start(
+    fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path, discipline: str
+) -> None:
+    plane = fresh_control_plane()
+    plane.apply_crds()
+    plane.create_nodes(2, "4", "64Gi")
+    plane.start_controller_manager()
+    plane.start_kwok()
+    cluster = Cluster(plane)
+    preemption = {
+        "enabled": True,
+        "monitoringInterval": "1s",
+        "maxWaitBeforeKill": "2s",
+        "totalPreemptionPerRound": "1",
+        "naturalTerminationFactor": "1",
+    }
+    settings = {"discipline": discipline, "fair": {"preemption": True}, "capacity": {"preemption": preemption}}
+    scheduler = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Scheduler", "metadata": {"name": "treadle"}, "spec": settings}
+    assert plane.api("POST", "/apis/treadle.dev/v1alpha1/schedulers", scheduler)[0] == 201
+    half, other = capacity_queue("root.plan", "50%"), capacity_queue("root.rest", "50%")
+    half["spec"]["reservations"] = {"policy": "NoOverCommit", "leadTime": "20s"}
+    cluster.queues(half, other)
+    application = {
+        "apiVersion": "treadle.dev/v1alpha1",
+        "kind": "Application",
+        "metadata": {"name": "report"},
+        "spec": {"reservation": "nightly"},
+    }
+    assert plane.api("POST", "/apis/treadle.dev/v1alpha1/namespaces/default/applications", application)[0] == 201
+    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+        treadle.wait_ready()
+        cluster.pods([pod(f"borrower-{number}", "root.rest", "borrower", cpu="1", memory="1Gi") for number in range(7)])
+        cluster.wait_bound(7)
+        wanted = reservation("nightly", "1", start=seconds(35))
+        wanted["spec"]["deadline"] = at(seconds(120))
+        wanted["spec"]["expression"]["requests"] = [
+            {"demand": {"cpu": "1", "memory": "1Gi"}, "count": 3, "concurrency": 3, "duration": "80s"}
+        ]
+        make(plane, wanted)
+        eventually(lambda: status(plane, "nightly").get("phase") == "Accepted", 5, "the reservation accepted")
+        cluster.pods([pod(f"report-{number}", application="report", cpu="1", memory="1Gi") for number in range(3)])
+        start = datetime.fromisoformat(wanted["spec"]["arrival"])
+
+        def running() -> int:
+            return sum(one["metadata"]["name"].startswith("report-") for one in cluster.bound())
+
+        eventually(lambda: running() == 3, 60, "all pods of the reservation bound")
+        bound = datetime.now(UTC)
+        assert start - timedelta(seconds=21) <= bound <= start + timedelta(seconds=3), (start, bound)
