@@ -335,6 +335,15 @@ def test_types_that_nodes_bring_later_are_in_plans_from_then_on() -> None:
     assert it.steps("a") == [(1, 3, {"cpu": 5})]
 
 
+def test_thousands_of_types_are_planned() -> None:
+    it = Reserving().ask(wanted("a", asked(cpu=5, hours=2)))
+    it.plan()
+    it.node("many", cpu=0, memory=0, resources={f"acme.org/t{number}": 4 for number in range(2000)}).wait(1).plan()
+    it.ask(wanted("b", asked(cpu=1, **{"acme.org/t1999": 2}), end=4)).ask(wanted("c", asked(cpu=1, **{"acme.org/t7": 3}), end=4))
+    it.plan()
+    assert [it.phase(name) for name in "abc"] == ["Accepted", "Accepted", "Rejected"]
+
+
 def test_a_container_that_is_larger_than_the_queue_takes_is_refused() -> None:
     it = Reserving()
     spec = wanted("a", asked(cpu=5, hours=1))

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 from treadle.core.kernel.reservations.forms import reservation_of
 from treadle.core.kernel.reservations.memory import PlanInForce
 from treadle.core.rules.reservations.settings import agent_of, plan_of
+from treadle.core.units.resources import UNBOUNDED
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Queue
 
@@ -28,13 +31,14 @@ def follow_queues(state: State) -> None:
     for path in plans.of.keys() - taking.keys():
         _give_up(state, path)
     for path, queue in taking.items():
-        spec, capacity = queue.spec.plan, tuple(state.discipline.limits.due(queue))
+        spec, capacity = queue.spec.plan, _as_long_as_types(state, state.discipline.limits.due(queue), 0)
         assert spec is not None
         known = plans.of.get(path)
         if known is None or known.spec != spec or len(known.plan.capacity) != len(capacity):
             if known is not None:
                 _give_up(state, path)
-            most = capacity if queue.largest is None else [min(pair) for pair in zip(capacity, queue.largest, strict=True)]
+            largest = _as_long_as_types(state, queue.largest or (), UNBOUNDED)
+            most = [min(pair) for pair in zip(capacity, largest, strict=True)]
             known = plans.of[path] = PlanInForce(path, spec, plan_of(spec, capacity, most), agent_of(spec))
             for identity, one in plans.known.items():
                 if one.promise is not None and one.promise.queue == path:
@@ -42,6 +46,12 @@ def follow_queues(state: State) -> None:
                     plans.elsewhere[identity] = None
         elif known.plan.capacity != capacity:
             known.plan.capacity, known.stale = capacity, True
+
+
+def _as_long_as_types(state: State, vector: Sequence[int], fill: int) -> tuple[int, ...]:
+    """Return a vector that has as many amounts as types are known: those of the machine may have room for more, or be made before the newest."""
+    count = len(state.types)
+    return (*vector[:count], *[fill] * (count - len(vector)))
 
 
 def _in_force(state: State, path: str) -> Queue | None:
