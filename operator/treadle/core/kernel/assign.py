@@ -182,7 +182,13 @@ def _restored(state: State, held: str) -> Queue | None:
 
 
 def make(state: State, path: str) -> Queue | Wait:
-    """Make the queue that a placement rule gives, as a leaf without limits of its own; or say why it cannot be."""
+    """Make the queue that a placement rule gives, as a leaf without limits of its own; or say why it cannot be.
+
+    Below one that takes reservations none is made: what is meant for it is in its queue for all else.
+    """
+    nearest = state.tree.nearest(path)
+    if nearest.path != path and nearest.path in state.plans.of:
+        return state.tree.queues.get(default_path(nearest.path)) or state.tree.no_leaf(nearest.path)
     made = state.tree.make(path, state.now)
     if isinstance(made, Queue):
         state.discipline.limits.made(made)

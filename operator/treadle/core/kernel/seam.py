@@ -53,10 +53,11 @@ class Limits(Protocol):
     def due(self, queue: Queue) -> Vector:
         """Return what a queue can count on of the default partition, whoever asks for how much: what may be promised of it."""
 
-    def planned(self, above: Queue, path: str, part: float, amounts: Mapping[str, int]) -> QueueSpec:
+    def planned(self, above: Queue, path: str, part: float, amounts: Mapping[str, int], *, promised: bool) -> QueueSpec:
         """Return the definition of a queue below one that takes reservations.
 
-        It counts on ``amounts`` of the default partition, by name, and shares what nobody uses by its ``part`` of the plan.
+        It counts on ``amounts`` of the default partition, by name, and shares what nobody uses by its ``part`` of the plan. ``promised``: it is that of a
+        reservation, and not the one for all else.
         """
 
     def outdated(self) -> bool:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.builders import by_queue
+from core.builders import GIB, by_queue
 from core.kernel.reservations.planned import DISCIPLINES, HOUR, PLAN, Reserving, asked, wanted
 from examples import examples
 from treadle.core.effects import Expire
 from treadle.core.events import PodGone
 from treadle.core.kernel.reservations.following import child_path, default_path
+from treadle.core.model import PlacementRule, QueueSpec
+from treadle.core.model.capacity import Capacity, CapacityQueueSpec, Kind, PartitionShare, Portion, live
+from treadle.core.model.reservations import PlanSpec
 
 both = pytest.mark.parametrize("discipline", DISCIPLINES)
 
@@ -246,8 +251,6 @@ def test_a_leaf_with_applications_takes_reservations_when_they_have_left(discipl
     it.divide({"more": 0})
     it.pod("p", queue="root.rest")
     it.confirm(it.plan())
-    from treadle.core.model.reservations import PlanSpec
-
     it.define("rest", plan=PlanSpec())
     it.plan()
     problem = it.core.view.problem("root.rest")
@@ -276,6 +279,46 @@ def test_what_a_reservation_leaves_goes_to_all_else_though_that_is_guaranteed_no
     assert it.shares() == {"a": 10, "default": 0}
     it.pods(12, "p", queue=PLAN)
     assert len(it.plan()) == 12
+
+
+def test_no_rule_makes_a_queue_below_one_that_takes_reservations() -> None:
+    it = Reserving()
+    rule = PlacementRule("user", parent=PlacementRule("default", queue=PLAN))
+    it.scheduler(rules=(rule,)).pod("p", user="ann")
+    assert by_queue(it.plan()) == {default_path(PLAN): 1}
+    assert sorted(queue.path for queue in it.core.state.tree.dynamic) == []
+
+
+def test_only_reservations_are_given_their_minimum_at_once() -> None:
+    it = Reserving().ask(wanted("a", asked(cpu=6), start=0, end=3))
+    it.plan()
+    specs = it.core.state.tree.planned.specs
+    assert (specs[child_path(PLAN, "ns/a")].min_share_timeout, specs[default_path(PLAN)].min_share_timeout) == (0.0, None)
+
+
+@pytest.mark.parametrize("legacy", [True, False])
+def test_a_queue_of_absolute_amounts_that_is_made_smaller_keeps_its_reservations_within(legacy: bool) -> None:
+    it = Reserving("Capacity")
+    it.scheduler(discipline="Capacity", capacity=replace(live(), legacy=legacy))
+
+    def sized(cores: int) -> None:
+        for name, cpu in (("plan", cores), ("rest", 20 - cores)):
+            amounts = {"cpu": Portion(Kind.ABSOLUTE, cpu * 1000), "memory": Portion(Kind.ABSOLUTE, cpu * 10 * GIB)}
+            has = Capacity(types=amounts, written_by_type=True)
+            capacity = CapacityQueueSpec(f"root.{name}", partitions={"": PartitionShare(has, has)})
+            it.tell_queue(QueueSpec(f"root.{name}", capacity=capacity, plan=PlanSpec(lead=0) if name == "plan" else None))
+        it.wait(1).plan()
+
+    sized(10)
+    it.ask(wanted("a", asked(cpu=8, memory=80, hours=2), start=0, end=3))
+    it.wait(1).plan()
+    assert it.core.view.discipline_problem == ""
+    assert it.shares()["a"] == 8
+    sized(4)
+    it.wait(1).plan()
+    assert it.core.view.discipline_problem == ""
+    assert it.core.state.plans.of[PLAN].plan.capacity[1] == 4000
+    assert it.shares() == {"a": 4, "default": 0}
 
 
 # -- naive

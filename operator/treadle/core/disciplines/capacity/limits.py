@@ -49,7 +49,7 @@ class CapacityLimits:
         capacities = self._capacities
         return [0] * len(self._state.types) if capacities is None else list(capacities.of[queue.path].share("").minimum)
 
-    def planned(self, above: Queue, path: str, part: float, amounts: Mapping[str, int]) -> QueueSpec:  # noqa: ARG002 - one protocol for both
+    def planned(self, above: Queue, path: str, part: float, amounts: Mapping[str, int], *, promised: bool) -> QueueSpec:  # noqa: ARG002 - one protocol for both
         """Return a queue that is guaranteed these amounts; limits on its users and applications are those of the queue above, as in YARN.
 
         Hadoop guarantees nothing to a queue without memory: where there is none it is one byte.

@@ -56,16 +56,16 @@ class FairLimits:
             for at, (value, total) in enumerate(zip(queue.steady_share, cluster.total, strict=True))
         ]
 
-    def planned(self, above: Queue, path: str, part: float, amounts: Mapping[str, int]) -> QueueSpec:
+    def planned(self, above: Queue, path: str, part: float, amounts: Mapping[str, int], *, promised: bool) -> QueueSpec:
         """Return a queue whose minimum is what it counts on, and whose weight is its part.
 
-        What is below its minimum is given that at once, unless the queues above say when.
+        A reservation below its minimum is given that at once, unless the queues above say when.
         """
         state = self._state
-        timeout = in_force(above, state.scheduler.fair)[2]
+        timeout = 0.0 if promised and in_force(above, state.scheduler.fair)[2] is None else None
         policy = state.tree.policy_below(above) or above.policy.name
         minimum = {name: Limit(value) for name, value in amounts.items()}
-        return QueueSpec(path, f32(part), minimum, policy=policy, min_share_timeout=0.0 if timeout is None else timeout)
+        return QueueSpec(path, f32(part), minimum, policy=policy, min_share_timeout=timeout)
 
     def outdated(self) -> bool:
         """Return False: limits go by the cluster's total alone."""

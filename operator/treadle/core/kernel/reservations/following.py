@@ -76,11 +76,11 @@ def _follow(state: State, one: PlanInForce, now: int) -> list[QueueSpec]:
     for identity, given in amounts.items():
         left = minus(left, given)
         path = one.children[identity] = child_path(one.path, identity)
-        specs.append(limits.planned(above, path, shares.get(identity, 0.0), state.types.named(given)))
+        specs.append(limits.planned(above, path, shares.get(identity, 0.0), state.types.named(given), promised=True))
     rest = tuple(max(0, value) for value in left)
     one.children[one.path] = default_path(one.path)
     part = max(0.0, 1.0 - sum(shares.get(identity, 0.0) for identity in amounts))
-    specs.append(limits.planned(above, one.children[one.path], part, state.types.named(rest)))
+    specs.append(limits.planned(above, one.children[one.path], part, state.types.named(rest), promised=False))
     for identity in before.keys() ^ one.children.keys():
         state.plans.elsewhere[identity] = None
     return specs
