@@ -70,7 +70,9 @@ def test_the_core_asks_to_be_woken_at_the_next_step_of_the_plan(discipline: str)
         it.now = max(timer, it.now)
         it.plan()
         woken.append(it.now)
-    assert [time for time in woken if time > 600] == [3600, 7200]
+    late = [time for time in woken if time > 600]
+    assert sorted(set(late)) == [3600, 7200]
+    assert len(late) <= 4  # once more at once, since limits have changed
 
 
 @both
@@ -319,6 +321,23 @@ def test_a_queue_of_absolute_amounts_that_is_made_smaller_keeps_its_reservations
     assert it.core.view.discipline_problem == ""
     assert it.core.state.plans.of[PLAN].plan.capacity[1] == 4000
     assert it.shares() == {"a": 4, "default": 0}
+
+
+@pytest.mark.parametrize(("before", "after"), [("Fair", "Capacity"), ("Capacity", "Fair")])
+def test_under_the_other_discipline_plans_have_what_that_gives_them_and_nothing_is_decided_by_the_old(before: str, after: str) -> None:
+    it = Reserving(before)
+    it.ask(wanted("a", asked(cpu=6, hours=2), start=0, end=2)).inside("app", "a").pods(3, "p")
+    it.confirm(it.plan())
+    it.scheduler(discipline=after, capacity=live()).ask(wanted("b", asked(cpu=4, hours=1), start=0, end=1.5))
+    it.ask(wanted("c", asked(cpu=1, hours=1.4), start=0, end=1.5))
+    for _ in range(3):
+        it.wait(0.1).plan()
+    it.wait(1).plan()
+    assert (it.core.view.discipline, it.core.view.discipline_problem) == (after, "")
+    assert (it.phase("a"), it.phase("b"), it.phase("c")) == ("Active", "Active", "Rejected")
+    assert it.shares() == {"a": 6, "b": 4, "default": 0}
+    assert it.queue_of("app") == "root.plan.a"
+    assert it.core.state.plans.of[PLAN].plan.capacity[1] == 10_000
 
 
 # -- naive

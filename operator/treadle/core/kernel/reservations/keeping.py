@@ -24,9 +24,16 @@ AGAIN = 30.0
 
 def keep(state: State) -> list[Effect]:
     """Bring all plans up to this moment, and return what is to be told."""
+    plans = state.plans
+    effects: list[Effect] = []
     follow_queues(state)
     put_back(state)
-    effects: list[Effect] = [*replan_all(state), *decide(state)]
+    if plans.discipline == state.discipline.name:
+        effects += [*replan_all(state), *decide(state)]
+    elif plans.of:  # what is due to queues is known when those of plans are defined for it
+        plans.discipline, plans.outdated = state.discipline.name, True
+        for one in plans.of.values():
+            one.stale = True
     follow_plans(state)
     return effects
 
@@ -80,7 +87,7 @@ def next_look(state: State) -> float | None:
     plans = state.plans
     times = [min(one.again, one.short_since + one.spec.patience / 1000) for one in plans.of.values()]
     times += [since + AGAIN for since in plans.ending.values()]
-    if plans.undecided:
+    if plans.undecided or (plans.outdated and plans.of):
         times.append(state.now)
     first = min(times, default=inf)
     return None if first == inf else first

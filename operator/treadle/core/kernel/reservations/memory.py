@@ -77,6 +77,8 @@ class Plans:
     """Reservations of which something changed that may let their applications belong elsewhere, since these were last asked."""
     ending: dict[str, float] = field(default_factory=dict)
     """Pods that were asked to go since their reservation is over, and when."""
+    discipline: str = ""
+    """The discipline that the queues of plans were defined for."""
     outdated: bool = True
     """Whether queues may take reservations that did not, or have another capacity, since the plans were last brought up to date."""
 
