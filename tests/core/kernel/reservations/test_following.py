@@ -324,7 +324,7 @@ def test_a_queue_of_absolute_amounts_that_is_made_smaller_keeps_its_reservations
 
 
 @pytest.mark.parametrize(("before", "after"), [("Fair", "Capacity"), ("Capacity", "Fair")])
-def test_under_the_other_discipline_plans_have_what_that_gives_them_and_nothing_is_decided_by_the_old(before: str, after: str) -> None:
+def test_under_the_other_discipline_plans_have_what_that_gives_them(before: str, after: str) -> None:
     it = Reserving(before)
     it.ask(wanted("a", asked(cpu=6, hours=2), start=0, end=2)).inside("app", "a").pods(3, "p")
     it.confirm(it.plan())
