@@ -339,7 +339,6 @@ class Core:
             if state.tree.unsettled:
                 self._settle()
             self._assign_queues(keeping.concerned(state))
-            decided += keeping.end(state)
         look_at_groups(state)
         look_between(state)
         if state.together.again:

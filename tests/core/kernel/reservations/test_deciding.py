@@ -398,3 +398,11 @@ def test_gangs_are_not_smaller_than_their_minimum() -> None:
     it.plan()
     assert it.said("a")[0] == "GangTooLarge"
     assert it.said("a")[1].endswith("it would be accepted with a concurrency of 4")
+
+
+def test_a_promise_stands_though_its_object_only_asks_later() -> None:
+    it = Reserving().ask(wanted("a", asked(cpu=10, hours=2)))
+    it.plan()
+    it.ask(wanted("a", asked(cpu=9, hours=2), generation=2, trial=True))
+    it.plan()
+    assert (it.phase("a"), it.steps("a")) == ("Accepted", [(1, 3, {"cpu": 9})])

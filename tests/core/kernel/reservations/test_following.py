@@ -122,6 +122,33 @@ def test_afterwards_what_runs_is_deleted_where_the_queue_says_so(discipline: str
     assert not [effect for effect in it.effects if isinstance(effect, Expire)]
 
 
+@pytest.mark.parametrize("period", [0, 6 * HOUR])
+@both
+def test_what_runs_elsewhere_is_not_deleted_though_it_names_a_reservation_that_is_over_or_is_none(
+    discipline: str, period: int
+) -> None:
+    it = Reserving(discipline, move=False).ask(wanted("a", asked(cpu=6, hours=1), start=1, end=2, period=period))
+    it.pods(2, "p", queue="root.rest").pods(2, "q", queue=PLAN, application="other")
+    it.confirm(it.plan())
+    it.at(3).inside("app", "a").inside("other", "nowhere")
+    for _ in range(3):
+        it.wait(40).plan()
+        assert not [effect for effect in it.effects if isinstance(effect, Expire)]
+    assert (it.used("root.rest"), it.used(default_path(PLAN))) == (2, 2)
+    assert it.core.view.move_refused("ns/app")
+
+
+@both
+def test_what_runs_in_a_reservation_that_is_deleted_ends_where_the_queue_says_so(discipline: str) -> None:
+    it = Reserving(discipline, move=False).ask(wanted("a", asked(cpu=6, hours=1), start=0, end=2)).inside("app", "a").pods(2, "p")
+    it.confirm(it.plan())
+    it.withdraw("a").plan()
+    gone = [effect.name for effect in it.effects if isinstance(effect, Expire)]
+    assert sorted(gone) == ["p-0", "p-1"]
+    it.gone(*gone).pod("late").plan()
+    assert it.why("late")[0] == "ReservationNotFound"
+
+
 @both
 def test_what_comes_again_has_its_queue_again(discipline: str) -> None:
     it = Reserving(discipline).ask(wanted("a", asked(cpu=6, hours=1), start=1, end=2, period=6 * HOUR)).inside("app", "a")

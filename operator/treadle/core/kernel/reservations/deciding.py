@@ -80,7 +80,7 @@ def _decide(state: State, known: Known) -> ReservationDecided:
         if not isinstance(other, tuple):
             found = other
             break
-    if not isinstance(found, tuple) and spec.trial:
+    if not isinstance(found, tuple) and spec.trial and known.promise is None:
         return _only_asked(state, known, one, found)
     refused, promise = (found, known.promise) if isinstance(found, tuple) else (None, found)
     reason, words = refused or ("", "")

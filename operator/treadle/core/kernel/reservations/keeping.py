@@ -10,7 +10,7 @@ from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.reservations.capacity import follow_queues, put_back
 from treadle.core.kernel.reservations.deciding import decide
 from treadle.core.kernel.reservations.following import follow_plans
-from treadle.core.kernel.reservations.places import over
+from treadle.core.kernel.reservations.places import over, place
 from treadle.core.kernel.reservations.replanning import replan_all
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def keep(state: State) -> list[Effect]:
         for one in plans.of.values():
             one.stale = True
     follow_plans(state)
-    return effects
+    return [*effects, *_end(state)]
 
 
 def concerned(state: State) -> list[Application]:
@@ -51,17 +51,21 @@ def concerned(state: State) -> list[Application]:
     return found + [state.applications[name] for name in named if name in state.applications]
 
 
-def end(state: State) -> list[Expire]:
+def _end(state: State) -> list[Expire]:
     """Return the deletions that are due of pods on nodes whose reservation is over, where applications do not go on in the default queue."""
     plans = state.plans
-    if not plans.members or all(one.spec.move for one in plans.of.values()):
+    if not plans.members or (not plans.ending and all(one.spec.move for one in plans.of.values())):
         return []
-    asked, plans.ending = plans.ending, {}
+    asked, plans.asked = plans.asked, {}
+    ending: dict[str, str] = {}
     found: list[Expire] = []
     for identity, names in plans.members.items():
         for application in [state.applications[name] for name in names if name in state.applications]:
             why = over(state, application, identity)
-            found += _deletions(state, application, asked, why) if why else []
+            if why and any(record.spec.node for record in application.pods.values()):
+                ending[application.id] = plans.ending.get(application.id) or place(application).rpartition(".")[0]
+                found += _deletions(state, application, asked, why)
+    plans.ending = ending
     return found
 
 
@@ -78,7 +82,7 @@ def _deletions(state: State, application: Application, asked: dict[str, float], 
             since = state.now
             state.record(spec.uid, "expires", application.id)
             found.append(Expire(spec.uid, spec.namespace, spec.name, path, record.cause, *told))
-        state.plans.ending[spec.uid] = since
+        state.plans.asked[spec.uid] = since
     return found
 
 
@@ -86,7 +90,7 @@ def next_look(state: State) -> float | None:
     """Return when plans have something to do even if nothing happens, None if never."""
     plans = state.plans
     times = [min(one.again, one.short_since + one.spec.patience / 1000) for one in plans.of.values()]
-    times += [since + AGAIN for since in plans.ending.values()]
+    times += [since + AGAIN for since in plans.asked.values()]
     if plans.undecided or (plans.outdated and plans.of):
         times.append(state.now)
     first = min(times, default=inf)

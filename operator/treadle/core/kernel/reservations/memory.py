@@ -75,8 +75,10 @@ class Plans:
     """The applications that name a reservation, both by id."""
     elsewhere: dict[str, None] = field(default_factory=dict)
     """Reservations of which something changed that may let their applications belong elsewhere, since these were last asked."""
-    ending: dict[str, float] = field(default_factory=dict)
-    """Pods that were asked to go since their reservation is over, and when."""
+    ending: dict[str, str] = field(default_factory=dict)
+    """Applications whose pods on nodes are deleted since their reservation is over, by id, and the path of its plan."""
+    asked: dict[str, float] = field(default_factory=dict)
+    """Pods that were asked to go for that, and when."""
     discipline: str = ""
     """The discipline that the queues of plans were defined for."""
     outdated: bool = True

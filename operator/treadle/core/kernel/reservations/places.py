@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.kernel.reservations.following import default_path
+from treadle.core.kernel.reservations.following import child_path, default_path
 from treadle.core.kernel.reservations.forms import clock
 from treadle.core.kernel.reservations.words import moment
 from treadle.core.kernel.tree.members import Queue
@@ -54,13 +54,20 @@ def _runs(application: Application) -> bool:
 
 
 def _plan_of(state: State, application: Application, identity: str) -> PlanInForce | None:
-    """Return the plan of a reservation, or, where nothing is promised any more, that of the queue that its application is in, or was bound in."""
+    """Return the plan of a reservation, or, where nothing is promised any more, that of its queue if the application is still in that."""
     plans, known = state.plans, state.plans.known.get(identity)
     if known is not None and known.promise is not None:
         return plans.of.get(known.promise.queue)
-    path = application.queue.path if application.queue is not None else ""
-    path = path or next((record.spec.held_in for record in application.pods.values() if record.spec.held_in), "")
-    return plans.of.get(path.rpartition(".")[0])
+    path = place(application)
+    one = plans.of.get(path.rpartition(".")[0])
+    return one if one is not None and path == child_path(one.path, identity) else None
+
+
+def place(application: Application) -> str:
+    """Return the path of the queue that an application is in, or was bound in before a restart; empty for none."""
+    if application.queue is not None:
+        return application.queue.path
+    return next((record.spec.held_in for record in application.pods.values() if record.spec.held_in), "")
 
 
 def _in_force(state: State, path: str) -> Queue | None:
@@ -90,13 +97,17 @@ def _next(promise: Promise, now: int) -> int | None:
 
 def over(state: State, application: Application, identity: str) -> str:
     """Return why what runs in a reservation has to end, empty if it need not: it is over, and its queue says that nothing goes on."""
-    known, one, now = state.plans.known.get(identity), _plan_of(state, application, identity), clock(state)
+    known, now = state.plans.known.get(identity), clock(state)
+    ending = state.plans.ending.get(application.id)
+    one = _plan_of(state, application, identity) if ending is None else state.plans.of.get(ending)
     if one is None or one.spec.move or identity in one.children:
         return ""
+    if ending is None and place(application) != child_path(one.path, identity):
+        return ""  # it runs elsewhere
     promise = None if known is None else known.promise
     if promise is None:
         undecided = known is not None and known.undecided
-        return "" if undecided else f"was to run in reservation {identity}, which is promised nothing any more"
+        return "" if undecided else f"was to run in reservation {identity} while that was promised something"
     if now < promise.deadline:
         return ""
     ended = promise.deadline + ((now - promise.deadline) // promise.period * promise.period if promise.period else 0)
