@@ -206,6 +206,11 @@ BAD = [
         ["spec.expression.requests.0.count: count must be a multiple of concurrency"],
     ),
     (
+        "a smallest gang that is larger than the gang",
+        reservation(request={"minimumConcurrency": 99}),
+        ["spec.expression.requests.0.minimumConcurrency: minimumConcurrency must not be over concurrency"],
+    ),
+    (
         "an arrival after the deadline",
         reservation(arrival="2026-12-02T00:00:00Z"),
         ["spec.arrival: arrival must be before deadline"],
@@ -335,11 +340,11 @@ def test_a_status_of_another_version_does_not_spoil_the_object():
             ["spec.fair.localityThresholdNode"],
         ),
         (application(queue="root.a", priority=3), []),
-        (application(user="ann", placementConstraints=["notin,node,hbase"], reservation="r"), ["spec.reservation"]),
-        (
-            reservation(),
-            ["spec.queue", "spec.arrival", "spec.deadline", "spec.expression.interpreter", "spec.expression.requests"],
-        ),
+        (application(user="ann", placementConstraints=["notin,node,hbase"], reservation="r"), []),
+        (reservation(), []),
+        (reservation(recurrence="24h", priority=1), []),
+        (reservation(recurrence="0 1 * * *", timeZone="UTC"), ["spec.recurrence", "spec.timeZone"]),
+        (queue(reservations={"agent": "Greedy", "window": "1h"}), []),
     ],
 )
 def test_fields_that_are_set_but_not_acted_on_are_listed(obj, fields):

@@ -177,6 +177,16 @@ REFUSED = [
     ),
     ("two gangs of one name", "Application", "a", {"gangs": [{"name": "w", "minMember": 1}] * 2}, "Duplicate value"),
     ("half a gang", "Reservation", "r", reservation(request={"count": 15}), "count must be a multiple of concurrency"),
+    (
+        "a smallest gang that is larger than the gang",
+        "Reservation",
+        "r",
+        reservation(request={"minimumConcurrency": 99}),
+        "minimumConcurrency must not be over concurrency",
+    ),
+    ("a reservation that no application can name", "Reservation", "r.s", reservation(), "must be a lower-case name of letters"),
+    ("a root that takes reservations", "Queue", "root", {"reservations": {}}, "the root takes no reservations"),
+    ("a path without room for queues", "Queue", "root.a" + "b" * 26, {"reservations": {}}, "at most 54 characters together"),
     ("an arrival too late", "Reservation", "r", reservation(arrival="2026-12-02T00:00:00Z"), "arrival must be before deadline"),
     (
         "a duration in days",

@@ -10,6 +10,7 @@ from core.builders import a_node, a_pod
 from treadle.controllers.ledger import Ledger
 from treadle.controllers.status import status_of
 from treadle.core import Core
+from treadle.core.effects import Bind
 from treadle.core.events import BindDone, NodeSeen, PodSeen
 
 NOW, LATER = "2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z"
@@ -41,6 +42,8 @@ class Cluster:
 
     def plan(self) -> None:
         for effect in self.core.plan(1.0):
+            if not isinstance(effect, Bind):
+                continue
             self.core.handle(BindDone(effect.uid), 1.0)
             spec = self.core.state.pods[effect.uid].spec
             self.core.handle(PodSeen(replace(spec, node=effect.node)), 1.0)

@@ -6,7 +6,16 @@ import pytest
 
 from controllers.bodies import Json, Server
 from treadle.controllers.ledger import Entry, Ledger
-from treadle.core.events import ApplicationGone, ApplicationSeen, Event, QueueGone, QueueSeen, RemovedLately, SchedulerSeen
+from treadle.core.events import (
+    ApplicationGone,
+    ApplicationSeen,
+    Event,
+    QueueGone,
+    QueueSeen,
+    RemovedLately,
+    ReservationSeen,
+    SchedulerSeen,
+)
 from treadle.core.model import SchedulerSpec
 from treadle.core.model.opportunistic import Removal
 
@@ -101,7 +110,7 @@ def test_an_applications_events_carry_its_namespace(book: Book) -> None:
     assert gone == ApplicationGone("etl/nightly")
 
 
-def test_a_reservation_is_kept_and_moves_nothing(book: Book) -> None:
+def test_a_reservation_is_told_of_with_what_its_status_keeps(book: Book) -> None:
     body = book.server.create(
         "Reservation",
         "nightly",
@@ -118,7 +127,9 @@ def test_a_reservation_is_kept_and_moves_nothing(book: Book) -> None:
     )
     book.ledger.seen("Reservation", body)
 
-    assert book.events == []
+    (told,) = book.events
+    assert isinstance(told, ReservationSeen)
+    assert (told.reservation.id, told.reservation.queue, told.decided) == ("etl/nightly", "root.a", None)
     assert book.entry("Reservation", "nightly", "etl").problems == []
 
 

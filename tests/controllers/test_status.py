@@ -290,7 +290,7 @@ def test_an_application_whose_queue_does_not_exist_says_so(cluster: Cluster) -> 
     assert "queue root.nowhere does not exist" in message
 
 
-def test_a_reservation_says_that_it_is_kept_and_not_acted_on(cluster: Cluster) -> None:
+def test_a_reservation_whose_queue_takes_none_says_that_it_waits_for_one_that_does(cluster: Cluster) -> None:
     spec = {
         "queue": "root.a",
         "arrival": "2026-12-01T01:00:00Z",
@@ -302,7 +302,13 @@ def test_a_reservation_says_that_it_is_kept_and_not_acted_on(cluster: Cluster) -
     }
     cluster.create("Reservation", "r", spec, namespace="ns")
 
-    assert cluster.ready("Reservation", "r", "ns")[:2] == ("False", "NotPlanned")
+    assert cluster.ready("Reservation", "r", "ns")[:2] == ("False", "NotDecided")
+    cluster.plan()
+    assert cluster.ready("Reservation", "r", "ns") == (
+        "False",
+        "QueueNotReservable",
+        "spec.queue: root.a does not exist; the reservation is planned when it takes some",
+    )
 
 
 # -- times, and what the schema keeps

@@ -351,7 +351,8 @@ def test_rules_in_a_file_of_their_own_are_asked_for() -> None:
     ("name", "words"),
     [
         ("root.a.multi-node-sorting.policy", "nodes are chosen by nodes.scoring"),
-        ("root.a.reservable", "reservable queues are not acted on yet"),
+        ("root.a.reservation-window", "the queue takes no reservations"),
+        ("root.a.show-reservations-as-queues", "status.dynamicQueues lists the queues of reservations"),
         ("root.a.acl_application_max_priority", "priorities are not granted to single users"),
         ("root.a.ghost.capacity", "no list of queues names root.a.ghost"),
         ("root.a.leaf-queue-template.capacity", "no queues are made below root.a"),
@@ -503,3 +504,38 @@ def test_the_example_is_one_and_the_same_for_hadoop_and_for_us() -> None:
     )
     ours = list(yaml.safe_load_all((EXAMPLES / "capacity-scheduler.yaml").read_text()))
     assert in_force(convert(sources).objects) == in_force(ours)
+
+
+def test_a_reservable_queue_takes_reservations() -> None:
+    of_queue = {
+        "reservable": "true",
+        "reservation-agent": "org.apache.hadoop.yarn.server.resourcemanager.reservation.planning.GreedyReservationAgent",
+        "reservation-policy": "org.apache.hadoop.yarn.server.resourcemanager.reservation.NoOverCommitPolicy",
+        "reservation-planner": "acme.Planner",
+        "reservation-window": "7200000",
+        "reservation-enforcement-window": "600000",
+        "instantaneous-max-capacity": "50",
+        "average-capacity": "12.6",
+        "reservation-move-on-expiry": "false",
+    }
+    system = "yarn.resourcemanager.reservation-system."
+    site = {f"{system}enable": "true", f"{system}smoothness-factor": "5", f"{system}max-periodicity": "3600000"}
+    values = {**PLAIN, **{f"{PREFIX}root.a.{name}": text for name, text in of_queue.items()}}
+    found = next(one for one in convert(Sources(values, site)).objects if one["metadata"]["name"] == "root.a")
+    assert found["spec"]["reservations"] == {
+        "agent": "Greedy",
+        "policy": "NoOverCommit",
+        "window": "7200s",
+        "enforcementWindow": "600s",
+        "instantaneousMaxCapacity": 50,
+        "averageCapacity": 13,
+        "moveOnExpiry": False,
+        "smoothness": 5,
+        "maximumPeriod": "3600s",
+    }
+    said = notes(values, site=site)
+    assert f"{PREFIX}root.a.reservation-planner: is left out; acme.Planner is not one of SimpleCapacityReplanner" in said
+    assert f"{PREFIX}root.a.average-capacity: 12.6 becomes 13; it is a whole percentage" in said
+    assert "reservable: is left out" not in said
+    assert f"{system}enable: is not true" not in said
+    assert f"{system}enable: is not true, but queues that are reservable take reservations" in notes(values)

@@ -95,7 +95,7 @@ def test_every_setting_without_a_counterpart_has_its_line() -> None:
         "aclSubmitReservations has no counterpart",
         "yarn.scheduler.fair.assignmultiple",
         "yarn.scheduler.minimum-allocation-mb: has no counterpart; pods get what they ask",
-        "reservation-agent has no counterpart",
+        "reservation-agent: is left out; some.Agent is not one of AlignedPlannerWithGreedy, GreedyReservationAgent",
     ):
         assert words in notes
     assert "yarn.nodemanager" not in notes
@@ -213,3 +213,17 @@ def test_a_maximum_that_names_no_vcores_leaves_none_and_says_so() -> None:
     assert [note for note in found.notes if "vcores" in note] == [
         "line 2: maxResources names no vcores, so Hadoop allows none; name them to change that"
     ]
+
+
+def test_a_queue_with_reservations_takes_them() -> None:
+    text = """<allocations>
+  <queue name="nightly"><reservation/></queue>
+  <reservation-agent>org.apache.hadoop.yarn.server.resourcemanager.reservation.planning.GreedyReservationAgent</reservation-agent>
+  <reservation-policy>org.apache.hadoop.yarn.server.resourcemanager.reservation.CapacityOverTimePolicy</reservation-policy>
+  <reservation-planner>org.apache.hadoop.yarn.server.resourcemanager.reservation.planning.SimpleCapacityReplanner</reservation-planner>
+</allocations>"""
+    converted = convert(read(text))
+    (found,) = (one["spec"] for one in converted.objects if one["metadata"]["name"] == "root.nightly")
+    assert found["reservations"] == {"agent": "Greedy", "policy": "CapacityOverTime"}
+    assert "holdsQueues" not in found
+    assert converted.notes == []

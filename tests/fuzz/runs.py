@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from random import Random
 
 from fuzz import cluster, devices, pod_groups, schema, storage
@@ -50,7 +51,7 @@ def next_step(world: World, chance: Random, style: Style, number: int) -> Step:
     weights = [busy if style.busy else calm for busy, calm in WEIGHTS.values()]
     match chance.choices(list(WEIGHTS), weights)[0]:
         case "object":
-            kind = chance.choices(["Scheduler", "Queue", "Application", "Reservation"], [3, 10, 3, 0.3])[0]
+            kind = chance.choices(["Scheduler", "Queue", "Application", "Reservation"], [3, 10, 3, 2])[0]
             return "object", an_object(kind, chance, style)
         case "gone":
             if world.objects and chance.random() < 0.9:
@@ -143,6 +144,9 @@ def _thresholds(chance: Random) -> Json:
     return found
 
 
+RESERVABLE, RESERVATIONS = ["root.a", "root.b.x"], ["res", "night", "x" * 63]
+
+
 def an_object(kind: str, chance: Random, style: Style) -> Json:
     match kind:
         case "Scheduler":
@@ -159,13 +163,48 @@ def an_object(kind: str, chance: Random, style: Style) -> Json:
                 found.setdefault("spec", {})["placeTogether"] = {"solver": chance.choice(["HiGHS", "HiGHS", "None"])}
             return found
         case "Queue":
-            return schema.made(kind, chance.choice(QUEUES), chance, style)
+            found = schema.made(kind, chance.choice(QUEUES), chance, style)
+            if found["metadata"]["name"] in RESERVABLE and chance.random() < 0.6:
+                policy = chance.choice(["CapacityOverTime", "NoOverCommit"])
+                lead, move = chance.choice(["0s", "5s", "1m"]), chance.random() < 0.5
+                found.setdefault("spec", {})["reservations"] = {"policy": policy, "leadTime": lead, "moveOnExpiry": move}
+            return found
         case "Application":
             found = schema.made(kind, chance.choice(["app0", "app1", "app2", "j"]), chance, style, "ns")
             if chance.random() < 0.4:
                 found.setdefault("spec", {})["placeTogether"] = chance.choice(["Serial", "PopularTags"])
+            if chance.random() < 0.5:
+                found.setdefault("spec", {})["reservation"] = chance.choice(RESERVATIONS)
             return found
-    return schema.made(kind, "res", chance, style, "ns")
+    found = schema.made(kind, chance.choice(RESERVATIONS), chance, style, "ns")
+    if chance.random() < 0.8:
+        found["spec"] = _reserved(chance)
+    return found
+
+
+def _reserved(chance: Random) -> Json:
+    """What may be had in the seconds of a run, which begins with 1970."""
+    start = chance.choice([-100, 0, 3, 20, 100])
+    requests = [
+        {
+            "demand": chance.choice([{"cpu": "1"}, {"cpu": "500m", "memory": "1Gi"}, {"memory": "1Gi"}, {"example.com/a": "1"}]),
+            "count": chance.choice([1, 4]) * 2,
+            "concurrency": chance.choice([1, 2]),
+            "duration": chance.choice(["1s", "7s", "90s", "0s"]),
+        }
+        for _ in range(chance.choice([1, 2]))
+    ]
+    return {
+        "queue": chance.choice([*RESERVABLE, "root.c"]),
+        "arrival": _second(start),
+        "deadline": _second(start + chance.choice([1, 10, 200, 1000])),
+        "expression": {"interpreter": chance.choice(["All", "Any", "Order", "OrderNoGap"]), "requests": requests},
+        **chance.choice([{}, {}, {"recurrence": "10m"}, {"recurrence": "1h"}, {"recurrence": "0 1 * * *"}]),
+    }
+
+
+def _second(time: int) -> str:
+    return (datetime.fromtimestamp(0, UTC) + timedelta(seconds=time)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _sets(chance: Random) -> list[Json]:

@@ -7,9 +7,9 @@ import enum
 from typing import Any
 
 from treadle.core import effects, events, model
-from treadle.core.model import capacity, mapping, opportunistic
+from treadle.core.model import capacity, mapping, opportunistic, reservations
 
-MODULES = (events, effects, model, capacity, mapping, opportunistic)
+MODULES = (events, effects, model, capacity, mapping, opportunistic, reservations)
 CLASSES: dict[str, type] = {
     name: found for module in MODULES for name, found in vars(module).items() if isinstance(found, type) and name[0].isupper()
 }

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from recordings.log import LOGS, Different, RecordingCore, lines_of, play
+from recordings.reserved import RESERVED
 from recordings.workloads import CHURNS, CLUSTERS, Cluster
 from treadle.core.units.resources import ResourceTypes
 
@@ -29,7 +30,7 @@ def test_how_long_vectors_are_changes_nothing(path: Path, monkeypatch: pytest.Mo
 
 
 def test_there_is_a_log_for_every_workload() -> None:
-    assert len(ALL) == len(CHURNS) + len(CLUSTERS) + 3
+    assert len(ALL) == len(CHURNS) + len(CLUSTERS) + len(RESERVED) + 3
 
 
 def test_the_logs_know_every_kind_of_effect_and_event() -> None:
@@ -40,7 +41,8 @@ def test_the_logs_know_every_kind_of_effect_and_event() -> None:
     told = {"ApplicationGone", "ApplicationSeen", "BindDone", "BindFailed", "EvictFailed", "NamespaceSeen"}
     told |= {"PodSampled", "ResizeDone", "ResizeFailed"}
     told |= {"NodeGone", "NodeSampled", "NodeSeen", "UsageKnown", "PodGone", "PodSeen", "QueueGone", "QueueSeen", "SchedulerSeen"}
-    assert kinds == told | {"Bind", "Evict", "Expire", "RecordEvent", "ReportWaiting", "Resize", "Verify"}
+    told |= {"ReservationGone", "ReservationLost", "ReservationSeen"}
+    assert kinds == told | {"ReservationDecided", "Bind", "Evict", "Expire", "RecordEvent", "ReportWaiting", "Resize", "Verify"}
 
 
 def test_a_workload_plays_the_same_twice_and_one_changed_effect_is_found(tmp_path: Path) -> None:

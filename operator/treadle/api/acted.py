@@ -3,12 +3,15 @@
 One table, so that a capability that is built is one line here. Paths are those of the object, without list indices.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
 from pydantic import BaseModel
 
+from treadle.api import quantities
 from treadle.api.objects import Object
+from treadle.api.reservation import Reservation
 from treadle.api.scheduler import Scheduler
 from treadle.core.model.opportunistic import BY_PODS, TELL_OF_PODS
 
@@ -167,6 +170,23 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.maxRunningApplications",
             "spec.opportunistic.limits.cpu",
             "spec.opportunistic.limits.memory",
+            *(
+                f"spec.reservations.{field}"
+                for field in (
+                    "agent",
+                    "smoothness",
+                    "favorEarlyAllocation",
+                    "policy",
+                    "window",
+                    "instantaneousMaxCapacity",
+                    "averageCapacity",
+                    "moveOnExpiry",
+                    "leadTime",
+                    "enforcementWindow",
+                    "replanAfter",
+                    "maximumPeriod",
+                )
+            ),
             "spec.fair.maxAMShare",
             "spec.fair.maxContainerAllocation",
             "spec.fair.maxChildResources",
@@ -212,12 +232,23 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.placementConstraints",
             "spec.placeTogether",
             "spec.executionType",
+            "spec.reservation",
             "spec.provisioning.className",
             "spec.provisioning.parameters",
         }
         | {"spec.gangs", "spec.gangs.name", "spec.gangs.minMember", "spec.gangs.topologyKey", "spec.gangs.topologyMode"}
     ),
-    "Reservation": frozenset(),
+    "Reservation": frozenset(
+        {
+            "spec.queue",
+            "spec.arrival",
+            "spec.deadline",
+            "spec.recurrence",
+            "spec.priority",
+            "spec.expression.interpreter",
+            "spec.expression.requests",
+        }
+    ),
 }
 
 
@@ -233,6 +264,9 @@ def not_acted_on(model: Object) -> list[str]:
 
 def _by_value(model: Object) -> set[str]:
     """The fields whose value is not acted on, though others are."""
+    if isinstance(model, Reservation):
+        told = model.spec.recurrence is not None and re.fullmatch(quantities.DURATION, model.spec.recurrence) is None
+        return {"spec.recurrence"} if told else set()
     if not isinstance(model, Scheduler) or model.spec.opportunistic is None or model.spec.opportunistic.prediction is None:
         return set()
     usage = model.spec.opportunistic.usage

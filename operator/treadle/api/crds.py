@@ -64,9 +64,11 @@ _COLUMNS: Final[dict[str, list[tuple[str, str, str, int]]]] = {
     "Reservation": [
         ("Queue", "string", ".spec.queue", 0),
         ("Phase", "string", ".status.phase", 0),
-        ("Arrival", "date", ".spec.arrival", 1),
-        ("Deadline", "date", ".spec.deadline", 1),
-        ("Start", "date", ".status.allocations[0].start", 0),
+        ("Arrival", "string", ".spec.arrival", 1),
+        ("Deadline", "string", ".spec.deadline", 1),
+        ("Next start", "string", ".status.nextStart", 0),
+        ("Reason", "string", '.status.conditions[?(@.type=="Ready")].reason', 0),
+        ("Message", "string", '.status.conditions[?(@.type=="Ready")].message', 1),
         _AGE,
     ],
 }

@@ -42,6 +42,8 @@ PARTITION: Final = f"{GROUP}/partition"
 ALLOCATED_QUEUE: Final = f"{GROUP}/allocated-queue"
 ALLOCATED_APPLICATION: Final = f"{GROUP}/allocated-application"
 """Written by us with a bind: the queue, and the application, that the pod is counted in."""
+DRY_RUN: Final = f"{GROUP}/dry-run"
+"""An annotation of a Reservation, "true": it is decided whether it would be accepted, and nothing is promised."""
 BOUND_AS: Final = f"{GROUP}/bound-as"
 """Written by us with the bind: ``opportunistic`` where the pod is, so that it stays so until it requests something; ``guaranteed`` where it says that it is
 opportunistic and requests something. While the latter is there the label asks for no demotion."""

@@ -8,7 +8,7 @@ file of the FairScheduler, ``capacity`` from the CapacityScheduler's settings.
 import re
 from typing import Annotated, Final, Literal, Self
 
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, Strict, model_validator
 from pydantic_core import PydanticCustomError
 
 from treadle.api import cel, profiles, quantities
@@ -42,6 +42,12 @@ from treadle.core.rules.placement.names import path_problem
 
 DYNAMIC_LIMIT: Final = 64
 MAX_PARTITIONS: Final = 16
+_RESERVABLE_TEXT: Final = (
+    "queues are made below a queue that takes reservations: its path and its last name may have at most 54 characters together, "
+    "and the path at most 7 levels"
+)
+_NOT_NEW: Final = "(oldSelf.hasValue() && has(oldSelf.value().spec.reservations)) || !has(self.spec.reservations) || "
+_RESERVABLE_ROOT_TEXT: Final = "the root takes no reservations; a queue below it can"
 _CAPACITY_TEXT: Final = 'must be a percentage ("60%"), a weight ("3w") or quantities ("[cpu=10,memory=40Gi]")'
 _MAXIMUM_TEXT: Final = 'must be a percentage ("60%") or quantities ("[cpu=10,memory=40Gi]"); a weight is not a maximum'
 _PROFILE: Final = r"profile\.treadle\.dev/[^=]*"
@@ -285,6 +291,57 @@ class QueueOpportunistic(Model):
     )
 
 
+class QueueReservations(Model):
+    """How a queue takes reservations (YARN's ``reservable`` and the settings of its plan); present, and be it empty, it takes them.
+
+    The queue holds queues then, which Treadle makes: one for each reservation whose time it is, and one for all else.
+    """
+
+    agent: Literal["Aligned", "Greedy"] | None = Field(
+        default=None,
+        description="Who finds a place: Aligned spreads the load and is greedy where that finds none, Greedy takes what is free first. Aligned if absent.",
+    )
+    smoothness: Annotated[int, Strict(), Field(ge=1, le=100, json_schema_extra={"format": "int32"})] | None = Field(
+        default=None, description="How flat Aligned makes the load; 10 if absent (smoothness-factor)."
+    )
+    favor_early_allocation: Bool | None = Field(
+        default=None, description="Whether the first of equally good places is taken, not the last; true if absent."
+    )
+    policy: Literal["CapacityOverTime", "NoOverCommit"] | None = Field(
+        default=None,
+        description="How much one user may reserve: a part at once and on average, or whatever is free. CapacityOverTime if absent.",
+    )
+    window: Duration | None = Field(
+        default=None, description="Over how long CapacityOverTime averages, 10m to 720h; 24h if absent (reservation-window)."
+    )
+    instantaneous_max_capacity: Percent | None = Field(
+        default=None, description="Percentage of the queue that one user may reserve at any time; 100 if absent."
+    )
+    average_capacity: Percent | None = Field(
+        default=None, description="Percentage of the queue that one user may reserve on average over the window; 100 if absent."
+    )
+    move_on_expiry: Bool | None = Field(
+        default=None,
+        description="Whether what runs in a reservation that is over goes on in the queue for all else, and is not deleted; true if absent.",
+    )
+    lead_time: Duration | None = Field(
+        default=None,
+        description="How long before its start a reservation has its queue, so that who borrows its room is gone by then, at most 1h; 1m if absent.",
+    )
+    enforcement_window: Duration | None = Field(
+        default=None,
+        description="How far ahead no more may be promised than there is, where capacity is lost; 1h if absent (reservation-enforcement-window).",
+    )
+    replan_after: Duration | None = Field(
+        default=None,
+        description="How long capacity has to be missing before reservations are moved or dropped; 1m if absent. Meanwhile all have as much less.",
+    )
+    maximum_period: Duration | None = Field(
+        default=None,
+        description="The longest period of what comes again, which all periods divide, at most 768h; 24h if absent (max-periodicity).",
+    )
+
+
 class QueueSpec(Model):
     """What an administrator asks of a queue."""
 
@@ -306,6 +363,9 @@ class QueueSpec(Model):
     fair: QueueFair = Field(default_factory=QueueFair, json_schema_extra={"default": {}})
     capacity: QueueCapacity | None = None
     opportunistic: QueueOpportunistic | None = None
+    reservations: QueueReservations | None = Field(
+        default=None, description="The queue takes reservations, in this way; none if absent."
+    )
 
 
 class QueueApplications(StatusModel):
@@ -347,7 +407,7 @@ class QueueStatus(StatusModel):
     applications: QueueApplications | None = None
     dynamic_queues: Annotated[list[Annotated[str, Field(max_length=NAME_LIMIT)]], Field(max_length=DYNAMIC_LIMIT)] | None = Field(
         default=None,
-        description="The first queues, by path, that placement rules made below this one, with no declared queue between.",
+        description="The first queues, by path, that placement rules or reservations made below this one, with no declared queue between.",
         json_schema_extra={"x-kubernetes-list-type": "atomic"},
     )
     conditions: Conditions | None = None
@@ -367,6 +427,19 @@ class Queue(Model):
                 cel.rule(
                     "oldSelf.hasValue() || self.metadata.name.size() <= 63",
                     "a queue path may have at most 63 characters (pods name it in a label)",
+                    create_only=True,
+                ),
+                cel.rule(
+                    f"{_NOT_NEW}self.metadata.name.split('.').size() < 8 && "
+                    "self.metadata.name.size() + self.metadata.name.split('.')[self.metadata.name.split('.').size() - 1].size() <= 54",
+                    _RESERVABLE_TEXT,
+                    field_path=".spec.reservations",
+                    create_only=True,
+                ),
+                cel.rule(
+                    f"{_NOT_NEW}self.metadata.name != 'root'",
+                    _RESERVABLE_ROOT_TEXT,
+                    field_path=".spec.reservations",
                     create_only=True,
                 ),
                 cel.rule(
@@ -404,6 +477,11 @@ class Queue(Model):
     def _named_by_path(self) -> Self:
         if problem := path_problem(self.metadata.name):
             raise PydanticCustomError("name", "{problem}", {"field": "metadata.name", "problem": problem})
+        if self.spec.reservations is not None:
+            long = len(self.path) + len(self.path.rpartition(".")[2]) > 54 or self.path.count(".") > 6
+            problem = _RESERVABLE_ROOT_TEXT if self.path == "root" else _RESERVABLE_TEXT if long else ""
+            if problem:
+                raise PydanticCustomError("name", "{problem}", {"field": "spec.reservations", "problem": problem})
         if self.metadata.name == "root" and self.spec.state == "Stopped":
             raise PydanticCustomError("root", "the root queue cannot be stopped", {"field": "spec.state"})
         return self

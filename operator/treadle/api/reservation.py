@@ -1,8 +1,9 @@
 """The Reservation: capacity promised for a time to come (YARN-1051, ``ReservationDefinition``).
 
-Accepted by the API and shown as not yet acted on until the planner is built.
+Its status is where promises are kept: what it says of them is put back after a restart, and by another leader, as it was.
 """
 
+import re
 from datetime import datetime
 from typing import Annotated, Final, Literal, Self
 
@@ -11,6 +12,8 @@ from pydantic_core import PydanticCustomError
 
 from treadle.api import cel
 from treadle.api.common import (
+    DNS_LABEL,
+    NAME_LIMIT,
     Amounts,
     Conditions,
     Count,
@@ -24,6 +27,11 @@ from treadle.api.common import (
     Time,
 )
 
+_NAME_TEXT: Final = (
+    f"the name of a reservation must be a lower-case name of letters, digits and hyphens with at most {NAME_LIMIT} characters "
+    "(applications name it)"
+)
+_MINIMUM: Final = "minimumConcurrency must not be over concurrency"
 _MULTIPLE: Final = "count must be a multiple of concurrency"
 
 
@@ -31,16 +39,33 @@ class ReservationRequest(Model):
     """Containers of one size for one duration (``ReservationRequest``); they come in gangs of ``concurrency``."""
 
     model_config = ConfigDict(
-        json_schema_extra={cel.RULES: [cel.rule("self.count % self.concurrency == 0", _MULTIPLE, field_path=".count")]}
+        json_schema_extra={
+            cel.RULES: [
+                cel.rule("self.count % self.concurrency == 0", _MULTIPLE, field_path=".count"),
+                cel.rule(
+                    "!has(self.minimumConcurrency) || self.minimumConcurrency <= self.concurrency",
+                    _MINIMUM,
+                    field_path=".minimumConcurrency",
+                ),
+            ]
+        }
     )
 
     demand: Demand = Field(min_length=1, description="What one of them asks.")
     count: Annotated[int, Strict(), Field(ge=1, le=1_000_000, json_schema_extra={"format": "int32"})]
     concurrency: Annotated[int, Strict(), Field(ge=1, le=1_000_000, json_schema_extra={"format": "int32"})] = 1
+    minimum_concurrency: Annotated[int, Strict(), Field(ge=1, le=1_000_000, json_schema_extra={"format": "int32"})] | None = (
+        Field(
+            default=None,
+            description="How small gangs may be where those of concurrency find no place: the largest size down to this one that does is taken. That of concurrency if absent.",
+        )
+    )
     duration: Duration
 
     @model_validator(mode="after")
     def _whole_gangs(self) -> Self:
+        if self.minimum_concurrency is not None and self.minimum_concurrency > self.concurrency:
+            raise PydanticCustomError("minimum", _MINIMUM, {"field": "minimumConcurrency"})
         if self.count % self.concurrency:
             raise PydanticCustomError("multiple", _MULTIPLE, {"field": "count"})
         return self
@@ -91,12 +116,51 @@ class ReservedInterval(StatusModel):
     demand: Amounts
 
 
+class ReservationPromise(StatusModel):
+    """The version that was accepted last, as it was planned."""
+
+    generation: Generation
+    time: Time = Field(description="When it was accepted: who was accepted last has to go first where capacity is lost.")
+    queue: Annotated[str, Field(max_length=NAME_LIMIT)]
+    user: Annotated[str, Field(max_length=256)] = ""
+    arrival: Time
+    deadline: Time
+    period: Duration | None = Field(default=None, description="After how long it comes again; absent: it comes once.")
+    concurrency: Annotated[list[Annotated[int, Field(ge=1)]], Field(max_length=64)] | None = Field(
+        default=None,
+        description="The gangs of each request, where some are smaller than was asked.",
+        json_schema_extra={"x-kubernetes-list-type": "atomic"},
+    )
+
+
+class ReservationAlternative(StatusModel):
+    """A change with which it would have been accepted when it was refused."""
+
+    deadline: Time | None = None
+    concurrency: Annotated[int, Field(ge=1)] | None = None
+    queue: Annotated[str, Field(max_length=NAME_LIMIT)] | None = None
+
+
 class ReservationStatus(StatusModel):
     """What Treadle has promised."""
 
     observed_generation: Generation | None = None
-    phase: Literal["Pending", "Accepted", "Active", "Completed", "Rejected"] | None = None
+    phase: Literal["Pending", "Accepted", "Active", "Completed", "Rejected", "Dropped"] | None = Field(
+        default=None,
+        description="Pending: not decided yet. Active: within its window, or an occurrence of it. Dropped: it was accepted, and could not be kept.",
+    )
+    planned_generation: Generation | None = Field(default=None, description="The version that was decided on last.")
+    accepted: ReservationPromise | None = None
     allocations: Annotated[list[ReservedInterval], Field(max_length=256)] | None = Field(
+        default=None,
+        description="What is promised; of what comes again, for the first time.",
+        json_schema_extra={"x-kubernetes-list-type": "atomic"},
+    )
+    queue: Annotated[str, Field(max_length=NAME_LIMIT)] | None = Field(
+        default=None, description="The queue that it has now, in which its applications run; absent while it has none."
+    )
+    next_start: Time | None = Field(default=None, description="When it has something next; absent: never, or it has it now.")
+    alternatives: Annotated[list[ReservationAlternative], Field(max_length=8)] | None = Field(
         default=None, json_schema_extra={"x-kubernetes-list-type": "atomic"}
     )
     conditions: Conditions | None = None
@@ -105,8 +169,23 @@ class ReservationStatus(StatusModel):
 class Reservation(Model):
     """Capacity of a queue promised for a time to come."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            cel.RULES: [
+                cel.rule(f"oldSelf.hasValue() || self.metadata.name.matches('^({DNS_LABEL})$')", _NAME_TEXT, create_only=True),
+                cel.rule(f"oldSelf.hasValue() || self.metadata.name.size() <= {NAME_LIMIT}", _NAME_TEXT, create_only=True),
+            ]
+        }
+    )
+
     api_version: Literal["treadle.dev/v1alpha1"] = "treadle.dev/v1alpha1"
     kind: Literal["Reservation"] = "Reservation"
     metadata: Metadata
     spec: ReservationSpec
     status: ReservationStatus | None = None
+
+    @model_validator(mode="after")
+    def _can_be_named(self) -> Self:
+        if len(self.metadata.name) > NAME_LIMIT or re.fullmatch(DNS_LABEL, self.metadata.name) is None:
+            raise PydanticCustomError("name", "{problem}", {"field": "metadata.name", "problem": _NAME_TEXT})
+        return self

@@ -10,11 +10,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from treadle.api import acted, objects
-from treadle.api.profiles import NO_PROFILES, Profiles, names_any, resolved
-from treadle.controllers import removals, translate
+from treadle.api.profiles import NO_PROFILES, Profiles, names_any
+from treadle.controllers import removals, reservations, translate
 from treadle.core.errors import InvalidSpec
-from treadle.core.events import ApplicationGone, ApplicationSeen, Event, QueueGone, QueueSeen, RemovedLately, SchedulerSeen
+from treadle.core.events import (
+    ApplicationGone,
+    ApplicationSeen,
+    Event,
+    QueueGone,
+    QueueSeen,
+    RemovedLately,
+    ReservationGone,
+    ReservationLost,
+    ReservationSeen,
+    SchedulerSeen,
+)
 from treadle.core.model import SchedulerSpec
+from treadle.core.model.reservations import ReservationSpec
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +54,10 @@ class Entry:
     """The status as we last wrote or saw it."""
     written_at: float = float("-inf")
     """When a status was last sent, on the writer's monotonic clock."""
+    reservation: ReservationSpec | None = None
+    """Of a Reservation: what the present version means."""
+    told: ReservationSeen | None = None
+    """Of a Reservation: what the core was told last, which is also what the status keeps of decisions."""
     taken: dict[str, str] = field(default_factory=dict)
     """For a Scheduler: the names that another one has a better claim to, and which one."""
 
@@ -84,6 +100,8 @@ class Ledger:
             self._recall(entry)
         generation = int(meta.get("generation") or 0)
         if generation == entry.generation:
+            if entry.reservation is not None:
+                self._tell(entry, entry.reservation)
             return
         entry.generation = generation
         self._read(entry, body)
@@ -105,6 +123,8 @@ class Ledger:
             self._emit(QueueGone(name))
         elif kind == "Application":
             self._emit(ApplicationGone(f"{namespace}/{name}"))
+        elif kind == "Reservation":
+            self._emit(ReservationGone(f"{namespace}/{name}"))
         elif kind == "Scheduler":
             self._settle_names()
 
@@ -130,6 +150,7 @@ class Ledger:
         except objects.InvalidObject as error:
             entry.problems = error.problems
             log.info("%s", error)
+            self._tell_invalid(entry)
         else:
             entry.profiled = model if names_any(model.spec) else None
             self._take(entry, model)
@@ -142,11 +163,14 @@ class Ledger:
             event = self._event(model)
         except InvalidSpec as error:
             entry.problems = [str(error)]
+            self._tell_invalid(entry)
         else:
             entry.model = model
             entry.problems = []
             entry.not_acted_on = acted.not_acted_on(model)
-            if event is not None:
+            if isinstance(event, ReservationSeen):
+                self._tell(entry, event.reservation)
+            elif event is not None:
                 self._emit(event)
 
     def _event(self, model: objects.Object) -> Event | None:
@@ -156,10 +180,35 @@ class Ledger:
             case "Application":
                 return ApplicationSeen(translate.application(model, self._profiles))
             case "Reservation":
-                resolved(model.spec, self._profiles)  # nothing is planned for it yet; what is wrong is found here
+                return ReservationSeen(translate.reservation(model, self._profiles))
             case "Scheduler":
                 translate.scheduler(model, ())  # what it means is told when names are settled; what is wrong is found here
         return None
+
+    def _tell(self, entry: Entry, spec: ReservationSpec) -> None:
+        """Tell of a reservation, with what its status keeps of decisions, if anything of that is new."""
+        entry.reservation = spec
+        told = ReservationSeen(spec, reservations.decision_of(entry.status))
+        if told != entry.told:
+            entry.told = told
+            self._emit(told)
+
+    def unwritten(self, entry: Entry) -> None:
+        """Take note that what was decided on a reservation was not written, since the object is another by now: it is told with the next word of it."""
+        if self.entries.get((entry.kind, entry.namespace, entry.name)) is entry:
+            entry.told = None
+            self._emit(ReservationLost(f"{entry.namespace}/{entry.name}"))
+
+    def _tell_invalid(self, entry: Entry) -> None:
+        """Tell of a reservation whose present version makes no sense: what it was promised stands."""
+        if entry.kind == "Reservation":
+            words = "; ".join(entry.problems)
+            self._tell(
+                entry,
+                ReservationSpec(
+                    f"{entry.namespace}/{entry.name}", entry.generation, "", 0, 0, (), uid=entry.uid, unplanned=words
+                ),
+            )
 
     def _settle_names(self) -> None:
         """Give every name to one Scheduler: to the one that is called so, else to the oldest that asks for it as an alias."""

@@ -12,7 +12,7 @@ from treadle.api.application import MAX_AHEAD, MAX_AHEAD_NAME, MAX_USER
 from treadle.api.common import MAX_AMOUNTS, MAX_MESSAGE, cut
 from treadle.api.labels import OVER_ALLOCATION
 from treadle.api.queue import DYNAMIC_LIMIT, MAX_PARTITIONS
-from treadle.controllers import removals
+from treadle.controllers import removals, reservations
 from treadle.controllers.ledger import Entry
 from treadle.core.units.resources import format_amount
 from treadle.core.views.figures import Amounts, ApplicationFigures, PartitionFigures, QueueFigures
@@ -41,6 +41,8 @@ def status_of(entry: Entry, core: View, serving: str, now: str, set_aside: str =
             status["opportunistic"] = None if given is None else _quantities(given)
         case "Application":
             status.update(_application(core.application(f"{entry.namespace}/{entry.name}"), core))
+        case "Reservation":
+            status.update(reservations.status_of(core.reservation(f"{entry.namespace}/{entry.name}")))
         case "Scheduler":
             status["schedulerNames"] = core.names if entry.name == serving else [entry.name]
             status["discipline"] = core.discipline if entry.name == serving else None
@@ -101,7 +103,14 @@ def _ready(entry: Entry, core: View, serving: str) -> tuple[bool, str, str]:
         blind = _blind(core)
         return True, c.IN_FORCE, "; ".join(filter(None, (unasked, blind, _of_nodes(core), core.solver_failures)))
     if entry.kind == "Reservation":
-        return False, c.NOT_PLANNED, "reservations are accepted and kept; no placement is planned for them yet"
+        reservation = core.reservation(f"{entry.namespace}/{entry.name}")
+        if reservation is None or reservation.reason:
+            return (
+                False,
+                c.NOT_DECIDED if reservation is None else reservation.reason,
+                "" if reservation is None else reservation.words,
+            )
+        return True, c.PROMISED, ""
     application = core.application(f"{entry.namespace}/{entry.name}")
     if application is not None and application.obstacle is not None:
         return False, application.obstacle.reason, application.obstacle.message

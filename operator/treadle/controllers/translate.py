@@ -1,5 +1,6 @@
 """From the models of our kinds to what the core is told."""
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -8,8 +9,10 @@ from treadle.api import labels
 from treadle.api.application import Application
 from treadle.api.common import Provisioning
 from treadle.api.profiles import NO_PROFILES, Profiles, resolved
-from treadle.api.quantities import seconds
-from treadle.api.queue import Acl, Queue, QueueOpportunistic
+from treadle.api.quantities import DURATION, seconds
+from treadle.api.queue import Acl, Queue, QueueOpportunistic, QueueReservations
+from treadle.api.queue import QueueSpec as QueueSpecModel
+from treadle.api.reservation import Reservation
 from treadle.api.scheduler import NodeWeights, ParentRule, Scheduler, SchedulerFair, SchedulerGangs, SchedulerPlaceTogether
 from treadle.api.scheduler import PlacementRule as Rule
 from treadle.controllers import capacity, opportunistic
@@ -25,6 +28,7 @@ from treadle.core.model import (
     SchedulerSpec,
 )
 from treadle.core.model.gangs import Provisioning as ProvisioningSpec
+from treadle.core.model.reservations import Asked, Interpreter, PlanSpec, ReservationSpec
 from treadle.core.model.scheduler import TogetherSettings, Weights
 from treadle.core.rules.constraints.parsing import parse_expression
 from treadle.core.rules.constraints.processor import POPULAR_TAGS, SERIAL
@@ -37,6 +41,8 @@ def queue(model: Queue, profiles: Profiles = NO_PROFILES) -> QueueSpec:
     """Translate a queue; its limits are resolved by the core, against the cluster. Raises ``InvalidSpec``."""
     spec = resolved(model.spec, profiles)
     fair = spec.fair
+    if spec.reservations is not None:
+        _check_takes_reservations(spec)
     return QueueSpec(
         path=model.metadata.name,
         weight=float(fair.weight),
@@ -59,7 +65,60 @@ def queue(model: Queue, profiles: Profiles = NO_PROFILES) -> QueueSpec:
         else capacity.queue(model.metadata.name, spec.capacity, running=spec.state == "Running"),
         submit=_acl(spec.submit_acl),
         administer=_acl(spec.administer_acl),
+        plan=None if spec.reservations is None else _plan(spec.reservations),
     )
+
+
+def _check_takes_reservations(spec: QueueSpecModel) -> None:
+    """Refuse what does not go with queues that are made for reservations. Raises ``InvalidSpec``."""
+    if spec.fair.scheduling_policy == "fifo":
+        raise InvalidSpec(
+            "spec.fair.schedulingPolicy: 'fifo' is for leaf queues, and one that takes reservations holds queues; allowed are drf, fair"
+        )
+    made = spec.capacity
+    for field, block in (
+        () if made is None else (("autoCreation", made.auto_creation), ("managedChildren", made.managed_children))
+    ):
+        if block is not None and block.enabled:
+            raise InvalidSpec(
+                f"spec.capacity.{field}.enabled: no queues are made below one that takes reservations but for these"
+            )
+
+
+_RANGES = {
+    "window": ("10m", "720h"),
+    "maximum_period": ("10m", "768h"),
+    "lead_time": ("0s", "1h"),
+    "enforcement_window": ("0s", "768h"),
+    "replan_after": ("0s", "24h"),
+}
+"""Between what times of a plan have to be."""
+
+
+def _plan(said: QueueReservations) -> PlanSpec:
+    """Translate how a queue takes reservations; percentages become parts. Raises ``InvalidSpec``."""
+    for name, (least, most) in _RANGES.items():
+        text = getattr(said, name)
+        if text is not None and not seconds(least) <= seconds(text) <= seconds(most):
+            field = type(said).model_fields[name].alias
+            raise InvalidSpec(f"spec.reservations.{field}: {text!r} is not between {least} and {most}")
+    window, period = _seconds(said.window), _seconds(said.maximum_period)
+    highest, average = said.instantaneous_max_capacity, said.average_capacity
+    given: dict[str, Any] = {
+        "agent": said.agent,
+        "smoothness": said.smoothness,
+        "early": said.favor_early_allocation,
+        "policy": said.policy,
+        "window": None if window is None else round(window * 1000),
+        "at_once": None if highest is None else highest / 100,
+        "average": None if average is None else average / 100,
+        "move": said.move_on_expiry,
+        "lead": None if said.lead_time is None else round(seconds(said.lead_time) * 1000),
+        "enforcement": None if said.enforcement_window is None else round(seconds(said.enforcement_window) * 1000),
+        "patience": None if said.replan_after is None else round(seconds(said.replan_after) * 1000),
+        "cycle": None if period is None else round(period * 1000),
+    }
+    return PlanSpec(**{name: value for name, value in given.items() if value is not None})
 
 
 def _opportunistic_limits(seen: QueueOpportunistic | None) -> dict[str, Limit]:
@@ -95,8 +154,48 @@ def application(model: Application, profiles: Profiles = NO_PROFILES) -> Applica
         ),
         provisioning=_provisioning(spec.provisioning),
         opportunistic=spec.execution_type == "Opportunistic",
+        reservation=f"{model.metadata.namespace}/{spec.reservation}" if spec.reservation else "",
         uid=model.metadata.uid or "",
     )
+
+
+def reservation(model: Reservation, profiles: Profiles = NO_PROFILES) -> ReservationSpec:
+    """Translate a reservation; its id is ``namespace/name``. Its user is its annotation's, else its namespace. Raises ``InvalidSpec``."""
+    spec, meta = resolved(model.spec, profiles), model.metadata
+    user, groups = labels.user_of(meta.annotations, meta.namespace or "")
+    said = spec.recurrence or ""
+    regular = re.fullmatch(DURATION, said) is not None
+    cron = f"spec.recurrence: {said!r} is no period, and times of a calendar are not planned yet; a period such as 24h is"
+    return ReservationSpec(
+        f"{meta.namespace}/{meta.name}",
+        meta.generation,
+        spec.queue,
+        _ms(spec.arrival),
+        _ms(spec.deadline),
+        tuple(
+            Asked(
+                tuple((name, amount(name, text)) for name, text in sorted(one.demand.items())),
+                one.count,
+                one.concurrency,
+                round(seconds(one.duration) * 1000),
+                one.minimum_concurrency or 0,
+            )
+            for one in spec.expression.requests
+        ),
+        Interpreter(spec.expression.interpreter),
+        round(seconds(said) * 1000) if regular else 0,
+        user,
+        groups,
+        spec.priority,
+        created=0 if meta.creation_timestamp is None else _ms(meta.creation_timestamp),
+        uid=meta.uid or "",
+        unplanned=cron if said and not regular else "",
+        trial=(meta.annotations or {}).get(labels.DRY_RUN) == "true",
+    )
+
+
+def _ms(text: str) -> int:
+    return round(datetime.fromisoformat(text).timestamp() * 1000)
 
 
 def scheduler(model: Scheduler, aliases: tuple[str, ...]) -> SchedulerSpec:

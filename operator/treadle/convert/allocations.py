@@ -7,6 +7,7 @@ from typing import TypeVar
 from treadle.convert import amounts, xml
 from treadle.convert.amounts import Amounts
 from treadle.convert.errors import AllocationError
+from treadle.convert.reservable import named
 from treadle.convert.rules import Rule, read_policy
 from treadle.convert.xml import Element
 from treadle.core.rules.policies import POLICIES
@@ -63,6 +64,8 @@ class AllocationFile:
     fair_share_threshold: float | None = None
     default_policy: str = "fair"
     rules: list[Rule] | None = None
+    reservations: dict[str, str] = field(default_factory=dict)
+    """How all queues that take reservations do so."""
     warnings: list[str] = field(default_factory=list)
 
 
@@ -109,7 +112,8 @@ def read(text: str | bytes, types: Sequence[str] = (amounts.MEMORY, amounts.VCOR
                 rules = read_policy(element, found.warnings)
                 found.rules = rules if rules is not None else found.rules
             case "reservation-agent" | "reservation-policy" | "reservation-planner":
-                found.warnings.append(f"line {element.line}: {element.tag} has no counterpart")
+                kind, where = element.tag.removeprefix("reservation-"), f"line {element.line}: {element.tag}"
+                found.reservations |= named(kind, element.text, where, found.warnings)
             case _:
                 found.warnings.append(f"line {element.line}: unknown element {element.tag!r} is ignored")
     if found.fair_share_timeout is None:

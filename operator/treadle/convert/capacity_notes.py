@@ -8,6 +8,7 @@ from treadle.convert.capacity_file import MONITOR, PREFIX, UNDERUTILIZED
 from treadle.convert.capacity_settings import CALCULATOR, MONITORS, POLICIES, PREEMPTION, SETTINGS, is_user_limit
 from treadle.convert.mapping import BY_APPLICATION, CHAIN, FORMAT, LEGACY, OVERRIDE
 from treadle.convert.mapping_json import JSON_TEXT
+from treadle.convert.reservable import CARRIED, CARRIED_OF_ALL, SYSTEM
 from treadle.core.model.capacity import CapacityQueueSpec
 
 JSON_FILE: Final = f"{PREFIX}mapping-rule-json-file"
@@ -34,11 +35,11 @@ _TEMPLATED: Final = re.compile(
     r"|auto-queue-creation-v2\.queue-auto-removal\.enable"
 )
 _QUEUE_REASONS: Final = {
-    "reservable": "reservable queues are not acted on yet",
-    "reservation-": "reservable queues are not acted on yet",
-    "average-capacity": "reservable queues are not acted on yet",
-    "instantaneous-max-capacity": "reservable queues are not acted on yet",
-    "show-reservations-as-queues": "reservable queues are not acted on yet",
+    "reservable": "the queue takes no reservations",
+    "reservation-": "the queue takes no reservations",
+    "average-capacity": "the queue takes no reservations",
+    "instantaneous-max-capacity": "the queue takes no reservations",
+    "show-reservations-as-queues": "status.dynamicQueues lists the queues of reservations",
     "multi-node-sorting": "nodes are chosen by nodes.scoring of the Scheduler",
     "acl_application_max_priority": "priorities are not granted to single users; see maximumApplicationPriority of the Scheduler",
     "auto-queue-creation-v2.queue-auto-removal": "it is about the queue itself, which is declared and stays",
@@ -70,7 +71,7 @@ _REASONS: Final = {
     "yarn.resourcemanager.node-labels.": "a node's partition is its label treadle.dev/partition",
     ACL_SWITCH: "access lists are always in force",
     "yarn.admin.acl": "administrators are those of the root's administerAcl",
-    "yarn.resourcemanager.reservation-system.": "reservations are not acted on yet",
+    SYSTEM: "it has no counterpart; a plan follows its own steps, which are whole seconds",
     "yarn.scheduler.fair.": "a setting of the other scheduler; convert its allocation file",
     PREFIX: "it has no counterpart",
 }
@@ -97,22 +98,29 @@ _CARRIED: Final = frozenset(
 def left_out(values: Mapping[str, str], queues: Mapping[str, CapacityQueueSpec]) -> Iterator[str]:
     """Yield a line for each property that is not carried over. ``queues`` are by Hadoop's paths."""
     for name in values:
-        if name in _CARRIED or is_user_limit(name) or (name == ACL_SWITCH and values[name].strip() == "true"):
+        if (
+            name in _CARRIED
+            or name in CARRIED_OF_ALL
+            or is_user_limit(name)
+            or (name == ACL_SWITCH and values[name].strip() == "true")
+        ):
             continue
         if name.startswith(f"{PREFIX}root."):
-            reason = _of_queue(name.removeprefix(PREFIX), values[name], queues)
+            reason = _of_queue(name.removeprefix(PREFIX), values, queues)
         else:
             reason = next((words for start, words in _REASONS.items() if name.startswith(start)), "")
         if reason:
             yield f"{name}: is left out; {reason}"
 
 
-def _of_queue(name: str, value: str, queues: Mapping[str, CapacityQueueSpec]) -> str:
+def _of_queue(name: str, values: Mapping[str, str], queues: Mapping[str, CapacityQueueSpec]) -> str:
     """Say why a property of a queue is left out; nothing if it is carried over."""
-    path = name
+    path, value = name, values[PREFIX + name]
     while path not in queues:
         path = path.rpartition(".")[0]
     rest = name[len(path) + 1 :]
+    if rest in CARRIED and values.get(f"{PREFIX}{path}.reservable", "").strip().lower() == "true":
+        return ""
     if path == "root" and _ROOTS.fullmatch(rest):
         return "" if value.strip() in {"*", "100", "100.0"} else "the root has all there is"
     template = _TEMPLATE.fullmatch(rest)

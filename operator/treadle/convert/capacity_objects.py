@@ -12,7 +12,7 @@ from typing import Any, Final
 from treadle.api.acted import not_acted_on
 from treadle.api.labels import API_VERSION
 from treadle.api.objects import parse
-from treadle.convert import labels
+from treadle.convert import labels, reservable
 from treadle.convert.capacity_blocks import Blocks, allocation, order_of
 from treadle.convert.capacity_file import PREFIX, CapacityFile, CapacityFileError, read
 from treadle.convert.capacity_notes import ACL_SWITCH, JSON_FILE, MOST, left_out
@@ -162,6 +162,9 @@ def _queue(
             block["maximumAllocation"] = allocation(said)
     if block or path != ROOT:
         found["capacity"] = block
+    reservations = reservable.block(file.properties, path, blocks.notes)
+    if reservations is not None:
+        found["reservations"] = reservations
     return {"apiVersion": API_VERSION, "kind": "Queue", "metadata": {"name": ours}, "spec": found}
 
 
@@ -171,6 +174,12 @@ def _unsure(values: Mapping[str, str], sources: Sources) -> list[str]:
     if sources.site is None:
         notes.append(
             "yarn-site.xml was not given: preemption is off, and priorities have no ceiling, unless capacity-scheduler.xml says so"
+        )
+    if any(
+        name.endswith(".reservable") and text.strip().lower() == "true" for name, text in values.items()
+    ) and not reservable.is_on(values):
+        notes.append(
+            f"{reservable.SYSTEM}enable: is not true, but queues that are reservable take reservations; take spec.reservations out"
         )
     if JSON_FILE in values and not values.get(JSON_TEXT, "").strip():
         notes.append(f"{JSON_FILE}: give --mapping-rules {values[JSON_FILE]}; without it no application is mapped")

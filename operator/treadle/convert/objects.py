@@ -221,7 +221,7 @@ def _queue(path: str, queue: QueueElement, file: AllocationFile, notes: list[str
         else:
             notes.append(f"line {queue.line}: queue {queue.path}: {element} has no counterpart")
     if queue.reservation:
-        notes.append(f"line {queue.line}: queue {queue.path}: reservable queues are not acted on yet")
+        spec["reservations"] = dict(file.reservations)
     if path == "root" and spec["fair"].get("weight") == "1":
         del spec["fair"]["weight"]
     return {"apiVersion": API_VERSION, "kind": "Queue", "metadata": {"name": path}, "spec": spec}

@@ -38,8 +38,12 @@ from treadle.core.events import (
     QueueGone,
     QueueSeen,
     QueuesInForce,
+    QueuesPlanned,
     RemovedLately,
     ReportLost,
+    ReservationGone,
+    ReservationLost,
+    ReservationSeen,
     ResizeDone,
     ResizeFailed,
     SchedulerSeen,
@@ -69,6 +73,7 @@ from treadle.core.kernel.pods.failures import failed
 from treadle.core.kernel.pods.profile import profiles_changed
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.preemption import holds
+from treadle.core.kernel.reservations import hearing, keeping
 from treadle.core.kernel.state import State
 from treadle.core.kernel.tidy import tidy
 from treadle.core.kernel.together.again import try_due_sets_again, try_sets_again
@@ -126,6 +131,10 @@ class Core:
             known = before.applications.get(identity)
             if known is not None:
                 application.told = known.told
+        for name, reservation in self.state.plans.known.items():
+            mine = before.plans.known.get(name)
+            if mine is not None:
+                reservation.told, reservation.own = mine.told, mine.own
 
     def queues_set_aside(self, paths: Iterable[str]) -> None:
         """Take note of all queues whose definitions could not be taken over without an error."""
@@ -208,12 +217,14 @@ class Core:
             case QueueGone(path):
                 state.tree.undefine(path)
             case ApplicationSeen(application):
+                hearing.named(state, application.id, application.reservation)
                 if state.explicit.get(application.id) != application:
                     state.together.large.pop(application.id, None)
                 state.explicit[application.id] = application
                 self._application_changed(application.id, application.queue, explicit=True)
                 self._see_again(by_application.said(state, application.id, application))
             case ApplicationGone(identity):
+                hearing.named(state, identity, "")
                 state.explicit.pop(identity, None)
                 state.together.large.pop(identity, None)
                 self._application_changed(identity, "", explicit=False)
@@ -250,6 +261,14 @@ class Core:
                 self._follow_devices()
             case DevicesKnown(known, trouble):
                 state.shapes.devices.become_known(known=known, trouble=trouble)
+            case ReservationSeen():
+                hearing.seen(state, event)
+            case ReservationLost(identity):
+                hearing.lost(state, identity)
+            case ReservationGone(identity):
+                hearing.gone(state, identity)
+            case QueuesPlanned(queues):
+                state.tree.plan(queues)
             case SchedulerSeen(scheduler):
                 names = state.scheduler.names
                 state.tree.govern(scheduler)
@@ -321,6 +340,12 @@ class Core:
         sync_cluster(state)
         if state.discipline.upkeep() and (state.tree.problems or state.assignment.unplaced):
             self._settle_again()
+        decided: list[Effect] = []
+        if state.plans.known or state.plans.of or state.tree.planned.taking:
+            decided += keeping.keep(state)
+            if state.tree.unsettled:
+                self._settle()
+            self._assign_queues(keeping.concerned(state))
         look_at_groups(state)
         look_between(state)
         if state.together.again:
@@ -333,7 +358,7 @@ class Core:
         decide(state)
         state.discipline.sync_demand()
         # 3. What owners are to be told, what has to be asked for, what has come to its end.
-        effects = due(state, explain)
+        effects = decided + due(state, explain)
         if state.refused.pauses:
             effects += refused.due(state)
         effects += expired(state)
@@ -389,6 +414,7 @@ class Core:
             state.timers[0][0] if state.timers else None,
             state.updates.at + discipline.limits.interval() if state.updates.cluster_changed else None,
             state.assignment.refused_at + state.settings.update_interval if state.assignment.refused else None,
+            keeping.next_look(state),
             next_expiry(state),
             next_look(state),
             next_claim(state),
@@ -449,6 +475,10 @@ class Core:
     def forget_reports(self) -> None:
         """Forget what the owners of waiting pods were told; it is told again."""
         forget_reports(self.state)
+
+    def forget_plans(self) -> None:
+        """Forget what was decided on reservations and is not known to be written: who leads now may decide otherwise."""
+        hearing.forget(self.state)
 
     def check(self) -> None:
         """Raise ``InvariantBroken`` with the story if the state contradicts itself."""

@@ -228,6 +228,31 @@ class RecordEvent(NamedTuple):
     cause: int
 
 
+class ReservationDecided(NamedTuple):
+    """Write what was decided on a reservation, by its id ``namespace/name``: until that is written it is not promised.
+
+    ``reason`` and ``note`` are those of an event for its owner; empty: none is written.
+    """
+
+    id: str
+    uid: str
+    cause: int
+    reason: str = ""
+    note: str = ""
+    warning: bool = False
+
+
 Effect = (
-    Bind | BindVolumes | ReserveDevices | FreeDevices | Withhold | ReportWaiting | Evict | Expire | Verify | Resize | RecordEvent
+    Bind
+    | BindVolumes
+    | ReserveDevices
+    | FreeDevices
+    | Withhold
+    | ReportWaiting
+    | Evict
+    | Expire
+    | Verify
+    | Resize
+    | RecordEvent
+    | ReservationDecided
 )

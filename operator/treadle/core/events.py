@@ -7,6 +7,7 @@ from treadle.core.model import ApplicationSpec, NodeSpec, PodGroupSpec, PodSpec,
 from treadle.core.model.devices import Allocation, DeviceObject
 from treadle.core.model.gangs import RequestPhase
 from treadle.core.model.opportunistic import Removal
+from treadle.core.model.reservations import Decision, ReservationSpec
 from treadle.core.model.volumes import StorageObject
 
 if TYPE_CHECKING:
@@ -92,6 +93,35 @@ class ApplicationGone:
     """An Application object was deleted; its pods go on as an implicit application."""
 
     id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReservationSeen:
+    """A Reservation object was made or changed, or what its status keeps was: ``decided`` is what the API has of that, None where nothing was decided yet."""
+
+    reservation: ReservationSpec
+    decided: Decision | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReservationLost:
+    """What was decided on a reservation was not written, since the object had changed: it is told again as it is now, and decided anew."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReservationGone:
+    """A Reservation object was deleted."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueuesPlanned:
+    """Told to a new core: these queues were made for reservations, and are in force as long as nothing else is decided."""
+
+    queues: tuple[QueueSpec, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,6 +377,10 @@ Event = (
     | QueueGone
     | ApplicationSeen
     | ApplicationGone
+    | ReservationSeen
+    | ReservationLost
+    | ReservationGone
+    | QueuesPlanned
     | SchedulerSeen
     | NamespaceSeen
     | StorageSeen

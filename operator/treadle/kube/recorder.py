@@ -28,6 +28,7 @@ from treadle.core.effects import (
     RESIZE_REFUSED,
     Expire,
     RecordEvent,
+    ReservationDecided,
 )
 from treadle.kube.patcher import Patcher, Write
 from treadle.kube.transport import JSON
@@ -67,6 +68,9 @@ _ACTIONS: Final = {
     PROMOTION_WAITS: "Resizing",
     RESIZE_REFUSED: "Resizing",
     "InternalError": "Placing",
+    "ReservationRefused": "Planning",
+    "ReservationMoved": "Planning",
+    "ReservationDropped": "Planning",
 }
 _NORMAL: Final = {"Scheduled", "Preempted", PROMOTED, DEMOTED, PROMOTION_WAITS}
 
@@ -120,6 +124,13 @@ class Recorder:
         """Write a warning about a pod; one of the same application and reason that has not been sent is replaced."""
         tally = _Tally(event.namespace, "", event.name, event.uid)
         self._patcher.submit(f"warned/{event.application}/{event.reason}", self._event(tally, event.note, event.reason))
+
+    def reservation(self, event: ReservationDecided) -> None:
+        """Write on a Reservation what was decided; one of the same reservation and reason that has not been sent is replaced."""
+        namespace, _, name = event.id.partition("/")
+        tally = _Tally(namespace, "", name, event.uid)
+        tally.kind = (API_VERSION, "Reservation")
+        self._patcher.submit(f"reservation/{event.id}/{event.reason}", self._event(tally, event.note, event.reason))
 
     def discard(self) -> None:
         """Forget what has been counted and not been written."""

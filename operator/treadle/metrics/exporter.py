@@ -84,6 +84,10 @@ class Samples:
     history_failures: int = 0
     fenced: int = 0
     withheld: int = 0
+    reservations: Mapping[str, int] = field(default_factory=dict)
+    """Reservations, by phase."""
+    plans: Mapping[str, Mapping[str, Amounts]] = field(default_factory=dict)
+    """Of the queues that take reservations, by path: what each plan ``has``, and what is ``promised`` now."""
 
 
 class _Page(Collector):
@@ -94,6 +98,10 @@ class _Page(Collector):
         """Yield every family."""
         samples = self._samples
         yield from _queues(samples.queues)
+        yield _labelled(
+            GaugeMetricFamily("treadle_reservations", "Reservations, by phase.", labels=["phase"]), samples.reservations
+        )
+        yield _plans(samples.plans)
         yield _labelled(GaugeMetricFamily("treadle_pods", "Pods known, by state.", labels=["state"]), samples.pods)
         yield GaugeMetricFamily("treadle_nodes", "Nodes known.", samples.nodes)
         yield CounterMetricFamily("treadle_decisions", "Placements decided.", samples.decisions)
@@ -276,6 +284,19 @@ def _queues(queues: Sequence[QueueSample]) -> Iterable[Metric]:
     yield resources
     yield applications
     yield waiting
+
+
+def _plans(plans: Mapping[str, Mapping[str, Amounts]]) -> Metric:
+    family = GaugeMetricFamily(
+        "treadle_plan_resource",
+        "What the plan of a queue has, and what is promised of it now, by kind (has, promised); cpu in cores, memory in bytes.",
+        labels=["queue", "resource", "kind"],
+    )
+    for path, kinds in plans.items():
+        for kind, amounts in kinds.items():
+            for resource, value in amounts.items():
+                family.add_metric([path, resource, kind], value / 1000 if resource == "cpu" else value)
+    return family
 
 
 def _labelled(family: GaugeMetricFamily | CounterMetricFamily, values: Mapping[str, float]) -> Metric:

@@ -9,7 +9,17 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from treadle.core.events import ApplicationGone, BindDone, Event, NodeGone, PodAssumed, PodGone, PodSeen, QueueGone
+from treadle.core.events import (
+    ApplicationGone,
+    BindDone,
+    Event,
+    NodeGone,
+    PodAssumed,
+    PodGone,
+    PodSeen,
+    QueueGone,
+    ReservationGone,
+)
 from treadle.runtime.healing import DEFINITIONS, IN_FORCE, Healer, Subject, blamed, is_definition, subject
 
 if TYPE_CHECKING:
@@ -79,7 +89,7 @@ class Care:
                 continue
             if is_definition(event):
                 self._good[subject(event)] = event
-            elif isinstance(event, QueueGone | ApplicationGone):
+            elif isinstance(event, QueueGone | ApplicationGone | ReservationGone):
                 self._good.pop(subject(event), None)
         self.since.clear()
 

@@ -22,6 +22,7 @@ from treadle.core.effects import (
     FreeDevices,
     RecordEvent,
     ReportWaiting,
+    ReservationDecided,
     ReserveDevices,
     Resize,
     Verify,
@@ -84,6 +85,8 @@ class Engine:
         """Knows for which gangs nodes were asked; None where nobody asks."""
         self.history: Callable[[Event], None] | None = None
         """Who is told of events that have been handled; None where no history is kept."""
+        self.decided: Callable[[str], None] = lambda _id: None
+        """Writes the status of a reservation on which something was decided, by its id."""
         reports.lost = lambda uid: self.put(ReportLost(uid))
         self.passes = 0
         self.busy_seconds = 0.0
@@ -249,6 +252,10 @@ class Engine:
                 self.evictor.submit(effect)
             elif isinstance(effect, RecordEvent):
                 self.recorder.warned(effect)
+            elif isinstance(effect, ReservationDecided):
+                self.decided(effect.id)
+                if effect.reason:
+                    self.recorder.reservation(effect)
             elif isinstance(effect, Verify):
                 self.binder.verify(Placement(effect.uid, effect.namespace, effect.name, effect.node))
             else:
@@ -300,3 +307,4 @@ class Engine:
             self.resizer.withdraw()
         self.recorder.discard()
         self.core.forget_reports()
+        self.core.forget_plans()

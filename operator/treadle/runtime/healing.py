@@ -32,7 +32,7 @@ IN_FORCE = "QueuesInForce"
 """The kind of what is told of all queues together."""
 DEFAULT_POLICY = "drf"
 """What a queue is ordered by whose own policy raises."""
-DEFINITIONS = ("Scheduler", "Queue", "Application", "Namespace")
+DEFINITIONS = ("Scheduler", "Queue", "Application", "Reservation", "Namespace")
 """Kinds of which the last good version is kept: those that people edit, and of which there are few."""
 
 
@@ -96,13 +96,17 @@ def subject(event: e.Event) -> Subject:
             return "PodGroupsServed", source
         case e.GangRequested(application, gang):
             return "Gang", f"{application} {gang}"
-        case e.QueuesInForce():
+        case e.ReservationSeen(reservation):
+            return "Reservation", reservation.id
+        case e.ReservationGone(identity) | e.ReservationLost(identity):
+            return "Reservation", identity
+        case e.QueuesInForce() | e.QueuesPlanned():
             return IN_FORCE, ""
         case e.SchedulerSeen():
             return "Scheduler", ""
 
 
-_EDITED = (e.SchedulerSeen, e.QueueSeen, e.ApplicationSeen, e.NamespaceSeen)
+_EDITED = (e.SchedulerSeen, e.QueueSeen, e.ApplicationSeen, e.ReservationSeen, e.NamespaceSeen)
 
 
 def is_definition(event: e.Event) -> bool:

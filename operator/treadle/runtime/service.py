@@ -150,6 +150,7 @@ class Service:
             self.engine.care.why_set_aside,
             self.engine.refresh_shares,
         )
+        self.engine.decided = self.statuses.write_reservation
         self.operator: Operator | None = None
         self.garbage = Garbage()
         self.keeper = self._keeper(options) if options.history else None

@@ -75,28 +75,48 @@ class Statuses:
         """Queue a patch for each object whose status is out of date and return how many there were."""
         self._refresh()
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        clock = time.monotonic()
         apart = len(self._ledger.entries) / NUMBERS_PER_SECOND
         view = self._core.view
-        written = 0
-        for entry in self._ledger.entries.values():
-            try:
-                status = self._status_of(entry, now, view)
-            except Exception:
-                log.exception("the status of %s %s could not be computed", entry.kind, entry.name)
-                continue
-            patch = merge_patch(entry.status, status)
-            if patch and (not patch.keys() <= NUMBERS or clock >= entry.written_at + apart):
-                written += 1
-                entry.written_at = clock
-                self._patcher.submit(
-                    f"status/{entry.uid}", Write(f"{entry.path}/status", {"status": patch}, done=_taken(entry, status))
-                )
+        return sum(self._write(entry, now, view, apart) for entry in self._ledger.entries.values())
+
+    def write_reservation(self, identity: str) -> None:
+        """Queue a patch for the status of a reservation now, if it is out of date: what was decided is not promised before it is written."""
+        namespace, _, name = identity.partition("/")
+        entry = self._ledger.entries.get(("Reservation", namespace, name))
+        if entry is not None:
+            self._write(entry, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), self._core.view)
+
+    def _write(self, entry: Entry, now: str, view: View, apart: float = 0.0) -> bool:
+        """Queue a patch for an object; returns whether its status was out of date. Where only numbers moved it is left until so many seconds after the last one."""
+        try:
+            status = self._status_of(entry, now, view)
+        except Exception:
+            log.exception("the status of %s %s could not be computed", entry.kind, entry.name)
+            return False
+        patch, clock = merge_patch(entry.status, status), time.monotonic()
+        if not patch or (patch.keys() <= NUMBERS and clock < entry.written_at + apart):
+            return False
+        entry.written_at = clock
+        body: dict[str, Any] = {"status": patch}
+        done = _taken(entry, status)
+        if "plannedGeneration" in patch or "accepted" in patch:
+            # decided by what was read of the object: somebody else may have decided since, and that was promised
+            body["metadata"] = {"resourceVersion": str(entry.version)}
+            done = self._decided(entry, done)
+        self._patcher.submit(f"status/{entry.uid}", Write(f"{entry.path}/status", body, done=done))
+        return True
+
+    def _decided(self, entry: Entry, done: Callable[[int], None]) -> Callable[[int], None]:
+        def written(code: int) -> None:
+            done(code)
+            if code == 409:
+                self._ledger.unwritten(entry)
+
         return written
 
     def _status_of(self, entry: Entry, now: str, view: View) -> dict[str, Any]:
         serving = self._ledger.scheduler
-        known = f"{entry.namespace}/{entry.name}" if entry.kind == "Application" else entry.name
+        known = f"{entry.namespace}/{entry.name}" if entry.namespace else entry.name
         name = "" if entry.kind == "Scheduler" and entry.name == serving else known
         return status_of(entry, view, serving, now, self._set_aside(entry.kind, name))
 

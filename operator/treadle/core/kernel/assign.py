@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treadle.core.kernel.reservations.following import default_path
+from treadle.core.kernel.reservations.places import place_of, unreserved
 from treadle.core.kernel.tree.members import Queue
 from treadle.core.model import Wait
 from treadle.core.rules.placement.access import may_submit
@@ -47,6 +49,15 @@ class InForce:
 
 def assign(state: State, application: Application, namespace: str) -> Queue | Wait:
     """Return the queue that an application belongs to now, made if a rule says so, or why there is none."""
+    if not state.plans.of and not state.plans.members:
+        return _assign(state, application, namespace)
+    explicit = state.explicit.get(application.id)
+    if explicit is not None and explicit.reservation:
+        return place_of(state, application, explicit.reservation)
+    return unreserved(state, application, _assign(state, application, namespace))
+
+
+def _assign(state: State, application: Application, namespace: str) -> Queue | Wait:
     placement = state.discipline.placement
     asked = application.requested or application.wanted or state.namespaces.get(namespace, "")
     if not placement.asks():
@@ -122,9 +133,13 @@ def _note(state: State, application: Application, *, runs: bool) -> None:
 
 
 def asked_for(state: State, application: Application, namespace: str) -> str:
-    """Return the path of the queue that is asked for by name, empty if none is."""
+    """Return the path of the queue that is asked for by name, empty if none is, or a reservation; of one that takes reservations the one below for all else."""
+    explicit = state.explicit.get(application.id)
     wanted = application.requested or application.wanted or state.namespaces.get(namespace, "")
-    return qualified(wanted) if wanted else ""
+    if not wanted or (explicit is not None and explicit.reservation):
+        return ""
+    path = qualified(wanted)
+    return default_path(path) if path in state.plans.of else path
 
 
 def in_force(state: State, queue: Queue) -> bool:
@@ -167,7 +182,13 @@ def _restored(state: State, held: str) -> Queue | None:
 
 
 def make(state: State, path: str) -> Queue | Wait:
-    """Make the queue that a placement rule gives, as a leaf without limits of its own; or say why it cannot be."""
+    """Make the queue that a placement rule gives, as a leaf without limits of its own; or say why it cannot be.
+
+    Below one that takes reservations none is made: what is meant for it is in its queue for all else.
+    """
+    nearest = state.tree.nearest(path)
+    if nearest.path != path and nearest.path in state.plans.of:
+        return state.tree.queues.get(default_path(nearest.path)) or state.tree.no_leaf(nearest.path)
     made = state.tree.make(path, state.now)
     if isinstance(made, Queue):
         state.discipline.limits.made(made)

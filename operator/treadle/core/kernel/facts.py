@@ -36,7 +36,9 @@ from treadle.core.events import (
     QueueGone,
     QueueSeen,
     QueuesInForce,
+    QueuesPlanned,
     RemovedLately,
+    ReservationSeen,
     SchedulerSeen,
     StorageKnown,
     StorageSeen,
@@ -66,6 +68,7 @@ def facts(state: State, under_way: Container[str] | None = None) -> list[Event]:
     in_force = list(dict.fromkeys(above for queue in tree.root.walk() if not queue.dynamic for above in reversed(queue.chain)))
     events: list[Event] = [
         SchedulerSeen(replace(scheduler, discipline=state.discipline.name)),
+        *([QueuesPlanned(tuple(tree.planned.specs.values()))] if tree.planned.specs else []),
         QueuesInForce(tuple(queue.spec for queue in in_force)),
     ]
     labels = state.shapes.kinds.namespaces
@@ -73,6 +76,7 @@ def facts(state: State, under_way: Container[str] | None = None) -> list[Event]:
         NamespaceSeen(name, state.namespaces.get(name, ""), tuple(labels.get(name, {}).items()))
         for name in {**state.namespaces, **labels}
     ]
+    events += [ReservationSeen(known.spec, known.decided) for known in state.plans.known.values()]
     events += [ApplicationSeen(application) for application in state.explicit.values()]
     events += [NodeSeen(spec) for spec in state.nodes.specs if spec is not None]
     events += [NodeHeldOff(pause.pod, pause.until, pause.seconds) for pause in state.refused.pauses.values()]
@@ -122,7 +126,9 @@ def facts(state: State, under_way: Container[str] | None = None) -> list[Event]:
     events.append(
         QueuesInForce(tuple(queue.spec for queue in in_force if queue.defined and not queue.dynamic))
     )  # the others drain
-    events += [QueueGone(queue.path) for queue in in_force if queue.path not in tree.defined]
+    events += [
+        QueueGone(queue.path) for queue in in_force if queue.path not in tree.defined and queue.path not in tree.planned.specs
+    ]
     events += [QueueSeen(spec) for spec in tree.defined.values()]
     if state.discipline.name != scheduler.discipline:
         events.append(SchedulerSeen(scheduler))

@@ -11,6 +11,7 @@ from treadle.core.kernel.devices.registry import Devices
 from treadle.core.kernel.opportunistic import agreement as opportunistic
 from treadle.core.kernel.pods import device_charges
 from treadle.core.kernel.pods.states import PodState
+from treadle.core.kernel.reservations import agreement as plans
 from treadle.core.units.resources import held
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def broken(state: State) -> list[str]:
         *_devices(state),
         *device_charges.broken(state),
         *opportunistic.broken(state),
+        *plans.broken(state),
         *state.discipline.broken(),
     ]
 

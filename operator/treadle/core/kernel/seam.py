@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from treadle.core.kernel.tree.limits import Had
     from treadle.core.kernel.tree.members import Application, Ask, Queue
     from treadle.core.kernel.tree.tree import Settled
-    from treadle.core.model import PodSpec, Wait
+    from treadle.core.model import PodSpec, QueueSpec, Wait
     from treadle.core.rules.placement.rules import Request
     from treadle.core.rules.running import Further, Origins
     from treadle.core.units.resources import Vector
@@ -49,6 +49,16 @@ class Limits(Protocol):
 
     def weight(self, queue: Queue) -> float:
         """Return what a queue counts for among its siblings where opportunistic room is divided, in any unit."""
+
+    def due(self, queue: Queue) -> Vector:
+        """Return what a queue can count on of the default partition, whoever asks for how much: what may be promised of it."""
+
+    def planned(self, above: Queue, path: str, part: float, amounts: Mapping[str, int], *, promised: bool) -> QueueSpec:
+        """Return the definition of a queue below one that takes reservations.
+
+        It counts on ``amounts`` of the default partition, by name, and shares what nobody uses by its ``part`` of the plan. ``promised``: it is that of a
+        reservation, and not the one for all else.
+        """
 
     def outdated(self) -> bool:
         """Whether limits depend on something of the cluster that changed though its total did not."""

@@ -19,6 +19,7 @@ from treadle.core.kernel.opportunistic.memory import Opportunistic
 from treadle.core.kernel.periodic.memory import Lifetimes, Refused, Reports
 from treadle.core.kernel.pods.table import PodTable
 from treadle.core.kernel.preemption.memory import Preemption
+from treadle.core.kernel.reservations.memory import Plans
 from treadle.core.kernel.seam import Discipline
 from treadle.core.kernel.together.memory import Together
 from treadle.core.kernel.tree.members import Application, Ask, PodRecord, Queue
@@ -95,6 +96,8 @@ class State:
     """What pods count for on their nodes beside their demand, by uid (``Shape.extra``)."""
     freed: dict[str, str] = field(default_factory=dict)
     """Claims from which devices were taken for want of a node that suits them, and the version at which."""
+    plans: Plans = field(default_factory=Plans)
+    """What is promised over time on queues that take reservations."""
     opportunistic: Opportunistic = field(default_factory=Opportunistic)
     lifetimes: Lifetimes = field(default_factory=Lifetimes)
     reports: Reports = field(default_factory=Reports)

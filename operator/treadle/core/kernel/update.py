@@ -62,7 +62,7 @@ def apply_limits(state: State, *, followed: bool = False) -> None:
     for queue in state.tree.everywhere():
         if queue.blocked:
             state.relieved[queue] = None
-    state.updates.limits_changed = True
+    state.updates.limits_changed = state.plans.outdated = True
     look_again(state)
     for application in (one for whole in state.applications.values() for one in whole.everywhere()):
         application.limiting = tuple(queue for queue in application.chain if queue.limited)
@@ -78,6 +78,7 @@ def apply_edits(state: State, settled: Settled) -> None:
 
 def apply_given(state: State, applied: dict[Queue, Had], edited: Container[Queue] = ()) -> None:
     """Look again at what the limits of some queues blocked, and order these queues anew, and what is below those that are ``edited``."""
+    state.plans.outdated = True
     reordered = [queue for queue, were in applied.items() if were.rank is not queue.rank or queue in edited]
     for queue in reordered:
         queue.heap = []  # keys of two policies do not compare

@@ -31,5 +31,7 @@ class ApplicationSpec:
     """What is asked of an autoscaler for its gangs; None: what the scheduler's settings say."""
     opportunistic: bool = False
     """Whether its pods that say nothing else are opportunistic."""
+    reservation: str = ""
+    """The id of the reservation that its pods run in; empty: none."""
     uid: str = ""
     """That of the object, for what is told about it."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from treadle.core.model.capacity import CapacityQueueSpec
+from treadle.core.model.reservations import PlanSpec
 from treadle.core.units.resources import amount
 
 DEFAULT_QUEUE = "root.default"
@@ -56,6 +57,8 @@ class QueueSpec:
     submit: tuple[frozenset[str], frozenset[str]] | None = None
     """The (users, groups) that may submit; ``*`` among the users is every user. None: only an ancestor may allow it."""
     administer: tuple[frozenset[str], frozenset[str]] | None = None
+    plan: PlanSpec | None = None
+    """How it takes reservations; such a queue holds queues, which are made for them. None: it takes none."""
 
     @property
     def parent(self) -> str:

@@ -1,4 +1,7 @@
-"""What somebody wants to have reserved: requests, how they belong together, and between when (YARN's ``ReservationDefinition``)."""
+"""What somebody wants to have reserved: requests, how they belong together, and between when (YARN's ``ReservationDefinition``).
+
+And what a live scheduler is told of it: objects that ask for reservations, queues that take them, and what was promised before.
+"""
 
 from __future__ import annotations
 
@@ -57,3 +60,123 @@ class ReservationDefinition:
         if not -LARGEST - 1 <= period <= LARGEST:
             raise ValueError(f"{self.recurrence!r} is no period in ms")
         return period
+
+
+ALIGNED, GREEDY = "Aligned", "Greedy"
+"""The agents: one that spreads the load, and one that takes what is free first (``AlignedPlannerWithGreedy``, ``GreedyReservationAgent``)."""
+OVER_TIME, NO_OVERCOMMIT = "CapacityOverTime", "NoOverCommit"
+"""The sharing policies, by the names that YARN's classes begin with."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSpec:
+    """How a queue takes reservations (``reservable`` and what goes with it). Times are in ms, ``at_once`` and ``average`` are parts of 1.
+
+    ``early``: of equally good places the first (``favor-early-allocation``). ``move``: whose reservation is over goes on in the default queue
+    (``reservation-move-on-expiry``). ``enforcement``: how far ahead the plan is kept within the queue's capacity, and ``patience`` how long that has to be too little. ``lead``: how long before its
+    start room is made for a reservation. ``cycle``: the largest period.
+    """
+
+    agent: str = ALIGNED
+    smoothness: int = 10
+    early: bool = True
+    policy: str = OVER_TIME
+    window: int = 24 * 60 * 60 * 1000
+    at_once: float = 1.0
+    average: float = 1.0
+    move: bool = True
+    enforcement: int = 60 * 60 * 1000
+    patience: int = 60 * 1000
+    lead: int = 60 * 1000
+    cycle: int = 24 * 60 * 60 * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request with its amounts by name; see ``ReservationRequest``. Its gangs may be as small as ``least`` where larger ones find no place; 0: they may not."""
+
+    demand: tuple[tuple[str, int], ...]
+    count: int
+    concurrency: int
+    duration: int
+    least: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReservationSpec:
+    """What a Reservation object says; its id is ``namespace/name``. Times are in ms since the epoch, ``period`` is 0 for once.
+
+    ``generation`` tells versions apart, ``created`` is when the object was made. ``unplanned`` says what of it cannot be planned, empty if all can.
+    """
+
+    id: str
+    generation: int
+    queue: str
+    arrival: int
+    deadline: int
+    requests: tuple[Asked, ...]
+    interpreter: Interpreter = Interpreter.ALL
+    period: int = 0
+    user: str = ""
+    groups: tuple[str, ...] = ()
+    priority: int | None = None
+    created: int = 0
+    uid: str = ""
+    unplanned: str = ""
+    trial: bool = False
+    """Whether it is only asked what would be decided."""
+
+
+WOULD_BE_ACCEPTED = "WouldBeAccepted"
+"""The reason of a decision on what is only asked, and would be promised something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What a reservation was promised: from when until when how much, by name, and after each ``period`` again. ``accepted`` is when, in ms.
+
+    ``concurrency`` is that of each request where some are smaller than was asked, else empty.
+    """
+
+    generation: int
+    queue: str
+    user: str
+    accepted: int
+    arrival: int
+    deadline: int
+    period: int
+    steps: tuple[tuple[int, int, tuple[tuple[str, int], ...]], ...]
+    concurrency: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """A change with which a reservation that was refused would have been accepted: one of a later deadline, a smaller concurrency and another queue."""
+
+    deadline: int | None = None
+    concurrency: int | None = None
+    queue: str = ""
+
+
+KEPT = "; what was promised before stands"
+"""What is added to the words of a refusal where an earlier version is promised."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was decided on a version of a reservation: it is promised what ``promise`` says, or the promise to the version before stands, or there is none.
+
+    ``reason`` is a CamelCase word, empty for what was accepted, and ``words`` are for its owner. ``dropped``: what had been promised could not be kept.
+    """
+
+    generation: int
+    promise: Promise | None
+    reason: str = ""
+    words: str = ""
+    alternatives: tuple[Alternative, ...] = ()
+    dropped: bool = False
+
+    @property
+    def accepted(self) -> bool:
+        """Whether that version is what is promised."""
+        return self.promise is not None and self.promise.generation == self.generation

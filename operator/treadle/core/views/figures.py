@@ -17,7 +17,7 @@ from treadle.core.views.explain import waiting
 from treadle.core.views.opportunistic import of_application
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Mapping
 
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Application, Queue
@@ -49,7 +49,7 @@ class QueueFigures:
 
     ``held`` is the room that is kept for its applications on nodes, None while nothing is kept for any queue. ``used_capacity``
     is used over guaranteed, None where the discipline has no such number; ``shows_shares``: fair shares mean something under it.
-    ``dynamic_below`` are the queues that placement rules made below it, without those that are below another one's object.
+    ``dynamic_below`` are the queues that placement rules or plans made below it, without those that are below another one's object.
     """
 
     path: str
@@ -139,7 +139,7 @@ def queue_figures(state: State, queue: Queue, kept: Mapping[Queue, Vector]) -> Q
         running=queue.running,
         accepted=queue.accepted,
         waiting_pods=queue.waiting_pods,
-        dynamic_below=_dynamic(queue),
+        dynamic_below=_dynamic(queue, state.tree.planned.specs),
     )
 
 
@@ -149,8 +149,9 @@ def _partition(state: State, part: Queue) -> PartitionFigures:
     return PartitionFigures(named(part.usage), named(part.pending), named(part.minimum or []), maximum)
 
 
-def _dynamic(queue: Queue) -> list[str]:
-    found = [child for child in queue.children.values() if child.dynamic]
+def _dynamic(queue: Queue, planned: Container[str]) -> list[str]:
+    """Return the paths of the queues below one that no object defines: placement rules made them, or a plan wants them."""
+    found = [child for child in queue.children.values() if child.dynamic or child.path in planned]
     for one in found:
         found.extend(child for child in one.children.values() if child.dynamic)
     return sorted(one.path for one in found)

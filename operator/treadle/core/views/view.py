@@ -9,7 +9,7 @@ from treadle.core.kernel.opportunistic.usage import unknown
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.preemption.holds import kept_by_queue
 from treadle.core.kernel.together.placing import LARGEST
-from treadle.core.views import explain, figures, provisioning, tree
+from treadle.core.views import explain, figures, provisioning, reservations, tree
 from treadle.core.views.opportunistic import by_queue, opportunistic, wanted
 from treadle.core.views.pod_groups import pod_groups
 from treadle.core.views.refusals import preferences, refusals
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from treadle.core.views.opportunistic import OpportunisticFigures, Wanted
     from treadle.core.views.pod_groups import PodGroupFigures
     from treadle.core.views.provisioning import Lack
+    from treadle.core.views.reservations import PlanFigures, ReservationFigures
 
 
 class View:
@@ -80,6 +81,18 @@ class View:
         """Return the points that a pod that waits gives each node that can take it now, by kube-scheduler's plugin; empty for a pod that prefers nothing."""
         record = self._state.pods.get(uid)
         return {} if record is None else preferences(self._state, record.shape)
+
+    def reservation(self, identity: str) -> ReservationFigures | None:
+        """Return the figures of a reservation (``namespace/name``), None if it is not known."""
+        return reservations.reservation(self._state, identity)
+
+    def plans(self) -> list[PlanFigures]:
+        """Return the figures of the plans of queues that take reservations."""
+        return reservations.plans(self._state)
+
+    def reservation_phases(self) -> dict[str, int]:
+        """Return how many reservations there are in each phase."""
+        return reservations.phases(self._state)
 
     # ---- what became of definitions
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import TYPE_CHECKING
 
 from treadle.core.disciplines.capacity.applications import ApplicationLimits
 from treadle.core.disciplines.capacity.state import capacities_of, capacity_state, make_capacities
 from treadle.core.kernel.seam import Running
+from treadle.core.kernel.tree.planned import LEAF_ORDERS
+from treadle.core.model import QueueSpec
+from treadle.core.model.capacity import Capacity, CapacityQueueSpec, Kind, PartitionShare, Portion
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Mapping
 
     from treadle.core.disciplines.capacity.live_tree import LiveCapacityTree
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.limits import Had
     from treadle.core.kernel.tree.members import Queue
     from treadle.core.kernel.tree.tree import Settled
+    from treadle.core.units.resources import Vector
 
 QUEUES = 250
 """Capacities of so many queues take as long as to let them follow the cluster half as often."""
@@ -38,6 +43,34 @@ class CapacityLimits:
         """Return the part of the default partition that a queue is guaranteed."""
         capacities = self._capacities
         return 1.0 if capacities is None else capacities.of[queue.path].share(queue.partition).absolute
+
+    def due(self, queue: Queue) -> Vector:
+        """Return the guarantee of a queue in the default partition."""
+        capacities = self._capacities
+        return [0] * len(self._state.types) if capacities is None else list(capacities.of[queue.path].share("").minimum)
+
+    def planned(self, above: Queue, path: str, part: float, amounts: Mapping[str, int], *, promised: bool) -> QueueSpec:  # noqa: ARG002 - one protocol for both
+        """Return a queue that is guaranteed these amounts; limits on its users and applications are those of the queue above, as in YARN.
+
+        Hadoop guarantees nothing to a queue without memory: where there is none it is one byte.
+        """
+        said = above.spec.capacity or CapacityQueueSpec(above.path)
+        types = {name: Portion(Kind.ABSOLUTE, value) for name, value in amounts.items()}
+        if types and not amounts.get("memory"):
+            types["memory"] = Portion(Kind.ABSOLUTE, 1)
+        written = self._state.tree.defined.get(above.path, above.spec).capacity
+        order = written.order if written is not None and written.order in LEAF_ORDERS else None
+        definition = CapacityQueueSpec(
+            path,
+            partitions={"": PartitionShare(Capacity(types=types, written_by_type=True))},
+            user_limit=said.user_limit,
+            user_limit_factor=said.user_limit_factor,
+            max_applications=self._most_applications(above) if said.max_applications is None else said.max_applications,
+            master_share=said.master_share,
+            order=order,
+            size_based_weight=said.size_based_weight,
+        )
+        return QueueSpec(path, policy=self._state.tree.policy_below(above) or "drf", capacity=definition)
 
     def outdated(self) -> bool:
         """Whether a partition has another size than was reckoned with."""
@@ -101,6 +134,14 @@ class CapacityLimits:
         """Whether any queue has such a lifetime."""
         capacities = self._capacities
         return capacities is not None and capacities.lifetimes
+
+    def _most_applications(self, queue: Queue) -> int:
+        """Return how many applications a queue takes by its part of the default partition, whatever those below it have of that."""
+        settings, capacities = self._state.scheduler.capacity, self._capacities
+        if settings.queue_max_applications > 0:
+            return min(settings.queue_max_applications, settings.max_applications)
+        part = 1.0 if capacities is None else capacities.of[queue.path].share("").absolute
+        return settings.max_applications if isnan(part) else int(settings.max_applications * part)  # there is no cluster yet
 
     @property
     def _capacities(self) -> LiveCapacityTree | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.disciplines.fair.rankers import Rankers
+from treadle.core.disciplines.fair.starvation import in_force
+from treadle.core.disciplines.fair.update import update_steady_share
 from treadle.core.disciplines.fair.update_pass import weigh
 from treadle.core.disciplines.fair.words import FairOrigins
 from treadle.core.kernel.seam import Running
@@ -12,14 +14,18 @@ from treadle.core.kernel.tree import admission
 from treadle.core.kernel.tree.demand import hold_demand
 from treadle.core.kernel.tree.limits import Had, resolve, resolve_largest
 from treadle.core.kernel.update import apply_given
+from treadle.core.model import Limit, QueueSpec
 from treadle.core.rules.policies import BUILT_IN
+from treadle.core.units.amounts import f32
+from treadle.core.units.resources import MEMORY
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Mapping
 
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Queue
     from treadle.core.kernel.tree.tree import Settled
+    from treadle.core.units.resources import Vector
 
 
 class FairLimits:
@@ -36,6 +42,30 @@ class FairLimits:
     def weight(self, queue: Queue) -> float:
         """Return the weight of a queue."""
         return queue.weight
+
+    def due(self, queue: Queue) -> Vector:
+        """Return the steady fair share of a queue; of types that a policy above it does not share out the part that it has of memory."""
+        cluster = self._state.cluster
+        update_steady_share(queue, cluster)
+        shared = set(range(len(cluster.total)))
+        for above in queue.chain[1:]:
+            shared.intersection_update(above.policy.counts(cluster))
+        memory, mine = cluster.total[MEMORY], queue.steady_share[MEMORY]
+        return [
+            value if at in shared or not memory else total * mine // memory
+            for at, (value, total) in enumerate(zip(queue.steady_share, cluster.total, strict=True))
+        ]
+
+    def planned(self, above: Queue, path: str, part: float, amounts: Mapping[str, int], *, promised: bool) -> QueueSpec:
+        """Return a queue whose minimum is what it counts on, and whose weight is its part.
+
+        A reservation below its minimum is given that at once, unless the queues above say when.
+        """
+        state = self._state
+        timeout = 0.0 if promised and in_force(above, state.scheduler.fair)[2] is None else None
+        policy = state.tree.policy_below(above) or above.policy.name
+        minimum = {name: Limit(value) for name, value in amounts.items()}
+        return QueueSpec(path, f32(part), minimum, policy=policy, min_share_timeout=timeout)
 
     def outdated(self) -> bool:
         """Return False: limits go by the cluster's total alone."""

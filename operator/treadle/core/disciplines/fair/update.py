@@ -49,6 +49,14 @@ def update_shares(root: Queue, cluster: Cluster) -> None:
     _descend(root, cluster, STEADY)
 
 
+def update_steady_share(queue: Queue, cluster: Cluster) -> None:
+    """Recompute the steady fair share of one queue, those above it and their siblings."""
+    above = list(reversed(queue.chain))
+    above[0].steady_share = list(cluster.total)
+    for parent in above[:-1]:
+        _share_out([parent], cluster, STEADY)
+
+
 def update_instant_shares(root: Queue, cluster: Cluster) -> None:
     """Recompute Hadoop's instantaneous fair shares, which preemption and the limit on masters go by; counts are current.
 
@@ -61,18 +69,23 @@ def update_instant_shares(root: Queue, cluster: Cluster) -> None:
 def _descend(root: Queue, cluster: Cluster, kind: _Share) -> None:
     level = [root]
     while level:
-        groups: list[tuple[Queue, Sequence[Child]]] = []
-        for queue in level:
-            children: Sequence[Child] = queue.members() if kind is INSTANT else list(queue.children.values())
-            if children and queue.policy.name == "fifo":
-                _first_come(queue, children, len(cluster.total))
-            elif children and type(queue.policy).shares is not Policy.shares:
-                _by_its_own(queue, children, cluster, kind)
-            elif children:
-                groups.append((queue, children))
-        if groups:
-            _distribute(groups, cluster, kind)
+        _share_out(level, cluster, kind)
         level = [child for queue in level for child in queue.children.values()]
+
+
+def _share_out(level: Sequence[Queue], cluster: Cluster, kind: _Share) -> None:
+    """Share what each queue of a level has among its children."""
+    groups: list[tuple[Queue, Sequence[Child]]] = []
+    for queue in level:
+        children: Sequence[Child] = queue.members() if kind is INSTANT else list(queue.children.values())
+        if children and queue.policy.name == "fifo":
+            _first_come(queue, children, len(cluster.total))
+        elif children and type(queue.policy).shares is not Policy.shares:
+            _by_its_own(queue, children, cluster, kind)
+        elif children:
+            groups.append((queue, children))
+    if groups:
+        _distribute(groups, cluster, kind)
 
 
 def _by_its_own(queue: Queue, children: Sequence[Child], cluster: Cluster, kind: _Share) -> None:

@@ -19,6 +19,7 @@ from treadle.core.kernel.pods.excess_types import countable
 from treadle.core.kernel.pods.masters import count_master, release_master
 from treadle.core.kernel.pods.shaping import node_of, shape_of, stale
 from treadle.core.kernel.pods.states import ASSUMED, PodState
+from treadle.core.kernel.reservations.places import over
 from treadle.core.kernel.tree import admission
 from treadle.core.kernel.tree.members import Application, Ask, PodRecord, Queue
 from treadle.core.kernel.tree.order import activate, arm_report, deactivate, forget_blockers, park
@@ -530,6 +531,9 @@ def _refuses_move(state: State, application: Application, place: Queue | Wait, n
     if current is None or not application.counted or not application.allocated or not in_force(state, current):
         return ""
     if isinstance(place, Wait):
+        explicit = state.explicit.get(application.id)
+        if explicit is not None and explicit.reservation and over(state, application, explicit.reservation):
+            return ""  # its pods on nodes are about to be deleted
         return f"queue: {application.id} cannot move: {place.message}"
     wanted = asked_for(state, application, namespace)
     found = wanted == place.path or place.path.endswith(

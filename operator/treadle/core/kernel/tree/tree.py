@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from treadle.core.errors import InvalidSpec
 from treadle.core.kernel.tree.members import Queue
+from treadle.core.kernel.tree.planned import Planned
 from treadle.core.model import DEFAULT_QUEUE, QueueSpec, SchedulerSpec, Wait
 from treadle.core.rules.placement.rules import Rules
 from treadle.core.rules.policies import policy_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from treadle.core.kernel.tree.members import Application
     from treadle.core.units.resources import ResourceTypes
@@ -120,6 +121,8 @@ class QueueTree:
         """Queues that go on as dynamic ones since the last settling."""
         self._makers: dict[str, None] = {}
         """Paths of definitions that make queues and do not say that they hold any."""
+        self.planned = Planned()
+        """The queues below those that take reservations, as plans want them to be."""
         self._holding: dict[str, tuple[QueueSpec, QueueSpec]] = {}
         """Definitions that hold queues since they make some, as they were written and as they count."""
         self.check: Callable[[dict[str, QueueSpec]], None] | None = None
@@ -148,11 +151,17 @@ class QueueTree:
             self.unsettled = True
 
     def _note_maker(self, spec: QueueSpec) -> None:
-        """Take note of whether a definition makes queues without saying that it holds them."""
+        """Take note of whether a definition makes queues without saying that it holds them, and whether it takes reservations."""
         if makes(spec) and not spec.holds_queues:
             self._makers[spec.path] = None
         else:
             self._makers.pop(spec.path, None)
+        self.planned.note(spec)
+
+    def plan(self, specs: Iterable[QueueSpec]) -> None:
+        """Take note of the queues below those that take reservations; all that were there before and are not among them go."""
+        if self.planned.want(specs):
+            self.unsettled = True
 
     def set_aside(self, paths: Iterable[str]) -> None:
         """Take note of all definitions that could not be taken over without an error: applications that ask for these queues wait."""
@@ -165,6 +174,7 @@ class QueueTree:
         """Take note that a definition is gone."""
         if self.defined.pop(path, None) is not None:
             self._makers.pop(path, None)
+            self.planned.taking.pop(path, None)
             self.unsettled = True
 
     def restore(self, specs: Iterable[QueueSpec], *, templates: bool) -> None:
@@ -172,18 +182,23 @@ class QueueTree:
 
         ``settle`` looks again.
         """
-        self.defined, self.templates, self.check = {spec.path: spec for spec in specs}, templates, None
+        specs = list(specs)
+        self.defined = {spec.path: spec for spec in specs if spec.path not in self.planned.specs}
+        self.templates, self.check = templates, None
         self._accepted = dict(self.defined)
         self._makers.clear()
-        for spec in self.defined.values():
-            self._note_maker(spec)
+        self.planned.taking.clear()
+        for spec in specs:
+            if spec.path in self.defined:
+                self._note_maker(spec)
             known, parent = self.queues.get(spec.path), self.queues.get(spec.parent)
             if known is not None:
                 known.redefine(spec, policy_named(spec.policy))
             elif parent is not None:
                 self._add(spec, parent)
         for queue in reversed(self.root.walk()):
-            if queue.path not in self.defined and not queue.dynamic and queue.parent is not None:
+            told = queue.path in self.defined or queue.path in self.planned.specs
+            if not told and not queue.dynamic and queue.parent is not None:
                 queue.defined = False
                 if not queue.applications and not queue.children:
                     self._remove(queue)
@@ -200,7 +215,7 @@ class QueueTree:
         settled = Settled(self.whole)
         self.whole = False
         before, self.problems = self.problems, {}
-        wanted = self._checked(self.wanted())
+        wanted = self.planned.merged(self._checked(self.wanted()))
         paths = list(wanted) if settled.whole else self._differing(wanted, before)
         parents = {wanted[path].parent for path in paths}
         for path in sorted(paths, key=lambda path: (path.count("."), path)):
@@ -212,6 +227,9 @@ class QueueTree:
                 kept = path in self.queues and not self.queues[path].dynamic
                 words = f"{error}; the last good version stays in force" if kept else str(error)
                 self.problems[path] = Problem(error.reason if isinstance(error, _Refused) else "Invalid", words, kept)
+        for path in self.planned.shadowed(self.defined):
+            words = f"a queue above {path} takes reservations, and the queues below that are made for these: it has no others"
+            self.problems[path] = Problem("ParentReservable", words)
         left = [self.queues[path] for path in self.queues.keys() - wanted.keys()]
         for queue in sorted(left, key=lambda queue: (queue.path.count("."), queue.path), reverse=True):
             self._retire(queue, settled)
@@ -232,7 +250,7 @@ class QueueTree:
                 self._follow_policy(queue, settled)
         return settled
 
-    def _differing(self, wanted: dict[str, QueueSpec], problems: Iterable[str]) -> list[str]:
+    def _differing(self, wanted: Mapping[str, QueueSpec], problems: Iterable[str]) -> list[str]:
         """Return the paths of the definitions that are not in force as they are, of those with problems, and of parents of new queues."""
         queues = self.queues
         found = dict.fromkeys(path for path in problems if path in wanted)
@@ -248,7 +266,7 @@ class QueueTree:
         """Let a queue, and those below it, have the policy that is for dynamic queues, if they are such."""
         for below in queue.walk():
             if below.dynamic:
-                policy = policy_named(self._policy_below(below.parent) or below.policy.name)
+                policy = policy_named(self.policy_below(below.parent) or below.policy.name)
                 if policy is not below.policy:
                     if settled is not None:
                         settled.edited.setdefault(below, below.spec)
@@ -271,6 +289,8 @@ class QueueTree:
                 for path, known in holding.items()
             }
             wanted.update((path, held) for path, (_, held) in self._holding.items())
+        for path in self.planned.shadowed(self.defined):
+            del wanted[path]
         if len(wanted) == 1 and self.rules is None and not (self.templates and makes(root)):
             wanted[DEFAULT_QUEUE] = UNSAID_DEFAULT["fair" if root.policy == "fair" else "drf"]
         return wanted
@@ -283,7 +303,7 @@ class QueueTree:
             except InvalidSpec as error:
                 good = self._accepted or {ROOT: UNSAID}
                 for path in self.defined:
-                    if good.get(path) != wanted[path]:
+                    if path in wanted and good.get(path) != wanted[path]:
                         words = f"the queues cannot be in force together: {error}; the last good set of queues stays in force"
                         self.problems[path] = Problem("CapacityRefused", words, path in good)
                 return good
@@ -365,7 +385,7 @@ class QueueTree:
         else:
             self.all_applications = True
 
-    def _policy_below(self, parent: Queue | None) -> str | None:
+    def policy_below(self, parent: Queue | None) -> str | None:
         """Return the policy of a queue that a rule makes: the default if the parent allows it, else the parent's own, or None."""
         if parent is None or parent.policy.children is None:
             return None
@@ -387,7 +407,7 @@ class QueueTree:
             if found.leaf:
                 words = f"queue {path} cannot be made: {found.path} is a leaf; a queue that is to hold others sets holdsQueues"
                 return Wait("ParentIsLeaf", found.path, words)
-            if self._policy_below(found) is None:
+            if self.policy_below(found) is None:
                 words = f"queue {path} cannot be made: the policy of {found.path} is {found.policy.name}, which allows no child queues"
                 return Wait("ParentPolicy", found.path, words)
         elif not found.leaf:
@@ -397,7 +417,7 @@ class QueueTree:
                 self.adopt(above)
         while found.path != path:
             below = path[: (path + ".").index(".", len(found.path) + 1)]
-            policy = self._policy_below(found)
+            policy = self.policy_below(found)
             assert policy is not None
             found = self._add(QueueSpec(below, policy=policy), found)
             found.dynamic = True
@@ -419,7 +439,7 @@ class QueueTree:
     def sprout(self, path: str, *, holds_queues: bool) -> Queue:
         """Add a queue that was made, below one that exists: whether it may be is asked of templates, not here."""
         parent = self.queues[path.rpartition(".")[0]]
-        queue = self._add(QueueSpec(path, policy=self._policy_below(parent) or "drf", holds_queues=holds_queues), parent)
+        queue = self._add(QueueSpec(path, policy=self.policy_below(parent) or "drf", holds_queues=holds_queues), parent)
         queue.dynamic = True
         self.dynamic[queue] = None
         return queue

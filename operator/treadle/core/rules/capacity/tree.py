@@ -330,7 +330,8 @@ class CapacityTree:
                 check_maximum(queue, maximum, above, "maximum-capacity: more than the parent's")
                 if not any(maximum) and any(minimum) and any(above):
                     maximum = list(above)
-            check_maximum(queue, minimum, maximum, "capacity: more than maximum-capacity")
+            if not context.lenient:
+                check_maximum(queue, minimum, maximum, "capacity: more than maximum-capacity")
             share.configured_minimum, share.configured_maximum = minimum, maximum
 
     def _set_kind(self, queue: CapacityQueue) -> None:

@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from treadle.core.errors import CoreError
 
 
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """Where a reservation does not fit: from ``start`` until ``end``, in ms. ``asked`` is what it would have there, ``allowed`` what may be had; both are empty where no place was found at all.
+
+    ``average``: both are means over the time, not amounts at each moment.
+    """
+
+    start: int
+    end: int
+    asked: Sequence[int] = ()
+    allowed: Sequence[int] = ()
+    average: bool = False
+
+
 class PlanningError(CoreError):
-    """The reservation does not fit into the plan (``PlanningException``)."""
+    """The reservation does not fit into the plan (``PlanningException``); ``lack`` tells where, if that is what is wrong."""
+
+    def __init__(self, message: str, lack: Lack | None = None) -> None:
+        """Keep where it does not fit."""
+        self.lack = lack
+        super().__init__(message)
 
 
 class OvercommitError(PlanningError):

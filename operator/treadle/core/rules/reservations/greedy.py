@@ -62,6 +62,8 @@ class Greedy:
             if count > 0:
                 given.append((at, at + duration, tuple(value * count for value in gang)))
                 placed.add(*given[-1])
+                if search.plan.settings.exact:
+                    free.take(*given[-1])
                 remaining -= count
             if self.left:
                 start = first = least_end

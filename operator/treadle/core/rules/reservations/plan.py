@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from treadle.core.rules.reservations.cycles import Cycle, Load, Shape, period_of
-from treadle.core.rules.reservations.errors import PlanningError, UnknownReservation
+from treadle.core.rules.reservations.errors import Lack, PlanningError, UnknownReservation
 from treadle.core.rules.reservations.over_time import Amounts, OverTime, Segment, least, minus, plus, stepped, together
 
 if TYPE_CHECKING:
@@ -86,13 +86,21 @@ class Sharing(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PlanSettings:
-    """``step`` is how coarse times are, ``cycle`` the largest period, both in ms: each period divides it. ``most`` is the largest container."""
+    """``step`` is how coarse times are, ``cycle`` the largest period, both in ms: each period divides it. ``most`` is the largest container.
+
+    ``exact``: places are found by what is free of every type, less what the reservation itself was given before, and where more is promised than there is
+    nothing is free. Hadoop counts the gangs that fit by the largest part of the plan, counts as free what it has just given, and plans nothing in an interval with a
+    moment of which too much is promised; the policy then refuses what could have been placed. ``patience`` is how many amounts of room a
+    planner looks at before it gives up; 0 is no limit.
+    """
 
     step: int
     most: Sequence[int]
     calculator: Calculator
     sharing: Sharing
     cycle: int = DAY
+    exact: bool = False
+    patience: int = 0
 
 
 class Plan:
@@ -224,14 +232,17 @@ class Plan:
             raise PlanningError(f"recurrence: {period} ms is shorter than the interval of {end - start} ms")
 
     def _available(self, user: str, old: Reservation | None, start: int, end: int) -> Sequence[Segment]:
-        capacity, room = self.capacity, list[Segment]()
+        capacity, room, exact = self.capacity, list[Segment](), self.settings.exact
         for one, other, value in self.load.segments(start, end):
             free = tuple([have - given for have, given in zip(capacity, value, strict=True)])
-            if min(free) < 0:
-                raise PlanningError(f"from {one} to {other} more is promised than there is: {value} of {capacity}")
+            if not exact and min(free) < 0:
+                words = f"from {one} to {other} more is promised than there is: {value} of {capacity}"
+                raise PlanningError(words, Lack(one, other, value, capacity))
             room.append((one, other, free))
         if old is not None:
             room = list(together(plus, room, old.shape.segments(start, end)))
+        if exact:
+            room = [(one, other, tuple([max(0, value) for value in free])) for one, other, free in room]
         return self.settings.sharing.narrow(self, room, user, old)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from treadle.core.model.reservations import Interpreter
-from treadle.core.rules.reservations.errors import ContractError, PlanningError
+from treadle.core.rules.reservations.errors import ContractError, Lack, PlanningError
 from treadle.core.rules.reservations.over_time import OverTime, Segment
 from treadle.core.rules.reservations.search import Search
 
@@ -40,15 +40,16 @@ class Planner:
             if given is None:
                 if definition.interpreter is Interpreter.ANY:
                     continue
-                raise PlanningError(f"requests[{number}]: no place for it is found from {start} to {end}")
+                raise PlanningError(f"requests[{number}]: no place for it is found from {start} to {end}", Lack(start, end))
             if definition.interpreter is Interpreter.ORDER_NO_GAP and not follows(found, given, left=self.left):
-                raise PlanningError(f"requests[{number}]: no place is found that is one block without a gap to the next request")
+                words = f"requests[{number}]: no place is found that is one block without a gap to the next request"
+                raise PlanningError(words, Lack(start, end))
             for segment in given:
                 found.add(*segment)
             if definition.interpreter is Interpreter.ANY:
                 break
         if found.empty:
-            raise PlanningError("requests: no place for any of them is found")
+            raise PlanningError("requests: no place for any of them is found", Lack(definition.arrival, definition.deadline))
         return found
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import floor, inf, isnan
 from typing import TYPE_CHECKING, Protocol
 
+from treadle.core.rules.reservations.errors import PlanningError
 from treadle.core.rules.reservations.over_time import OverTime, Segment
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class Search:
     old: Reservation | None
     placed: OverTime
     _load: OverTime | None = None
+    _looked: int = 0
 
     @property
     def load(self) -> OverTime:
@@ -39,7 +41,13 @@ class Search:
         return self.plan.available(self.user, self.old, start, end, self.definition.period)
 
     def gangs(self, room: Sequence[int], gang: Sequence[int]) -> int:
-        """Return how many gangs some room is enough for, by the plan's calculator."""
+        """Return how many gangs some room is enough for, by the plan's calculator. Raises ``PlanningError`` when patience is at its end."""
+        settings = self.plan.settings
+        self._looked += 1
+        if 0 < settings.patience < self._looked:
+            raise PlanningError(f"requests: no place for them is found within {settings.patience} looks at what is free")
+        if settings.exact:
+            return max(0, min(settings.calculator.containers(room, gang), MANY))
         found = self.plan.settings.calculator.divide(self.plan.capacity, room, gang)
         if isnan(found) or found in {inf, -inf}:
             return MANY if found > 0 else -MANY if found < 0 else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from treadle.core.rules.reservations.errors import OvercommitError, PlanningError, QuotaError
+from treadle.core.rules.reservations.errors import Lack, OvercommitError, PlanningError, QuotaError
 from treadle.core.rules.reservations.over_time import (
     Amounts,
     OverTime,
@@ -37,7 +37,8 @@ class NoOvercommit:
         room = plan.available(wanted.user, old, first, last, wanted.period)
         for start, end, free, asked in side_by_side(room, wanted.shape.segments(first, last)):
             if any(asked) and not fits(asked, free):
-                raise OvercommitError(f"from {start} to {end} the reservation has {asked}, and {free} may be had")
+                words = f"from {start} to {end} the reservation has {asked}, and {free} may be had"
+                raise OvercommitError(words, Lack(start, end, asked, free))
 
     def narrow(self, plan: Plan, room: Sequence[Segment], user: str, old: Reservation | None) -> Sequence[Segment]:
         """Return all of the room."""
@@ -64,7 +65,7 @@ class CapacityOverTime(NoOvercommit):
         try:
             super().validate(plan, wanted)
         except PlanningError as error:
-            raise QuotaError(str(error)) from error
+            raise QuotaError(str(error), error.lack) from error
         first, last = wanted.span
         start, end = first - self.window, last + self.window
         mine = together(plus, plan.consumed(wanted.user, start, end), wanted.shape.segments(start, end))
@@ -74,9 +75,8 @@ class CapacityOverTime(NoOvercommit):
         allowed = _part(plan.capacity, self.average)
         for time, had in averages(stepped(len(allowed), mine), self.window):
             if start <= time <= end and min(minus(allowed, had)) < 0:
-                raise QuotaError(
-                    f"in the {self.window} ms before {time} the user would have {had} on average, and {allowed} may be had"
-                )
+                words = f"in the {self.window} ms before {time} the user would have {had} on average, and {allowed} may be had"
+                raise QuotaError(words, Lack(time - self.window, time, had, allowed, average=True))
 
     def narrow(self, plan: Plan, room: Sequence[Segment], user: str, old: Reservation | None) -> Sequence[Segment]:
         """Return the room, where it is more than the user may have at once that. The average is not known before there is a reservation."""

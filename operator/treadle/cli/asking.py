@@ -1,0 +1,43 @@
+"""Asking the API server once, for commands that end with the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+from treadle.kube import auth
+from treadle.kube.errors import CredentialsError, KubeError
+from treadle.kube.transport import Client
+
+T = TypeVar("T")
+API = "/apis/treadle.dev/v1alpha1"
+
+
+def asked(kubeconfig: Path | None, context: str | None, what: Callable[[Client], Awaitable[T]]) -> T:
+    """Return what a question came to; ends the command with status 1, and says why, where there is no answer."""
+
+    async def ask() -> T:
+        async with Client(auth.load(str(kubeconfig) if kubeconfig else None, context)) as client:
+            return await what(client)
+
+    try:
+        return asyncio.run(ask())
+    except (CredentialsError, KubeError) as error:
+        refuse(str(error))
+
+
+async def read(client: Client, path: str) -> Any:
+    """Return what is at a path below our group. Raises ``KubeError``."""
+    answer = await client.request("GET", f"{API}/{path}")
+    if answer.status >= 400:
+        raise answer.error()
+    return answer.json()
+
+
+def refuse(why: str) -> NoReturn:
+    """End the command with status 1."""
+    print(f"treadle: {why}", file=sys.stderr)
+    raise SystemExit(1) from None

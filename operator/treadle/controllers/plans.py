@@ -1,0 +1,93 @@
+"""A queue's plan over time as text, from what the statuses of Reservations say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import Any
+
+from treadle.controllers.reservations import decision_of, rfc3339
+from treadle.core.model.reservations import Promise
+from treadle.core.units.resources import amount, in_words
+
+Amounts = dict[str, int]
+MOST_NAMES = 6
+"""Reservations that are named on a line."""
+
+
+def plan_text(queue: Mapping[str, Any], reservations: Iterable[Mapping[str, Any]], now: int, until: int) -> str:
+    """Return the plan of a Queue from ``now`` until a time, both in ms: a line for each step, with what is promised, what of the queue is left, and to whom.
+
+    Objects are as the API has them.
+    """
+    path = str(queue["metadata"]["name"])
+    has = _has(queue.get("status") or {})
+    promised = [
+        (f"{one['metadata']['namespace']}/{one['metadata']['name']}", promise)
+        for one in reservations
+        if (promise := _promise(one, path))
+    ]
+    lines = [f"queue {path} has {_words(has, has)}", f"{'from':<20}  {'until':<20}  {'promised':<30}  {'left':<30}  reservations"]
+    for start, end, by in _steps(promised, now, until):
+        total: Amounts = {}
+        for amounts in by.values():
+            for name, value in amounts.items():
+                total[name] = total.get(name, 0) + value
+        left = {name: has.get(name, 0) - value for name, value in total.items()}
+        names = ", ".join(sorted(by)[:MOST_NAMES]) + (f" and {len(by) - MOST_NAMES} more" if len(by) > MOST_NAMES else "")
+        lines.append(
+            f"{rfc3339(start):<20}  {rfc3339(end):<20}  {_words(total, total):<30}  {_words(left, total):<30}  {names}".rstrip()
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _has(status: Mapping[str, Any]) -> Amounts:
+    """Return what can be promised of a queue: its guarantee, or its steady share where there are shares."""
+    said = status.get("steadyFairShare") or status.get("guaranteed") or {}
+    return {name: amount(name, text) for name, text in said.items() if name != "pods"}
+
+
+def _promise(reservation: Mapping[str, Any], path: str) -> Promise | None:
+    decided = decision_of(reservation.get("status") or {})
+    promise = None if decided is None else decided.promise
+    return promise if promise is not None and promise.queue == path else None
+
+
+def _occurrences(promise: Promise, now: int, until: int) -> Iterable[tuple[int, int, Amounts]]:
+    for start, end, named in promise.steps:
+        late = max(0, (now - end) // promise.period + 1) * promise.period if promise.period else 0
+        while start + late < until:
+            if end + late > now:
+                yield max(start + late, now), min(end + late, until), dict(named)
+            if not promise.period:
+                break
+            late += promise.period
+
+
+def _steps(promised: Iterable[tuple[str, Promise]], now: int, until: int) -> Iterable[tuple[int, int, dict[str, Amounts]]]:
+    """Yield from when until when which reservations have how much; neighbours differ."""
+    begin: dict[int, list[tuple[str, int, Amounts]]] = {}
+    times = {now, until}
+    for name, promise in promised:
+        for start, end, amounts in _occurrences(promise, now, until):
+            begin.setdefault(start, []).append((name, end, amounts))
+            times.update((start, end))
+    running: list[tuple[str, int, Amounts]] = []
+    ordered = sorted(times)
+    last: tuple[int, int, dict[str, Amounts]] | None = None
+    for start, end in pairwise(ordered):
+        running = [one for one in running if one[1] > start] + begin.get(start, [])
+        by: dict[str, Amounts] = {name: amounts for name, _, amounts in sorted(running, key=lambda one: one[0])}
+        if last is not None and last[2] == by:
+            last = (last[0], end, by)
+            continue
+        if last is not None:
+            yield last
+        last = (start, end, by)
+    if last is not None:
+        yield last
+
+
+def _words(amounts: Amounts, like: Amounts) -> str:
+    said = [f"{name} {in_words(name, amounts.get(name, 0))}" for name in sorted(like)]
+    return ", ".join(said) or "nothing"

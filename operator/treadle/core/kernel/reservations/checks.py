@@ -1,0 +1,110 @@
+"""What keeps a reservation from being planned at all: whom the queue takes, what nobody has, and what would take too long to look at.
+
+The rules of YARN come first (``rules.reservations.validation``), told in words for people. What follows has no counterpart there: Hadoop
+plans whatever it is asked for, and nobody is served meanwhile.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.core.kernel.reservations.words import DAY, MINUTE, amounts, duration, moment
+from treadle.core.rules.placement.access import may_submit
+from treadle.core.rules.reservations.validation import Invalid, Planned, Rule, check
+
+if TYPE_CHECKING:
+    from treadle.core.kernel.reservations.memory import PlanInForce
+    from treadle.core.kernel.state import State
+    from treadle.core.model.reservations import ReservationDefinition, ReservationSpec
+
+ACCESS_DENIED, NO_SUCH_RESOURCE, TOO_LONG, TOO_OFTEN, TOO_MUCH = (
+    "AccessDenied",
+    "NoSuchResource",
+    "WindowTooLong",
+    "PeriodTooShort",
+    "TooMuchPlanned",
+)
+LONGEST_WINDOW = 100 * DAY
+FURTHEST = 3653 * DAY
+TOO_FAR = "TooFarAhead"
+SHORTEST_PERIOD = 10 * MINUTE
+MOST_CHANGES = 50_000
+"""Changes of what is promised that may lie within a window."""
+REASONS = {
+    Rule.DEADLINE_PAST: "DeadlinePast",
+    Rule.NO_REQUESTS: "NoRequests",
+    Rule.TOO_SHORT: "WindowTooShort",
+    Rule.GANG_TOO_LARGE: "GangTooLarge",
+    Rule.PERIOD_TOO_SHORT: "PeriodTooShort",
+    Rule.PERIOD_NO_DIVISOR: "PeriodNoDivisor",
+}
+
+
+def refusal(
+    state: State, spec: ReservationSpec, one: PlanInForce, definition: ReservationDefinition, now: int
+) -> tuple[str, str] | None:
+    """Return the reason and the words for which a reservation is refused before anybody plans, None if it is not."""
+    queue = state.tree.queues[one.path]
+    root = state.tree.root.spec
+    if root.submit is not None and root.administer is not None and not may_submit(queue, spec.user, spec.groups):
+        words = f"user {spec.user} may not reserve in queue {one.path}: neither it nor a queue above it allows that"
+        return ACCESS_DENIED, words
+    for at, request in enumerate(spec.requests):
+        lacking = sorted(name for name, value in request.demand if value and name not in state.types.index)
+        if lacking:
+            return NO_SUCH_RESOURCE, f"spec.expression.requests[{at}].demand: no node has {', '.join(lacking)}"
+    try:
+        check(Planned(one.plan.capacity, one.plan.settings.calculator, one.spec.cycle), definition, now)
+    except Invalid as error:
+        return REASONS.get(error.rule, "Invalid"), _words(state, error, one, definition, now)
+    if definition.deadline - now > FURTHEST:
+        words = f"spec.deadline: {moment(definition.deadline)} is {duration(definition.deadline - now)} from now, and at most {FURTHEST // DAY} days ahead are planned"
+        return TOO_FAR, words
+    return _costly(one, definition)
+
+
+def _costly(one: PlanInForce, definition: ReservationDefinition) -> tuple[str, str] | None:
+    window, period = definition.deadline - definition.arrival, definition.period
+    if window > LONGEST_WINDOW:
+        words = (
+            f"spec.deadline: from arrival to deadline are {duration(window)}, and at most {duration(LONGEST_WINDOW)} are planned"
+        )
+        return TOO_LONG, words
+    if 0 < period < SHORTEST_PERIOD:
+        words = f"spec.recurrence: {duration(period)} is a shorter period than {duration(SHORTEST_PERIOD)}, the shortest that is planned"
+        return TOO_OFTEN, words
+    occurrences = one.spec.cycle // period if period else 1
+    load = one.plan.load
+    changes = len(load.once.times) + sum((window // cycle.period + 1) * len(cycle.steps.times) for cycle in load.cycles.values())
+    if changes * occurrences > MOST_CHANGES:
+        words = (
+            f"spec.deadline: what is promised changes {changes * occurrences} times within the window, and up to {MOST_CHANGES} changes are "
+            "looked at; a shorter window can be planned"
+        )
+        return TOO_MUCH, words
+    return None
+
+
+def _words(state: State, error: Invalid, one: PlanInForce, definition: ReservationDefinition, now: int) -> str:
+    """Return a rule that is broken, with its numbers, as people read them."""
+    window = definition.deadline - definition.arrival
+    match error.rule:
+        case Rule.DEADLINE_PAST:
+            return f"spec.deadline: {moment(definition.deadline)} is over, it is {moment(now)} now"
+        case Rule.TOO_SHORT:
+            shortest = duration(error.numbers[-1])
+            return (
+                f"spec.deadline: from {moment(definition.arrival)} until {moment(definition.deadline)} are {duration(max(0, window))}, "
+                f"and the requests take {shortest}"
+            )
+        case Rule.GANG_TOO_LARGE:
+            gang = error.numbers[: len(one.plan.capacity)]
+            return (
+                f"spec.expression.requests: the largest gang asks for {amounts(state.types, gang)}, and queue {one.path} has "
+                f"{amounts(state.types, one.plan.capacity, gang)}"
+            )
+        case Rule.PERIOD_TOO_SHORT:
+            return f"spec.recurrence: {duration(definition.period)} is shorter than the window from arrival to deadline, which is {duration(window)}"
+        case Rule.PERIOD_NO_DIVISOR:
+            return f"spec.recurrence: {duration(definition.period)} does not divide the longest period of queue {one.path}, which is {duration(one.spec.cycle)}"
+    return str(error)

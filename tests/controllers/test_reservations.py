@@ -1,0 +1,267 @@
+"""What the status of a Reservation keeps: decisions are read back as they were written, by whoever leads next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from controllers.bodies import Json
+from controllers.clusters import Cluster, condition
+from treadle.api.reservation import ReservationStatus
+from treadle.controllers.reservations import decision_of, duration, milliseconds, rfc3339
+from treadle.core.events import ReservationGone, ReservationLost, ReservationSeen
+from treadle.core.model.reservations import PlanSpec
+
+TAKES: Json = {"fair": {"weight": "1"}, "reservations": {"policy": "NoOverCommit"}}
+
+
+def reservation(cpu: str = "5", hours: str = "1h", **fields: Any) -> Json:
+    return {
+        "queue": "root.plan",
+        "arrival": "1970-01-01T01:00:00Z",
+        "deadline": "1970-01-01T03:00:00Z",
+        "expression": {"requests": [{"demand": {"cpu": cpu}, "count": 1, "duration": hours}]},
+        **fields,
+    }
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    cluster = Cluster()
+    cluster.create("Queue", "root.plan", TAKES)
+    return cluster
+
+
+def decided(cluster: Cluster, name: str = "r") -> Json:
+    """The status after a pass, which is put into the object as the API server would have it."""
+    cluster.plan()
+    status = {key: value for key, value in cluster.status("Reservation", name, "ns").items() if value is not None}
+    ReservationStatus.model_validate(status)
+    return status
+
+
+def test_an_accepted_one_says_what_it_is_promised_and_when(cluster: Cluster) -> None:
+    cluster.create("Reservation", "r", reservation(), namespace="ns")
+    status = decided(cluster)
+    assert condition(status, "Ready") == ("True", "Promised", "")
+    assert condition(status, "NotActedOn")[0] == "False"
+    assert {key: status[key] for key in ("phase", "plannedGeneration", "allocations", "nextStart")} == {
+        "phase": "Accepted",
+        "plannedGeneration": 1,
+        "allocations": [{"start": "1970-01-01T01:00:00Z", "end": "1970-01-01T02:00:00Z", "demand": {"cpu": "5"}}],
+        "nextStart": "1970-01-01T01:00:00Z",
+    }
+    assert status["accepted"] == {
+        "generation": 1,
+        "time": "1970-01-01T00:00:01Z",
+        "queue": "root.plan",
+        "user": "ns",
+        "arrival": "1970-01-01T01:00:00Z",
+        "deadline": "1970-01-01T03:00:00Z",
+    }
+
+
+def test_a_refused_one_says_the_rule_and_the_numbers(cluster: Cluster) -> None:
+    cluster.create("Reservation", "r", reservation(cpu="50"), namespace="ns")
+    status = decided(cluster)
+    assert (status["phase"], "accepted" in status) == ("Rejected", False)
+    words = "spec.expression.requests: the largest gang asks for cpu 50, and queue root.plan has cpu 10"
+    assert condition(status, "Ready") == ("False", "GangTooLarge", words)
+
+
+def test_one_that_comes_again_is_kept_once(cluster: Cluster) -> None:
+    cluster.create("Reservation", "r", reservation(recurrence="6h"), namespace="ns")
+    status = decided(cluster)
+    assert status["accepted"]["period"] == "6h"
+    assert len(status["allocations"]) == 1
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        reservation(),
+        reservation(recurrence="24h", arrival="1969-12-25T23:30:00Z", deadline="1969-12-26T01:45:00Z"),
+        reservation(recurrence="2h", hours="2h"),
+        reservation(cpu="50"),
+        reservation(cpu="333m", hours="17m30s"),
+        reservation(
+            expression={
+                "requests": [{"demand": {"cpu": "4"}, "count": 4, "concurrency": 4, "minimumConcurrency": 1, "duration": "30m"}]
+            }
+        ),
+    ],
+)
+def test_a_decision_is_read_as_it_was_written(cluster: Cluster, spec: Json) -> None:
+    cluster.create("Reservation", "r", spec, namespace="ns")
+    status = decided(cluster)
+    figures = cluster.core.view.reservation("ns/r")
+    assert figures is not None
+    assert decision_of(status) == figures.decided
+
+
+def test_the_decision_on_an_update_that_was_refused_is_read_as_it_was_written(cluster: Cluster) -> None:
+    cluster.create("Reservation", "r", reservation(), namespace="ns")
+    cluster.plan()
+    cluster.edit("r", reservation(cpu="50"))
+    status = decided(cluster)
+    figures = cluster.core.view.reservation("ns/r")
+    assert figures is not None
+    assert decision_of(status) == figures.decided
+    assert condition(status, "Ready")[2].endswith("; what was promised before stands")
+    assert (status["phase"], status["accepted"]["generation"], status["plannedGeneration"]) == ("Accepted", 1, 2)
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        {},
+        {"plannedGeneration": "x"},
+        {"plannedGeneration": 1, "accepted": {"generation": 1}},
+        {"plannedGeneration": 1, "allocations": [{"start": "now", "end": "then", "demand": {}}]},
+        {
+            "plannedGeneration": 1,
+            "accepted": {
+                "generation": 1,
+                "time": "1970-01-01T00:00:01Z",
+                "queue": "root.plan",
+                "arrival": "1970-01-01T00:00:01Z",
+                "deadline": "1970-01-01T00:00:01Z",
+            },
+            "allocations": [{"start": "1970-01-01T00:00:01Z", "end": "1970-01-01T00:00:02Z", "demand": {"cpu": "much"}}],
+        },
+    ],
+)
+def test_a_status_that_makes_no_sense_keeps_nothing(status: Json) -> None:
+    assert decision_of(status) is None
+
+
+def test_cron_is_not_planned_and_says_so(cluster: Cluster) -> None:
+    cluster.create("Reservation", "r", reservation(recurrence="0 1 * * *", timeZone="Europe/Berlin"), namespace="ns")
+    status = decided(cluster)
+    assert status["phase"] == "Pending"
+    assert condition(status, "NotActedOn")[::2] == ("True", "accepted but not acted on yet: spec.recurrence, spec.timeZone")
+    reason, words = condition(status, "Ready")[1:]
+    assert (reason, "'0 1 * * *' is no period" in words) == ("Invalid", True)
+
+
+# -- the ledger
+
+
+def events_of(cluster: Cluster) -> list[Any]:
+    told: list[Any] = []
+    emit = cluster.ledger._emit
+
+    def note(event: Any) -> None:
+        told.append(event)
+        emit(event)
+
+    cluster.ledger._emit = note  # type: ignore[method-assign]
+    return told
+
+
+def test_what_a_status_keeps_is_told_when_it_changes_and_no_other_change_of_it(cluster: Cluster) -> None:
+    cluster.create("Reservation", "r", reservation(), namespace="ns")
+    status, told = decided(cluster), events_of(cluster)
+    body = cluster.server.status(cluster.bodies["r"], status)
+    cluster.ledger.seen("Reservation", body)
+    cluster.ledger.seen("Reservation", cluster.server.status(body, {**status, "nextStart": None}))
+    assert [(type(event), event.decided.generation) for event in told] == [(ReservationSeen, 1)]
+
+
+def test_a_version_that_makes_no_sense_leaves_what_was_promised(cluster: Cluster) -> None:
+    cluster.create("Reservation", "r", reservation(), namespace="ns")
+    cluster.plan()
+    cluster.edit("r", reservation(cpu="-1"))
+    status = decided(cluster)
+    assert (status["phase"], condition(status, "Ready")[1]) == ("Accepted", "LastGoodInForce")
+    assert status["allocations"]
+
+
+def test_one_that_is_gone_is_told_so(cluster: Cluster) -> None:
+    cluster.create("Reservation", "r", reservation(), namespace="ns")
+    told = events_of(cluster)
+    cluster.delete("Reservation", "r", "ns")
+    assert told == [ReservationGone("ns/r")]
+
+
+def test_one_whose_decision_was_not_written_is_told_again_with_the_next_word_of_it(cluster: Cluster) -> None:
+    cluster.create("Reservation", "r", reservation(), namespace="ns")
+    cluster.plan()
+    told = events_of(cluster)
+    cluster.ledger.unwritten(cluster.ledger.entries["Reservation", "ns", "r"])
+    assert told == [ReservationLost("ns/r")]
+    cluster.plan()
+    assert cluster.status("Reservation", "r", "ns")["phase"] == "Pending"
+    cluster.ledger.seen("Reservation", cluster.server.status(cluster.bodies["r"], {}))
+    cluster.plan()
+    assert cluster.status("Reservation", "r", "ns")["phase"] == "Accepted"
+
+
+# -- words
+
+
+@pytest.mark.parametrize(
+    ("time", "text"),
+    [
+        (0, "1970-01-01T00:00:00Z"),
+        (951_782_400_000, "2000-02-29T00:00:00Z"),
+        (1_796_086_800_123, "2026-12-01T01:00:00.123Z"),
+        (-1, "1969-12-31T23:59:59.999Z"),
+    ],
+)
+def test_times_are_written_and_read(time: int, text: str) -> None:
+    assert (rfc3339(time), milliseconds(text)) == (text, time)
+
+
+@pytest.mark.parametrize(("time", "text"), [(0, "0s"), (90_061_001, "25h1m1s1ms"), (86_400_000, "24h"), (60_000, "1m")])
+def test_lengths_of_time_are_written(time: int, text: str) -> None:
+    assert duration(time) == text
+
+
+# -- queues
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({"reservations": {"window": "1s"}}, "spec.reservations.window: '1s' is not between 10m and 720h"),
+        ({"reservations": {"leadTime": "2h"}}, "spec.reservations.leadTime: '2h' is not between 0s and 1h"),
+        ({"reservations": {"maximumPeriod": "1m"}}, "spec.reservations.maximumPeriod: '1m' is not between 10m and 768h"),
+        (
+            {"reservations": {}, "fair": {"schedulingPolicy": "fifo"}},
+            "spec.fair.schedulingPolicy: 'fifo' is for leaf queues, and one that takes reservations holds queues; allowed are drf, fair",
+        ),
+        (
+            {"reservations": {}, "capacity": {"autoCreation": {"enabled": True}}},
+            "spec.capacity.autoCreation.enabled: no queues are made below one that takes reservations but for these",
+        ),
+    ],
+)
+def test_a_queue_that_cannot_take_reservations_in_this_way_says_why(cluster: Cluster, spec: Json, words: str) -> None:
+    cluster.create("Queue", "root.odd", spec)
+    assert cluster.ready("Queue", "root.odd") == ("False", "Invalid", words)
+
+
+def test_what_a_queue_says_of_its_plan_is_what_the_core_has(cluster: Cluster) -> None:
+    said = {
+        "agent": "Greedy",
+        "smoothness": 3,
+        "favorEarlyAllocation": False,
+        "policy": "CapacityOverTime",
+        "window": "2h",
+        "instantaneousMaxCapacity": 50,
+        "averageCapacity": 25,
+        "moveOnExpiry": False,
+        "leadTime": "30s",
+        "enforcementWindow": "10m",
+        "replanAfter": "0s",
+        "maximumPeriod": "168h",
+    }
+    cluster.create("Queue", "root.full", {"reservations": said})
+    cluster.plan()
+    hour = 3_600_000
+    assert cluster.core.state.plans.of["root.full"].spec == PlanSpec(
+        "Greedy", 3, False, "CapacityOverTime", 2 * hour, 0.5, 0.25, False, hour // 6, 0, 30_000, 168 * hour
+    )
+    assert condition(cluster.status("Queue", "root.full"), "NotActedOn")[0] == "False"
