@@ -45,6 +45,18 @@ def remove(name: str, patience: float = 10.0) -> None:
                 time.sleep(0.02)
 
 
+def resident(root: str, uid: str) -> int:
+    """Return the bytes of memory that a pod's processes have written to; 0 while it has none."""
+    total = 0
+    for pod in (MOUNT if version() == 2 else MOUNT / "memory").glob(f"{root}/kubepods/**/pod{uid}"):
+        for listed in pod.glob("**/cgroup.procs"):
+            for process in listed.read_text().split():
+                with contextlib.suppress(OSError):  # it may have ended
+                    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+                    total += sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS:"))
+    return total
+
+
 def shares_of(cpu: int) -> int:
     """Return the shares, of version 1, that a kubelet writes for a request of so many milli-units of processor."""
     return max(cpu * 1024 // 1000, 2)

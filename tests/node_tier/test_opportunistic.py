@@ -140,6 +140,12 @@ def used_of(metrics: MetricsServer, since: float = 0.0) -> int:
     return int(said.removesuffix("Ki")) * 1024
 
 
+def filled(node: RealNode, name: str, mebibytes: int) -> None:
+    """Wait until a pod holds what it was told to hold."""
+    uid = running(node, name)["metadata"]["uid"]
+    eventually(lambda: cgroups.resident(node.cgroup, uid) >= mebibytes * MIB, 60, f"{name} holds {mebibytes} MiB")
+
+
 def test_a_node_that_is_really_used_too_much_frees_itself_before_the_kubelet_evicts(
     real_node: Callable[..., RealNode], tmp_path: Path
 ) -> None:
@@ -159,9 +165,9 @@ def test_a_node_that_is_really_used_too_much_frees_itself_before_the_kubelet_evi
         treadle.wait_ready()
         for name in ("older", "newer"):
             node.plane.api("POST", PODS, idle_pod(name, "100m", "2300Mi", "-mebibytes=2048"))
-            running(node, name)
+            filled(node, name, 2048)
         # They request little and use much, as whoever is requested too small: a GiB more than there should be used. Others use the machine
-        # as well, and may give back in between, so that another is needed.
+        # as well, and may give back in between, so that another is needed. None is added before a sample has all of the last.
         hogs = 0
         while "newer" in on_nodes(cluster) and hogs < 4:
             used = used_of(metrics, since=time.time() + 1)
@@ -169,7 +175,7 @@ def test_a_node_that_is_really_used_too_much_frees_itself_before_the_kubelet_evi
             if more > 0 and "newer" in on_nodes(cluster):
                 hogs += 1
                 node.plane.api("POST", PODS, guaranteed(f"hog-{hogs}", "100m", "64Mi", f"-mebibytes={more}"))
-                running(node, f"hog-{hogs}")
+                filled(node, f"hog-{hogs}", more)
         eventually(lambda: "newer" not in on_nodes(cluster), 60, "the newest leaves")
         assert "older" in on_nodes(cluster), "and no more than are needed"
         (event,) = eventually(lambda: events(node.plane, "Preempted"), 30, "its owner is told")
