@@ -261,7 +261,7 @@ def test_credentials_for_a_prometheus_are_mounted_and_sent_to_one_address():
     assert {"name": "prometheus", "secret": {"secretName": "prom", "defaultMode": 0o440}} in pod["volumes"]
     assert "secret and url go together" in template("--set=opportunistic.usage.prometheus.secret=prom").stderr
     plain = deployment()["template"]["spec"]
-    assert [one["name"] for one in plain["volumes"]] == ["tmp"]
+    assert "prometheus" not in [one["name"] for one in plain["volumes"]]
 
 
 def test_the_webhook_is_served_where_it_is_called_and_may_keep_its_own_configuration_only():

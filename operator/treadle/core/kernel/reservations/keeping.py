@@ -28,6 +28,8 @@ def keep(state: State) -> list[Effect]:
     effects: list[Effect] = []
     follow_queues(state)
     put_back(state)
+    if not state.tree.planned.specs:  # so none of them is of another
+        plans.discipline = state.discipline.name
     if plans.discipline == state.discipline.name:
         effects += [*replan_all(state), *decide(state)]
     elif plans.of:  # what is due to queues is known when those of plans are defined for it
