@@ -21,7 +21,7 @@ def test_a_recorded_log_has_the_effects_that_it_had(path: Path) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [path for path in ALL if path.name.startswith(("capacity", "churn", "fair"))],
+    [path for path in ALL if path.name.startswith(("capacity", "churn", "fair", "idle", "measured", "reserved"))],
     ids=lambda path: path.name.partition(".")[0],
 )
 def test_how_long_vectors_are_changes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
