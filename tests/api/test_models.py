@@ -290,7 +290,7 @@ def test_an_unknown_field_inside_a_list_is_told_too():
 
 def test_an_unknown_field_of_a_block_is_told_with_what_the_block_allows():
     assert problems(scheduler(opportunistic={"x": 1})) == [
-        "spec.opportunistic.x: unknown field. Allowed: maximumPercent, nodes, prediction, preemption, pressure, thresholds, usage"
+        "spec.opportunistic.x: unknown field. Allowed: maximumPercent, nodeQueues, nodes, prediction, preemption, pressure, thresholds, usage"
     ]
 
 

@@ -36,6 +36,14 @@ def threshold(allocation: Any, preemption: Any, **more: Any) -> dict[str, Any]:
             "spec.opportunistic.thresholds.cpu.preemptionPercent: must be at least allocationPercent: pods would be placed and asked to go at once",
         ),
         (
+            {"nodeQueues": {"minimum": 16}},
+            "spec.opportunistic.nodeQueues.minimum: minimum (5 if absent) must not be over maximum (15 if absent)",
+        ),
+        (
+            {"nodeQueues": {"maximum": 4}},
+            "spec.opportunistic.nodeQueues.minimum: minimum (5 if absent) must not be over maximum (15 if absent)",
+        ),
+        (
             {"thresholds": threshold(70, 80)},
             "spec.opportunistic.thresholds: is for a usage.source other than Requests: what pods request alone does not tell what is used",
         ),

@@ -16,6 +16,7 @@ from treadle.core.model.opportunistic import (
     SOME,
     AgentSettings,
     NodePolicy,
+    NodeQueueSettings,
     OpportunisticSettings,
     PredictionSettings,
     PressureThreshold,
@@ -70,6 +71,12 @@ def test_all_that_is_said_is_told() -> None:
         60.0,
         950,
     )
+
+
+def test_queues_at_nodes_are_told_as_far_as_they_are_said() -> None:
+    assert told({"nodeQueues": {}}).node_queues == NodeQueueSettings()
+    said = {"order": "QueueWaitTime", "candidates": 3, "nodesPerPod": 1, "deviations": 0, "minimum": 2, "maximum": 4}
+    assert told({"nodeQueues": said}).node_queues == NodeQueueSettings(True, 3, 1, 0.0, 2, 4)
 
 
 def test_thresholds_of_pressure_are_told_and_so_are_those_of_nodes() -> None:

@@ -160,6 +160,9 @@ def an_object(kind: str, chance: Random, style: Style) -> Json:
                 if chance.random() < 0.5:
                     found["spec"]["opportunistic"]["pressure"] = _thresholds(chance)
             if chance.random() < 0.4:
+                queues = {"nodesPerPod": chance.randint(1, 3), "minimum": 1, "maximum": chance.randint(1, 4)}
+                found.setdefault("spec", {}).setdefault("opportunistic", {})["nodeQueues"] = queues
+            if chance.random() < 0.4:
                 found.setdefault("spec", {})["placeTogether"] = {"solver": chance.choice(["HiGHS", "HiGHS", "None"])}
             return found
         case "Queue":

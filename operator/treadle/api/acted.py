@@ -151,6 +151,10 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.opportunistic.prediction.halfLife",
             "spec.opportunistic.prediction.horizon",
             "spec.opportunistic.nodes",
+            *(
+                f"spec.opportunistic.nodeQueues.{field}"
+                for field in ("order", "candidates", "nodesPerPod", "deviations", "minimum", "maximum")
+            ),
             "spec.opportunistic.maximumPercent",
             "spec.opportunistic.preemption.order",
             "spec.opportunistic.preemption.minimumRunTime",

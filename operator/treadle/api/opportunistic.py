@@ -16,11 +16,13 @@ URL: Final = r"https?://[^\s/?#@]+(/[^\s?#]*)?"
 URL_TEXT: Final = (
     "must be the address of a server, such as http://prometheus.monitoring:9090, without a user, a query or a fragment"
 )
+QUEUE_TEXT: Final = "minimum (5 if absent) must not be over maximum (15 if absent)"
 _NEED_USAGE: Final = ("thresholds", "pressure", "prediction", "nodes")
 
 _Most = Annotated[int, Strict(), Field(ge=0, le=1000)]
 _Borne = Annotated[int, Strict(), Field(ge=0, le=100)]
 _Percentile = Annotated[int, Strict(), Field(ge=1, le=100)]
+_Length = Annotated[int, Strict(), Field(ge=1, le=1000)]
 _Query = Annotated[str, Field(min_length=1, max_length=4096)]
 
 
@@ -187,6 +189,43 @@ class NodeThresholds(Model):
     maximum_percent: _Most | None = Field(default=None, description="As for all nodes; 100 if absent.")
 
 
+class NodeQueues(Model):
+    """How pods that find no room wait at nodes; in the manner of ``yarn.resourcemanager.nm-container-queuing``."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            cel.RULES: [
+                cel.rule(
+                    "(has(self.minimum) ? self.minimum : 5) <= (has(self.maximum) ? self.maximum : 15)",
+                    QUEUE_TEXT,
+                    field_path=".minimum",
+                )
+            ]
+        }
+    )
+
+    order: Literal["QueueLength", "QueueWaitTime"] | None = Field(
+        default=None,
+        description="QueueLength: the node with the fewest pods in its queue is the best; QueueWaitTime: the one where a pod would wait the least. QueueLength if absent.",
+    )
+    candidates: _Length | None = Field(default=None, description="Among how many of the best a pod's nodes are; 10 if absent.")
+    nodes_per_pod: Annotated[int, Strict(), Field(ge=1, le=16)] | None = Field(
+        default=None, description="At how many nodes a pod stands: it goes to the first that has room; 2 if absent, 1 in YARN."
+    )
+    deviations: Annotated[int, Strict(), Field(ge=0, le=100)] | None = Field(
+        default=None,
+        description="A queue that is longer than the mean of all and so many standard deviations gives up its last pods; 1 if absent.",
+    )
+    minimum: _Length | None = Field(default=None, description="How long a queue may be in any case; 5 if absent.")
+    maximum: _Length | None = Field(default=None, description="How long a queue may be at the most; 15 if absent.")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if (self.minimum or 5) > (self.maximum or 15):
+            raise PydanticCustomError("order", QUEUE_TEXT, {"field": "minimum"})
+        return self
+
+
 class Opportunistic(Model):
     """Settings of opportunistic pods."""
 
@@ -222,6 +261,9 @@ class Opportunistic(Model):
     )
     prediction: Prediction | None = None
     preemption: OpportunisticPreemption | None = None
+    node_queues: NodeQueues | None = Field(
+        default=None, description="Queues at nodes, as in YARN; if absent who finds no room waits for that of any node."
+    )
     nodes: Annotated[list[NodeThresholds], Field(max_length=32)] | None = Field(
         default=None, json_schema_extra={"x-kubernetes-list-type": "atomic"}
     )

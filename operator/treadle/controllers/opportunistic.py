@@ -4,6 +4,7 @@ import ssl
 
 from treadle.api.opportunistic import (
     Agents,
+    NodeQueues,
     Opportunistic,
     OpportunisticPreemption,
     Prediction,
@@ -21,6 +22,7 @@ from treadle.core.model.opportunistic import (
     SOME,
     AgentSettings,
     NodePolicy,
+    NodeQueueSettings,
     OpportunisticSettings,
     PredictionSettings,
     PressureThreshold,
@@ -53,9 +55,22 @@ def settings(said: Opportunistic | None) -> OpportunisticSettings:
             for one in said.nodes or ()
         ),
         prediction=_prediction(said.prediction or Prediction()),
+        node_queues=None if said.node_queues is None else _node_queues(said.node_queues),
         order=preemption.order or usual.order,
         emergency=None if preemption.emergency_percent is None else preemption.emergency_percent * PERCENT,
         minimum_run=_seconds(preemption.minimum_run_time, "preemption.minimumRunTime", usual.minimum_run),
+    )
+
+
+def _node_queues(said: NodeQueues) -> NodeQueueSettings:
+    usual = NodeQueueSettings()
+    return NodeQueueSettings(
+        said.order == "QueueWaitTime",
+        said.candidates or usual.candidates,
+        said.nodes_per_pod or usual.nodes_per_pod,
+        usual.deviations if said.deviations is None else float(said.deviations),
+        said.minimum or usual.least,
+        said.maximum or usual.most,
     )
 
 

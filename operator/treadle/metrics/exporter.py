@@ -70,6 +70,10 @@ class Samples:
     set_aside: int = 0
     opportunistic_pods: Mapping[str, int] = field(default_factory=dict)
     """Opportunistic pods, by state; those that leave are among those that run."""
+    queue_limit: int = 0
+    """How long queues at nodes may be; 0 where there are none."""
+    shed: int = 0
+    """How many times a pod had to leave a queue at a node that was too long."""
     opportunistic_room: Amounts = field(default_factory=dict)
     """What those that run were given."""
     opportunistic_removed: Mapping[str, int] = field(default_factory=dict)
@@ -201,10 +205,18 @@ def _opportunistic(samples: Samples) -> Iterable[Metric]:
     yield _labelled(
         GaugeMetricFamily(
             "treadle_opportunistic_pods",
-            "Opportunistic pods, by state: they wait, run, or leave, being asked to.",
+            "Opportunistic pods, by state: they wait, stand in queues at nodes (queued, of those that wait), run, or leave, being asked to.",
             labels=["state"],
         ),
         samples.opportunistic_pods,
+    )
+    yield GaugeMetricFamily(
+        "treadle_opportunistic_queue_limit",
+        "How many pods may stand in the queue of a node at present; 0 where nodes have none.",
+        samples.queue_limit,
+    )
+    yield CounterMetricFamily(
+        "treadle_opportunistic_queue_shed", "Times that a pod had to leave the queue of a node, which was too long.", samples.shed
     )
     yield _labelled(
         GaugeMetricFamily(

@@ -85,7 +85,14 @@ def metrics_of(service: Parts) -> Samples:
         backlog=engine.backlog,
         core_errors=dict(engine.care.errors),
         set_aside=len(engine.care.set_aside),
-        opportunistic_pods={"waiting": idle.waiting, "running": idle.running, "leaving": idle.leaving},
+        opportunistic_pods={
+            "waiting": idle.waiting,
+            "queued": idle.queued,
+            "running": idle.running,
+            "leaving": idle.leaving,
+        },
+        queue_limit=idle.queue_limit,
+        shed=idle.shed,
         opportunistic_room=idle.given,
         opportunistic_removed=idle.removed,
         predictions={

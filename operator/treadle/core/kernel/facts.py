@@ -3,8 +3,8 @@
 Memory is a cache of the API, so nearly all of it is what objects say. Beside that a core knows what it has decided and not yet
 heard of, which binds have failed, and which definitions are in force though others have been written since; there are events for
 these too. What is computed (shares, orders, limits) is computed again. Not told: room that is held, since when queues have been
-idle or starved and pods with delayed constraints have waited, in which partition nodes were that are gone, and which nodes
-opportunistic pods of an application had to leave.
+idle or starved and pods with delayed constraints have waited, in which partition nodes were that are gone, and at which nodes
+opportunistic pods stand.
 
 Only what was last heard is read, and nothing that is derived from it is relied on, so it can be asked of a core in which
 something has gone wrong.

@@ -121,6 +121,21 @@ class AgentSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeQueueSettings:
+    """How pods that find no room wait at nodes: by the length of queues or by how long one would wait there (``load-comparator``), at how many nodes each, among how many of the best (``nodes-used``).
+
+    A queue has ``most`` pods at the most; one that is over mean and so many standard ``deviations`` of all, or ``least`` if that is more, gives up its last ones.
+    """
+
+    by_wait: bool = False
+    candidates: int = 10
+    nodes_per_pod: int = 2
+    deviations: float = 1.0
+    least: int = 5
+    most: int = 15
+
+
+@dataclass(frozen=True, slots=True)
 class OpportunisticSettings:
     """The settings of a Scheduler; times in seconds.
 
@@ -141,6 +156,8 @@ class OpportunisticSettings:
     """Seconds between two looks at what is used."""
     prometheus: PrometheusSettings | None = None
     agent: AgentSettings = field(default_factory=AgentSettings)
+    node_queues: NodeQueueSettings | None = None
+    """How pods wait at nodes; None: those that find no room wait for that of any node."""
 
     @property
     def pods_told(self) -> bool:

@@ -56,6 +56,12 @@ class OpportunisticFigures:
     """``given`` is what those on nodes were given, by the names of resource types: room that would be idle without them. ``leaving`` are those of them that were asked to go."""
 
     waiting: int
+    queued: int
+    """Those of them that stand in queues at nodes."""
+    queue_limit: int
+    """How long queues at nodes may be, 0 where there are none."""
+    shed: int
+    """How many times a pod had to leave such a queue since it was too long."""
     running: int
     leaving: int
     given: dict[str, int]
@@ -78,6 +84,9 @@ def opportunistic(state: State) -> OpportunisticFigures:
         given = plus(given, amounts)
     return OpportunisticFigures(
         waiting=len(kept.waiting),
+        queued=sum(uid in kept.waiting for uid in kept.queues.of),
+        queue_limit=0 if state.scheduler.opportunistic.node_queues is None else kept.queues.limit.limit(),
+        shed=kept.queues.shed,
         running=len(kept.of),
         leaving=sum(uid in kept.of for uid in kept.going),
         given=dict(zip(state.types.names[:TYPES], given, strict=True)),

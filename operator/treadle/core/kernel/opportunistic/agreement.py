@@ -32,6 +32,7 @@ def broken(state: State) -> list[str]:
     for uid, record in kept.waiting.items():
         if state.pods.get(uid) is not record or record.ask is not None or record.node >= 0:
             problems.append(f"opportunistic pod {uid} is said to wait and does not")
+    problems += _queues(state)
     for name, known in kept.usage.of.items():
         at, sample = state.nodes.row.get(name, -1), known.usage.sample
         if known.room is None or at < 0 or sample is None or known.usage.is_old(state.now):
@@ -43,4 +44,16 @@ def broken(state: State) -> list[str]:
         if state.pods.get(uid) is not record or record.node < 0:
             problems.append(f"pod {uid} asks to be promoted or demoted and is on no node")
     problems += [f"pod {uid} is being promoted and counts as opportunistic" for uid in kept.turning.promoting if uid in kept.of]
+    return problems
+
+
+def _queues(state: State) -> list[str]:
+    kept = state.opportunistic
+    queues, settings = kept.queues, state.scheduler.opportunistic.node_queues
+    one = {(uid, node) for node, line in queues.at.items() for uid in line}
+    other = {(uid, node) for uid, nodes in queues.of.items() for node in nodes}
+    problems = [f"pod {uid} stands at node {node} by one count only" for uid, node in one ^ other]
+    problems += [f"pod {uid} stands in queues of nodes and is not there" for uid in queues.of if uid not in state.pods]
+    if settings is not None:
+        problems += [f"{len(line)} pods stand at node {node}" for node, line in queues.at.items() if len(line) > settings.most]
     return problems

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from treadle.core.kernel.opportunistic.backing_off import BackOff
 from treadle.core.kernel.opportunistic.known import TYPES, Usage
+from treadle.core.kernel.opportunistic.node_queues import NodeQueues
 from treadle.core.kernel.opportunistic.turning import Turning
 from treadle.core.units.amounts import minus, plus
 
@@ -77,6 +78,8 @@ class Opportunistic:
     """Until when the pods of an application are not tried again that are placed as a set, by its id."""
     put_off: float = float("inf")
     """When the first of those has its turn again that would have had it."""
+    queues: NodeQueues = field(default_factory=NodeQueues)
+    """Who waits for the room of which nodes, where the Scheduler says that they have queues."""
     back_off: BackOff = field(default_factory=BackOff)
     """Nodes that pods of an application had to leave, and do not come back to for a while."""
     turning: Turning = field(default_factory=Turning)
@@ -105,7 +108,7 @@ class Opportunistic:
         self.come = True
 
     def no_longer(self, uid: str) -> None:
-        """Let a pod wait no longer."""
+        """Let a pod wait no longer. Where it stands at nodes it stays, since one that is edited waits again at once: who is placed or gone leaves, and who does not wait when its turn comes."""
         self.waiting.pop(uid, None)
 
     def give(self, record: PodRecord, now: float) -> None:

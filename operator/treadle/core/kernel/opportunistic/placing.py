@@ -14,6 +14,7 @@ from treadle.core.kernel.admission_checks import block
 from treadle.core.kernel.opportunistic.caps import Caps
 from treadle.core.kernel.opportunistic.known import TYPES
 from treadle.core.kernel.opportunistic.memory import vector
+from treadle.core.kernel.opportunistic.queueing import Queueing, closed, may_stand, serve
 from treadle.core.kernel.opportunistic.room import Room
 from treadle.core.kernel.opportunistic.sets import is_of_set, pause, place_set, waiting
 from treadle.core.kernel.opportunistic.together import Together, rows_for
@@ -27,6 +28,9 @@ from treadle.core.units.amounts import plus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.state import State
@@ -51,11 +55,14 @@ def place(state: State, budget: int) -> list[Placed]:
     kept.come, kept.looked, kept.at, kept.put_off = False, nodes.clock, state.now, float("inf")
     kept.back_off.forget(state.now, state.applications)
     room, together = Room(state), Together(state)
-    ready = _ready(state, room, together)
-    if not ready:
-        return effects
     held = held_by_queue(state)
     caps = Caps(state, held)
+    effects += _of_queues(state, room, together, caps, held, budget)
+    queueing = _queueing(state)
+    shut = None if queueing is None else closed(state)
+    ready = _ready(state, room, together, 0 if queueing is None else queueing.places())
+    if not ready:
+        return _decided(state, effects, budget)
     due = _due_by_queue(state, room, ready, held)
     lines = {queue: _line(queue, applications) for queue, applications in ready.items()}
     heap = [(_used(held.get(queue.path), due.get(queue.path)), queue.path, queue) for queue in ready]
@@ -81,7 +88,7 @@ def place(state: State, budget: int) -> list[Placed]:
         elif first.node < 0 and first.shape.gang not in together.failed:
             unit = together.unit(first)
             wants = _sum(unit)
-            rows = None if caps.full(queue, wants) is not None else _rows(state, room, unit)
+            rows = None if caps.full(queue, wants) is not None else _rows(state, room, unit, shut)
             if rows is not None:
                 caps.give(queue, wants)
                 effects += [_assume(state, record, row) for record, row in zip(unit, rows, strict=True)]
@@ -91,7 +98,49 @@ def place(state: State, budget: int) -> list[Placed]:
                 together.found_no_room(first)
                 if len(unit) > 1:
                     together.failed[first.shape.gang] = None
+                elif queueing is not None and may_stand(state, first):
+                    queueing.stand(first)
         heappush(heap, (_used(held.get(path), due.get(path)), path, queue))
+    if queueing is not None and queueing.places() <= 0 < queueing.open:
+        kept.come = True  # the others stand somewhere with the next pass
+    return _decided(state, effects, budget)
+
+
+def _queueing(state: State) -> Queueing | None:
+    """Return who lets pods wait at nodes, None where they wait for that of any."""
+    settings = state.scheduler.opportunistic.node_queues
+    if settings is None:
+        state.opportunistic.queues.clear()
+        return None
+    return Queueing(state, settings)
+
+
+def _of_queues(state: State, room: Room, together: Together, caps: Caps, held: dict[str, Vector], budget: int) -> list[Placed]:
+    """Place who stands first at nodes that have room, and count them."""
+    effects: list[Placed] = []
+
+    def ready(record: PodRecord) -> bool:
+        return (
+            obstacle(state, record, together) is None and record.application is not None and record.application.queue is not None
+        )
+
+    for record, row in serve(state, room, ready):
+        if len(effects) >= budget:
+            break
+        assert record.application is not None
+        queue, wants = record.application.queue, vector(record.spec.opportunistic)
+        assert queue is not None
+        if caps.full(queue, wants) is not None:
+            continue
+        room.give(row, record)
+        caps.give(queue, wants)
+        held[queue.path] = plus(held.get(queue.path, [0] * TYPES), wants)
+        effects.append(_assume(state, record, row))
+    return effects
+
+
+def _decided(state: State, effects: list[Placed], budget: int) -> list[Placed]:
+    kept = state.opportunistic
     state.decided(effects)
     if len(effects) >= budget:
         kept.come = True  # the next pass goes on
@@ -113,11 +162,11 @@ def _set(state: State, room: Room, caps: Caps, pods: list[PodRecord]) -> list[tu
     return found
 
 
-def _rows(state: State, room: Room, unit: list[PodRecord]) -> list[int] | None:
-    """Return a node for each of the pods that are placed at once, counted in the room; None if not all have one."""
+def _rows(state: State, room: Room, unit: list[PodRecord], shut: NDArray[np.bool_] | None) -> list[int] | None:
+    """Return a node for each of the pods that are placed at once, counted in the room; None if not all have one. What nodes with queues have left is for gangs alone."""
     if len(unit) > 1 or unit[0].shape.asked.together is not None:
         return rows_for(state, room, unit)
-    row = room.pick(unit[0])
+    row = room.pick(unit[0]) if shut is None else room.pick_beside(unit[0], shut)
     if row < 0:
         return None
     room.give(row, unit[0])
@@ -131,24 +180,25 @@ def _sum(unit: list[PodRecord]) -> Vector:
     return total
 
 
-def _ready(state: State, room: Room, together: Together) -> dict[Queue, dict[Application, list[PodRecord]]]:
-    """Return who could be placed, by queue and application; of those that are alike and that no node has room for the first one alone is looked at."""
+def _ready(state: State, room: Room, together: Together, places: int) -> dict[Queue, dict[Application, list[PodRecord]]]:
+    """Return who could be placed, by queue and application; of those that are alike and that no node has room for the first one alone is looked at, and so many more that could stand at nodes."""
     ready: dict[Queue, dict[Application, list[PodRecord]]] = {}
     hopeless: set[tuple[Shape, tuple[tuple[str, int], ...]]] = set()
     for record in state.opportunistic.waiting.values():
         if stale(state, record):
             record.shape = shape_of(state, record.spec, record.kind)
         kind = record.shape, record.spec.opportunistic
-        if kind in hopeless:
-            continue
-        if not room.any_for(record):
+        hope = kind not in hopeless
+        if hope and not room.any_for(record):
+            hope = False
             hopeless.add(kind)
             if obstacle(state, record, together) is None:
                 together.found_no_room(record)
-        elif (
-            obstacle(state, record, together) is None and record.application is not None and record.application.queue is not None
-        ):
+        if not hope and (places <= 0 or not may_stand(state, record)):
+            continue
+        if obstacle(state, record, together) is None and record.application is not None and record.application.queue is not None:
             ready.setdefault(record.application.queue, {}).setdefault(record.application, []).append(record)
+            places -= not hope
     return ready
 
 
@@ -239,6 +289,7 @@ def _assume(state: State, record: PodRecord, row: int) -> Placed:
     assert application is not None
     state.nodes.take(row, shape.demand, shape.ports)
     state.opportunistic.no_longer(spec.uid)
+    state.opportunistic.queues.leave(spec.uid)
     record.node, record.since, record.cause, record.state = row, state.now, state.cause, ASSUMED
     for tally in record.kind.tallies:
         tally.add(row, 1)

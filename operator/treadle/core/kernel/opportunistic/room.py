@@ -44,6 +44,7 @@ class Room:
         else:
             self._by_requests()
         self._none: dict[tuple[Shape, tuple[tuple[str, int], ...]], None] = {}
+        self._none_beside: dict[tuple[Shape, tuple[tuple[str, int], ...]], None] = {}
         self._rows: dict[tuple[Shape, tuple[tuple[str, int], ...]], NDArray[np.intp]] = {}
 
     def _by_requests(self) -> None:
@@ -91,6 +92,16 @@ class Room:
     def total(self) -> Vector:
         """Return the room of all nodes."""
         return [int(value) for value in self._columns[:TYPES].clip(0).sum(axis=1)]
+
+    def pick_beside(self, record: PodRecord, closed: NDArray[np.bool_]) -> int:
+        """Return the row of the best node with room for a pod that is not closed to it, or -1; which are closed is always the same."""
+        key = (record.shape, record.spec.opportunistic)
+        if key in self._none_beside:
+            return -1
+        found = self.pick(record, inside=~closed)
+        if found < 0:
+            self._none_beside[key] = None
+        return found
 
     def pick(self, record: PodRecord, shape: Shape | None = None, inside: NDArray[np.bool_] | None = None) -> int:
         """Return the row of the best node with room for a pod, or -1: as a pod of another shape, or among some nodes, where that is said."""
@@ -166,6 +177,16 @@ class Room:
     def rows(self, record: PodRecord) -> NDArray[np.intp]:
         """Return the nodes with room for a pod by amounts and descriptions."""
         return self._near(record, record.shape)
+
+    def may_be_on(self, row: int, record: PodRecord) -> bool:
+        """Whether a node admits a pod, and its application's pods did not have to leave it lately."""
+        state = self._state
+        away = state.opportunistic.back_off.nodes(record.spec.application, state.now)
+        return state.nodes.names[row] not in away and state.nodes.admits(row, record.shape.constraints)
+
+    def takes(self, row: int, record: PodRecord) -> bool:
+        """Whether a node takes a pod now for which it has room by amounts."""
+        return self._state.nodes.only in {-1, row} and takes(self._state.nodes, row, record.shape)
 
     def has(self, row: int, amounts: Vector) -> bool:
         """Whether a node has room for some amounts."""

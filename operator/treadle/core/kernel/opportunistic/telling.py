@@ -12,6 +12,7 @@ from treadle.core.kernel.opportunistic.caps import AT_MAXIMUM, Caps
 from treadle.core.kernel.opportunistic.known import TYPES
 from treadle.core.kernel.opportunistic.memory import vector
 from treadle.core.kernel.opportunistic.placing import NO_ROOM, held_by_queue, obstacle
+from treadle.core.kernel.opportunistic.queueing import may_stand
 from treadle.core.kernel.opportunistic.room import idle_room
 from treadle.core.kernel.opportunistic.sets import is_of_set
 from treadle.core.kernel.opportunistic.together import Together
@@ -121,13 +122,22 @@ def _waiting(
     if key not in messages:
         count = together.starts_with(record)
         messages[key] = NO_ROOM, (_of_gang(together, record, count) + _no_room(state, record, count))[:LONGEST]
+    more = _stands(state, record)
     away = state.opportunistic.back_off.nodes(record.spec.application, state.now)
     if away:
         some = f"{', '.join(away[:MOST_NODES])}{', …' if len(away) > MOST_NODES else ''}"
-        return NO_ROOM, f"{messages[key][1]}; pods of its application had to go from {some} lately and do not go back yet"[
-            :LONGEST
-        ]
-    return messages[key]
+        more += f"; pods of its application had to go from {some} lately and do not go back yet"
+    return (NO_ROOM, (messages[key][1] + more)[:LONGEST]) if more else messages[key]
+
+
+def _stands(state: State, record: PodRecord) -> str:
+    """Return in the queues of which nodes a pod stands, empty where nodes have none."""
+    if state.scheduler.opportunistic.node_queues is None:
+        return ""
+    places = state.opportunistic.queues.places(record.spec.uid)
+    if not places:
+        return "; it stands at no node" if may_stand(state, record) else ""
+    return "; it stands at " + ", ".join(f"{node} (number {at} of {count})" for node, at, count in places[:MOST_NODES])
 
 
 def _of_gang(together: Together, record: PodRecord, count: int) -> str:

@@ -121,6 +121,7 @@ def gone(state: State, uid: str) -> None:
         prepared.gone(state, record.spec)
         state.gangs.unuse(record.spec)
         state.opportunistic.turning.forget(uid)
+        state.opportunistic.queues.leave(uid)
         state.delays.forget(uid)
         state.shapes.kinds.release(record.kind)
         state.record(uid, "gone")

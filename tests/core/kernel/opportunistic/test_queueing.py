@@ -1,0 +1,254 @@
+"""Queues at nodes: who finds no room waits for that of some nodes, in the order in which it came there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given, settings
+
+from core.builders import Scenario, amounts, limits
+from core.kernel.opportunistic.idle_pods import bound, idle, seen
+from treadle.core.events import PodGone, QueueSeen, SchedulerSeen
+from treadle.core.kernel.opportunistic.memory import vector
+from treadle.core.kernel.opportunistic.room import Room
+from treadle.core.model import Constraints, HostPort, QueueSpec, SchedulerSpec
+from treadle.core.model.opportunistic import NodeQueueSettings, OpportunisticSettings
+
+
+def with_queues(**said: Any) -> Scenario:
+    return Scenario().scheduler(opportunistic=OpportunisticSettings(node_queues=NodeQueueSettings(**said)))
+
+
+def standing(scenario: Scenario) -> dict[str, list[str]]:
+    """Who stands at which node, in order."""
+    return {node: list(line) for node, line in scenario.core.state.opportunistic.queues.at.items()}
+
+
+def filled(scenario: Scenario, nodes: int = 1, cpu: int = 4) -> Scenario:
+    """Nodes whose room opportunistic pods of one core each have taken: ``f-NODE-NUMBER``."""
+    scenario.nodes(nodes, cpu=cpu)
+    for at in range(nodes):
+        for number in range(cpu):
+            seen(scenario, idle(f"f-{at}-{number}"))
+    assert len(bound(scenario)) == nodes * cpu
+    return scenario
+
+
+def test_a_pod_that_finds_no_room_stands_at_as_many_nodes_as_it_may() -> None:
+    scenario = filled(with_queues(nodes_per_pod=2), nodes=3)
+    seen(scenario, idle("o"))
+    assert bound(scenario.wait(1)) == {}
+    assert list(standing(scenario).values()) == [["o"], ["o"]]
+    nodes = list(standing(scenario))
+    reason, message = scenario.why("o")
+    assert reason == "NoIdleRoom"
+    assert f"it stands at {nodes[0]} (number 1 of 1), {nodes[1]} (number 1 of 1)" in message
+
+
+def test_it_goes_to_the_first_of_its_nodes_that_has_room_and_stands_nowhere_then() -> None:
+    scenario = filled(with_queues(nodes_per_pod=2), nodes=2)
+    seen(scenario, idle("o"))
+    bound(scenario.wait(1))
+    gone = next(uid for uid, one in scenario.core.state.opportunistic.of.items() if one.row == 1)
+    assert bound(scenario.gone(gone).wait(1)) == {"o": "node-1"}
+    assert standing(scenario) == {}
+
+
+def test_a_smaller_pod_does_not_overtake_the_head_of_a_queue_for_the_room_of_its_node() -> None:
+    scenario = filled(with_queues())
+    seen(scenario, idle("large", cpu=3))
+    bound(scenario.wait(1))
+    seen(scenario, idle("small"))
+    assert bound(scenario.wait(1)) == {}
+    for at in range(2):
+        assert bound(scenario.gone(f"f-0-{at}").wait(1)) == {}
+    assert bound(scenario.gone("f-0-2").wait(1)) == {"large": "node-0"}
+    assert bound(scenario.gone("f-0-3").wait(1)) == {"small": "node-0"}
+
+
+def test_without_queues_the_smaller_one_goes_first() -> None:
+    scenario = filled(Scenario())
+    seen(scenario, idle("large", cpu=3))
+    bound(scenario.wait(1))
+    seen(scenario, idle("small"))
+    assert bound(scenario.gone("f-0-0").wait(1)) == {"small": "node-0"}
+    assert standing(scenario) == {}
+
+
+def test_a_node_without_a_queue_takes_whoever_comes_those_that_stand_elsewhere_too() -> None:
+    scenario = filled(with_queues())
+    seen(scenario, idle("o1"), idle("o2"))
+    assert bound(scenario.wait(1)) == {}
+    assert bound(scenario.node("new", cpu=1).wait(1)) == {"o1": "new"}
+    assert standing(scenario) == {"node-0": ["o2"]}
+
+
+def test_no_more_stand_at_a_node_than_may_and_the_others_come_when_there_are_places() -> None:
+    scenario = filled(with_queues(nodes_per_pod=1, least=1, most=2))
+    seen(scenario, *(idle(f"o{at}") for at in range(4)))
+    bound(scenario.wait(1))
+    assert standing(scenario) == {"node-0": ["o0", "o1"]}
+    assert "it stands at no node" in scenario.why("o3")[1]
+    assert bound(scenario.gone("f-0-0").wait(1)) == {"o0": "node-0"}
+    assert standing(scenario) == {"node-0": ["o1", "o2"]}
+    seen(scenario, idle("o4"))
+    bound(scenario.wait(1))
+    assert standing(scenario) == {"node-0": ["o1", "o2"]}, "where all are full nobody is sent away"
+    figures = scenario.core.view.opportunistic()
+    assert (figures.waiting, figures.queued, figures.queue_limit, figures.shed) == (4, 2, 2, 0)
+
+
+def test_a_queue_far_longer_than_the_others_gives_up_its_last_pods_and_they_come_to_the_others() -> None:
+    said = {"nodes_per_pod": 1, "deviations": 0.0, "least": 1, "most": 8}
+    scenario = filled(with_queues(**said))
+    seen(scenario, *(idle(f"o{at}") for at in range(8)))
+    bound(scenario.wait(1))
+    assert len(standing(scenario)["node-0"]) == 8
+    for at in range(1, 4):
+        scenario.node(f"node-{at}", cpu=1)
+        seen(scenario, idle(f"f{at}", priority=9))
+    bound(scenario.wait(1))
+    for _ in range(6):
+        seen(scenario, idle(f"late{scenario.now}", cpu=9))  # no node is large enough: it stands nowhere
+        bound(scenario.wait(1))
+    lengths = {node: len(line) for node, line in standing(scenario).items()}
+    assert max(lengths.values()) <= 2
+    assert scenario.core.view.opportunistic().shed > 0
+
+
+def test_by_wait_the_node_is_better_whose_pods_have_run_for_less_long() -> None:
+    scenario = filled(with_queues(by_wait=True, nodes_per_pod=1, candidates=1), nodes=1)
+    scenario.wait(100).node("young", cpu=4)
+    seen(scenario, *(idle(f"y{at}") for at in range(4)))
+    bound(scenario)
+    seen(scenario.wait(1), idle("o"))
+    bound(scenario.wait(1))
+    assert standing(scenario) == {"young": ["o"]}
+
+
+def test_one_that_is_held_by_a_rule_and_not_by_room_does_not_keep_back_those_behind_it() -> None:
+    port = Constraints(host_ports=(HostPort("0.0.0.0", "TCP", 80),))
+    scenario = with_queues().nodes(1, cpu=2)
+    bound(seen(scenario, idle("web", constraints=port), idle("f")))
+    seen(scenario.wait(1), idle("second", constraints=port))
+    bound(scenario)
+    seen(scenario.wait(1), idle("o"))
+    bound(scenario)
+    assert standing(scenario) == {"node-0": ["second", "o"]}
+    assert bound(scenario.gone("f").wait(1)) == {"o": "node-0"}
+
+
+def test_one_whose_queue_has_its_maximum_lets_others_go_first() -> None:
+    scenario = with_queues().tell(QueueSeen(QueueSpec("root.a", max_opportunistic=limits(cpu=1))))
+    scenario.tell(QueueSeen(QueueSpec("root.b"))).nodes(1, cpu=2)
+    bound(seen(scenario, idle("a0", "root.a", "a"), idle("b0", "root.b", "b")))
+    seen(scenario.wait(1), idle("a1", "root.a", "a"))
+    bound(scenario.wait(1))
+    seen(scenario, idle("b1", "root.b", "b"))
+    bound(scenario.wait(1))
+    assert bound(scenario.gone("b0").wait(1)) == {"b1": "node-0"}
+
+
+def test_gangs_stand_nowhere_and_start_with_what_queues_leave() -> None:
+    scenario = filled(with_queues())
+    gang = {"gang": "crew", "gang_minimums": (("crew", 2),)}
+    seen(scenario, idle("large", cpu=4))
+    bound(scenario.wait(1))
+    seen(scenario, *(idle(f"g{at}", application="crew", **gang) for at in range(2)))
+    bound(scenario.wait(1))
+    assert standing(scenario) == {"node-0": ["large"]}
+    assert bound(scenario.gone("f-0-0", "f-0-1").wait(1)) == {"g0": "node-0", "g1": "node-0"}
+
+
+def test_who_is_gone_and_what_is_gone_leave_the_queues() -> None:
+    scenario = filled(with_queues(), nodes=2)
+    seen(scenario, idle("o1"), idle("o2"))
+    bound(scenario.wait(1))
+    scenario.gone("o1")
+    assert all(line == ["o2"] for line in standing(scenario).values())
+    scenario.without_node("node-0").plan()
+    seen(scenario.wait(1), idle("o3"))
+    bound(scenario)
+    assert standing(scenario) == {"node-1": ["o2", "o3"]}
+
+
+def test_one_that_is_edited_while_it_stands_keeps_its_place_and_one_that_becomes_guaranteed_has_none() -> None:
+    scenario = filled(with_queues())
+    seen(scenario, idle("o1"), idle("o2"))
+    bound(scenario.wait(1))
+    seen(scenario, replace(idle("o1"), version="2"))
+    assert standing(scenario) == {"node-0": ["o1", "o2"]}
+    assert "number 1 of 2" in scenario.why("o1")[1]
+    assert bound(scenario.gone("f-0-0").wait(1)) == {"o1": "node-0"}
+    seen(scenario, idle("o3"))
+    bound(scenario.wait(1))
+    seen(scenario, replace(idle("o2"), opportunistic=(), demand=amounts(9)))
+    scenario.gone("f-0-1")
+    assert bound(scenario.wait(1)) == {"o3": "node-0"}
+    assert standing(scenario) == {}
+
+
+def test_there_are_no_queues_any_more_when_the_scheduler_does_not_say_so() -> None:
+    scenario = filled(with_queues())
+    seen(scenario, idle("o"))
+    bound(scenario.wait(1))
+    assert standing(scenario) == {"node-0": ["o"]}
+    scenario.tell(SchedulerSeen(SchedulerSpec()))
+    assert bound(scenario.gone("f-0-0").wait(1)) == {"o": "node-0"}
+    assert standing(scenario) == {}
+
+
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("come"), st.integers(1, 4)),
+        st.tuples(st.just("end"), st.integers(0, 30)),
+        st.tuples(st.just("guaranteed"), st.integers(1, 3)),
+        st.tuples(st.just("node"), st.integers(0, 3)),
+        st.tuples(st.just("plan"), st.integers(1, 3)),
+    ),
+    min_size=10,
+    max_size=50,
+)
+
+
+@pytest.mark.parametrize("by_wait", [False, True])
+@settings(max_examples=150, deadline=None)
+@given(steps=steps, per_pod=st.integers(1, 3), most=st.integers(1, 6), deviations=st.integers(0, 2))
+def test_room_of_a_node_with_a_queue_goes_to_its_head_and_none_of_it_is_left_that_the_head_could_have(
+    by_wait: bool, steps: list[tuple[str, int]], per_pod: int, most: int, deviations: int
+) -> None:
+    """The core checks its counts itself (``validate``); here every placement is held against the queues as they were before."""
+    scenario = with_queues(by_wait=by_wait, nodes_per_pod=per_pod, least=1, most=most, deviations=float(deviations))
+    scenario.nodes(2, cpu=4)
+    state, kept = scenario.core.state, scenario.core.state.opportunistic
+    for number, (what, size) in enumerate(steps):
+        if what == "come":
+            seen(scenario, idle(f"o{number}", cpu=size, application=f"app{size}"))
+        elif what == "guaranteed":
+            scenario.pod(f"g{number}", cpu=size)
+        elif what == "node":
+            scenario.node(f"node-{size}", cpu=4)
+        elif what == "end" and state.pods:
+            scenario.tell(PodGone(sorted(state.pods)[size % len(state.pods)]))
+        before = {node: list(line) for node, line in kept.queues.at.items()}
+        sizes = {uid: vector(record.spec.opportunistic) for uid, record in kept.waiting.items()}
+        placed = bound(scenario.wait(2))
+        for node, line in before.items():
+            there = [uid for uid in line if placed.get(uid) == node]
+            left = [uid for uid in line if uid in kept.waiting]
+            for uid in there:
+                assert not any(line.index(one) < line.index(uid) for one in left), "nobody overtakes"
+            others = [uid for uid, at in placed.items() if at == node and uid in sizes and uid not in line]
+            assert not (others and left), "the queue goes first"
+        room = Room(state)
+        for node, line in kept.queues.at.items():
+            first = kept.waiting[line_first(line)]
+            assert not room.has(state.nodes.row[node], vector(first.spec.opportunistic)), "its head could go"
+        assert all(len(line) <= most for line in kept.queues.at.values())
+
+
+def line_first(line: dict[str, None]) -> str:
+    return next(iter(line))
