@@ -11,11 +11,11 @@ from hypothesis import given, settings
 
 from core.builders import Scenario, amounts, limits
 from core.kernel.opportunistic.idle_pods import bound, idle, seen
-from treadle.core.events import PodGone, QueueSeen, SchedulerSeen
+from treadle.core.events import NodeSampled, PodGone, QueueSeen, SchedulerSeen
 from treadle.core.kernel.opportunistic.memory import vector
 from treadle.core.kernel.opportunistic.room import Room
 from treadle.core.model import Constraints, HostPort, QueueSpec, SchedulerSpec
-from treadle.core.model.opportunistic import NodeQueueSettings, OpportunisticSettings
+from treadle.core.model.opportunistic import METRICS, NodePolicy, NodeQueueSettings, OpportunisticSettings, Threshold
 
 
 def with_queues(**said: Any) -> Scenario:
@@ -150,6 +150,61 @@ def test_one_whose_queue_has_its_maximum_lets_others_go_first() -> None:
     seen(scenario, idle("b1", "root.b", "b"))
     bound(scenario.wait(1))
     assert bound(scenario.gone("b0").wait(1)) == {"b1": "node-0"}
+
+
+def test_those_that_wait_for_their_maximum_or_a_rule_close_no_node_to_others() -> None:
+    port = Constraints(host_ports=(HostPort("0.0.0.0", "TCP", 80),))
+    scenario = with_queues(nodes_per_pod=1, least=1, most=2).tell(QueueSeen(QueueSpec("root.a", max_opportunistic=limits(cpu=1))))
+    scenario.tell(QueueSeen(QueueSpec("root.b"))).nodes(1, cpu=3)
+    bound(seen(scenario, idle("a0", "root.a", "a"), idle("web", "root.b", constraints=port), idle("f", "root.b")))
+    seen(scenario.wait(1), *(idle(f"a{at}", "root.a", "a") for at in range(1, 4)))
+    seen(scenario, *(idle(f"web{at}", "root.b", constraints=port) for at in range(2)))
+    bound(scenario.wait(1))
+    assert standing(scenario) == {"node-0": ["web0", "web1"]}
+    seen(scenario, idle("o", "root.b"))
+    assert bound(scenario.gone("f").wait(1)) == {"o": "node-0"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "largest"),
+    [
+        (OpportunisticSettings(policy=NodePolicy(most=500), node_queues=NodeQueueSettings()), 2),
+        (OpportunisticSettings(node_queues=NodeQueueSettings()), 4),
+    ],
+)
+def test_one_that_a_node_could_never_give_its_room_does_not_stand_there(settings: OpportunisticSettings, largest: int) -> None:
+    scenario = Scenario().scheduler(opportunistic=settings).nodes(1, cpu=4)
+    bound(seen(scenario, idle("f", cpu=largest)))
+    seen(scenario.wait(1), idle("huge", cpu=largest + 1), idle("large", cpu=largest))
+    bound(scenario.wait(1))
+    assert standing(scenario) == {"node-0": ["large"]}
+
+
+def test_who_stands_at_a_node_that_becomes_too_small_for_it_leaves_it() -> None:
+    scenario = filled(with_queues())
+    seen(scenario, idle("large", cpu=4), idle("small"))
+    bound(scenario.wait(1))
+    assert standing(scenario) == {"node-0": ["large", "small"]}
+    half = OpportunisticSettings(policy=NodePolicy(most=500), node_queues=NodeQueueSettings())
+    scenario.tell(SchedulerSeen(SchedulerSpec(opportunistic=half)))
+    scenario.gone("f-0-0", "f-0-1", "f-0-2")
+    assert bound(scenario.wait(1)) == {"small": "node-0"}
+    assert standing(scenario) == {}
+
+
+def test_nobody_stands_at_a_node_of_which_it_is_not_known_what_it_uses() -> None:
+    by_usage = OpportunisticSettings(
+        METRICS, policy=NodePolicy((("cpu", Threshold(800, 900)),)), node_queues=NodeQueueSettings(nodes_per_pod=4)
+    )
+    scenario = Scenario().scheduler(opportunistic=by_usage).nodes(2, cpu=4)
+    scenario.tell(NodeSampled("node-0", (("cpu", 4000), ("memory", 0)), scenario.now))
+    seen(scenario, idle("o"))
+    bound(scenario.wait(1))
+    assert standing(scenario) == {"node-0": ["o"]}
+    scenario.wait(120).tell(NodeSampled("node-1", (("cpu", 4000), ("memory", 0)), scenario.now))
+    bound(scenario.wait(1))
+    bound(scenario.wait(1))
+    assert standing(scenario) == {"node-1": ["o"]}
 
 
 def test_gangs_stand_nowhere_and_start_with_what_queues_leave() -> None:

@@ -49,11 +49,9 @@ def broken(state: State) -> list[str]:
 
 def _queues(state: State) -> list[str]:
     kept = state.opportunistic
-    queues, settings = kept.queues, state.scheduler.opportunistic.node_queues
+    queues = kept.queues
     one = {(uid, node) for node, line in queues.at.items() for uid in line}
     other = {(uid, node) for uid, nodes in queues.of.items() for node in nodes}
     problems = [f"pod {uid} stands at node {node} by one count only" for uid, node in one ^ other]
     problems += [f"pod {uid} stands in queues of nodes and is not there" for uid in queues.of if uid not in state.pods]
-    if settings is not None:
-        problems += [f"{len(line)} pods stand at node {node}" for node, line in queues.at.items() if len(line) > settings.most]
     return problems

@@ -9,12 +9,14 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from treadle.core.effects import Placed, new_bind
 from treadle.core.kernel.admission_checks import block
 from treadle.core.kernel.opportunistic.caps import Caps
 from treadle.core.kernel.opportunistic.known import TYPES
 from treadle.core.kernel.opportunistic.memory import vector
-from treadle.core.kernel.opportunistic.queueing import Queueing, closed, may_stand, serve
+from treadle.core.kernel.opportunistic.queueing import Queueing, may_stand, serve
 from treadle.core.kernel.opportunistic.room import Room
 from treadle.core.kernel.opportunistic.sets import is_of_set, pause, place_set, waiting
 from treadle.core.kernel.opportunistic.together import Together, rows_for
@@ -29,7 +31,6 @@ from treadle.core.units.amounts import plus
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from treadle.core.kernel.nodes.shapes import Shape
@@ -57,10 +58,14 @@ def place(state: State, budget: int) -> list[Placed]:
     room, together = Room(state), Together(state)
     held = held_by_queue(state)
     caps = Caps(state, held)
-    effects += _of_queues(state, room, together, caps, held, budget)
+    kept_for: dict[int, None] = {}
+    effects += _of_queues(state, room, together, caps, held, budget, kept_for)
     queueing = _queueing(state)
-    shut = None if queueing is None else closed(state)
-    ready = _ready(state, room, together, 0 if queueing is None else queueing.places())
+    shut = None
+    if queueing is not None:
+        shut = np.zeros(len(nodes), dtype=np.bool_)
+        shut[list(kept_for)] = True
+    ready = _ready(state, room, together, caps, 0 if queueing is None else queueing.places())
     if not ready:
         return _decided(state, effects, budget)
     due = _due_by_queue(state, room, ready, held)
@@ -98,7 +103,7 @@ def place(state: State, budget: int) -> list[Placed]:
                 together.found_no_room(first)
                 if len(unit) > 1:
                     together.failed[first.shape.gang] = None
-                elif queueing is not None and may_stand(state, first):
+                elif queueing is not None and may_stand(state, first) and caps.full(queue, wants) is None:
                     queueing.stand(first)
         heappush(heap, (_used(held.get(path), due.get(path)), path, queue))
     if queueing is not None and queueing.places() <= 0 < queueing.open:
@@ -115,7 +120,9 @@ def _queueing(state: State) -> Queueing | None:
     return Queueing(state, settings)
 
 
-def _of_queues(state: State, room: Room, together: Together, caps: Caps, held: dict[str, Vector], budget: int) -> list[Placed]:
+def _of_queues(
+    state: State, room: Room, together: Together, caps: Caps, held: dict[str, Vector], budget: int, kept_for: dict[int, None]
+) -> list[Placed]:
     """Place who stands first at nodes that have room, and count them."""
     effects: list[Placed] = []
 
@@ -124,13 +131,14 @@ def _of_queues(state: State, room: Room, together: Together, caps: Caps, held: d
             obstacle(state, record, together) is None and record.application is not None and record.application.queue is not None
         )
 
-    for record, row in serve(state, room, ready):
+    for record, row in serve(state, room, ready, kept_for):
         if len(effects) >= budget:
             break
         assert record.application is not None
         queue, wants = record.application.queue, vector(record.spec.opportunistic)
         assert queue is not None
         if caps.full(queue, wants) is not None:
+            state.opportunistic.queues.leave(record.spec.uid)
             continue
         room.give(row, record)
         caps.give(queue, wants)
@@ -180,7 +188,9 @@ def _sum(unit: list[PodRecord]) -> Vector:
     return total
 
 
-def _ready(state: State, room: Room, together: Together, places: int) -> dict[Queue, dict[Application, list[PodRecord]]]:
+def _ready(
+    state: State, room: Room, together: Together, caps: Caps, places: int
+) -> dict[Queue, dict[Application, list[PodRecord]]]:
     """Return who could be placed, by queue and application; of those that are alike and that no node has room for the first one alone is looked at, and so many more that could stand at nodes."""
     ready: dict[Queue, dict[Application, list[PodRecord]]] = {}
     hopeless: set[tuple[Shape, tuple[tuple[str, int], ...]]] = set()
@@ -196,9 +206,14 @@ def _ready(state: State, room: Room, together: Together, places: int) -> dict[Qu
                 together.found_no_room(record)
         if not hope and (places <= 0 or not may_stand(state, record)):
             continue
-        if obstacle(state, record, together) is None and record.application is not None and record.application.queue is not None:
-            ready.setdefault(record.application.queue, {}).setdefault(record.application, []).append(record)
-            places -= not hope
+        if obstacle(state, record, together) is not None or record.application is None or record.application.queue is None:
+            continue
+        queue = record.application.queue
+        if not hope:
+            if caps.full(queue, vector(record.spec.opportunistic)) is not None:
+                continue
+            places -= 1
+        ready.setdefault(queue, {}).setdefault(record.application, []).append(record)
     return ready
 
 

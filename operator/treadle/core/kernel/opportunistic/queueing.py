@@ -8,20 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from treadle.core.kernel.nodes.shapes import NO_GANG
-from treadle.core.kernel.opportunistic.known import TYPES
 from treadle.core.kernel.opportunistic.memory import vector
+from treadle.core.kernel.opportunistic.room import largest
 from treadle.core.kernel.opportunistic.sets import is_of_set
+from treadle.core.kernel.opportunistic.usage import policy_of, shut
 from treadle.core.rules.opportunistic.node_loads import LoadOrder, NodeLoads, Report
 from treadle.core.rules.opportunistic.queue_limits import QueueBounds
 from treadle.core.units.amounts import fits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-
-    from numpy.typing import NDArray
 
     from treadle.core.kernel.opportunistic.room import Room
     from treadle.core.kernel.state import State
@@ -42,10 +39,12 @@ def may_stand(state: State, record: PodRecord) -> bool:
     return not stands and shape.gang == NO_GANG and shape.asked.together is None and not is_of_set(state, record)
 
 
-def serve(state: State, room: Room, ready: Callable[[PodRecord], bool]) -> Iterator[tuple[PodRecord, int]]:
+def serve(
+    state: State, room: Room, ready: Callable[[PodRecord], bool], closed: dict[int, None]
+) -> Iterator[tuple[PodRecord, int]]:
     """Yield who stands in queues and may go to its node now, with the row; it has to be placed there before the next one is asked for.
 
-    ``ready`` says whether a pod may be placed at all; who may not leaves its queues, and whose queue has its maximum lets others go first.
+    ``ready`` says whether a pod may be placed at all; who may not leaves its queues. ``closed`` gets the rows of nodes whose room is kept for somebody who waits for more of it.
     """
     kept = state.opportunistic
     queues, nodes = kept.queues, state.nodes
@@ -58,20 +57,13 @@ def serve(state: State, room: Room, ready: Callable[[PodRecord], bool]) -> Itera
             record = kept.waiting.get(uid)
             if record is None or not ready(record):
                 queues.leave(uid)
-            elif not room.may_be_on(row, record):
+            elif not room.may_be_on(row, record) or not fits(vector(record.spec.opportunistic), largest(state, row)):
                 queues.leave_node(uid, name)
             elif not room.has(row, vector(record.spec.opportunistic)):
+                closed[row] = None
                 break
             elif room.takes(row, record):
                 yield record, row
-
-
-def closed(state: State) -> NDArray[np.bool_]:
-    """Return, by row, the nodes that have a queue."""
-    nodes = state.nodes
-    found = np.zeros(len(nodes), dtype=np.bool_)
-    found[[nodes.row[name] for name in state.opportunistic.queues.at if name in nodes.row]] = True
-    return found
 
 
 class Queueing:
@@ -90,11 +82,8 @@ class Queueing:
         self._queues.limit.update([load.queued for load in self.loads.loads.values()])
         if self._shorten():
             self._report()
-
-    @property
-    def open(self) -> int:
+        self.open = sum(max(0, settings.most - load.queued) for load in self.loads.loads.values())
         """How many more may stand at some node."""
-        return sum(self._settings.most - load.queued for load in self.loads.loads.values())
 
     def places(self) -> int:
         """Return how many more may come to stand at nodes in this pass."""
@@ -126,17 +115,18 @@ class Queueing:
         for at in range(min(settings.nodes_per_pod, len(best))):
             name = best[(queues.turn + at) % len(best)]
             self.loads.loads[name].queued += 1  # by their wait nodes are not bounded in YARN; here they are either way
+            self.open -= 1
             queues.enter(record.spec.uid, name)
 
     def _suitable(self, record: PodRecord) -> Iterable[str]:
         state, wants = self._state, vector(record.spec.opportunistic)
         mask = state.nodes.mask(record.shape.constraints)
         away = state.opportunistic.back_off.nodes(record.spec.application, state.now)
-        only, row_of, allocatable = state.nodes.only, state.nodes.row, state.nodes.allocatable
+        only, row_of = state.nodes.only, state.nodes.row
         for name in self.loads.sorted:
             row = row_of[name]
-            there = mask[row] and name not in away and only in {-1, row} and fits(wants, allocatable[row][:TYPES])
-            if there and self.loads.loads[name].queued < self._settings.most:
+            there = mask[row] and name not in away and only in {-1, row} and self.loads.loads[name].queued < self._settings.most
+            if there and fits(wants, largest(state, row)):
                 yield name
 
     def _report(self) -> None:
@@ -148,10 +138,23 @@ class Queueing:
         for row, spec in enumerate(state.nodes.specs):
             if spec is None:
                 continue
-            name, queued = state.nodes.names[row], len(self._queues.at.get(state.nodes.names[row], ()))
+            name = state.nodes.names[row]
+            if _gives_nothing(state, row):
+                self._queues.close(name)
+                loads.remove(name)
+                continue
+            queued = len(self._queues.at.get(name, ()))
             # How long those that run have yet to run is not known: as long again as they have run, in the mean.
             there = ages.get(row)
             wait = (queued + 1) * (sum(there) / len(there) ** 2 if there else usual)
             loads.add(name, "")
             loads.take_report(name, Report(queued, most, min(int(wait * MILLISECONDS), 1 << 53)), state.now)
         loads.sort()
+
+
+def _gives_nothing(state: State, row: int) -> bool:
+    """Whether a node takes no opportunistic pods at present, however little is used there: who stood there would wait for nothing."""
+    if not state.scheduler.opportunistic.by_usage:
+        return False
+    one = state.opportunistic.usage.of.get(state.nodes.names[row])
+    return one is None or one.usage.sample is None or one.usage.is_old(state.now) or shut(state, row, policy_of(state, row))

@@ -215,6 +215,20 @@ def of_row(state: State, row: int) -> Vector:
     return [min(value, UNBOUNDED) for value in least(found, beyond(most, have))]
 
 
+def largest(state: State, row: int) -> Vector:
+    """Return what one opportunistic pod may be given of a node at the most, were nothing else there."""
+    size, spec, settings = usage.size_of(state, row), state.nodes.specs[row], state.scheduler.opportunistic
+    if not settings.by_usage:
+        said = None if spec is None or spec.over_allocation is None else spec.over_allocation.most
+        most = settings.policy.most if said is None else said
+        return [thresholds.part(min(most, WHOLE), amount) for amount in size]
+    policy = usage.policy_of(state, row)
+    found = [thresholds.part(min(policy.most, WHOLE), amount) for amount in size]
+    for position, threshold in policy.thresholds.items():
+        found[position] = min(found[position], thresholds.part(threshold.allocation, size[position]))
+    return found
+
+
 def idle_room(state: State) -> NDArray[np.int64]:
     """Return the room of all nodes by type and row, to be shown: it is worked out once a step, however many ask."""
     kept = state.opportunistic
