@@ -233,6 +233,7 @@ def test_what_is_accepted_but_not_acted_on_yet_is_named_in_a_condition(
                 "queue": "root.limited",
                 "arrival": "2026-12-01T01:00:00Z",
                 "deadline": "2026-12-01T05:00:00Z",
+                "recurrence": "0 1 * * *",
                 "expression": {
                     "interpreter": "All",
                     "requests": [{"demand": {"cpu": "4"}, "count": 20, "concurrency": 10, "duration": "1h"}],

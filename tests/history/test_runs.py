@@ -73,6 +73,15 @@ def test_how_a_pod_ended_may_be_told_before_it_leaves_or_after(first: str) -> No
     assert (run.deleted, len(runs)) == (1, 0)
 
 
+def test_the_end_of_a_short_pod_may_be_told_before_it_is_seen_on_its_node() -> None:
+    runs = Runs()
+    runs.ended("a", SUCCEEDED)
+    begin(runs, 100, "a")
+    runs.left(101, "a")
+    (run,) = runs.over(1000)
+    assert (run.succeeded, run.deleted, run.outcome) == (1, 0, SUCCEEDED)
+
+
 def test_an_earlier_pod_that_is_told_late_does_not_change_how_the_run_ended() -> None:
     runs = Runs()
     begin(runs, 100, "a")

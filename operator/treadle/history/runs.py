@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 LINGER = 60.0
 MOST_STEPS = 256
+MOST_EARLY = 10_000
+"""Ends of pods that are remembered until the pods are seen on nodes."""
 FINEST = 1.0
 """Seconds of an interval, at first, where a run is kept more coarsely."""
 SUCCEEDED, FAILED, DELETED, UNKNOWN = "Succeeded", "Failed", "Deleted", "Unknown"
@@ -92,6 +94,8 @@ class Runs:
     def __init__(self) -> None:
         self._open: dict[str, _Open] = {}
         self._of: dict[str, str] = {}
+        self._early: dict[str, str] = {}
+        """How pods ended that have not been seen on a node."""
         self._untold: dict[str, tuple[_Open, float]] = {}
         """The pods that left without a word how they ended, with the time, while their run is under way."""
 
@@ -117,6 +121,8 @@ class Runs:
         run.submitted = min(run.submitted, created or now)
         run.pods += 1
         self._of[uid] = application
+        if uid in self._early:
+            found.told[uid] = self._early.pop(uid)
         found.on[uid] = asked = tuple(pair for pair in demand if pair[0] != "pods")
         for name, value in asked:
             found.amounts[name] = found.amounts.get(name, 0) + value
@@ -147,11 +153,14 @@ class Runs:
         found.step(now)
 
     def ended(self, uid: str, outcome: str) -> None:
-        """Take in how a pod ended; this may be told before it leaves or after. A pod that is not known is passed over."""
+        """Take in how a pod ended; this may be told before it leaves or after, and of a short one before it was seen on its node."""
         if uid in self._of:
             self._open[self._of[uid]].told[uid] = outcome
             return
         if uid not in self._untold:
+            self._early[uid] = outcome
+            if len(self._early) > MOST_EARLY:
+                del self._early[next(iter(self._early))]
             return
         found, at = self._untold.pop(uid)
         run, good = found.run, outcome == SUCCEEDED
