@@ -44,6 +44,9 @@ def test_the_history_survives_a_scheduler_that_is_killed(fresh_cluster: Callable
             (heir,) = [one for one in both if one is not leader]
             cluster.pods([pod(name, "root.a", "etl", cpu="1") for name in ("p0", "p1", "p2")])
             cluster.wait_bound(3)
+            used = 'treadle_queue_resource{kind="used",queue="root.a",resource="cpu"}'
+            for one in both:
+                eventually(lambda one=one: one.metric(used) == 3, 30, "both know of them")
             finish(cluster, "p0", "Succeeded")
             (begun,) = eventually(lambda: [run for run in kept(url) if run["succeeded"] == 1], 120, "it is written under way")
             assert (begun["application"], begun["queue"], begun["pods"], begun["ended"]) == ("default/etl", "root.a", 3, None)
