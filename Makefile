@@ -7,7 +7,7 @@ UV_COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --
 BENCH ?=
 export PYTHONSAFEPATH := 1
 
-.PHONY: help setup demo test quick test-node lint format crds bench lock control-plane search soak spark clean
+.PHONY: help setup demo test quick test-node test-guest lint format crds bench lock control-plane search soak spark clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -49,6 +49,10 @@ test: setup lint ## every test; the cluster tier where there is a Go toolchain
 test-node: setup ## the tests on a real kubelet, in namespaces of its own; they need root and Go, and say where they skip (TREADLE_NODE_TESTS)
 	$(BIN)/python tests/node_tier/binaries.py build-if-possible
 	$(BIN)/python -m pytest -q -m node tests/node_tier
+
+test-guest: setup ## the tests on a real kubelet in a guest with cgroup v2, which QEMU runs (root, apt-get, 16 GiB of memory); ARGS are pytest's
+	$(BIN)/python tests/node_tier/binaries.py build-if-possible
+	$(BIN)/python tests/node_tier/guest.py $(ARGS)
 
 search: setup ## the properties with 20 times as many examples, new ones (TREADLE_SEARCH)
 	TREADLE_SEARCH=$${TREADLE_SEARCH:-20} $(BIN)/python -m pytest -q -n 2 tests/core tests/kube/test_accounting.py

@@ -264,6 +264,11 @@ BAD = [
         application(lifetime="1d"),
         ["spec.lifetime: '1d': must be a duration such as 30s, 15m, 1h30m or 500ms"],
     ),
+    (
+        "an expected duration in days",
+        application(expectedDuration="1d"),
+        ["spec.expectedDuration: '1d': must be a duration such as 30s, 15m, 1h30m or 500ms"],
+    ),
     ("nothing at all", {"kind": "Reservation", "metadata": {"name": "r"}}, ["spec: is required"]),
     ("no name", {"kind": "Queue", "metadata": {}}, ["metadata.name: is required"]),
 ]
@@ -340,10 +345,16 @@ def test_a_status_of_another_version_does_not_spoil_the_object():
             ["spec.fair.localityThresholdNode"],
         ),
         (application(queue="root.a", priority=3), []),
+        (application(gangs=[{"name": "a", "minMember": 2, "topologyKey": "zone"}]), []),
+        (
+            application(gangs=[{"name": name, "minMember": 2, "demand": {"cpu": 4}} for name in ("a", "b")]),
+            ["spec.gangs.demand"],
+        ),
         (application(user="ann", placementConstraints=["notin,node,hbase"], reservation="r"), []),
         (reservation(), []),
         (reservation(recurrence="24h", priority=1), []),
-        (reservation(recurrence="0 1 * * *", timeZone="UTC"), ["spec.recurrence", "spec.timeZone"]),
+        (reservation(recurrence="0 1 * * *", timeZone="UTC"), []),
+        (reservation(recurrence="24h", timeZone="UTC"), ["spec.timeZone"]),
         (queue(reservations={"agent": "Greedy", "window": "1h"}), []),
     ],
 )

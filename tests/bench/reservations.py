@@ -29,7 +29,7 @@ def filled() -> tuple[Plan, float]:
     """A plan with all reservations, and how many seconds adding them took."""
     rng = random.Random(1)
     sharing = CapacityOverTime(0.8, 0.5, DAY)
-    plan = Plan(CAPACITY, PlanSettings(MINUTE, [256 << 30, 64_000], AllTypes(2, (0, 1), precise=True), sharing, DAY))
+    plan = Plan(CAPACITY, PlanSettings(MINUTE, [256 << 30, 64_000], AllTypes(2, (0, 1), precise=True), sharing, DAY, exact=True))
     began = time.perf_counter()
     for number in range(RESERVATIONS):
         start = rng.randrange(YEAR // MINUTE) * MINUTE

@@ -394,6 +394,11 @@ def test_an_unknown_or_wrong_value_is_refused_by_name(setting, said):
     assert said in answer.stderr
 
 
+def test_forecasts_are_made_where_that_is_asked_for():
+    assert "--eta" not in deployment()["template"]["spec"]["containers"][0]["args"]
+    assert "--eta" in deployment("--set=eta.enabled=true")["template"]["spec"]["containers"][0]["args"]
+
+
 def test_the_history_is_kept_in_a_volume_of_each_copy_unless_it_is_said_where():
     pod = deployment()["template"]["spec"]
     (container,) = pod["containers"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import socket
 import ssl
 import threading
@@ -16,6 +17,8 @@ from urllib.parse import urlencode, urlsplit
 
 Json = dict[str, Any]
 T = TypeVar("T")
+PATIENCE = float(os.environ.get("TREADLE_TEST_PATIENCE", "1"))
+"""How many times as long as usual tests wait for what has to come true: a machine may be slower than any that people use."""
 
 
 class RefusedError(Exception):
@@ -128,8 +131,8 @@ def ssl_context(ca: str | Path | None) -> ssl.SSLContext:
 
 
 def eventually(probe: Callable[[], T], timeout: float = 30.0, what: str = "the condition", interval: float = 0.05) -> T:
-    """Return the first truthy answer of `probe`; AssertionError naming `what` and the last answer after `timeout` seconds."""
-    deadline = time.monotonic() + timeout
+    """Return the first truthy answer of `probe`; AssertionError naming `what` and the last answer after `timeout` seconds, times `PATIENCE`."""
+    deadline = time.monotonic() + timeout * PATIENCE
     while True:
         answer = probe()
         if answer:

@@ -225,25 +225,11 @@ def test_what_is_accepted_but_not_acted_on_yet_is_named_in_a_condition(
             "spec": {"fair": {"localityThresholdNode": "0.5"}},
         }
         assert plane.api("POST", "/apis/treadle.dev/v1alpha1/schedulers", settings)[0] == 201
-        reservation = {
-            "apiVersion": "treadle.dev/v1alpha1",
-            "kind": "Reservation",
-            "metadata": {"name": "nightly", "namespace": "default"},
-            "spec": {
-                "queue": "root.limited",
-                "arrival": "2026-12-01T01:00:00Z",
-                "deadline": "2026-12-01T05:00:00Z",
-                "recurrence": "0 1 * * *",
-                "expression": {
-                    "interpreter": "All",
-                    "requests": [{"demand": {"cpu": "4"}, "count": 20, "concurrency": 10, "duration": "1h"}],
-                },
-            },
-        }
-        status, answer = plane.api("POST", "/apis/treadle.dev/v1alpha1/namespaces/default/reservations", reservation)
-        assert status == 201, answer
+        gang = {"name": "workers", "minMember": 2, "demand": {"cpu": "4"}}
+        asking = application("gang", queue="root.limited", gangs=[gang])
+        assert plane.api("POST", "/apis/treadle.dev/v1alpha1/namespaces/default/applications", asking)[0] == 201
 
         eventually(lambda: cluster.condition("schedulers", "treadle", "NotActedOn").get("status") == "True", 30)
         assert "spec.fair.localityThresholdNode" in cluster.condition("schedulers", "treadle", "NotActedOn")["message"]
-        eventually(lambda: cluster.condition("reservations", "nightly", "NotActedOn", "default").get("status") == "True", 30)
-        assert cluster.condition("reservations", "nightly", "Ready", "default")["status"] == "False"
+        eventually(lambda: cluster.condition("applications", "gang", "NotActedOn", "default").get("status") == "True", 30)
+        assert "spec.gangs.demand" in cluster.condition("applications", "gang", "NotActedOn", "default")["message"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
@@ -44,9 +45,6 @@ def test_the_history_survives_a_scheduler_that_is_killed(fresh_cluster: Callable
             (heir,) = [one for one in both if one is not leader]
             cluster.pods([pod(name, "root.a", "etl", cpu="1") for name in ("p0", "p1", "p2")])
             cluster.wait_bound(3)
-            used = 'treadle_queue_resource{kind="used",queue="root.a",resource="cpu"}'
-            for one in both:
-                eventually(lambda one=one: one.metric(used) == 3, 30, "both know of them")
             finish(cluster, "p0", "Succeeded")
             (begun,) = eventually(lambda: [run for run in kept(url) if run["succeeded"] == 1], 120, "it is written under way")
             assert (begun["application"], begun["queue"], begun["pods"], begun["ended"]) == ("default/etl", "root.a", 3, None)
@@ -64,3 +62,30 @@ def test_the_history_survives_a_scheduler_that_is_killed(fresh_cluster: Callable
             assert heir.metric('treadle_history_records_total{result="written"}') > 0
             assert heir.metric('treadle_history_records_total{result="dropped"}') == 0
             assert "secret" not in leader.log.read_text() + heir.log.read_text()
+
+
+def test_the_scheduler_object_says_that_the_history_cannot_be_written_and_nothing_is_lost(
+    fresh_cluster: Callable[..., Cluster], tmp_path: Path
+) -> None:
+    cluster = fresh_cluster(1, "8", "16Gi")
+    cluster.queues(queue("root.a"))
+    scheduler = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Scheduler", "metadata": {"name": "treadle"}, "spec": {}}
+    assert cluster.plane.api("POST", "/apis/treadle.dev/v1alpha1/schedulers", scheduler)[0] == 201
+    file = tmp_path / "history.db"
+    url = f"sqlite:///{file}"
+    said = lambda: cluster.condition("schedulers", "treadle", "Ready")  # noqa: E731
+    with Treadle(cluster.plane.kubeconfig, tmp_path, "--history", url) as treadle:
+        treadle.wait_ready()
+        eventually(lambda: kept(url, "--queue=root", "--samples"), 60, "the store is made")
+        holder = sqlite3.connect(file)
+        holder.execute("BEGIN IMMEDIATE")
+        cluster.pods([pod("p0", "root.a", "etl", cpu="1")])
+        cluster.wait_bound(1)
+        words = "the history in sqlite:"
+        found = eventually(lambda: said() if words in said().get("message", "") else None, 150, "the object says it")
+        assert (found["status"], found["message"].partition("cannot be written: ")[2]) == ("True", "database is locked")
+        holder.rollback()
+        holder.close()
+        (run,) = eventually(lambda: kept(url), 60, "it is written")
+        assert (run["application"], run["pods"], run["ended"]) == ("default/etl", 1, None)
+        eventually(lambda: words not in said().get("message", ""), 30, "the object says no more")

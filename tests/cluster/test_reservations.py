@@ -17,6 +17,8 @@ from cluster.control_plane import ControlPlane
 from cluster.faulty_proxy import FaultyProxy
 from cluster.pair import Pair
 from cluster.treadle_process import Cluster, Treadle, capacity_queue, eventually, pod
+from treadle.history.runs import SUCCEEDED, Run, Step
+from treadle.history.store import Store
 
 RESERVATIONS = "/apis/treadle.dev/v1alpha1/namespaces/default/reservations"
 
@@ -102,6 +104,39 @@ def test_reservations_are_accepted_or_refused_at_once_and_outlast_the_scheduler(
     }
 
 
+def test_times_of_a_calendar_outlast_the_scheduler_and_an_edit_that_is_refused(
+    fresh_cluster: Callable[..., Cluster], tmp_path: Path
+) -> None:
+    cluster = fresh_cluster(2, "4", "16Gi")
+    plane = cluster.plane
+    cluster.queues(plan_queue(maximumPeriod="168h"))
+    body = reservation("workdays", "6", hours=1, recurrence="0 3 * * 1-5", timeZone="Europe/Berlin")
+    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+        treadle.wait_ready()
+        make(plane, body)
+        eventually(lambda: status(plane, "workdays").get("phase") in {"Accepted", "Active"}, 5, "the reservation accepted")
+        kept = {key: status(plane, "workdays")[key] for key in ("accepted", "allocations")}
+        assert (kept["accepted"]["period"], len(kept["accepted"]["starts"])) == ("168h", 10)
+        assert len(kept["allocations"]) == 5
+        make(plane, reservation("sundays", "6", hours=1, recurrence="0 3 * * 0", timeZone="Europe/Berlin"))
+        make(plane, reservation("daily", "6", hours=2, recurrence="0 3 * * *", timeZone="Europe/Berlin"))
+        make(plane, reservation("monthly", "6", hours=1, recurrence="0 3 1 * *"))
+        make(plane, reservation("mars", "6", hours=1, recurrence="0 3 * * *", timeZone="Mars/Olympus"))
+        eventually(lambda: status(plane, "sundays").get("phase") in {"Accepted", "Active"}, 5, "room on Sundays")
+        eventually(lambda: status(plane, "daily").get("phase") == "Rejected", 5, "no room on all days")
+        eventually(lambda: ready(plane, "monthly")[0] == "Invalid", 5, "days of the month refused")
+        eventually(lambda: "spec.timeZone: 'Mars/Olympus'" in ready(plane, "mars")[1], 5, "an unknown zone refused")
+        edit = {"spec": {"recurrence": "0 3 * * *"}}
+        plane.api("PATCH", f"{RESERVATIONS}/workdays", edit, content_type="application/merge-patch+json")
+        eventually(lambda: ready(plane, "workdays")[0] == "NoRoom", 5, "the edit refused")
+        treadle.kill()
+    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+        treadle.wait_ready()
+        make(plane, reservation("again", "6", hours=2, recurrence="0 3 * * 3", timeZone="Europe/Berlin"))
+        eventually(lambda: status(plane, "again").get("phase") == "Rejected", 5, "what was promised is in the way")
+    assert {key: status(plane, "workdays")[key] for key in ("accepted", "allocations")} == kept
+
+
 def command(plane: ControlPlane, *arguments: str) -> tuple[int, str]:
     done = subprocess.run(
         [sys.executable, "-m", "treadle", *arguments, "--kubeconfig", str(plane.kubeconfig)],
@@ -144,6 +179,33 @@ def test_the_commands_ask_make_and_print(fresh_cluster: Callable[..., Cluster], 
         assert code == 1
         assert 'treadle_reservations{phase="Accepted"} 1.0' in treadle.get("/metrics")[1]
         assert 'treadle_plan_resource{kind="has",queue="root.plan",resource="cpu"} 8.0' in treadle.get("/metrics")[1]
+
+
+def test_what_is_proposed_from_the_history_is_taken(fresh_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
+    cluster = fresh_cluster(2, "4", "16Gi")
+    plane = cluster.plane
+    cluster.queues(plan_queue())
+    kept, now = f"sqlite:///{tmp_path}/history.db", datetime.now(UTC).timestamp()
+    begun = [now - day * 86_400 - 3_600 for day in range(9, 0, -1)]
+    used = {"cpu": 3000, "memory": 6 << 30}
+    runs = [
+        Run("default/etl", "root.plan.plan-default", "ann", at, at, at, at + 1800, 3, 3, 0, 0, SUCCEEDED, [Step(at, used, 3)])
+        for at in begun
+    ]
+    store = Store(kept)
+    store.write(runs, [], [], now)
+    store.close()
+    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+        treadle.wait_ready()
+        code, said = command(plane, "reserve", "--from-history", "default/etl", "--store", kept)
+        assert code == 0, said
+        assert plane.api("GET", RESERVATIONS)[1]["items"] == [], "it only prints"
+        file = tmp_path / "etl.yaml"
+        file.write_text(said)
+        code, said = command(plane, "reserve", str(file))
+        assert (code, said.splitlines()[0]) == (0, "accepted:"), said
+        assert said.splitlines()[1].endswith(": cpu 3, memory 6Gi")
+        assert status(plane, "etl")["phase"] == "Accepted"
 
 
 def seconds(count: float) -> float:
@@ -196,7 +258,7 @@ def test_pods_of_a_reservation_wait_for_it_run_in_its_queue_and_go_on_beside_it(
 def test_the_examples_of_the_documentation_are_taken_and_acted_on(fresh_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
     text = (Path(__file__).parents[2] / "docs/reservations.md").read_text()
     objects = [yaml.safe_load(block.partition("```")[0]) for block in text.split("```yaml\n")[1:]]
-    assert [one["kind"] for one in objects] == ["Queue", "Reservation", "Application"]
+    assert [one["kind"] for one in objects] == ["Queue", "Reservation", "Reservation", "Application"]
     cluster = fresh_cluster(4, "8", "32Gi")
     plane = cluster.plane
     assert plane.api("POST", "/api/v1/namespaces", {"metadata": {"name": "etl"}})[0] == 201

@@ -66,6 +66,7 @@ FULL: Json = {
     },
     "spec": {
         "schedulerName": "treadle",
+        "activeDeadlineSeconds": 600,
         "containers": [
             _container(
                 "main",
@@ -164,6 +165,7 @@ DEEP: Json = {
 }
 STATUS: Json = {
     "phase": "Running",
+    "startTime": "2026-01-02T03:04:05Z",
     "reason": "OutOfcpu",
     "message": "no room: größer",
     "nominatedNodeName": "n1",

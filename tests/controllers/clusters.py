@@ -48,9 +48,9 @@ class Cluster:
             spec = self.core.state.pods[effect.uid].spec
             self.core.handle(PodSeen(replace(spec, node=effect.node)), 1.0)
 
-    def status(self, kind: str, name: str, namespace: str = "", now: str = NOW) -> Json:
+    def status(self, kind: str, name: str, namespace: str = "", now: str = NOW, failing: str = "") -> Json:
         self.core.refresh_shares()
-        return status_of(self.ledger.entries[kind, namespace, name], self.core.view, "treadle", now)
+        return status_of(self.ledger.entries[kind, namespace, name], self.core.view, "treadle", now, failing=failing)
 
     def ready(self, kind: str, name: str, namespace: str = "") -> tuple[str, str, str]:
         return condition(self.status(kind, name, namespace), "Ready")

@@ -9,6 +9,7 @@ import pytest
 from controllers.bodies import Json
 from controllers.clusters import Cluster, condition
 from treadle.api.reservation import ReservationStatus
+from treadle.controllers.plans import plan_text
 from treadle.controllers.reservations import decision_of, duration, milliseconds, rfc3339
 from treadle.core.events import ReservationGone, ReservationLost, ReservationSeen
 from treadle.core.model.reservations import PlanSpec
@@ -83,6 +84,8 @@ def test_one_that_comes_again_is_kept_once(cluster: Cluster) -> None:
         reservation(),
         reservation(recurrence="24h", arrival="1969-12-25T23:30:00Z", deadline="1969-12-26T01:45:00Z"),
         reservation(recurrence="2h", hours="2h"),
+        reservation(recurrence="0 3 * * *", timeZone="Europe/Berlin"),
+        reservation(recurrence="30 */2 * * *", timeZone="Australia/Lord_Howe", arrival="1970-01-01T02:00:00Z"),
         reservation(cpu="50"),
         reservation(cpu="333m", hours="17m30s"),
         reservation(
@@ -116,6 +119,21 @@ def test_the_decision_on_an_update_that_was_refused_is_read_as_it_was_written(cl
     "status",
     [
         {},
+        *(
+            {
+                "plannedGeneration": 1,
+                "accepted": {
+                    "generation": 1,
+                    "time": "1970-01-01T00:00:01Z",
+                    "queue": "root.plan",
+                    "arrival": "1970-01-01T00:00:01Z",
+                    "deadline": "1970-01-01T00:00:02Z",
+                    "period": "1h",
+                    "starts": starts,
+                },
+            }
+            for starts in (["1m"], ["0s", "1h"], ["0s", "5m", "5m"], ["0s", "5m", "1m"])
+        ),
         {"plannedGeneration": "x"},
         {"plannedGeneration": 1, "accepted": {"generation": 1}},
         {"plannedGeneration": 1, "allocations": [{"start": "now", "end": "then", "demand": {}}]},
@@ -136,13 +154,97 @@ def test_a_status_that_makes_no_sense_keeps_nothing(status: Json) -> None:
     assert decision_of(status) is None
 
 
-def test_cron_is_not_planned_and_says_so(cluster: Cluster) -> None:
-    cluster.create("Reservation", "r", reservation(recurrence="0 1 * * *", timeZone="Europe/Berlin"), namespace="ns")
+def calendar(recurrence: str = "0 3 * * *", time_zone: str = "Europe/Berlin", **fields: Any) -> Json:
+    return reservation(recurrence=recurrence, timeZone=time_zone, **fields)
+
+
+def test_times_of_a_calendar_are_promised_by_summer_time_and_without(cluster: Cluster) -> None:
+    cluster.create("Reservation", "r", calendar(), namespace="ns")
     status = decided(cluster)
-    assert status["phase"] == "Pending"
-    assert condition(status, "NotActedOn")[::2] == ("True", "accepted but not acted on yet: spec.recurrence, spec.timeZone")
-    reason, words = condition(status, "Ready")[1:]
-    assert (reason, "'0 1 * * *' is no period" in words) == ("Invalid", True)
+    assert condition(status, "Ready") == ("True", "Promised", "")
+    assert condition(status, "NotActedOn")[0] == "False"
+    assert status["allocations"] == [{"start": "1970-01-01T01:00:00Z", "end": "1970-01-01T03:00:00Z", "demand": {"cpu": "5"}}]
+    accepted = {name: status["accepted"][name] for name in ("arrival", "deadline", "period", "starts")}
+    assert accepted == {
+        "arrival": "1970-01-01T01:00:00Z",
+        "deadline": "1970-01-01T03:00:00Z",
+        "period": "24h",
+        "starts": ["0s", "1h"],
+    }
+    assert status["nextStart"] == "1970-01-01T01:00:00Z"
+
+
+def test_a_week_is_a_cycle_of_a_queue_that_says_so(cluster: Cluster) -> None:
+    cluster.create("Reservation", "r", calendar("0 3 * * 1-5", "UTC"), namespace="ns")
+    reason, words = condition(decided(cluster), "Ready")[1:]
+    assert (reason, "does not divide the longest period of queue root.plan, which is 24h" in words) == ("PeriodNoDivisor", True)
+    cluster.edit("root.plan", {**TAKES, "reservations": {**TAKES["reservations"], "maximumPeriod": "168h"}})
+    cluster.edit("r", calendar("0 3 * * 1-5", "UTC", hours="30m"))
+    status = decided(cluster)
+    assert [one["start"] for one in status["allocations"]] == [
+        "1970-01-01T03:00:00Z",  # a Thursday
+        "1970-01-02T03:00:00Z",
+        "1970-01-05T03:00:00Z",
+        "1970-01-06T03:00:00Z",
+        "1970-01-07T03:00:00Z",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        (calendar("0 3 1 * *"), "spec.recurrence: '0 3 1 * *' says 1 for the day of the month, which must be *"),
+        (calendar("daily"), "spec.recurrence: 'daily' is neither a period nor a cron expression of five fields"),
+        (calendar(time_zone="Mars/Olympus"), "spec.timeZone: 'Mars/Olympus' is no time zone"),
+    ],
+)
+def test_what_is_no_calendar_is_invalid_and_leaves_what_was_promised(cluster: Cluster, spec: Json, words: str) -> None:
+    cluster.create("Reservation", "r", spec, namespace="ns")
+    status = decided(cluster)
+    assert (status["phase"], condition(status, "Ready")[1], words in condition(status, "Ready")[2]) == (
+        "Pending",
+        "Invalid",
+        True,
+    )
+    cluster.edit("r", calendar())
+    assert decided(cluster)["phase"] == "Accepted"
+    cluster.edit("r", spec)
+    status = decided(cluster)
+    assert (status["phase"], status["accepted"]["starts"]) == ("Accepted", ["0s", "1h"])
+    assert (condition(status, "Ready")[1], words in condition(status, "Ready")[2]) == ("LastGoodInForce", True)
+    other = Cluster()
+    other.create("Queue", "root.plan", TAKES)
+    body = other.server.status(
+        other.server.edit(other.server.create("Reservation", "r", calendar(), namespace="ns"), spec), status
+    )
+    other.ledger.seen("Reservation", body)  # a restart: what is promised is known from the status alone
+    other.plan()
+    figures, before = other.core.view.reservation("ns/r"), cluster.core.view.reservation("ns/r")
+    assert figures is not None
+    assert before is not None
+    assert (figures.phase, figures.next_start, figures.decided) == (before.phase, before.next_start, before.decided)
+
+
+def test_a_time_zone_beside_a_period_is_not_acted_on_and_nobody_reads_it(cluster: Cluster) -> None:
+    cluster.create("Reservation", "r", reservation(recurrence="24h", timeZone="Mars/Olympus"), namespace="ns")
+    status = decided(cluster)
+    assert (status["phase"], condition(status, "NotActedOn")[::2]) == (
+        "Accepted",
+        ("True", "accepted but not acted on yet: spec.timeZone"),
+    )
+
+
+def test_the_plan_shows_each_time(cluster: Cluster) -> None:
+    cluster.create("Reservation", "r", calendar("0 3,9 * * *", "UTC"), namespace="ns")
+    body = cluster.server.status(cluster.bodies["r"], decided(cluster))
+    queue = {"metadata": {"name": "root.plan"}, "status": {"steadyFairShare": {"cpu": "10"}}}
+    text = plan_text(queue, [body], 0, milliseconds("1970-01-02T12:00:00Z"))
+    assert [line[:20] for line in text.splitlines() if line.endswith("ns/r")] == [
+        "1970-01-01T03:00:00Z",
+        "1970-01-01T09:00:00Z",
+        "1970-01-02T03:00:00Z",
+        "1970-01-02T09:00:00Z",
+    ]
 
 
 # -- the ledger

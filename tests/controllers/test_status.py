@@ -189,6 +189,15 @@ def test_the_scheduler_that_is_served_names_what_it_serves(cluster: Cluster) -> 
     assert cluster.status("Scheduler", "treadle")["schedulerNames"] == ["treadle", "yunikorn"]
 
 
+def test_the_scheduler_that_is_served_says_what_its_process_cannot_do_and_no_other_object_does(cluster: Cluster) -> None:
+    for name in ("treadle", "other"):
+        cluster.create("Scheduler", name, {})
+    cluster.create("Queue", "root.a", {})
+    said = lambda kind, name: condition(cluster.status(kind, name, failing="the history cannot be written: full"), "Ready")  # noqa: E731
+    assert said("Scheduler", "treadle") == ("True", "InForce", "the history cannot be written: full")
+    assert "history" not in said("Scheduler", "other")[2] + said("Queue", "root.a")[2]
+
+
 def test_a_solver_that_is_asked_for_and_not_there_is_a_condition_of_the_scheduler(cluster: Cluster) -> None:
     cluster.create("Scheduler", "treadle", {"placeTogether": {"solver": "HiGHS"}})
 

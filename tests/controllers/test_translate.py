@@ -169,3 +169,12 @@ def test_the_user_of_an_application_is_its_specs_then_its_annotations(
     annotations: dict[str, str], spec: dict[str, Any], expected: tuple[str, tuple[str, ...]]
 ) -> None:
     assert application(annotations, **spec) == expected
+
+
+def test_an_application_says_how_long_its_pods_run_and_when_it_should_have_ended() -> None:
+    body = {"kind": "Application", "metadata": {"name": "a", "namespace": "ns"}}
+    spec = {"expectedDuration": "10m", "deadline": "1970-01-01T01:00:00Z"}
+    said = translate.application(parse("Application", {**body, "spec": spec}))  # type: ignore[arg-type]
+    unsaid = translate.application(parse("Application", {**body, "spec": {}}))  # type: ignore[arg-type]
+    assert (said.duration, said.deadline) == (600.0, 3600.0)
+    assert (unsaid.duration, unsaid.deadline) == (None, None)

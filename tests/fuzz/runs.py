@@ -185,6 +185,16 @@ def an_object(kind: str, chance: Random, style: Style) -> Json:
     return found
 
 
+CALENDARS = (
+    {"recurrence": "0 1 * * *"},
+    {"recurrence": "*/20 * * * *", "timeZone": "Asia/Kathmandu"},
+    {"recurrence": "0,30 0 * * *", "timeZone": "Australia/Lord_Howe"},
+    {"recurrence": "* * * * *"},
+    {"recurrence": "0 3 1 * *"},
+)
+"""Of which some are no cycle, or come too often."""
+
+
 def _reserved(chance: Random) -> Json:
     """What may be had in the seconds of a run, which begins with 1970."""
     start = chance.choice([-100, 0, 3, 20, 100])
@@ -202,7 +212,7 @@ def _reserved(chance: Random) -> Json:
         "arrival": _second(start),
         "deadline": _second(start + chance.choice([1, 10, 200, 1000])),
         "expression": {"interpreter": chance.choice(["All", "Any", "Order", "OrderNoGap"]), "requests": requests},
-        **chance.choice([{}, {}, {"recurrence": "10m"}, {"recurrence": "1h"}, {"recurrence": "0 1 * * *"}]),
+        **chance.choice([{}, {}, {"recurrence": "10m"}, {"recurrence": "1h"}, *CALENDARS]),
     }
 
 

@@ -65,6 +65,13 @@ def test_samples_of_a_queue(kept: str, capsys: pytest.CaptureFixture[str]) -> No
         ({"store": "history.db"}, "--store: it is not the URL of a history; allowed are"),
         ({"store": "sqlite:////proc/none/history.db"}, "the history cannot be read: "),
         ({"store": "sqlite:////tmp/x.db", "samples": True}, "--samples: name the queue with --queue"),
+        (
+            {"store": "sqlite:////tmp/x.db", "samples": True, "queue": "root.a", "application": "team/etl"},
+            "--samples: shows what a queue has held, and nothing of team/etl",
+        ),
+        ({"store": "sqlite:////tmp/x.db", "days": -1.0}, "--days: -1 is not more than 0"),
+        ({"store": "sqlite:////tmp/x.db", "days": float("nan")}, "--days: nan is not more than 0"),
+        ({"store": "sqlite:////tmp/x.db", "most": 0}, "--most: 0 is less than 1"),
     ],
 )
 def test_what_makes_no_sense_is_said_in_a_line(given: dict[str, str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,3 +80,14 @@ def test_what_makes_no_sense_is_said_in_a_line(given: dict[str, str], words: str
     error = capsys.readouterr().err
     assert words in error
     assert error.count("\n") == 1
+
+
+def test_who_reads_where_nothing_was_kept_is_told_and_makes_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for path in (tmp_path / "typo" / "history.db", tmp_path / "empty.db"):
+        if path.parent == tmp_path:
+            path.touch()
+        before = path.exists()
+        with pytest.raises(SystemExit):
+            history(store=f"sqlite:///{path}")
+        assert "the history cannot be read: there is none in sqlite:///" in capsys.readouterr().err
+        assert (path.exists(), path.parent.exists()) == (before, path.parent == tmp_path)

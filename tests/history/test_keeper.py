@@ -192,11 +192,12 @@ async def test_a_full_disk_is_told_drops_the_oldest_and_counts_and_is_written_ag
         await world.look(LINGER)
     assert world.keeper.failures > 0
     assert world.keeper.problem == "database or disk is full"
+    assert world.keeper.trouble == f"the history in {world.url} cannot be written: database or disk is full"
     assert world.keeper.dropped > 20
     assert "cannot be written: database or disk is full" in caplog.text
     sql.event.remove(engine, "connect", full)
     await world.look()
-    assert world.keeper.problem == ""
+    assert world.keeper.problem == world.keeper.trouble == ""
     names = [run.application.partition("-")[0] for run in world.stored()]
     assert names[0] == "team/a39"
     assert 0 < 40 - len(names) <= world.keeper.dropped
@@ -230,7 +231,31 @@ async def test_it_looks_every_while_until_it_is_cancelled(world: World, monkeypa
 
     monkeypatch.setattr(module, "EVERY", 0.0)
     monkeypatch.setattr(world.keeper, "look", look)
+    assert world.keeper.watched_from == float("inf")
     task = asyncio.create_task(world.keeper.run(lambda: len(looks) > 1))
     await enough.wait()
     task.cancel()
     assert looks[:4] == [False, False, True, True]
+    assert world.keeper.watched_from == world.now
+
+
+async def test_who_stood_by_since_before_a_run_began_counts_a_pod_once_that_the_leader_saw_end_first(world: World) -> None:
+    standby = world.another()
+    standby.watched_from = world.now - 60
+    leader, slow = world.keeper, PodSeen(world.pod("a"))
+    world.core.handle(slow, world.now)
+    leader.note(slow)
+    world.keepers.remove(leader)
+    world.runs("b")
+    world.now += 1
+    leader.ended("a", succeeded=True)
+    leader.note(PodGone("a"))
+    await leader.look(leads=True)
+    world.now += 1
+    standby.ended("a", succeeded=True)
+    standby.note(slow)
+    standby.note(PodGone("a"))
+    await world.look(keeper=standby)
+    (run,) = world.stored()
+    assert (run.pods, run.succeeded, run.ended) == (2, 1, None)
+    await leader.close()

@@ -92,6 +92,21 @@ def test_what_a_standby_has_seen_as_well_counts_once(url: str, store: Store) -> 
     standby.close()
 
 
+@pytest.mark.parametrize(("watched_from", "pods"), [(90.0, 2), (96.0, 3), (float("inf"), 3)])
+def test_who_has_watched_since_before_a_run_began_counts_its_pods_alone(
+    url: str, store: Store, watched_from: float, pods: int
+) -> None:
+    short = [Step(100, {"cpu": 1000}, 1), Step(101, {}, 0, (1, 0, 0))]
+    store.write([], [run(ended=None, pods=1, succeeded=1, deleted=0, steps=short)], [], 110)
+    standby = Store(url)
+    late = [Step(102, {"cpu": 1000}, 1), Step(103, {"cpu": 1000}, 1, (1, 0, 0))]
+    seen = run(started=102, ended=None, pods=2, succeeded=1, deleted=0, known_from=102, steps=late)
+    standby.write([], [seen], [], 120, watched_from)
+    (whole,) = standby.runs()
+    assert (whole.pods, whole.succeeded, whole.started) == (pods, pods - 1, 100)
+    standby.close()
+
+
 def test_a_run_that_is_over_and_was_written_by_another_instance_is_not_written_twice(url: str, store: Store) -> None:
     store.write([run()], [], [], 210)
     other = Store(url)
@@ -128,6 +143,29 @@ def test_a_write_that_fails_leaves_nothing_behind_and_can_be_repeated(store: Sto
     assert list(store.runs()) == []
     store.write([run()], [run("team/b", ended=None)], [sample("root", 1.0)], 210)
     assert len(list(store.runs())) == 2
+
+
+def test_tables_that_are_gone_are_made_anew_with_what_is_under_way(store: Store) -> None:
+    store.write([], [run("team/long", ended=None)], [], 150)
+    engine = sql.create_engine(store.url)
+    module.metadata.drop_all(engine)
+    engine.dispose()
+    with pytest.raises(sql.exc.SQLAlchemyError):
+        store.write([run()], [run("team/long", ended=None)], [], 210)
+    store.write([run()], [run("team/long", ended=None)], [], 210)
+    store.write([run("team/long", ended=300.0)], [], [], 310)
+    assert [(one.application, one.ended) for one in store.runs()] == [("team/long", 300.0), ("team/etl", 200.0)]
+
+
+def test_a_run_under_way_whose_row_somebody_deleted_is_written_again(store: Store) -> None:
+    store.write([], [run("team/long", ended=None)], [], 150)
+    engine = sql.create_engine(store.url)
+    with engine.begin() as at:
+        at.execute(module.runs.delete())
+    engine.dispose()
+    store.write([], [run("team/long", ended=None)], [], 210)
+    store.write([run("team/long", ended=300.0)], [], [], 310)
+    assert [(one.application, one.started, one.ended) for one in store.runs()] == [("team/long", 100.0, 300.0)]
 
 
 def test_the_tables_of_another_version_are_left_alone(url: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,12 +15,13 @@ from treadle.kube import binary, wire
 from treadle.kube.binary import objects
 from treadle.kube.binary.schema import CLASSES, MESSAGES
 from treadle.kube.errors import ApiError
-from treadle.kube.formats import Expired, Frames, status_of
+from treadle.kube.formats import Event, Expired, Frames, status_of
 
 RECORDED = Path(__file__).parent / "recorded"
 """Written by ``tests/cluster/watch_forms.py``."""
 PARTS = {
     "creationTimestamp": "Time",
+    "startTime": "Time",
     "deletionTimestamp": "Time",
     "labels": "TextEntry",
     "annotations": "TextEntry",
@@ -192,3 +193,13 @@ def test_what_is_remembered_of_parts_is_bounded() -> None:
     assert known[b"x" * 51] == 51
     assert len(known) <= 100
     assert max(map(len, known)) <= 50
+
+
+def test_the_deadline_and_the_start_of_a_pod_are_read() -> None:
+    made = CLASSES["Pod"]()
+    made.spec.activeDeadlineSeconds = 600
+    made.status.startTime = CLASSES["Time"](seconds=100).SerializeToString()
+    found = Frames(wire.Pod).event(frame("ADDED", enveloped(made.SerializeToString())))
+    assert isinstance(found, Event)
+    assert found.object.spec.active_deadline_seconds == 600
+    assert found.object.status.start_time.timestamp() == 100.0

@@ -549,3 +549,30 @@ def test_a_plain_pod_is_told_apart_only_where_all_its_rules_come_to_nothing(
         whole = translated(manifest)
 
     assert translated(manifest) == whole
+
+
+def test_a_pod_may_say_how_long_it_runs_and_how_long_it_may_and_its_kubelet_when_it_began() -> None:
+    seen = translated(
+        pod(
+            metadata={"annotations": {"treadle.dev/expected-duration": "1h30m"}},
+            status={"phase": "Running", "startTime": "1970-01-01T00:01:40Z"},
+            activeDeadlineSeconds=7200,
+        )
+    )
+    assert (seen.duration, seen.longest, seen.started, seen.unread_duration) == (5400.0, 7200.0, 100.0, "")
+    assert (translated(pod()).duration, translated(pod()).longest, translated(pod()).started) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("1d", "must be a duration such as 30s, 15m, 1h30m or 500ms"),
+        ("0s", "must be more than 0 and at most 10 years"),
+        ("900000h", "must be more than 0 and at most 10 years"),
+        ("soon", "must be a duration such as 30s, 15m, 1h30m or 500ms"),
+    ],
+)
+def test_a_run_time_that_makes_no_sense_is_told_and_the_pod_is_scheduled(text: str, words: str) -> None:
+    seen = labelled(annotations={"treadle.dev/expected-duration": text})
+    assert seen.unread_duration == f"metadata.annotations[treadle.dev/expected-duration]: {text!r} {words}"
+    assert (seen.duration, seen.problem) == (0.0, "")

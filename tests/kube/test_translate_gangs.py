@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from kube.manifests import Json, pod, wired
@@ -13,10 +11,6 @@ from treadle.kube import translate
 
 def translated(manifest: Json) -> PodSpec:
     return translate.pod(wired(manifest))
-
-
-def labelled(labels: Json | None = None, annotations: Json | None = None, **metadata: Any) -> PodSpec:
-    return translated(pod("driver", metadata={"labels": labels, "annotations": annotations, **metadata}, namespace="etl"))
 
 
 GROUPS = '[{"name": "driver", "minMember": 1, "minResource": {"cpu": 1}}, {"name": "workers", "minMember": 8}]'

@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 
 MOUNT = Path("/sys/fs/cgroup")
+KUBELETS = ("cpu", "cpuset", "memory", "hugetlb", "pids")
+"""Controllers of version 2 without which, where the kernel has them, a kubelet does not start."""
 
 
 def version() -> int:
@@ -30,7 +32,8 @@ def make(name: str) -> None:
             if root.name == "cpuset":
                 (root / name / file).write_text((root / file).read_text())
     if version() == 2:
-        (MOUNT / "cgroup.subtree_control").write_text("+cpu +memory +pids")
+        there = {*(MOUNT / "cgroup.controllers").read_text().split()}
+        (MOUNT / "cgroup.subtree_control").write_text(" ".join(f"+{one}" for one in KUBELETS if one in there))
 
 
 def remove(name: str, patience: float = 10.0) -> None:

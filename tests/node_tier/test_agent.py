@@ -7,6 +7,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from cluster.client import eventually
@@ -56,5 +57,7 @@ def test_it_tells_what_pods_use_where_the_kubelet_has_cgroup_v2_and_says_so_wher
         assert cpu > 100
         assert memory > 32 << 20
         assert sample["memory"] >= memory
+        told_of = {"cpu", "memory", "io"} if Path("/proc/pressure/cpu").exists() else set()
+        assert set(sample["pressure"]) == told_of
     finally:
         agent.stop()

@@ -230,6 +230,8 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
         {
             "spec.queue",
             "spec.lifetime",
+            "spec.expectedDuration",
+            "spec.deadline",
             "spec.priority",
             "spec.user",
             "spec.partition",
@@ -248,6 +250,7 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.arrival",
             "spec.deadline",
             "spec.recurrence",
+            "spec.timeZone",
             "spec.priority",
             "spec.expression.interpreter",
             "spec.expression.requests",
@@ -263,14 +266,14 @@ _NEED_PODS = "spec.opportunistic.prediction.method"
 def not_acted_on(model: Object) -> list[str]:
     """The fields that are set in an object but not acted on, by path and in the order of the schema."""
     acted = ACTED_ON[model.kind] - _by_value(model)
-    return [path for path in _set_fields(model.spec, "spec") if path not in acted]
+    return list(dict.fromkeys(path for path in _set_fields(model.spec, "spec", acted) if path not in acted))
 
 
 def _by_value(model: Object) -> set[str]:
     """The fields whose value is not acted on, though others are."""
     if isinstance(model, Reservation):
-        told = model.spec.recurrence is not None and re.fullmatch(quantities.DURATION, model.spec.recurrence) is None
-        return {"spec.recurrence"} if told else set()
+        calendar = model.spec.recurrence is not None and re.fullmatch(quantities.DURATION, model.spec.recurrence) is None
+        return set() if calendar else {"spec.timeZone"}
     if not isinstance(model, Scheduler) or model.spec.opportunistic is None or model.spec.opportunistic.prediction is None:
         return set()
     usage = model.spec.opportunistic.usage
@@ -278,13 +281,17 @@ def _by_value(model: Object) -> set[str]:
     return {_NEED_PODS} if model.spec.opportunistic.prediction.method in BY_PODS and not told else set()
 
 
-def _set_fields(model: BaseModel, prefix: str) -> Iterator[str]:
+def _set_fields(model: BaseModel, prefix: str, acted: frozenset[str]) -> Iterator[str]:
+    """Yield the fields that are set. The members of a list are looked into where the table names fields of them."""
     for name, field in type(model).model_fields.items():
         value = getattr(model, name)
         if name not in model.model_fields_set or value is None:
             continue
         path = f"{prefix}.{field.alias or name}"
         if isinstance(value, BaseModel):
-            yield from _set_fields(value, path)
+            yield from _set_fields(value, path, acted)
         elif value not in ({}, []):
             yield path
+            if isinstance(value, list) and any(one.startswith(f"{path}.") for one in acted):
+                for member in value:
+                    yield from _set_fields(member, path, acted)

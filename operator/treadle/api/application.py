@@ -25,6 +25,7 @@ from treadle.api.common import (
     Provisioning,
     QueuePath,
     StatusModel,
+    Time,
     name_rules,
     unique,
 )
@@ -77,6 +78,13 @@ class ApplicationSpec(Model):
         default=None,
         description="How long after its submission its pods are deleted and none is started any more; at most its queue's maximum.",
     )
+    expected_duration: Duration | None = Field(
+        default=None,
+        description="How long each of its pods is expected to run that has no annotation treadle.dev/expected-duration; for forecasts.",
+    )
+    deadline: Time | None = Field(
+        default=None, description="When it should have ended; how likely it is to be late is in status.eta.deadlineRisk."
+    )
     gangs: Annotated[list[Gang], Field(max_length=64)] | None = Field(
         default=None, json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]}
     )
@@ -122,6 +130,30 @@ class ApplicationPods(StatusModel):
     finished: Annotated[int, Field(ge=0)] = 0
 
 
+class EtaRange(StatusModel):
+    """A time as a range: a tenth of the futures that were looked at is earlier, a tenth later. One that is missing is not within the horizon."""
+
+    earliest: Time | None = None
+    median: Time | None = None
+    latest: Time | None = None
+
+
+class Eta(StatusModel):
+    """When the pods that wait will start, and when the application will end, if nothing else arrives."""
+
+    first_pod_start: EtaRange | None = None
+    last_pod_start: EtaRange | None = None
+    end: EtaRange | None = None
+    confidence: Annotated[int, Field(ge=0, le=100)] | None = Field(
+        default=None, description="The per cent of futures that lie between earliest and latest."
+    )
+    deadline_risk: Annotated[int, Field(ge=0, le=100)] | None = Field(
+        default=None, description="The per cent of futures in which it ends after spec.deadline."
+    )
+    note: Annotated[str, Field(max_length=MAX_MESSAGE)] | None = Field(default=None, description="What is not known, and why.")
+    as_of: Time | None = None
+
+
 class ApplicationStatus(StatusModel):
     """What Treadle last saw of the application."""
 
@@ -136,6 +168,7 @@ class ApplicationStatus(StatusModel):
         default=None, description="What its user may expect to get more in the queue; discipline Capacity."
     )
     waiting: Waiting | None = None
+    eta: Eta | None = None
     conditions: Conditions | None = None
 
 

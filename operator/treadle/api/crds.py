@@ -56,6 +56,8 @@ _COLUMNS: Final[dict[str, list[tuple[str, str, str, int]]]] = {
         ("Phase", "string", ".status.phase", 0),
         ("Running", "integer", ".status.pods.running", 0),
         ("Pending", "integer", ".status.pods.pending", 0),
+        ("Start", "string", ".status.eta.firstPodStart.median", 0),
+        ("End", "string", ".status.eta.end.median", 1),
         ("User", "string", ".status.user", 1),
         ("Waiting", "string", ".status.waiting.reason", 0),
         ("Message", "string", ".status.waiting.message", 1),

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
 from treadle.api.profiles import PREFIX
+from treadle.api.quantities import seconds
 from treadle.core.errors import InvalidSpec
 from treadle.core.model import Limit
 
@@ -42,6 +43,8 @@ PARTITION: Final = f"{GROUP}/partition"
 ALLOCATED_QUEUE: Final = f"{GROUP}/allocated-queue"
 ALLOCATED_APPLICATION: Final = f"{GROUP}/allocated-application"
 """Written by us with a bind: the queue, and the application, that the pod is counted in."""
+EXPECTED_DURATION: Final = f"{GROUP}/expected-duration"
+"""An annotation of pods: how long the pod is expected to run, as in 10m."""
 DRY_RUN: Final = f"{GROUP}/dry-run"
 """An annotation of a Reservation, "true": it is decided whether it would be accepted, and nothing is promised."""
 BOUND_AS: Final = f"{GROUP}/bound-as"
@@ -88,6 +91,10 @@ _MAKERS: Final = (
     ("job-name", "job/"),
 )
 
+LONGEST_DURATION: Final = 32
+"""Characters of a duration."""
+MOST_DURATION: Final = 315_360_000.0
+"""The seconds of ten years: the longest run time that is told."""
 MOST_HEADROOM: Final = 1000
 """Characters of what a node may say that it leaves to others."""
 Strings: TypeAlias = Mapping[str, str] | None
@@ -185,6 +192,21 @@ def partition_of(labels: Strings, annotations: Strings) -> str:
 def profile_of(labels: Strings, annotations: Strings) -> str:
     """The resource profile that a pod names, empty if it names none."""
     return (labels.get(RESOURCE_PROFILE, "") if labels else "") or (annotations.get(RESOURCE_PROFILE, "") if annotations else "")
+
+
+def duration_of(annotations: Strings) -> float:
+    """The seconds that a pod says it will run, 0 if it does not say. Raises ``ValueError`` with the annotation, the value and what is allowed."""
+    text = annotations.get(EXPECTED_DURATION) if annotations else None
+    if not text:
+        return 0.0
+    why = "must be more than 0 and at most 10 years"
+    try:
+        found = seconds(text[: LONGEST_DURATION + 1])
+    except ValueError as error:
+        found, why = 0.0, str(error)
+    if not 0 < found <= MOST_DURATION:
+        raise ValueError(f"metadata.annotations[{EXPECTED_DURATION}]: {text[:64]!r} {why}")
+    return found
 
 
 def role_of(labels: Strings, annotations: Strings) -> Role:

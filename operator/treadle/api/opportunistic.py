@@ -208,7 +208,9 @@ class NodeQueues(Model):
         default=None,
         description="QueueLength: the node with the fewest pods in its queue is the best; QueueWaitTime: the one where a pod would wait the least. QueueLength if absent.",
     )
-    candidates: _Length | None = Field(default=None, description="Among how many of the best a pod's nodes are; 10 if absent.")
+    candidates: _Length | None = Field(
+        default=None, description="Among how many of the best a pod's nodes are, nodesPerPod at the least; 10 if absent."
+    )
     nodes_per_pod: Annotated[int, Strict(), Field(ge=1, le=16)] | None = Field(
         default=None, description="At how many nodes a pod stands: it goes to the first that has room; 2 if absent, 1 in YARN."
     )

@@ -93,10 +93,11 @@ class ReservationSpec(Model):
     arrival: Time
     deadline: Time
     recurrence: Annotated[str, Field(min_length=1, max_length=128)] | None = Field(
-        default=None, description="A cron expression, or a period such as 24h."
+        default=None,
+        description="After which period such as 24h it comes again, or at which times: a cron expression of minutes, hours and days of the week, such as 0 3 * * 1-5.",
     )
     time_zone: Annotated[str, Field(min_length=1, max_length=64)] | None = Field(
-        default=None, description="Time zone of the cron expression, such as Europe/Berlin; UTC otherwise."
+        default=None, description="Time zone of the cron expression, such as Europe/Berlin; UTC if absent."
     )
     priority: Count | None = Field(default=None, description="Smaller is more important, as in YARN.")
     expression: ReservationExpression
@@ -126,6 +127,11 @@ class ReservationPromise(StatusModel):
     arrival: Time
     deadline: Time
     period: Duration | None = Field(default=None, description="After how long it comes again; absent: it comes once.")
+    starts: Annotated[list[Duration], Field(max_length=256)] | None = Field(
+        default=None,
+        description="Of what begins several times in a period: how long after arrival. With a time zone that has summer time these are its times by either.",
+        json_schema_extra={"x-kubernetes-list-type": "atomic"},
+    )
     concurrency: Annotated[list[Annotated[int, Field(ge=1)]], Field(max_length=64)] | None = Field(
         default=None,
         description="The gangs of each request, where some are smaller than was asked.",
@@ -153,7 +159,7 @@ class ReservationStatus(StatusModel):
     accepted: ReservationPromise | None = None
     allocations: Annotated[list[ReservedInterval], Field(max_length=256)] | None = Field(
         default=None,
-        description="What is promised; of what comes again, for the first time.",
+        description="What is promised; of what comes again, within the first period.",
         json_schema_extra={"x-kubernetes-list-type": "atomic"},
     )
     queue: Annotated[str, Field(max_length=NAME_LIMIT)] | None = Field(

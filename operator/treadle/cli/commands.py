@@ -18,6 +18,7 @@ app.command("treadle.cli.agent:agent", name="agent", help="Tell what the pods of
 app.command("treadle.cli.convert:convert", name="convert", help="Print objects for YARN's configuration files.")
 app.command("treadle.cli.crds:crds", name="crds", help="Print, write or check the CustomResourceDefinitions.")
 app.command("treadle.cli.demo:demo", name="demo", help="Show it all on a pretended cluster, with a live page.")
+app.command("treadle.cli.eta:eta", name="eta", help="Tell when an application will start and end.")
 app.command("treadle.cli.history:history", name="history", help="Show what applications and queues have used.")
 app.command("treadle.cli.plan:plan", name="plan", help="Print what is promised of a queue, over time.")
 app.command("treadle.cli.reserve:reserve", name="reserve", help="Make a reservation, or ask whether it would be accepted.")

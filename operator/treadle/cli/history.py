@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from treadle.core.units.resources import format_amount
 from treadle.history.runs import Run, used
-from treadle.history.store import BadUrl, OtherVersion, QueueSample, Store
+from treadle.history.store import BadUrl, NoHistory, OtherVersion, QueueSample, Store
 
 HEADS = ("APPLICATION", "QUEUE", "USER", "STARTED", "WAITED", "RAN", "PODS", "OUTCOME", "USED")
 QUEUE_HEADS = ("AT", "USED", "PENDING", "GUARANTEED", "RUNNING", "ACCEPTED", "WAITING PODS")
@@ -50,15 +50,21 @@ def history(
     """
     if samples and not queue:
         _refuse("--samples: name the queue with --queue")
+    if samples and application:
+        _refuse(f"--samples: shows what a queue has held, and nothing of {application}; leave one of them out")
+    check_days(days)
+    if most < 1:
+        _refuse(f"--most: {most} is less than 1")
     try:
         opened = Store(store)
+        opened.check_there()
         since = time.time() - days * 86_400
         found: list[Run] | list[QueueSample] = (
             list(opened.queue_samples(queue, since)) if samples else list(opened.runs(application, queue, since, most))
         )
     except BadUrl as error:
         _refuse(f"--store: {error}")
-    except (SQLAlchemyError, OtherVersion, OSError) as error:
+    except (SQLAlchemyError, NoHistory, OtherVersion, OSError) as error:
         _refuse(f"the history cannot be read: {getattr(error, 'orig', None) or error}", 1)
     if output == "json":
         for one in found:
@@ -67,6 +73,12 @@ def history(
     rows = [_sample(one) if isinstance(one, QueueSample) else _run(one) for one in found]
     for line in table([QUEUE_HEADS if samples else HEADS, *rows]):
         print(line)
+
+
+def check_days(days: float) -> None:
+    """End the command where days to look back are none; infinitely many are all."""
+    if not days > 0:
+        _refuse(f"--days: {days:g} is not more than 0")
 
 
 def table(rows: list[tuple[str, ...]]) -> Iterable[str]:

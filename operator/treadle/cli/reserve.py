@@ -23,15 +23,23 @@ PATIENCE, PAUSE = 10.0, 0.1
 
 
 def reserve(
-    file: Path,
+    file: Path | None = None,
     /,
     *,
     dry_run: Annotated[bool, Parameter(negative="")] = False,
+    from_history: str = "",
+    store: Annotated[str, Parameter(env_var="TREADLE_HISTORY")] = "",
+    days: float = 30.0,
+    name: str = "",
+    queue: str = "",
+    time_zone: str = "",
     namespace: str = "",
     kubeconfig: Path | None = None,
     context: str | None = None,
 ) -> None:
     """Make a Reservation and print what it is promised, or why it is refused and what would be accepted; the exit status is 1 then.
+
+    With `--from-history` a Reservation is printed that was made from past runs of an application, and nothing else is done.
 
     Parameters
     ----------
@@ -39,13 +47,41 @@ def reserve(
         The Reservation, as YAML.
     dry_run:
         Only ask what would be decided: the object is made under another name with the annotation treadle.dev/dry-run, and deleted again.
+    from_history:
+        Propose one for this application, NAMESPACE/NAME: * stands for any letters, where each of its runs has another name.
+    store:
+        Where the history is: sqlite:////FILE or postgresql://USER:PASSWORD@HOST:PORT/DATABASE.
+    days:
+        How many days of the history to look at.
+    name:
+        The name of what is proposed; the application's if absent.
+    queue:
+        The queue of what is proposed; that of the newest run if absent.
+    time_zone:
+        By the clock of which zone it is the same each day, such as Europe/Berlin; UTC if absent.
     namespace:
-        Its namespace; that of the file, or else "default", if absent.
+        Its namespace; that of the file, or of the application, or else "default", if absent.
     kubeconfig:
         A kubeconfig file.
     context:
         The context in it; the current one if absent.
     """
+    if from_history:
+        if file is not None or dry_run:
+            refuse(
+                "--from-history: prints a Reservation, and takes neither a file nor --dry-run: write it to a file and ask again"
+            )
+        if not store:
+            refuse("--from-history: --store says where the history is")
+        from treadle.cli.from_history import proposed
+
+        print(proposed(from_history, store, days=days, name=name, namespace=namespace, queue=queue, time_zone=time_zone))
+        return
+    if file is None:
+        refuse("name the file of a Reservation, or an application with --from-history")
+    unused = [option for option, given in (("--name", name), ("--queue", queue), ("--time-zone", time_zone)) if given]
+    if unused:
+        refuse(f"{unused[0]}: belongs to --from-history; a file says it itself")
     body = _read(file, namespace, dry_run=dry_run)
     status = asked(kubeconfig, context, lambda client: _decided(client, body, dry_run=dry_run))
     words, accepted = _outcome(status)

@@ -31,6 +31,7 @@ def run(
     binds_in_flight: int = 64,
     history: Annotated[str, Parameter(env_var="TREADLE_HISTORY")] = "",
     history_days: Annotated[float, Parameter(env_var="TREADLE_HISTORY_DAYS")] = 90.0,
+    eta: bool = False,
     webhook_listen: str = "",
     webhook_name: str = "treadle",
     webhook_host: str = "",
@@ -63,6 +64,8 @@ def run(
         Where to keep the history: sqlite:////FILE or postgresql://USER:PASSWORD@HOST:PORT/DATABASE; nowhere if absent.
     history_days:
         For how many days it is kept.
+    eta:
+        Forecast when applications that wait will start and end, in a process of its own.
     webhook_listen:
         Where to serve the webhook that rewrites opportunistic pods, as host:port; nowhere if absent.
     webhook_name:
@@ -103,6 +106,7 @@ def run(
         leader_elect=leader_elect,
         namespace=namespace,
         binds_in_flight=binds_in_flight,
+        eta=eta,
         webhook=hook,
         history=history,
         history_days=history_days,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -72,6 +73,8 @@ def _accepted(promise: Promise) -> dict[str, Any]:
     }
     if promise.period:
         said["period"] = duration(promise.period)
+    if promise.starts:
+        said["starts"] = [duration(later) for later in promise.starts]
     if promise.concurrency:
         said["concurrency"] = list(promise.concurrency)
     return said
@@ -120,6 +123,10 @@ def decision_of(status: Mapping[str, Any]) -> Decision | None:
 def _promise(read: ReservationStatus) -> Promise:
     accepted = read.accepted
     assert accepted is not None
+    period = 0 if accepted.period is None else _length(accepted.period)
+    starts = tuple(_length(later) for later in accepted.starts or ())
+    if starts and (starts[0] or starts[-1] >= period or any(one >= other for one, other in pairwise(starts))):
+        raise ValueError(f"starts: {starts} are not in order from 0 until {period}")
     return Promise(
         accepted.generation,
         accepted.queue,
@@ -127,7 +134,7 @@ def _promise(read: ReservationStatus) -> Promise:
         milliseconds(accepted.time),
         milliseconds(accepted.arrival),
         milliseconds(accepted.deadline),
-        0 if accepted.period is None else round(seconds(accepted.period) * 1000),
+        period,
         tuple(
             (
                 milliseconds(one.start),
@@ -137,4 +144,9 @@ def _promise(read: ReservationStatus) -> Promise:
             for one in read.allocations or ()
         ),
         tuple(accepted.concurrency or ()),
+        starts,
     )
+
+
+def _length(text: str) -> int:
+    return round(seconds(text) * 1000)

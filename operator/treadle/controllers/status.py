@@ -8,11 +8,11 @@ from itertools import islice, takewhile
 from typing import Any
 
 from treadle.api import conditions as c
-from treadle.api.application import MAX_AHEAD, MAX_AHEAD_NAME, MAX_USER
+from treadle.api.application import MAX_AHEAD, MAX_AHEAD_NAME, MAX_USER, Application
 from treadle.api.common import MAX_AMOUNTS, MAX_MESSAGE, cut
 from treadle.api.labels import OVER_ALLOCATION
 from treadle.api.queue import DYNAMIC_LIMIT, MAX_PARTITIONS
-from treadle.controllers import removals, reservations
+from treadle.controllers import eta, removals, reservations
 from treadle.controllers.ledger import Entry
 from treadle.core.units.resources import format_amount
 from treadle.core.views.figures import Amounts, ApplicationFigures, PartitionFigures, QueueFigures
@@ -24,16 +24,25 @@ MOST_PART = 1e6
 """The largest part of a guarantee that is written out."""
 
 
-def status_of(entry: Entry, core: View, serving: str, now: str, set_aside: str = "") -> dict[str, Any]:
+def status_of(
+    entry: Entry,
+    core: View,
+    serving: str,
+    now: str,
+    set_aside: str = "",
+    failing: str = "",
+    forecast: dict[str, Any] | None = None,
+) -> dict[str, Any]:
     """Return the whole status of an object at ``now`` (RFC 3339); conditions keep their times from the one before.
 
     ``set_aside`` says why the scheduler cannot act on it, for an error in its code or in a policy installed with it; empty if it
-    can.
+    can. ``failing`` says what the process that serves cannot do beside scheduling; the Scheduler that is served says so.
+    ``forecast`` is what an Application's status says of when it starts and ends.
 
     Shares and demands are read as the core last computed them.
     """
     status: dict[str, Any] = {"observedGeneration": entry.generation}
-    ready, reason, message = (False, c.INTERNAL_ERROR, set_aside) if set_aside else _ready(entry, core, serving)
+    ready, reason, message = (False, c.INTERNAL_ERROR, set_aside) if set_aside else _ready(entry, core, serving, failing)
     match entry.kind:
         case "Queue":
             status.update(_queue(core.queue(entry.name)))
@@ -41,6 +50,7 @@ def status_of(entry: Entry, core: View, serving: str, now: str, set_aside: str =
             status["opportunistic"] = None if given is None else _quantities(given)
         case "Application":
             status.update(_application(core.application(f"{entry.namespace}/{entry.name}"), core))
+            status["eta"] = forecast
         case "Reservation":
             status.update(reservations.status_of(core.reservation(f"{entry.namespace}/{entry.name}")))
         case "Scheduler":
@@ -60,6 +70,8 @@ def status_of(entry: Entry, core: View, serving: str, now: str, set_aside: str =
     ]
     if entry.kind == "Application":
         found += _moved(entry, core, previous)
+        deadline = entry.model.spec.deadline if isinstance(entry.model, Application) else None
+        found += eta.at_risk(deadline, forecast, previous, entry.generation)
     merged: list[dict[str, Any]] = list(previous)
     for one in found:
         merged = c.merge_condition(merged, one, now)
@@ -67,7 +79,7 @@ def status_of(entry: Entry, core: View, serving: str, now: str, set_aside: str =
     return status
 
 
-def _ready(entry: Entry, core: View, serving: str) -> tuple[bool, str, str]:
+def _ready(entry: Entry, core: View, serving: str, failing: str) -> tuple[bool, str, str]:
     if entry.problems:
         kept = entry.model is not None
         words = "; ".join(entry.problems) + ("; the last good version stays in force" if kept else "")
@@ -101,7 +113,7 @@ def _ready(entry: Entry, core: View, serving: str) -> tuple[bool, str, str]:
         why = core.provisioning_problem
         unasked = f"spec.gangs.provisioning: no nodes are asked for: {why}" if why else ""
         blind = _blind(core)
-        return True, c.IN_FORCE, "; ".join(filter(None, (unasked, blind, _of_nodes(core), core.solver_failures)))
+        return True, c.IN_FORCE, "; ".join(filter(None, (unasked, blind, _of_nodes(core), core.solver_failures, failing)))
     if entry.kind == "Reservation":
         reservation = core.reservation(f"{entry.namespace}/{entry.name}")
         if reservation is None or reservation.reason:

@@ -1,6 +1,5 @@
 """From the models of our kinds to what the core is told."""
 
-import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -9,13 +8,14 @@ from treadle.api import labels
 from treadle.api.application import Application
 from treadle.api.common import Provisioning
 from treadle.api.profiles import NO_PROFILES, Profiles, resolved
-from treadle.api.quantities import DURATION, seconds
+from treadle.api.quantities import seconds
 from treadle.api.queue import Acl, Queue, QueueOpportunistic, QueueReservations
 from treadle.api.queue import QueueSpec as QueueSpecModel
 from treadle.api.reservation import Reservation
 from treadle.api.scheduler import NodeWeights, ParentRule, Scheduler, SchedulerFair, SchedulerGangs, SchedulerPlaceTogether
 from treadle.api.scheduler import PlacementRule as Rule
 from treadle.controllers import capacity, opportunistic
+from treadle.controllers.recurrence import UTC_ZONE, recurring
 from treadle.core.errors import InvalidSpec
 from treadle.core.model import (
     ApplicationSpec,
@@ -155,6 +155,8 @@ def application(model: Application, profiles: Profiles = NO_PROFILES) -> Applica
         provisioning=_provisioning(spec.provisioning),
         opportunistic=spec.execution_type == "Opportunistic",
         reservation=f"{model.metadata.namespace}/{spec.reservation}" if spec.reservation else "",
+        duration=_seconds(spec.expected_duration) or None,
+        deadline=None if spec.deadline is None else _ms(spec.deadline) / 1000,
         uid=model.metadata.uid or "",
     )
 
@@ -163,9 +165,8 @@ def reservation(model: Reservation, profiles: Profiles = NO_PROFILES) -> Reserva
     """Translate a reservation; its id is ``namespace/name``. Its user is its annotation's, else its namespace. Raises ``InvalidSpec``."""
     spec, meta = resolved(model.spec, profiles), model.metadata
     user, groups = labels.user_of(meta.annotations, meta.namespace or "")
-    said = spec.recurrence or ""
-    regular = re.fullmatch(DURATION, said) is not None
-    cron = f"spec.recurrence: {said!r} is no period, and times of a calendar are not planned yet; a period such as 24h is"
+    said, created = spec.recurrence or "", 0 if meta.creation_timestamp is None else _ms(meta.creation_timestamp)
+    again = recurring(said, spec.time_zone or UTC_ZONE, max(_ms(spec.arrival), created))
     return ReservationSpec(
         f"{meta.namespace}/{meta.name}",
         meta.generation,
@@ -183,14 +184,15 @@ def reservation(model: Reservation, profiles: Profiles = NO_PROFILES) -> Reserva
             for one in spec.expression.requests
         ),
         Interpreter(spec.expression.interpreter),
-        round(seconds(said) * 1000) if regular else 0,
+        again.period,
         user,
         groups,
         spec.priority,
-        created=0 if meta.creation_timestamp is None else _ms(meta.creation_timestamp),
+        created=created,
         uid=meta.uid or "",
-        unplanned=cron if said and not regular else "",
         trial=(meta.annotations or {}).get(labels.DRY_RUN) == "true",
+        starts=again.starts,
+        apart=again.apart,
     )
 
 

@@ -92,7 +92,7 @@ from treadle.core.views import explain
 from treadle.core.views.view import View
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Container, Iterable, Iterator
 
     from treadle.core.effects import Effect
     from treadle.core.kernel.tree.members import Application
@@ -453,6 +453,10 @@ class Core:
         again then.
         """
         return facts.facts(self.state, under_way)
+
+    def telling(self) -> Iterator[Event]:
+        """Tell the same one after the other, for who must not take long at once: between two of them the core may go on."""
+        return facts.telling(self.state)
 
     def refresh_shares(self, now: float | None = None) -> None:
         """Bring ``demand``, ``fair_share`` and ``steady_share`` of all queues up to date before they are read.

@@ -48,6 +48,8 @@ class Keeper:
     ) -> None:
         self.store, self.days = store, days
         self.written = self.dropped = self.failures = 0
+        self.watched_from = float("inf")
+        """Since when all that happens has been taken in; infinite while the first lists are under way."""
         self.problem = ""
         """Why the last write failed; empty if it did not."""
         self._view, self._clock = view, clock
@@ -63,6 +65,11 @@ class Keeper:
     def waiting(self) -> int:
         """How many records wait to be written."""
         return len(self._over) + len(self._changed) + len(self._queues)
+
+    @property
+    def trouble(self) -> str:
+        """What to tell of the store where it could not be written, empty where it could."""
+        return f"the history in {self.store.name} cannot be written: {self.problem}" if self.problem else ""
 
     def note(self, event: Event) -> None:
         """Take an event in after the core has handled it."""
@@ -92,7 +99,8 @@ class Keeper:
         self._runs.ended(uid, SUCCEEDED if succeeded else FAILED)
 
     async def run(self, may_write: Callable[[], bool]) -> None:
-        """Write until cancelled, while we may."""
+        """Write until cancelled, while we may. Called once what there was at the start has been taken in."""
+        self.watched_from = self._clock()
         while True:
             await asyncio.sleep(EVERY)
             await self.look(leads=may_write())
@@ -154,7 +162,7 @@ class Keeper:
             return
         # Runs under way change while the thread reads them, so it is given what they are now.
         held = [run.copied() for run in changed]
-        if await self._try(self.store.write, [run for _, run in over], held, queues, now):
+        if await self._try(self.store.write, [run for _, run in over], held, queues, now, self.watched_from):
             self.written += len(over) + len(changed) + len(queues)
             for waiting, count in ((self._over, len(over)), (self._queues, len(queues))):
                 for _ in range(count):

@@ -5,13 +5,14 @@ At most one run of an application is unfinished. Who finds one that another inst
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sql
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from treadle.history.runs import UNKNOWN, Run, Step, thinned
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 VERSION = 1
 SECONDS_TO_CONNECT = 10
+SKEW = 5.0
+"""Seconds by which the clocks of two instances, and what they have seen, may differ."""
 CHUNK = 500
 """How many applications are asked for at once."""
 _DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+pg8000", "postgres": "postgresql+pg8000"}
@@ -61,6 +64,10 @@ samples = sql.Table(
 
 class BadUrl(ValueError):
     """The URL of a history is not one; the message says what is allowed, without a password."""
+
+
+class NoHistory(Exception):
+    """Nothing was ever kept in a store; the message names it."""
 
 
 class OtherVersion(Exception):
@@ -130,6 +137,13 @@ class Store:
                 raise OtherVersion(f"{self.name} has version {found} of the history's tables, and this is version {VERSION}")
         self._ready = True
 
+    def check_there(self) -> None:
+        """Raise ``NoHistory`` where nothing was ever kept: who only reads makes no tables, and no file."""
+        if self.url.drivername == "sqlite" and not Path(str(self.url.database)).exists():
+            raise NoHistory(f"there is none in {self.name}")
+        if not sql.inspect(self._engine).has_table(version.name):
+            raise NoHistory(f"there is none in {self.name}: it has no table {version.name}")
+
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose()
@@ -138,24 +152,45 @@ class Store:
         """Forget which rows are continued: another instance may have gone on with them."""
         self._continued.clear()
 
-    def write(self, over: Sequence[Run], under_way: Sequence[Run], queues: Sequence[QueueSample], now: float) -> None:
-        """Write runs that are over, runs as they are by now, and samples of queues: all of it or nothing."""
-        self.open()
-        with self._engine.begin() as at:
+    @contextmanager
+    def _changing(self) -> Iterator[sql.Connection]:
+        """Open a transaction. After a failure nothing that is known of the tables counts: there may be others by then, or none."""
+        try:
+            self.open()
+            with self._engine.begin() as at:
+                yield at
+        except (SQLAlchemyError, OSError):
+            self._ready, self._continued = False, {}
+            raise
+
+    def write(
+        self,
+        over: Sequence[Run],
+        under_way: Sequence[Run],
+        queues: Sequence[QueueSample],
+        now: float,
+        watched_from: float = float("inf"),
+    ) -> None:
+        """Write runs that are over, runs as they are by now, and samples of queues: all of it or nothing.
+
+        ``watched_from`` is since when the caller has seen all that happened: of a run that began later it has counted each pod itself.
+        """
+        with self._changing() as at:
             found = dict(self._continued)
             self._look_up(at, [run for run in (*over, *under_way) if run.application not in found], found)
             for run in (*over, *under_way):
                 row, before = found.get(run.application, (None, None))
-                whole = run if before is None else continued(before, run)
+                whole = run if before is None else continued(before, run, watched_from)
                 values = {**_columns(whole), "seen": now}
                 if row is not None:
-                    at.execute(runs.update().where(runs.c.id == row).values(values))
+                    if not at.execute(runs.update().where(runs.c.id == row).values(values)).rowcount:
+                        row = _insert(at, values)  # somebody has deleted it
                 elif run.ended is None or not _is_there(at, run):
                     row = _insert(at, values)
                 if run.ended is not None or row is None:
                     found.pop(run.application, None)
-                elif run.application not in found:
-                    found[run.application] = (row, None)
+                else:
+                    found[run.application] = (row, before)
             if queues:
                 at.execute(samples.insert(), [asdict(one) for one in queues])
         self._continued = found
@@ -169,9 +204,8 @@ class Store:
 
     def end_orphans(self, under_way: Iterable[str]) -> int:
         """End the unfinished runs of applications that are not under way: they ended while nobody watched, at the latest when they were last written. Returns how many."""
-        self.open()
         known = set(under_way)
-        with self._engine.begin() as at:
+        with self._changing() as at:
             rows = at.execute(sql.select(runs.c.id, runs.c.application, runs.c.seen).where(runs.c.ended.is_(None))).all()
             lost = [row for row in rows if row.application not in known]
             for row in lost:
@@ -181,8 +215,7 @@ class Store:
 
     def prune(self, runs_before: float, samples_before: float) -> int:
         """Delete runs that ended, and samples that were taken, before these times. Returns how many rows went."""
-        self.open()
-        with self._engine.begin() as at:
+        with self._changing() as at:
             gone = at.execute(runs.delete().where(runs.c.ended < runs_before)).rowcount
             return gone + at.execute(samples.delete().where(samples.c.at < samples_before)).rowcount
 
@@ -207,8 +240,20 @@ class Store:
                 yield QueueSample(**{name: row[name] for name in QueueSample.__slots__})
 
 
-def continued(before: Run, run: Run) -> Run:
-    """Return a run that another instance began as one: what that one saw stands until we saw it, and pods that had ended by then count."""
+def continued(before: Run, run: Run, watched_from: float = float("inf")) -> Run:
+    """Return a run that another instance began as one.
+
+    Who has watched since before it began has counted all its pods, those that ended at once as well, so its own account stands alone. For another one, what the
+    first saw stands until the other saw it, and pods that had ended by then count.
+    """
+    if before.started >= watched_from + SKEW:
+        return replace(
+            run,
+            user=run.user or before.user,
+            submitted=min(before.submitted, run.submitted),
+            started=min(before.started, run.started),
+            outcome=run.outcome or before.outcome,
+        )
     steps = [step for step in before.steps if step.at < run.known_from]
     ended = steps[-1].ended if steps else (0, 0, 0)
     ours = [

@@ -29,7 +29,7 @@ class PodWords(NamedTuple):
 
     ``application`` is empty where it goes by the pod's owner or its name, and ``user`` where the namespace stands for it;
     ``problem`` says what about the gang makes no sense; ``chooses`` whether any of it has a say in the choice of the node;
-    ``types`` whether the execution type is said.
+    ``types`` whether the execution type is said; ``unread_duration`` says what about the run time makes no sense.
     """
 
     labels: tuple[tuple[str, str], ...]
@@ -47,6 +47,8 @@ class PodWords(NamedTuple):
     leads: bool
     chooses: bool
     types: bool
+    duration: float
+    unread_duration: str
 
 
 _known: dict[object, PodWords] = {}
@@ -75,6 +77,11 @@ def _read(own: dict[str, str] | None, notes: dict[str, str] | None, group: str) 
     application = labels.application_of(own, notes, None, "", gang.name if gang.group else "")
     user, groups = labels.user_of(notes, "")
     tags, application_tags = labels.tags_of(notes)
+    duration, unread = 0.0, ""
+    try:
+        duration = labels.duration_of(notes)
+    except ValueError as error:
+        unread = str(error)
     return PodWords(
         known_labels(own),
         gang,
@@ -91,4 +98,6 @@ def _read(own: dict[str, str] | None, notes: dict[str, str] | None, group: str) 
         labels.leads(notes),
         not (_CHOOSING.isdisjoint(own or ()) and _CHOOSING.isdisjoint(notes or ())),
         says(own, notes),
+        duration,
+        unread,
     )

@@ -14,6 +14,7 @@ from typing import Final
 from treadle.api.labels import API_VERSION
 from treadle.core.effects import (
     DEMOTED,
+    DURATION_IGNORED,
     EXECUTION_TYPE_IGNORED,
     FAILED_SCHEDULING,
     GANG_IGNORED,
@@ -59,6 +60,7 @@ _ACTIONS: Final = {
     QUEUE_NOT_FOUND: "Placing",
     PARTITION_IGNORED: "Placing",
     GANG_IGNORED: "Placing",
+    DURATION_IGNORED: "Placing",
     PROFILE_UNKNOWN: "Placing",
     PROFILE_DIFFERS: "Placing",
     POD_REFUSED: "Placing",

@@ -206,12 +206,16 @@ def pod(seen: wire.Pod) -> PodSpec:
         held_in=notes.get(labels.ALLOCATED_QUEUE, "") if notes and spec.node_name else "",
         images=alike.images,
         created=created.timestamp() if created is not None else DAY_ONE,
+        duration=words.duration,
+        longest=float(max(0, spec.active_deadline_seconds or 0)),
+        unread_duration=words.unread_duration,
         finished=finished,
         deleting=meta.deletion_timestamp is not None,
         gated=bool(spec.scheduling_gates),
         problem=problem,
         reported=reported,
         version=meta.resource_version,
+        started=status.start_time.timestamp() if status is not None and status.start_time is not None else DAY_ONE,
     )
 
 

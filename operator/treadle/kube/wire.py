@@ -214,6 +214,7 @@ class PodSpec(Wire):
     scheduling_group: SchedulingGroup | None = None
     host_network: bool = False
     host_users: bool | None = None
+    active_deadline_seconds: int | None = None
 
 
 class Condition(Wire):
@@ -241,6 +242,7 @@ class PodStatus(Wire):
     reason: str = ""
     message: str = ""
     nominated_node_name: str = ""
+    start_time: datetime | None = None
 
 
 class Pod(Wire):

@@ -86,6 +86,12 @@ class Samples:
     """Records of the history, by what became of them; empty where none is kept."""
     history_waiting: int = 0
     history_failures: int = 0
+    forecasts: Mapping[str, int] = field(default_factory=dict)
+    """Forecasts, by what came of them; empty where none are made."""
+    eta_outcomes: Mapping[tuple[str, bool], int] = field(default_factory=dict)
+    """Starts and ends of applications, and whether they lay inside the range that was told last."""
+    forecast_slice: float = 0.0
+    """Seconds that taking facts for a forecast has stopped everything for, at the most."""
     fenced: int = 0
     withheld: int = 0
     reservations: Mapping[str, int] = field(default_factory=dict)
@@ -175,6 +181,23 @@ class _Page(Collector):
                 "treadle_history_waiting", "Records of the history that wait to be written.", samples.history_waiting
             )
             yield CounterMetricFamily("treadle_history_failures", "Writes of the history that failed.", samples.history_failures)
+        if samples.forecasts:
+            yield _labelled(
+                CounterMetricFamily("treadle_forecasts", "Forecasts, by what came of them.", labels=["result"]), samples.forecasts
+            )
+            outcomes = CounterMetricFamily(
+                "treadle_eta_outcomes",
+                "First starts and ends of applications of which a range had been told, and whether they lay inside.",
+                labels=["what", "inside"],
+            )
+            for (what, inside), count in samples.eta_outcomes.items():
+                outcomes.add_metric([what, str(inside).lower()], count)
+            yield outcomes
+            yield GaugeMetricFamily(
+                "treadle_forecast_longest_slice_seconds",
+                "The longest that taking facts for a forecast has stopped everything.",
+                samples.forecast_slice,
+            )
         requests = CounterMetricFamily(
             "treadle_api_requests", "Requests to the API server; code 0 is no answer.", labels=["use", "method", "code"]
         )

@@ -13,6 +13,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from treadle.api.application import Application
+from treadle.controllers.eta import unmade
 from treadle.controllers.ledger import Ledger
 from treadle.controllers.operator import Operator
 from treadle.core import Core
@@ -33,6 +35,7 @@ from treadle.kube.transport import Client
 from treadle.metrics.exporter import render
 from treadle.runtime.admission import Webhook, WebhookOptions, webhook
 from treadle.runtime.engine import Engine
+from treadle.runtime.forecaster import Forecaster
 from treadle.runtime.garbage import Garbage
 from treadle.runtime.group_statuses import GroupStatuses
 from treadle.runtime.provisioning import Provisioner
@@ -43,9 +46,13 @@ from treadle.runtime.statuses import Statuses
 from treadle.runtime.usage import UsageSource
 from treadle.runtime.waiting import WaitingReports
 from treadle.usage.credentials import Credentials
-from treadle.web.server import Probes, serve
+from treadle.web.server import Probes, answering, serve
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from treadle.controllers.ledger import Entry
+    from treadle.core.events import Event
     from treadle.history.keeper import Keeper
 
 log = logging.getLogger(__name__)
@@ -86,6 +93,8 @@ class Options:
     history: str = ""
     """The URL of the store in which the history is kept; empty for none."""
     history_days: float = 90.0
+    eta: bool = False
+    """Whether it is forecast when what waits will start."""
     webhook: WebhookOptions | None = None
     prometheus: Credentials | None = None
 
@@ -149,6 +158,8 @@ class Service:
             options.status_every,
             self.engine.care.why_set_aside,
             self.engine.refresh_shares,
+            lambda: "" if self.keeper is None else self.keeper.trouble,
+            self._forecast_of,
         )
         self.engine.decided = self.statuses.write_reservation
         self.operator: Operator | None = None
@@ -156,6 +167,16 @@ class Service:
         self.keeper = self._keeper(options) if options.history else None
         if self.keeper is not None:
             self.engine.history, self.sources.pod_groups.ended = self.keeper.note, self.keeper.ended
+        self.forecaster: Forecaster | None = None
+        if options.eta:
+            self.forecaster = Forecaster(
+                self.core.telling,
+                lambda: self.core.view,
+                settings,
+                lambda: self._may_plan() and not self.engine.care.hurt,
+                past=_past(options) if options.history else None,
+            )
+            self.engine.history = _both(self.engine.history, self.forecaster.note)
         self.waiting_for = "starting"
         self.url = ""
         self.webhook: Webhook | None = None
@@ -175,6 +196,11 @@ class Service:
         from treadle.history.store import Store
 
         return Keeper(Store(options.history), lambda: self.core.view, options.history_days)
+
+    def _forecast_of(self, entry: Entry) -> dict[str, Any] | None:
+        if self.forecaster is not None:
+            return self.forecaster.status(f"{entry.namespace}/{entry.name}", entry.status.get("eta"))
+        return unmade(entry.model.spec) if isinstance(entry.model, Application) else None
 
     def _is_victim(self, uid: str) -> bool:
         return self.core.view.is_victim(uid)
@@ -324,6 +350,8 @@ class Service:
         self._spawn(self.garbage.run(), "garbage")
         if self.keeper is not None:
             self._spawn(self.keeper.run(self._may_plan), "history")
+        if self.forecaster is not None:
+            self._spawn(self.forecaster.run(), "forecasts")
 
     def _note(self, what: str) -> None:
         self.waiting_for = what
@@ -378,7 +406,9 @@ class Service:
             return await asyncio.to_thread(render, samples)
 
         try:
-            return await self._ports.enter_async_context(serve(host, port, Probes(self.healthy, self.ready, metrics)))
+            probes = Probes(self.healthy, self.ready, metrics)
+            routes = [] if self.forecaster is None else [answering("/eta", self.forecaster.everything)]
+            return await self._ports.enter_async_context(serve(host, port, probes, routes))
         except OSError as error:
             raise CannotListen(f"cannot serve on {self.options.listen}: {error.strerror or error}") from error
 
@@ -424,6 +454,34 @@ class Service:
         await self._ports.aclose()
         await self.client.close()
         await self._asking.close()
+
+
+def _past(options: Options) -> Callable[[], list[tuple[str, str, float]]]:
+    """Return who reads what ran before this process from the history."""
+    began = time.time()
+
+    def read() -> list[tuple[str, str, float]]:
+        from treadle.history.run_times import past  # with its library, where a history is kept only
+        from treadle.history.store import Store
+
+        store = Store(options.history)
+        try:
+            return past(store, began - options.history_days * 86_400, began)
+        finally:
+            store.close()
+
+    return read
+
+
+def _both(one: Callable[[Event], None] | None, other: Callable[[Event], None]) -> Callable[[Event], None]:
+    if one is None:
+        return other
+
+    def told(event: Event) -> None:
+        one(event)
+        other(event)
+
+    return told
 
 
 def _threadsafe(loop: asyncio.AbstractEventLoop, call: Any, *args: Any) -> None:

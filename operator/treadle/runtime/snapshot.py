@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from treadle.kube.recorder import Recorder
     from treadle.kube.transport import Client
     from treadle.runtime.engine import Engine
+    from treadle.runtime.forecaster import Forecaster
     from treadle.runtime.garbage import Garbage
     from treadle.runtime.provisioning import Provisioner
     from treadle.runtime.sources import Sources
@@ -39,6 +40,7 @@ class Parts(Protocol):
     recorder: Recorder
     provisioner: Provisioner
     keeper: Keeper | None
+    forecaster: Forecaster | None
 
 
 def metrics_of(service: Parts) -> Samples:
@@ -105,6 +107,7 @@ def metrics_of(service: Parts) -> Samples:
             )
         },
         **({} if service.keeper is None else _history(service.keeper)),
+        **({} if service.forecaster is None else _forecasts(service.forecaster)),
         fenced=binder.doubts.fenced,
         withheld=service.client.withheld,
         opportunistic_times={"asking": idle.until_asked, "removal": idle.until_gone, "overuse": idle.until_below},
@@ -124,4 +127,14 @@ def _history(keeper: Keeper) -> dict[str, Any]:
         "history": {"written": keeper.written, "dropped": keeper.dropped},
         "history_waiting": keeper.waiting,
         "history_failures": keeper.failures,
+    }
+
+
+def _forecasts(forecaster: Forecaster) -> dict[str, Any]:
+    return {
+        "forecasts": {result: forecaster.counts[result] for result in ("made", "failed")},
+        "eta_outcomes": {
+            (what, inside): forecaster.outcomes[what, inside] for what in ("start", "end") for inside in (True, False)
+        },
+        "forecast_slice": forecaster.longest_slice,
     }

@@ -31,6 +31,7 @@ NUMBERS = {
     "applications",
     "pods",
     "waiting",
+    "eta",
 }
 """What moves all the time in a busy cluster."""
 NUMBERS_PER_SECOND = 25.0
@@ -50,12 +51,16 @@ class Statuses:
         every: float = 2.0,
         set_aside: Callable[[str, str], str] = lambda _kind, _name: "",
         refresh: Callable[[], object] | None = None,
+        failing: Callable[[], str] = lambda: "",
+        forecast: Callable[[Entry], dict[str, Any] | None] = lambda _entry: None,
     ) -> None:
         self._core = core
         self._ledger = ledger
         self._patcher = patcher
         self._every = every
         self._set_aside = set_aside
+        self._failing = failing
+        self._forecast = forecast
         self._refresh = refresh if refresh is not None else lambda: core.refresh_shares(time.monotonic())
 
     async def run(self, may_write: Callable[[], bool]) -> None:
@@ -118,7 +123,8 @@ class Statuses:
         serving = self._ledger.scheduler
         known = f"{entry.namespace}/{entry.name}" if entry.namespace else entry.name
         name = "" if entry.kind == "Scheduler" and entry.name == serving else known
-        return status_of(entry, view, serving, now, self._set_aside(entry.kind, name))
+        forecast = self._forecast(entry) if entry.kind == "Application" else None
+        return status_of(entry, view, serving, now, self._set_aside(entry.kind, name), self._failing(), forecast)
 
 
 def _taken(entry: Entry, status: dict[str, object]) -> Callable[[int], None]:

@@ -50,6 +50,15 @@ def _application(probes: Probes | None, routes: Iterable[web.RouteDef]) -> web.A
     return application
 
 
+def answering(path: str, say: Callable[[], Mapping[str, Any]]) -> web.RouteDef:
+    """Return a route that answers with JSON."""
+
+    async def answer(_: web.Request) -> web.Response:
+        return web.Response(body=msgspec.json.encode(say()), content_type="application/json")
+
+    return web.get(path, answer)
+
+
 @asynccontextmanager
 async def serve(
     host: str, port: int, probes: Probes | None, routes: Iterable[web.RouteDef] = (), tls: ssl.SSLContext | None = None

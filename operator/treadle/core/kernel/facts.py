@@ -64,75 +64,71 @@ def facts(state: State, under_way: Container[str] | None = None) -> list[Event]:
     ``under_way`` are the uids of the binds that are on their way; pods whose bind was decided and is not one of them wait again.
     Without it all that were decided are taken to be.
     """
+    return list(telling(state, under_way))
+
+
+def telling(state: State, under_way: Container[str] | None = None) -> Iterator[Event]:
+    """Tell the events that make a state like this one, one after the other; the state may change between two of them.
+
+    What changes meanwhile is told as it was or as it is, and a pod that goes not at all where it was not told yet: good enough for who looks ahead.
+    """
     tree, scheduler = state.tree, state.scheduler
     in_force = list(dict.fromkeys(above for queue in tree.root.walk() if not queue.dynamic for above in reversed(queue.chain)))
-    events: list[Event] = [
-        SchedulerSeen(replace(scheduler, discipline=state.discipline.name)),
-        *([QueuesPlanned(tuple(tree.planned.specs.values()))] if tree.planned.specs else []),
-        QueuesInForce(tuple(queue.spec for queue in in_force)),
-    ]
+    yield SchedulerSeen(replace(scheduler, discipline=state.discipline.name))
+    if tree.planned.specs:
+        yield QueuesPlanned(tuple(tree.planned.specs.values()))
+    yield QueuesInForce(tuple(queue.spec for queue in in_force))
     labels = state.shapes.kinds.namespaces
-    events += [
-        NamespaceSeen(name, state.namespaces.get(name, ""), tuple(labels.get(name, {}).items()))
-        for name in {**state.namespaces, **labels}
-    ]
-    events += [ReservationSeen(known.spec, known.decided) for known in state.plans.known.values()]
-    events += [ApplicationSeen(application) for application in state.explicit.values()]
-    events += [NodeSeen(spec) for spec in state.nodes.specs if spec is not None]
-    events += [NodeHeldOff(pause.pod, pause.until, pause.seconds) for pause in state.refused.pauses.values()]
+    for name in {**state.namespaces, **labels}:
+        yield NamespaceSeen(name, state.namespaces.get(name, ""), tuple(labels.get(name, {}).items()))
+    yield from [ReservationSeen(known.spec, known.decided) for known in state.plans.known.values()]
+    yield from [ApplicationSeen(application) for application in state.explicit.values()]
+    yield from [NodeSeen(spec) for spec in state.nodes.specs if spec is not None]
+    yield from [NodeHeldOff(pause.pod, pause.until, pause.seconds) for pause in state.refused.pauses.values()]
     storage = state.shapes.storage
-    events += [StorageSeen(thing) for thing in storage.all()]
+    yield from [StorageSeen(thing) for thing in storage.all()]
     if storage.known or storage.trouble:
-        events.append(StorageKnown(storage.known, storage.trouble))
-    events += [PodGroupSeen(group) for group in state.gangs.groups.values()]
-    events += [PodGroupsServed(source, served) for source, served in state.gangs.served.items()]
+        yield StorageKnown(storage.known, storage.trouble)
+    yield from [PodGroupSeen(group) for group in state.gangs.groups.values()]
+    yield from [PodGroupsServed(source, served) for source, served in state.gangs.served.items()]
     if state.gangs.provisioner is not None:
-        events.append(ProvisionerKnown(state.gangs.provisioner, state.gangs.provisioner_trouble))
+        yield ProvisionerKnown(state.gangs.provisioner, state.gangs.provisioner_trouble)
     devices = state.shapes.devices
-    events += [DevicesSeen(thing) for thing in devices.all()]
+    yield from [DevicesSeen(thing) for thing in devices.all()]
     if devices.known or devices.trouble:
-        events.append(DevicesKnown(devices.known, devices.trouble))
-    events += [DevicesAssumed(uid, tuple(kept.items())) for uid, (_, kept) in state.reservations.lingering.items()]
+        yield DevicesKnown(devices.known, devices.trouble)
+    yield from [DevicesAssumed(uid, tuple(kept.items())) for uid, (_, kept) in state.reservations.lingering.items()]
     usage = state.opportunistic.usage
     if usage.known is not None:
-        events.append(UsageKnown(usage.known, usage.trouble))
+        yield UsageKnown(usage.known, usage.trouble)
     if removals := state.opportunistic.back_off.known(state.settings.epoch, state.now):
-        events.append(RemovedLately(tuple(removals)))
+        yield RemovedLately(tuple(removals))
     delayed = {what.spec.uid: when for when, _, what in state.timers if isinstance(what, PodRecord)}
     for record in _in_order(state):
-        events += _of_pod(state, record, under_way, delayed)
-    events += [
-        ApplicationPlaced(
-            application.id,
-            "" if application.queue is None else application.queue.path,
-            application.wanted,
-            application.counted,
-            application.wait,
-        )
-        for application in state.applications.values()
-    ]
+        if state.pods.get(record.spec.uid) is record:
+            yield from _of_pod(state, record, under_way, delayed)
+    for application in list(state.applications.values()):
+        path = "" if application.queue is None else application.queue.path
+        yield ApplicationPlaced(application.id, path, application.wanted, application.counted, application.wait)
     names = state.types.names
-    for node, one in usage.of.items():
+    for node, one in list(usage.of.items()):
         if (sample := one.usage.sample) is not None:
             measured = tuple((names[position], value) for position, value in sample.used.items())
             told = {resource for resource, _ in one.waiting} if one.waited is None else ()
             pressure = tuple((name, one.waiting[name, SOME], one.waiting[name, FULL]) for name in sorted(told))
-            events.append(NodeSampled(node, measured, sample.at, sample.window, pressure))
-    for there in usage.pods.values():
-        for uid, pod in there.items():
+            yield NodeSampled(node, measured, sample.at, sample.window, pressure)
+    for there in list(usage.pods.values()):
+        for uid, pod in list(there.items()):
             measured = tuple((names[position], value) for position, value in pod.sample.used.items())
-            events.append(PodSampled(uid, measured, pod.sample.at, pod.sample.window))
-    events += [GangRequested(*gang, request.phase, request.words) for gang, request in state.gangs.requests.items()]
-    events.append(
-        QueuesInForce(tuple(queue.spec for queue in in_force if queue.defined and not queue.dynamic))
-    )  # the others drain
-    events += [
+            yield PodSampled(uid, measured, pod.sample.at, pod.sample.window)
+    yield from [GangRequested(*gang, request.phase, request.words) for gang, request in state.gangs.requests.items()]
+    yield QueuesInForce(tuple(queue.spec for queue in in_force if queue.defined and not queue.dynamic))  # the others drain
+    yield from [
         QueueGone(queue.path) for queue in in_force if queue.path not in tree.defined and queue.path not in tree.planned.specs
     ]
-    events += [QueueSeen(spec) for spec in tree.defined.values()]
+    yield from [QueueSeen(spec) for spec in tree.defined.values()]
     if state.discipline.name != scheduler.discipline:
-        events.append(SchedulerSeen(scheduler))
-    return events
+        yield SchedulerSeen(scheduler)
 
 
 def _in_order(state: State) -> list[PodRecord]:

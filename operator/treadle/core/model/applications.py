@@ -33,5 +33,9 @@ class ApplicationSpec:
     """Whether its pods that say nothing else are opportunistic."""
     reservation: str = ""
     """The id of the reservation that its pods run in; empty: none."""
+    duration: float | None = None
+    """The seconds that each of its pods will run that does not say that itself; None: it does not say."""
+    deadline: float | None = None
+    """When it should have ended, in seconds since 1970; None: it does not say."""
     uid: str = ""
     """That of the object, for what is told about it."""

@@ -76,6 +76,12 @@ class PodSpec:
     images: tuple[str, ...] = ()
     """The images of its containers, each once for each container."""
     created: float = 0.0
+    duration: float = 0.0
+    """The seconds that it says it will run; 0: it does not say."""
+    longest: float = 0.0
+    """The seconds after which it is ended at the latest (``activeDeadlineSeconds``); 0: no such bound."""
+    unread_duration: str = ""
+    """What it says of its run time that cannot be understood, and what is allowed; empty: nothing."""
     finished: bool = False
     deleting: bool = False
     gated: bool = False
@@ -87,6 +93,8 @@ class PodSpec:
 
     It says nothing about what the pod is.
     """
+    started: float = field(default=0.0, compare=False)
+    """When its kubelet took it, in seconds since 1970; 0: that is not known. It says nothing about what the pod is."""
 
 
 def version_of(pod: PodSpec) -> int:

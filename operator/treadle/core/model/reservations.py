@@ -6,6 +6,7 @@ And what a live scheduler is told of it: objects that ask for reservations, queu
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -42,8 +43,51 @@ class ReservationRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class Occurrences:
+    """When something is that begins at ``arrival`` and takes ``length``, and comes again each ``period``, 0 for once. Times are in ms.
+
+    Within a period it may begin several times: ``starts`` says how long after ``arrival``, in order; the first is 0, all are below ``period``. The windows of
+    neighbours may overlap.
+    """
+
+    arrival: int
+    length: int
+    period: int = 0
+    starts: tuple[int, ...] = (0,)
+
+    def last(self, time: int) -> int | None:
+        """Return when the occurrence began that began last, at ``time`` or before; None if none has begun."""
+        if time < self.arrival:
+            return None
+        if not self.period:
+            return self.arrival
+        whole, rest = divmod(time - self.arrival, self.period)
+        return self.arrival + whole * self.period + self.starts[bisect_right(self.starts, rest) - 1]
+
+    def after(self, time: int) -> int | None:
+        """Return when the first occurrence begins after ``time``; None if there is none."""
+        if time < self.arrival:
+            return self.arrival
+        if not self.period:
+            return None
+        whole, rest = divmod(time - self.arrival, self.period)
+        at = bisect_right(self.starts, rest)
+        first = self.arrival + whole * self.period
+        return first + (self.starts[at] if at < len(self.starts) else self.period)
+
+    def active(self, time: int) -> bool:
+        """Whether a time is within an occurrence."""
+        begun = self.last(time)
+        return begun is not None and time < begun + self.length
+
+
+@dataclass(frozen=True, slots=True)
 class ReservationDefinition:
-    """Requests, to be served from ``arrival`` to ``deadline`` (ms since the epoch), and again each period of ``recurrence`` ms, "0" for once."""
+    """Requests, to be served from ``arrival`` to ``deadline`` (ms since the epoch), and again each period of ``recurrence`` ms, "0" for once.
+
+    ``starts`` says of what begins several times in a period how long after ``arrival``, see ``Occurrences``; it is empty for what begins once. ``apart`` is how long
+    it is from one beginning to the next that somebody asked for, 0: the period. Beginnings in between stand for one another, so what overlaps is had once.
+    """
 
     arrival: int
     deadline: int
@@ -52,6 +96,8 @@ class ReservationDefinition:
     recurrence: str = "0"
     name: str = ""
     priority: int | None = None
+    starts: tuple[int, ...] = ()
+    apart: int = 0
 
     @property
     def period(self) -> int:
@@ -106,6 +152,9 @@ class Asked:
 class ReservationSpec:
     """What a Reservation object says; its id is ``namespace/name``. Times are in ms since the epoch, ``period`` is 0 for once.
 
+    ``starts`` is for times of a calendar: when it begins within each period that began with the epoch, in order; it begins at the first of these times at or after
+    ``arrival`` then. It is empty where it begins at ``arrival``. ``apart`` is as of ``ReservationDefinition``.
+
     ``generation`` tells versions apart, ``created`` is when the object was made. ``unplanned`` says what of it cannot be planned, empty if all can.
     """
 
@@ -125,6 +174,8 @@ class ReservationSpec:
     unplanned: str = ""
     trial: bool = False
     """Whether it is only asked what would be decided."""
+    starts: tuple[int, ...] = ()
+    apart: int = 0
 
 
 WOULD_BE_ACCEPTED = "WouldBeAccepted"
@@ -135,7 +186,7 @@ WOULD_BE_ACCEPTED = "WouldBeAccepted"
 class Promise:
     """What a reservation was promised: from when until when how much, by name, and after each ``period`` again. ``accepted`` is when, in ms.
 
-    ``concurrency`` is that of each request where some are smaller than was asked, else empty.
+    ``concurrency`` is that of each request where some are smaller than was asked, else empty. ``starts`` is as of ``ReservationDefinition``; ``steps`` are those of the whole period.
     """
 
     generation: int
@@ -147,6 +198,12 @@ class Promise:
     period: int
     steps: tuple[tuple[int, int, tuple[tuple[str, int], ...]], ...]
     concurrency: tuple[int, ...] = ()
+    starts: tuple[int, ...] = ()
+
+    @property
+    def occurrences(self) -> Occurrences:
+        """When its windows are."""
+        return Occurrences(self.arrival, self.deadline - self.arrival, self.period, self.starts or (0,))
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,11 +82,15 @@ def opportunistic(state: State) -> OpportunisticFigures:
     given = [0] * TYPES
     for amounts in kept.on_row.values():
         given = plus(given, amounts)
+    queues, settings = kept.queues, state.scheduler.opportunistic.node_queues
+    limit = 0 if settings is None else settings.least  # where nobody stands the limit is not worked out
+    if settings is not None and queues.at:
+        limit = queues.limit.limit()
     return OpportunisticFigures(
         waiting=len(kept.waiting),
-        queued=sum(uid in kept.waiting for uid in kept.queues.of),
-        queue_limit=0 if state.scheduler.opportunistic.node_queues is None else kept.queues.limit.limit(),
-        shed=kept.queues.shed,
+        queued=sum(uid in kept.waiting for uid in queues.of),
+        queue_limit=limit,
+        shed=queues.shed,
         running=len(kept.of),
         leaving=sum(uid in kept.of for uid in kept.going),
         given=dict(zip(state.types.names[:TYPES], given, strict=True)),

@@ -44,7 +44,11 @@ class PlanFigures:
 def plans(state: State) -> list[PlanFigures]:
     """Return the figures of all plans."""
     now, named = clock(state), state.types.named
-    return [PlanFigures(path, named(one.plan.capacity), named(one.plan.committed(now))) for path, one in state.plans.of.items()]
+    return [
+        PlanFigures(path, named(one.plan.capacity), named(value))
+        for path, one in state.plans.of.items()
+        for _, _, value in one.plan.promised(now, now + 1)
+    ]
 
 
 def phases(state: State) -> dict[str, int]:
@@ -75,10 +79,7 @@ def _phase(known: Known, now: int) -> str:
         return DROPPED if decided.dropped else PENDING if decided.reason == WOULD_BE_ACCEPTED else REJECTED
     if not promise.period and now >= promise.deadline:
         return COMPLETED
-    begun = now >= promise.arrival
-    if promise.period and begun:
-        begun = (now - promise.arrival) % promise.period < promise.deadline - promise.arrival
-    return ACTIVE if begun else ACCEPTED
+    return ACTIVE if promise.occurrences.active(now) else ACCEPTED
 
 
 def _said(state: State, known: Known) -> tuple[str, str]:

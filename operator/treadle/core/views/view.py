@@ -65,6 +65,10 @@ class View:
         application = self._state.applications.get(identity)
         return None if application is None else figures.application_figures(self._state, application)
 
+    def knows(self, identity: str) -> bool:
+        """Whether an application has pods that are known."""
+        return identity in self._state.applications
+
     def order_of(self, path: str) -> list[str]:
         """Return the ids of a leaf's applications that wait, in order; each leaf is sorted once for a view."""
         order = self._orders.get(path)

@@ -295,6 +295,7 @@ def _pod_spec(part: bytes) -> wire.PodSpec:
         wire.SchedulingGroup(seen.schedulingGroup.podGroupName) if has("schedulingGroup") else None,
         seen.hostNetwork,
         seen.hostUsers if has("hostUsers") else None,
+        seen.activeDeadlineSeconds if has("activeDeadlineSeconds") else None,
     )
 
 
@@ -327,6 +328,7 @@ def _pod_status(part: bytes) -> wire.PodStatus:
         seen.reason.decode(errors="replace"),
         seen.message.decode(errors="replace"),
         seen.nominatedNodeName,
+        _time_in(seen.startTime) if seen.HasField("startTime") else None,
     )
 
 

@@ -53,6 +53,7 @@ MESSAGES: Final[dict[str, dict[str, tuple[int, str]]]] = {
     "PodSpec": {
         "volumes": (1, "*Volume"),
         "containers": (2, "*Container"),
+        "activeDeadlineSeconds": (5, "int64"),
         "nodeSelector": (7, "*bytes"),
         "nodeName": (10, "string"),
         "hostNetwork": (11, "bool"),
@@ -153,6 +154,7 @@ MESSAGES: Final[dict[str, dict[str, tuple[int, str]]]] = {
         "conditions": (2, "*PodCondition"),
         "message": (3, "bytes"),
         "reason": (4, "bytes"),
+        "startTime": (7, "bytes"),
         "containerStatuses": (8, "*ContainerStatus"),
         "initContainerStatuses": (10, "*ContainerStatus"),
         "nominatedNodeName": (11, "string"),

@@ -246,6 +246,21 @@ def test_one_that_is_edited_while_it_stands_keeps_its_place_and_one_that_becomes
     assert standing(scenario) == {}
 
 
+@pytest.mark.parametrize("what", ["gated", "gone"])
+def test_what_was_kept_for_one_that_waits_no_longer_is_had_by_the_next(what: str) -> None:
+    scenario = filled(with_queues())
+    seen(scenario, idle("large", cpu=2))
+    bound(scenario.wait(1))
+    seen(scenario, idle("small"))
+    assert bound(scenario.wait(1).gone("f-0-0").wait(1)) == {}, "it is kept for the large one"
+    assert bound(scenario.wait(1)) == {}
+    if what == "gated":
+        seen(scenario, replace(idle("large", cpu=2), gated=True))
+    else:
+        scenario.gone("large")
+    assert bound(scenario.wait(1)) == {"small": "node-0"}
+
+
 def test_there_are_no_queues_any_more_when_the_scheduler_does_not_say_so() -> None:
     scenario = filled(with_queues())
     seen(scenario, idle("o"))
@@ -254,6 +269,168 @@ def test_there_are_no_queues_any_more_when_the_scheduler_does_not_say_so() -> No
     scenario.tell(SchedulerSeen(SchedulerSpec()))
     assert bound(scenario.gone("f-0-0").wait(1)) == {"o": "node-0"}
     assert standing(scenario) == {}
+
+
+def one_after_the_other(scenario: Scenario, running: list[str], until: str) -> list[str]:
+    """Let the oldest pod end again and again until one runs; returns in which order pods started."""
+    started: list[str] = []
+    while until not in started:
+        placed = [*bound(scenario.gone(running.pop(0)).wait(1))]
+        assert placed, f"{until} never starts"
+        started += placed
+        running += placed
+    return started
+
+
+def test_pods_that_fit_no_node_do_not_keep_others_from_standing() -> None:
+    scenario = filled(with_queues())
+    seen(scenario, *(idle(f"huge{at}", cpu=99) for at in range(300)))
+    bound(scenario.wait(1))
+    seen(scenario, idle("o"))
+    bound(scenario.wait(1))
+    assert standing(scenario) == {"node-0": ["o"]}
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_who_comes_to_stand_is_decided_by_the_order_of_queues(size: int) -> None:
+    scenario = with_queues().queue("root.a").queue("root.b").nodes(1, cpu=4)
+    seen(scenario, *(idle(f"f{at}", "root.a", "a", cpu=size) for at in range(4 // size)))
+    running = [*bound(scenario)]
+    seen(scenario, *(idle(f"a{at}", "root.a", "a", cpu=size) for at in range(60)))
+    bound(scenario.wait(1))
+    assert len(standing(scenario)["node-0"]) == 15
+    seen(scenario, idle("b", "root.b", "b", cpu=size))
+    assert len(one_after_the_other(scenario, running, "b")) == 16, "it comes after those that stand, and before those that do not"
+
+
+def test_of_an_application_those_with_the_highest_priority_come_to_stand_first() -> None:
+    scenario = filled(with_queues())
+    seen(scenario, *(idle(f"o{at}") for at in range(300)))
+    bound(scenario.wait(1))
+    seen(scenario, idle("first", priority=5))
+    assert len(one_after_the_other(scenario, [f"f-0-{at}" for at in range(4)], "first")) == 16
+
+
+def test_one_that_may_not_be_placed_takes_no_place_of_another_that_comes_to_stand() -> None:
+    scenario = filled(with_queues(most=5))
+    unsupported = Constraints(unsupported=("spec.resourceClaims",))
+    seen(scenario, *(idle(f"bad{at}", priority=5, constraints=unsupported) for at in range(9)), idle("o"))
+    bound(scenario.wait(1))
+    assert standing(scenario) == {"node-0": ["o"]}
+
+
+def test_one_pod_of_a_gang_gets_what_queues_leave_as_a_whole_gang_does() -> None:
+    scenario = filled(with_queues())
+    seen(scenario, idle("large", cpu=4))
+    bound(scenario.wait(1))
+    seen(scenario, idle("g", application="crew", gang="crew", gang_minimums=(("crew", 1),)))
+    assert bound(scenario.wait(1)) == {}
+    assert bound(scenario.gone("f-0-0").wait(1)) == {"g": "node-0"}
+    assert standing(scenario) == {"node-0": ["large"]}
+
+
+def test_one_that_comes_to_be_of_a_gang_while_it_stands_starts_with_the_others() -> None:
+    scenario = filled(with_queues())
+    pods = [idle(f"g{at}", application="crew") for at in range(3)]
+    seen(scenario, *pods)
+    bound(scenario.wait(1))
+    assert standing(scenario) == {"node-0": ["g0", "g1", "g2"]}
+    seen(scenario, *(replace(pod, gang="crew", gang_minimums=(("crew", 3),)) for pod in pods))
+    assert bound(scenario.gone("f-0-0").wait(1)) == {}
+    assert standing(scenario) == {}
+    assert len(bound(scenario.gone("f-0-1", "f-0-2").wait(1))) == 3
+
+
+def test_one_that_becomes_guaranteed_behind_a_head_that_waits_leaves_its_place_to_others() -> None:
+    scenario = filled(with_queues(nodes_per_pod=1, least=1, most=3))
+    seen(scenario, idle("large", cpu=4), idle("o1"), idle("o2"))
+    bound(scenario.wait(1))
+    assert standing(scenario) == {"node-0": ["large", "o1", "o2"]}
+    seen(scenario, *(replace(idle(name), opportunistic=()) for name in ("o1", "o2")))
+    bound(scenario.wait(1))
+    seen(scenario, idle("late"))
+    bound(scenario.wait(1))
+    assert standing(scenario) == {"node-0": ["large", "late"]}
+    assert "number 2 of 2" in scenario.why("late")[1]
+
+
+@pytest.mark.parametrize("by_wait", [False, True])
+def test_those_that_come_in_one_pass_are_spread_over_nodes_that_are_alike(by_wait: bool) -> None:
+    scenario = filled(with_queues(by_wait=by_wait, nodes_per_pod=1), nodes=200, cpu=1).wait(100)
+    seen(scenario, *(idle(f"o{at}") for at in range(150)))
+    bound(scenario.wait(1))
+    assert [len(line) for line in standing(scenario).values()] == [1] * 150
+
+
+def test_a_pod_stands_at_as_many_nodes_as_is_said_though_fewer_are_candidates() -> None:
+    scenario = filled(with_queues(nodes_per_pod=4, candidates=1), nodes=5)
+    seen(scenario, idle("o"))
+    bound(scenario.wait(1))
+    assert len(standing(scenario)) == 4
+    assert scenario.why("o")[1].endswith(" (number 1 of 1), and 1 more")
+
+
+def test_the_limit_is_that_of_the_settings_before_anybody_stands_and_when_nobody_does_any_more() -> None:
+    scenario = filled(with_queues(nodes_per_pod=1, least=7, most=20))
+    assert scenario.core.view.opportunistic().queue_limit == 7
+    seen(scenario, *(idle(f"o{at}") for at in range(12)))
+    bound(scenario.wait(1))
+    bound(scenario.gone("f-0-0").wait(1))
+    assert scenario.core.view.opportunistic().queue_limit == 11
+    scenario.gone(*(f"o{at}" for at in range(12))).wait(1).plan()
+    assert scenario.core.view.opportunistic().queue_limit == 7
+
+
+def test_one_behind_a_larger_one_is_told_for_whom_the_room_is_kept() -> None:
+    scenario = filled(with_queues())
+    seen(scenario, idle("large", cpu=4), idle("small"))
+    bound(scenario.wait(1))
+    bound(scenario.gone("f-0-0").wait(1))
+    assert (
+        "1 node has cpu=1, memory=1Gi idle now, but it is kept for the larger ones that stand there first"
+        in scenario.why("small")[1]
+    )
+
+
+def test_one_at_a_node_without_a_slot_is_not_told_that_its_room_is_kept_for_others() -> None:
+    scenario = with_queues().nodes(1, cpu=4, pods=2)
+    seen(scenario, idle("f0"), idle("f1"))
+    bound(scenario)
+    seen(scenario, idle("o"))
+    bound(scenario.wait(1))
+    assert standing(scenario) == {"node-0": ["o"]}
+    assert "idle now, but it cannot go there" in scenario.why("o")[1]
+
+
+def test_one_whose_queue_comes_to_its_maximum_at_another_node_keeps_no_room() -> None:
+    scenario = with_queues(nodes_per_pod=1).queue("root.a", max_opportunistic=limits(cpu=4)).queue("root.b")
+    for name in ("one", "two"):
+        scenario.node(name, cpu=4)
+        seen(scenario.wait(1), *(idle(f"{name}-{at}", "root.b", "b") for at in range(4)))
+        bound(scenario)
+    for pod in (
+        idle("a0", "root.a", "a", cpu=4),
+        idle("a1", "root.a", "a", cpu=4),
+        idle("b0", "root.b", "b"),
+        idle("b1", "root.b", "b"),
+    ):
+        seen(scenario.wait(1), pod)
+        bound(scenario)
+    (first, (head, _)), (second, (late, small)) = sorted(standing(scenario).items(), key=lambda line: line[1])
+    assert (head, late) == ("a0", "a1")
+    assert bound(scenario.gone(*(f"{first}-{at}" for at in range(4))).wait(1)) == {"a0": first}
+    assert bound(scenario.gone(f"{second}-0").wait(1)) == {small: second}
+    assert scenario.why("a1")[0] == "OpportunisticMaximum"
+
+
+def test_those_that_stand_leave_the_nodes_that_are_more_than_is_said_later() -> None:
+    scenario = filled(with_queues(nodes_per_pod=3), nodes=3)
+    seen(scenario, idle("o1"), idle("o2"))
+    bound(scenario.wait(1))
+    assert [len(line) for line in standing(scenario).values()] == [2, 2, 2]
+    scenario.scheduler(opportunistic=OpportunisticSettings(node_queues=NodeQueueSettings(nodes_per_pod=1)))
+    bound(scenario.wait(1))
+    assert sorted(uid for line in standing(scenario).values() for uid in line) == ["o1", "o2"]
 
 
 steps = st.lists(

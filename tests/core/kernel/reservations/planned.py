@@ -10,7 +10,7 @@ from treadle.core.effects import ReservationDecided
 from treadle.core.events import ApplicationSeen, QueueSeen, ReservationGone, ReservationSeen
 from treadle.core.model import CAPACITY, ApplicationSpec, FairSettings, QueueSpec
 from treadle.core.model.capacity import Capacity, CapacityQueueSpec, Kind, PartitionShare, Portion, live
-from treadle.core.model.reservations import Asked, Decision, Interpreter, PlanSpec, ReservationSpec
+from treadle.core.model.reservations import Alternative, Asked, Decision, Interpreter, PlanSpec, ReservationSpec
 from treadle.core.views.reservations import ReservationFigures
 
 HOUR = 3_600_000
@@ -32,6 +32,23 @@ def wanted(
     return ReservationSpec(
         f"ns/{name}", generation, queue, round(start * HOUR), round(end * HOUR), requests or (asked(),), **given
     )
+
+
+def changed(spec: ReservationSpec, one: Alternative) -> ReservationSpec:
+    """The reservation with what is offered."""
+    if one.deadline is not None:
+        return replace(spec, deadline=one.deadline)
+    if one.queue:
+        return replace(spec, queue=one.queue)
+    assert one.concurrency is not None
+    return replace(spec, requests=tuple(_held(each, one.concurrency) for each in spec.requests))
+
+
+def _held(each: Asked, most: int) -> Asked:
+    if each.concurrency <= most:
+        return each
+    size = max(at for at in range(1, most + 1) if each.count % at == 0)
+    return replace(each, concurrency=size, least=min(each.least, size))
 
 
 def share(percent: float) -> PartitionShare:

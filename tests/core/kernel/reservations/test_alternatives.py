@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.kernel.reservations.planned import DISCIPLINES, HOUR, PLAN, Reserving, asked, wanted
+from core.kernel.reservations.planned import DISCIPLINES, HOUR, PLAN, Reserving, asked, changed, wanted
 from examples import examples
-from treadle.core.model.reservations import Alternative, PlanSpec, ReservationSpec
+from treadle.core.model.reservations import PlanSpec
 
 both = pytest.mark.parametrize("discipline", DISCIPLINES)
 
@@ -65,7 +65,7 @@ def test_none_where_nothing_mends_it() -> None:
 def test_a_deadline_that_is_over_and_a_window_that_is_too_short() -> None:
     it = Reserving().at(10).ask(wanted("over", start=1, end=2)).ask(wanted("short", asked(hours=3), start=12, end=13))
     it.plan()
-    assert offered(it, "over") == {"deadline": 11}
+    assert offered(it, "over") == {"deadline": pytest.approx(11 + 5 / 60, abs=0.02)}
     assert offered(it, "short") == {"deadline": 15}
 
 
@@ -87,23 +87,6 @@ requests = st.builds(
     hours=st.sampled_from([0.5, 1, 2]),
     memory=st.integers(0, 60),
 )
-
-
-def changed(spec: ReservationSpec, one: Alternative) -> ReservationSpec:
-    """The reservation with what is offered."""
-    if one.deadline is not None:
-        return replace(spec, deadline=one.deadline)
-    if one.queue:
-        return replace(spec, queue=one.queue)
-    assert one.concurrency is not None
-    most = one.concurrency
-    divided = [
-        each
-        if each.concurrency <= most
-        else replace(each, concurrency=max(at for at in range(1, most + 1) if each.count % at == 0))
-        for each in spec.requests
-    ]
-    return replace(spec, requests=tuple(divided))
 
 
 @given(
@@ -131,3 +114,30 @@ def test_whatever_is_offered_is_accepted(taken, asks, length: int, gang: int) ->
         assert it.phase("again") == "Accepted", one
         it.withdraw("again")
     assert set(it.core.state.plans.of) == {PLAN, "root.other"}
+
+
+@both
+def test_a_deadline_of_what_comes_again_is_tried_with_the_window_that_it_makes_the_first(discipline: str) -> None:
+    it = Reserving(discipline).ask(wanted("once", asked(cpu=10, hours=2), start=0, end=2))
+    it.plan()
+    it.at(1.5).ask(wanted("daily", asked(cpu=10, hours=2), start=0, end=1, period=24 * HOUR))
+    it.plan()
+    assert it.said("daily")[0] == "WindowTooShort"
+    deadline = offered(it, "daily")["deadline"]
+    assert isinstance(deadline, float)
+    it.ask(wanted("daily", asked(cpu=10, hours=2), start=0, end=deadline, period=24 * HOUR, generation=2))
+    it.plan()
+    assert it.said("daily") == ("", "")
+
+
+@pytest.mark.parametrize("start", [-2, 0, 1 / 30])
+@pytest.mark.parametrize("seconds", [0, 5, 299, 300])
+def test_a_deadline_is_good_for_five_minutes_though_the_window_has_begun_by_then(start: float, seconds: int) -> None:
+    it = Reserving().at(10).ask(wanted("a", asked(cpu=6, hours=1), start=10 + start, end=10.5)).ask(wanted("b", start=9, end=12))
+    it.plan()
+    assert it.said("a")[0] == "WindowTooShort"
+    deadline = offered(it, "a")["deadline"]
+    assert isinstance(deadline, float)
+    it.wait(seconds).ask(wanted("a", asked(cpu=6, hours=1), start=10 + start, end=deadline, generation=2))
+    it.plan()
+    assert it.said("a") == ("", "")

@@ -307,6 +307,23 @@ def test_what_comes_again_is_planned_from_the_first_window_that_is_not_over() ->
     assert (decided.promise.arrival, decided.promise.deadline) == (49 * HOUR, 51 * HOUR)
 
 
+@both
+def test_what_comes_again_may_not_have_what_is_promised_once_many_periods_later(discipline: str) -> None:
+    it = Reserving(discipline).ask(wanted("once", asked(cpu=8, hours=2), start=9 * 24 + 1, end=9 * 24 + 3))
+    it.plan()
+    assert it.phase("once") == "Accepted"
+    it.ask(wanted("daily", asked(cpu=5, hours=2), period=24 * HOUR)).plan()
+    reason, words = it.said("daily")
+    assert (it.phase("daily"), reason) == ("Rejected", "NoRoom")
+    assert (
+        "has no room for it from 1970-01-01T01:00:00Z until 1970-01-01T03:00:00Z, or when it comes again, beside what is promised already"
+        in words
+    )
+    it.ask(wanted("small", asked(cpu=2, hours=2), period=24 * HOUR)).plan()
+    it.ask(wanted("later", asked(cpu=8, hours=2), start=3, end=5, period=24 * HOUR)).plan()
+    assert (it.phase("small"), it.phase("later")) == ("Accepted", "Accepted")
+
+
 def test_phases_follow_the_time() -> None:
     it = Reserving().ask(wanted("a", asked(cpu=1, hours=2))).ask(wanted("p", asked(cpu=1, hours=2), period=6 * HOUR))
     it.plan()
@@ -406,3 +423,52 @@ def test_a_promise_stands_though_its_object_only_asks_later() -> None:
     it.ask(wanted("a", asked(cpu=9, hours=2), generation=2, trial=True))
     it.plan()
     assert (it.phase("a"), it.steps("a")) == ("Accepted", [(1, 3, {"cpu": 9})])
+
+
+@pytest.mark.parametrize("interpreter", Interpreter)
+@pytest.mark.parametrize("early", [True, False])
+@pytest.mark.parametrize("agent", ["Aligned", "Greedy"])
+def test_a_request_for_nothing_is_refused_and_named(interpreter: Interpreter, early: bool, agent: str) -> None:
+    for number, requests in enumerate(([asked(), asked(cpu=0)], [asked(cpu=0), asked()], [asked(cpu=0)])):
+        it = Reserving(agent=agent, early=early).ask(wanted("a", *requests, end=6, interpreter=interpreter))
+        it.plan()
+        reason, words = it.said("a")
+        assert (it.phase("a"), reason) == ("Rejected", "Invalid")
+        assert words.startswith(f"spec.expression.requests[{1 if number == 0 else 0}].demand: asks for nothing; ")
+
+
+@both
+def test_nothing_is_promised_twice_where_longer_periods_were_allowed_before(discipline: str) -> None:
+    it = Reserving(discipline, cycle=7 * 24 * HOUR)
+    it.ask(wanted("weekly", asked(cpu=10, hours=1), start=49, end=50, period=7 * 24 * HOUR))
+    it.plan()
+    it.define("plan", plan=PlanSpec(lead=0))
+    it.plan()
+    it.ask(wanted("daily", asked(cpu=10, hours=1), start=1, end=2, period=24 * HOUR))
+    it.plan()
+    assert (it.phase("weekly"), it.phase("daily"), it.said("daily")[0]) == ("Accepted", "Rejected", "NoRoom")
+    it.ask(wanted("free", asked(cpu=10, hours=1), start=2, end=3, period=24 * HOUR, user="bob"))
+    it.plan()
+    assert it.phase("free") == "Accepted"
+
+
+@both
+def test_gangs_become_as_small_as_a_queue_has_room_for_whatever_the_number_of_larger_sizes(discipline: str) -> None:
+    it = Reserving(discipline).ask(wanted("a", replace(asked(count=720, concurrency=720, hours=0.01), least=1), end=6))
+    it.plan()
+    decided = it.figures("a").decided
+    assert decided is not None
+    assert decided.promise is not None
+    assert decided.promise.concurrency == (10,)
+    it.ask(wanted("b", asked(count=720, concurrency=720, hours=0.01), end=6, user="bob"))
+    it.plan()
+    assert "; it would be accepted with a concurrency of 10" in it.said("b")[1]
+
+
+def test_a_container_that_is_too_large_is_told_in_amounts_that_people_read() -> None:
+    it = Reserving().ask(wanted("a", asked(cpu=64, memory=1), end=6, interpreter=Interpreter.ANY))
+    it.plan()
+    assert it.said("a") == (
+        "Invalid",
+        "spec.expression.requests[0].demand: asks for cpu 64, memory 1Gi, and the largest container of queue root.plan has cpu 10, memory 100Gi",
+    )

@@ -123,3 +123,29 @@ def test_lost_devices_are_noticed_though_the_plan_has_none_left() -> None:
     it.without_node("gpus").wait(1).plan()
     it.wait(60).plan()
     assert it.phase("a") == "Dropped"
+
+
+@both
+def test_what_comes_again_later_takes_nothing_from_what_was_promised_before_it_begins(discipline: str) -> None:
+    it = Reserving(discipline).ask(wanted("once", asked(cpu=10, hours=2), start=0, end=2))
+    it.plan()
+    it.ask(wanted("daily", asked(cpu=10, hours=1), start=49, end=50, period=24 * HOUR))
+    it.plan()
+    assert (it.phase("once"), it.phase("daily")) == ("Active", "Accepted")
+    it.at(1).plan()
+    assert [plan.promised["cpu"] for plan in it.core.view.plans()] == [10_000]
+    for _ in range(4):
+        it.wait(61).plan()
+    assert (it.phase("once"), it.phase("daily"), told(it)) == ("Active", "Accepted", [])
+    assert it.shares() == {"once": 10, "default": 0}
+
+
+@both
+def test_of_what_is_too_much_only_what_has_begun_by_then_goes(discipline: str) -> None:
+    it = Reserving(discipline).ask(wanted("daily", asked(cpu=4, hours=1), start=49, end=50, period=24 * HOUR))
+    it.plan()
+    it.ask(wanted("once", asked(cpu=6, hours=2), start=0, end=2))
+    it.plan()
+    lose(it).at(1).plan()
+    it.wait(61).plan()
+    assert (it.phase("once"), it.phase("daily")) == ("Dropped", "Accepted")

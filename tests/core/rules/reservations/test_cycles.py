@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.core.rules.reservations.cycles import Cycle, Load, period_of
+from treadle.core.rules.reservations.cycles import Cycle, Load, period_of, repeated
 from treadle.core.rules.reservations.over_time import OverTime, plus, together
 
 PERIODS = (5, 10, 20)
@@ -43,6 +43,21 @@ def test_periodic_and_other_resources_add_up() -> None:
         for time in range(start, end)
     }
     assert [found[time] for time in (2, 3, 11, 12, 13, 14, 21, 22, 23)] == [5, 0, 2, 15, 10, 0, 2, 5, 0]
+
+
+@given(
+    intervals=st.lists(st.tuples(st.integers(-20, 20), st.integers(1, 9), st.integers(0, 9)), max_size=4),
+    starts=st.sets(st.integers(0, 19), min_size=1, max_size=5),
+)
+def test_what_begins_several_times_in_a_period_is_there_each_time_and_once_where_it_overlaps(
+    intervals: list[tuple[int, int, int]], starts: set[int]
+) -> None:
+    segments = [(start, start + length, (value,)) for start, length, value in intervals]
+    found = repeated(1, 20, segments, sorted(starts))
+    for time in range(20):
+        had = [value for start, end, (value,) in segments for each in starts if (time - start - each) % 20 < end - start]
+        assert found.at(time)[0] == max(had, default=0)
+    assert all(0 <= start < end <= 20 for start, end, _ in found.steps.intervals())
 
 
 @given(st.lists(st.tuples(st.sampled_from((0, *PERIODS)), st.integers(0, 40), st.integers(1, 5), st.integers(1, 9)), max_size=8))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -119,6 +121,57 @@ def test_occurrences_are_met_by_an_interval() -> None:
         False,
         True,
     ]
+
+
+def exactly() -> Plan:
+    plan = plan_of()
+    plan.settings = replace(plan.settings, exact=True)
+    return plan
+
+
+def test_what_is_promised_once_in_a_later_period_is_not_promised_again_by_what_comes_again() -> None:
+    plan = exactly()
+    plan.add(fixed(1, [(1005, 1010, 60)]), 0)
+    assert [value[1] for _, _, value in plan.available("u", None, 0, 10, 50)] == [100, 40]
+    with pytest.raises(OvercommitError):
+        plan.add(recurring("p", 50, 0, 10, 50), 0)
+    plan.add(recurring("p", 50, 0, 5, 50), 0)
+    plan.add(recurring("q", 50, 5, 10, 40), 0)
+
+
+def test_what_is_promised_once_for_long_is_not_looked_at_period_by_period() -> None:
+    plan = exactly()
+    plan.add(fixed(1, [(1000, 10**9, 60)]), 0)
+    assert [value[1] for _, _, value in plan.available("u", None, 0, 10, 50)] == [40]
+
+
+def recurring(name: str, period: int, start: int, end: int, count: int) -> Reservation:
+    shape = Cycle(2, period)
+    shape.add(start, end, size(count))
+    return Reservation(name, 1, "u", ReservationDefinition(start, end, recurrence=str(period)), shape)
+
+
+recurrences = st.tuples(st.sampled_from([10, 20, 50, 100]), st.integers(0, 120), st.integers(1, 10))
+once = st.tuples(st.just(0), st.integers(0, 700), st.integers(1, 260))
+
+
+@given(st.lists(st.tuples(st.one_of(recurrences, once), st.integers(5, 60)), max_size=10))
+def test_what_is_accepted_exactly_fits_at_every_moment_of_every_period(wanted: list[tuple[tuple[int, int, int], int]]) -> None:
+    plan, horizon = exactly(), 1100
+    for number, ((period, start, length), count) in enumerate(wanted):
+        one = fixed(number, [(start, start + length, count)])
+        if period:
+            one = recurring(f"r{number}", period, start, start + length, count)
+        times = [time for time in range(start, horizon) if one.shape.at(time)[1]]
+        fits = all(plan.committed(time)[1] + count <= 100 for time in times)
+        try:
+            plan.add(one, 0)
+        except OvercommitError:
+            assert not fits
+        else:
+            assert fits
+    for time in range(horizon):
+        assert sum(one.at(time)[1] for one in plan.reservations.values()) <= 100
 
 
 @given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 20), st.integers(1, 9), st.integers(1, 60)), max_size=15))

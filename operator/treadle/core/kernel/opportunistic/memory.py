@@ -108,8 +108,9 @@ class Opportunistic:
         self.come = True
 
     def no_longer(self, uid: str) -> None:
-        """Let a pod wait no longer. Where it stands at nodes it stays, since one that is edited waits again at once: who is placed or gone leaves, and who does not wait when its turn comes."""
+        """Let a pod wait no longer. Where it stands at nodes it stays, since one that is edited waits again at once: who is placed or gone leaves, and who does not wait when its turn comes. What was kept for it is looked at again."""
         self.waiting.pop(uid, None)
+        self.come = self.come or uid in self.queues.of
 
     def give(self, record: PodRecord, now: float) -> None:
         """Count what a pod is given on the node that its record says."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from treadle.core.effects import Placed, new_bind
 from treadle.core.kernel.admission_checks import block
+from treadle.core.kernel.nodes.shapes import NO_GANG
 from treadle.core.kernel.opportunistic.caps import Caps
 from treadle.core.kernel.opportunistic.known import TYPES
 from treadle.core.kernel.opportunistic.memory import vector
@@ -45,6 +46,8 @@ NOT_KNOWN: Final = "UsageUnknown"
 INTERVAL = 1.0
 """Seconds after which it is looked for room again where there was none, however much changes meanwhile."""
 MILLIONTHS = 1_000_000
+Kind = tuple["Shape", tuple[tuple[str, int], ...]]
+Ready = dict["Queue", dict["Application", list["PodRecord"]]]
 
 
 def place(state: State, budget: int) -> list[Placed]:
@@ -65,7 +68,9 @@ def place(state: State, budget: int) -> list[Placed]:
     if queueing is not None:
         shut = np.zeros(len(nodes), dtype=np.bool_)
         shut[list(kept_for)] = True
-    ready = _ready(state, room, together, caps, 0 if queueing is None else queueing.places())
+    ready, hopeless = _ready(state, room, together)
+    if queueing is not None:
+        _add_who_could_stand(state, ready, hopeless, together, caps, queueing)
     if not ready:
         return _decided(state, effects, budget)
     due = _due_by_queue(state, room, ready, held)
@@ -127,9 +132,9 @@ def _of_queues(
     effects: list[Placed] = []
 
     def ready(record: PodRecord) -> bool:
-        return (
-            obstacle(state, record, together) is None and record.application is not None and record.application.queue is not None
-        )
+        if obstacle(state, record, together) is not None or record.application is None or record.application.queue is None:
+            return False
+        return caps.full(record.application.queue, vector(record.spec.opportunistic)) is None
 
     for record, row in serve(state, room, ready, kept_for):
         if len(effects) >= budget:
@@ -137,9 +142,6 @@ def _of_queues(
         assert record.application is not None
         queue, wants = record.application.queue, vector(record.spec.opportunistic)
         assert queue is not None
-        if caps.full(queue, wants) is not None:
-            state.opportunistic.queues.leave(record.spec.uid)
-            continue
         room.give(row, record)
         caps.give(queue, wants)
         held[queue.path] = plus(held.get(queue.path, [0] * TYPES), wants)
@@ -171,10 +173,10 @@ def _set(state: State, room: Room, caps: Caps, pods: list[PodRecord]) -> list[tu
 
 
 def _rows(state: State, room: Room, unit: list[PodRecord], shut: NDArray[np.bool_] | None) -> list[int] | None:
-    """Return a node for each of the pods that are placed at once, counted in the room; None if not all have one. What nodes with queues have left is for gangs alone."""
+    """Return a node for each of the pods that are placed at once, counted in the room; None if not all have one. What nodes with queues have left is for pods of gangs alone."""
     if len(unit) > 1 or unit[0].shape.asked.together is not None:
         return rows_for(state, room, unit)
-    row = room.pick(unit[0]) if shut is None else room.pick_beside(unit[0], shut)
+    row = room.pick(unit[0]) if shut is None or unit[0].shape.gang != NO_GANG else room.pick_beside(unit[0], shut)
     if row < 0:
         return None
     room.give(row, unit[0])
@@ -188,33 +190,52 @@ def _sum(unit: list[PodRecord]) -> Vector:
     return total
 
 
-def _ready(
-    state: State, room: Room, together: Together, caps: Caps, places: int
-) -> dict[Queue, dict[Application, list[PodRecord]]]:
-    """Return who could be placed, by queue and application; of those that are alike and that no node has room for the first one alone is looked at, and so many more that could stand at nodes."""
-    ready: dict[Queue, dict[Application, list[PodRecord]]] = {}
-    hopeless: set[tuple[Shape, tuple[tuple[str, int], ...]]] = set()
+def _ready(state: State, room: Room, together: Together) -> tuple[Ready, list[PodRecord]]:
+    """Return who could be placed, by queue and application, and for whom no node has room; of those that are alike the first one alone is looked at."""
+    ready: Ready = {}
+    without: list[PodRecord] = []
+    hopeless: set[Kind] = set()
     for record in state.opportunistic.waiting.values():
         if stale(state, record):
             record.shape = shape_of(state, record.spec, record.kind)
         kind = record.shape, record.spec.opportunistic
-        hope = kind not in hopeless
-        if hope and not room.any_for(record):
-            hope = False
+        if kind in hopeless:
+            without.append(record)
+            continue
+        if not room.any_for(record):
             hopeless.add(kind)
+            without.append(record)
             if obstacle(state, record, together) is None:
                 together.found_no_room(record)
-        if not hope and (places <= 0 or not may_stand(state, record)):
             continue
         if obstacle(state, record, together) is not None or record.application is None or record.application.queue is None:
             continue
-        queue = record.application.queue
-        if not hope:
-            if caps.full(queue, vector(record.spec.opportunistic)) is not None:
+        ready.setdefault(record.application.queue, {}).setdefault(record.application, []).append(record)
+    return ready, without
+
+
+def _add_who_could_stand(
+    state: State, ready: Ready, without: list[PodRecord], together: Together, caps: Caps, queueing: Queueing
+) -> None:
+    """Add to those that could be placed who has no hope of it and could come to stand at nodes: of each application as many as there are places, those that it puts first."""
+    places = queueing.places()
+    if places <= 0:
+        return
+    found: dict[Application, list[PodRecord]] = {}
+    for record in without:
+        if record.application is not None and may_stand(state, record) and queueing.any_for(record):
+            found.setdefault(record.application, []).append(record)
+    for application, records in found.items():
+        queue, left = application.queue, places
+        if queue is None:
+            continue
+        for record in sorted(records, key=lambda one: -one.spec.priority):
+            if obstacle(state, record, together) is not None or caps.full(queue, vector(record.spec.opportunistic)) is not None:
                 continue
-            places -= 1
-        ready.setdefault(queue, {}).setdefault(record.application, []).append(record)
-    return ready
+            ready.setdefault(queue, {}).setdefault(application, []).append(record)
+            left -= 1
+            if left <= 0:
+                break
 
 
 def next_look(state: State) -> float | None:
@@ -273,9 +294,7 @@ def _claim(state: State, queue: Queue, wanted: dict[str, Vector]) -> Claim:
     return Claim(queue.path, weight, wanted.get(queue.path, [0] * TYPES), None, children)
 
 
-def _due_by_queue(
-    state: State, room: Room, ready: dict[Queue, dict[Application, list[PodRecord]]], held: dict[str, Vector]
-) -> dict[str, Vector]:
+def _due_by_queue(state: State, room: Room, ready: Ready, held: dict[str, Vector]) -> dict[str, Vector]:
     wanted = dict(held)
     for queue, applications in ready.items():
         total = wanted.get(queue.path, [0] * TYPES)
@@ -303,8 +322,8 @@ def _assume(state: State, record: PodRecord, row: int) -> Placed:
     application, shape, spec = record.application, record.shape, record.spec
     assert application is not None
     state.nodes.take(row, shape.demand, shape.ports)
-    state.opportunistic.no_longer(spec.uid)
     state.opportunistic.queues.leave(spec.uid)
+    state.opportunistic.no_longer(spec.uid)
     record.node, record.since, record.cause, record.state = row, state.now, state.cause, ASSUMED
     for tally in record.kind.tallies:
         tally.add(row, 1)

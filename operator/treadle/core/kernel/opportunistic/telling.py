@@ -23,6 +23,8 @@ from treadle.core.units.resources import in_words
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from numpy.typing import NDArray
+
     from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import PodRecord
@@ -137,7 +139,8 @@ def _stands(state: State, record: PodRecord) -> str:
     places = state.opportunistic.queues.places(record.spec.uid)
     if not places:
         return "; it stands at no node" if may_stand(state, record) else ""
-    return "; it stands at " + ", ".join(f"{node} (number {at} of {count})" for node, at, count in places[:MOST_NODES])
+    more = f", and {len(places) - MOST_NODES} more" if len(places) > MOST_NODES else ""
+    return "; it stands at " + ", ".join(f"{node} (number {at} of {count})" for node, at, count in places[:MOST_NODES]) + more
 
 
 def _of_gang(together: Together, record: PodRecord, count: int) -> str:
@@ -156,12 +159,11 @@ def _in_one(record: PodRecord) -> str:
 def _no_room(state: State, record: PodRecord, count: int) -> str:
     nodes, idle, wanted = state.nodes, idle_room(state), record.spec.opportunistic
     rows = nodes.mask(record.shape.constraints).nonzero()[0]
-    enough = int(np.all(idle[:, rows] >= np.array(vector(wanted))[:, None], axis=0).sum())
+    with_enough = rows[np.all(idle[:, rows] >= np.array(vector(wanted))[:, None], axis=0)]
+    enough = len(with_enough)
     found = f"no node has {_words(wanted)} idle for it now"
     if enough:
-        found = (
-            f"{enough} {'node has' if enough == 1 else 'nodes have'} {_words(wanted)} idle now, but {_but(state, record, count)}"
-        )
+        found = f"{enough} {'node has' if enough == 1 else 'nodes have'} {_words(wanted)} idle now, but {_but(state, record, count, with_enough)}"
     names = state.types.names[:TYPES]
     most = [(name, int(idle[at, rows].max(initial=0))) for at, name in enumerate(names)]
     by_usage = state.scheduler.opportunistic.by_usage
@@ -173,8 +175,8 @@ def _no_room(state: State, record: PodRecord, count: int) -> str:
     )
 
 
-def _but(state: State, record: PodRecord, count: int) -> str:
-    """Return why a pod does not go to a node that has idle what it will use."""
+def _but(state: State, record: PodRecord, count: int, rows: NDArray[np.intp]) -> str:
+    """Return why a pod does not go to any of some nodes that have idle what it will use."""
     if count > 1:
         return "there is not enough for all of them"
     asked = record.shape.asked.together
@@ -183,7 +185,19 @@ def _but(state: State, record: PodRecord, count: int) -> str:
     if is_of_set(state, record):
         told = constraints_of(record.shape)
         return f"COULD_NOT_PLACE_ON_NODE: it was tried together with the others of its application that wait{told and f', constraint {told}'}"
+    if all(_is_kept(state, row) for row in rows.tolist()):
+        return "it is kept for the larger ones that stand there first (spec.opportunistic.nodeQueues of the Scheduler)"
     return "it cannot go there"
+
+
+def _is_kept(state: State, row: int) -> bool:
+    """Whether what a node has idle is kept for who stands there first and wants more."""
+    kept = state.opportunistic
+    first = next(iter(kept.queues.at.get(state.nodes.names[row], ())), None)
+    if first is None or first not in kept.waiting:
+        return False
+    wants = np.array(vector(kept.waiting[first].spec.opportunistic))
+    return bool((idle_room(state)[:, row] < wants).any())
 
 
 def _words(amounts: Iterable[tuple[str, int]]) -> str:

@@ -40,6 +40,10 @@ class Reports:
     """Pods, by uid, that name resource profiles and are to be compared with them."""
     profiles_told: dict[Application, set[str]] = field(default_factory=dict)
     """The profiles of which an application has been told."""
+    mistimed: dict[str, None] = field(default_factory=dict)
+    """Pods, by uid, that say something of their run time which cannot be understood."""
+    durations_told: set[Application] = field(default_factory=set)
+    """The applications that have been told of that."""
     standings: dict[str, tuple[float, dict[str, tuple[int, str]]]] = field(default_factory=dict)
     """How many were ahead of an application in a leaf, and the first of them, by ids, and when that was computed."""
     again: list[tuple[float, int, str, tuple[int, int, bool]]] = field(default_factory=list)

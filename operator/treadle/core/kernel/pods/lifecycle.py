@@ -43,6 +43,7 @@ def see(state: State, spec: PodSpec) -> None:
         spec = as_its_application_says(state, spec)
     if record is not None:
         record.spec.version = spec.version
+        record.spec.started = spec.started
     if spec.finished:
         if record is not None:
             gone(state, spec.uid)
@@ -215,6 +216,8 @@ def enqueue(state: State, record: PodRecord) -> None:
         gang.note_unheeded(state, record)
     if spec.profile:
         state.reports.profiled[spec.uid] = None
+    if spec.unread_duration:
+        state.reports.mistimed[spec.uid] = None
     if partition is not None:
         application = part_of(state, application, partition)
         record.shape = state.shapes.within(record.shape, (state.scheduler.partition_label, partition))
@@ -585,6 +588,7 @@ def _drop_if_empty(state: State, application: Application) -> None:
         state.reports.misnamed.pop(application, None)
         state.reports.unheeded.pop(application, None)
         state.reports.ungrouped.pop(application, None)
+        state.reports.durations_told.discard(application)
         state.reports.profiles_told.pop(application, None)
         state.gangs.forget(application.id)
         state.together.forget(application.id)

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from treadle.core.kernel.reservations.checks import LONGEST_WINDOW, refusal
-from treadle.core.kernel.reservations.forms import MOST_STEPS, divisors, hold, promise_of
-from treadle.core.kernel.reservations.words import moment
+from treadle.core.kernel.reservations.forms import MOST_STEPS, definition_of, gangs_of, promise_of
+from treadle.core.kernel.reservations.words import MINUTE, moment
 from treadle.core.model.reservations import ORDERED, Alternative, Interpreter
 from treadle.core.rules.reservations.agents import Wanted
 from treadle.core.rules.reservations.errors import PlanningError
@@ -29,6 +30,8 @@ PATIENCE = 2_000
 """How many amounts of room a planner looks at in a trial."""
 MOST_TRIALS = 12
 """Concurrencies, and queues, that are tried."""
+LEEWAY = 5 * MINUTE
+"""For how long a deadline that is offered is good where the window begins meanwhile, or has begun."""
 FINEST = 64
 """Into how many parts at least the requests' time is cut where a deadline is looked for."""
 
@@ -97,7 +100,10 @@ def _fits(state: State, spec: ReservationSpec, one: PlanInForce, definition: Res
 
 
 def _deadline(state: State, spec: ReservationSpec, one: PlanInForce, definition: ReservationDefinition, now: int) -> int | None:
-    """Return the first deadline, to a part of the time that the requests take, with which it would be accepted."""
+    """Return the first deadline, to a part of the time that the requests take, with which it would be accepted.
+
+    Of what comes again it is the deadline of the window that the object has, which may be over: the length of the windows goes by it.
+    """
     durations = [up(request.duration, STEP) for request in definition.requests if request.duration > 0]
     if not durations:
         return None
@@ -108,12 +114,22 @@ def _deadline(state: State, spec: ReservationSpec, one: PlanInForce, definition:
         if definition.interpreter is Interpreter.ANY
         else max(durations)
     )
-    most = definition.arrival + min(definition.period or LONGEST_WINDOW, LONGEST_WINDOW)
+    most = definition.arrival + min(definition.apart or definition.period or LONGEST_WINDOW, LONGEST_WINDOW)
     low, step = max(definition.deadline, definition.arrival + needed - STEP), up(needed, STEP)
     high = definition.arrival + needed if low < definition.arrival + needed else low + step
 
+    late = 0
+    if definition.period:
+        late = definition.arrival - spec.arrival
+        late -= 0 if spec.starts else late % definition.period
+
+    # What has passed of a window is lost, and who reads the answer takes a while.
+    times = (now,) if definition.period or spec.arrival >= now + LEEWAY else (now, now + LEEWAY)
+
     def fits(deadline: int) -> bool:
-        return _fits(state, spec, one, replace(definition, deadline=deadline), now)
+        # With a longer window another one may be the first that is not over.
+        said = replace(spec, deadline=deadline - late)
+        return all(_fits(state, said, one, definition_of(state, said, time), time) for time in times)
 
     while not fits(min(high, most)):
         if high >= most:
@@ -126,16 +142,14 @@ def _deadline(state: State, spec: ReservationSpec, one: PlanInForce, definition:
         if middle >= high:
             break
         low, high = (low, middle) if fits(middle) else (middle, high)
-    return high
+    return high - late
 
 
 def _concurrency(
     state: State, spec: ReservationSpec, one: PlanInForce, definition: ReservationDefinition, now: int
 ) -> int | None:
     """Return the largest concurrency with which it would be accepted, for all requests that have a larger one."""
-    largest = max(request.concurrency for request in definition.requests)
-    smaller = sorted({at for request in definition.requests for at in divisors(request.count) if at < largest}, reverse=True)
-    for most in smaller[:MOST_TRIALS]:
-        if _fits(state, spec, one, replace(definition, requests=tuple(hold(each, most) for each in definition.requests)), now):
+    for most, smaller in islice(gangs_of(definition, one.plan), MOST_TRIALS):
+        if _fits(state, spec, one, smaller, now):
             return most
     return None

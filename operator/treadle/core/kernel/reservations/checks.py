@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from treadle.core.kernel.state import State
     from treadle.core.model.reservations import ReservationDefinition, ReservationSpec
 
-ACCESS_DENIED, NO_SUCH_RESOURCE, TOO_LONG, TOO_OFTEN, TOO_MUCH = (
+INVALID, ACCESS_DENIED, NO_SUCH_RESOURCE, TOO_LONG, TOO_OFTEN, TOO_MUCH = (
+    "Invalid",
     "AccessDenied",
     "NoSuchResource",
     "WindowTooLong",
@@ -28,6 +29,9 @@ LONGEST_WINDOW = 100 * DAY
 FURTHEST = 3653 * DAY
 TOO_FAR = "TooFarAhead"
 SHORTEST_PERIOD = 10 * MINUTE
+TOO_MANY = "TooManySteps"
+MOST_STARTS = 256
+"""Times within a period at which a reservation begins: what a status has room for."""
 MOST_CHANGES = 50_000
 """Changes of what is promised that may lie within a window."""
 REASONS = {
@@ -50,30 +54,40 @@ def refusal(
         words = f"user {spec.user} may not reserve in queue {one.path}: neither it nor a queue above it allows that"
         return ACCESS_DENIED, words
     for at, request in enumerate(spec.requests):
+        if not any(value for _, value in request.demand):
+            return (
+                INVALID,
+                f"spec.expression.requests[{at}].demand: asks for nothing; of one resource type at least it must be more than 0",
+            )
         lacking = sorted(name for name, value in request.demand if value and name not in state.types.index)
         if lacking:
             return NO_SUCH_RESOURCE, f"spec.expression.requests[{at}].demand: no node has {', '.join(lacking)}"
     try:
         check(Planned(one.plan.capacity, one.plan.settings.calculator, one.spec.cycle), definition, now)
     except Invalid as error:
-        return REASONS.get(error.rule, "Invalid"), _words(state, error, one, definition, now)
+        return REASONS.get(error.rule, INVALID), _words(state, error, one, definition, now)
     if definition.deadline - now > FURTHEST:
         words = f"spec.deadline: {moment(definition.deadline)} is {duration(definition.deadline - now)} from now, and at most {FURTHEST // DAY} days ahead are planned"
         return TOO_FAR, words
-    return _costly(one, definition)
+    return costly(one, definition)
 
 
-def _costly(one: PlanInForce, definition: ReservationDefinition) -> tuple[str, str] | None:
+def costly(one: PlanInForce, definition: ReservationDefinition) -> tuple[str, str] | None:
+    """Return the reason and the words for which it would take too long to look for a place, None if it would not."""
     window, period = definition.deadline - definition.arrival, definition.period
     if window > LONGEST_WINDOW:
         words = (
             f"spec.deadline: from arrival to deadline are {duration(window)}, and at most {duration(LONGEST_WINDOW)} are planned"
         )
         return TOO_LONG, words
-    if 0 < period < SHORTEST_PERIOD:
-        words = f"spec.recurrence: {duration(period)} is a shorter period than {duration(SHORTEST_PERIOD)}, the shortest that is planned"
+    apart = definition.apart or period
+    if 0 < apart < SHORTEST_PERIOD:
+        words = f"spec.recurrence: {duration(apart)} is a shorter period than {duration(SHORTEST_PERIOD)}, the shortest that is planned"
         return TOO_OFTEN, words
-    occurrences = one.spec.cycle // period if period else 1
+    if len(definition.starts) > MOST_STARTS:
+        words = f"spec.recurrence: it begins at {len(definition.starts)} times within {duration(period)}, and at most {MOST_STARTS} are kept"
+        return TOO_MANY, words
+    occurrences = one.plan.whole_cycle // period * max(1, len(definition.starts)) if period else 1
     load = one.plan.load
     changes = len(load.once.times) + sum((window // cycle.period + 1) * len(cycle.steps.times) for cycle in load.cycles.values())
     if changes * occurrences > MOST_CHANGES:
@@ -104,7 +118,9 @@ def _words(state: State, error: Invalid, one: PlanInForce, definition: Reservati
                 f"{amounts(state.types, one.plan.capacity, gang)}"
             )
         case Rule.PERIOD_TOO_SHORT:
-            return f"spec.recurrence: {duration(definition.period)} is shorter than the window from arrival to deadline, which is {duration(window)}"
+            apart = duration(definition.apart or definition.period)
+            return f"spec.recurrence: {apart} is shorter than the window from arrival to deadline, which is {duration(window)}"
         case Rule.PERIOD_NO_DIVISOR:
-            return f"spec.recurrence: {duration(definition.period)} does not divide the longest period of queue {one.path}, which is {duration(one.spec.cycle)}"
+            period = f"{duration(definition.period)}{', after which it is the same again,' if definition.starts else ''}"
+            return f"spec.recurrence: {period} does not divide the longest period of queue {one.path}, which is {duration(one.spec.cycle)} (spec.reservations.maximumPeriod)"
     return str(error)

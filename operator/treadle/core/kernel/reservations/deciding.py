@@ -75,7 +75,7 @@ def _decide(state: State, known: Known) -> ReservationDecided:
     spec, now, one = known.spec, clock(state), state.plans.of[known.spec.queue]
     definition = definition_of(state, spec, now)
     found = _found(state, known, one, definition, now)
-    for smaller in smaller_gangs(spec, definition) if isinstance(found, tuple) and found[0] in MENDED else ():
+    for smaller in smaller_gangs(spec, definition, one.plan) if isinstance(found, tuple) and found[0] in MENDED else ():
         other = _found(state, known, one, smaller, now)
         if not isinstance(other, tuple):
             found = other
@@ -163,7 +163,7 @@ def _plan(state: State, known: Known, one: PlanInForce, definition: ReservationD
 def _refused(state: State, one: PlanInForce, definition: ReservationDefinition, error: PlanningError) -> tuple[str, str]:
     lack, types = error.lack, state.types
     if isinstance(error, ContractError):
-        return INVALID, f"spec.expression.{error}"
+        return INVALID, _too_large(state, one, definition) or f"spec.expression.{error}"
     reason = OVER_QUOTA if isinstance(error, QuotaError) and lack is not None and lack.average else NO_PLACE
     if lack is None:
         return reason, str(error)
@@ -179,7 +179,13 @@ def _refused(state: State, one: PlanInForce, definition: ReservationDefinition, 
             if one.spec.policy == OVER_TIME and one.spec.at_once < 1
             else ""
         )
-        return reason, f"queue {one.path}, which has {has}{most}, has no room for it {when} beside what is promised already"
+        times = len(definition.starts)
+        again = ", or when it comes again," if definition.period else ""
+        every = f", or at another of the {times} times at which it begins," if times else again
+        return (
+            reason,
+            f"queue {one.path}, which has {has}{most}, has no room for it {when}{every} beside what is promised already",
+        )
     asked, allowed = amounts(types, lack.asked), amounts(types, lack.allowed, lack.asked)
     if lack.average:
         return (
@@ -187,3 +193,14 @@ def _refused(state: State, one: PlanInForce, definition: ReservationDefinition, 
             f"its user would have {asked} of queue {one.path} on average in the {duration(lack.end - lack.start)} before {moment(lack.end)}, and may have {allowed}",
         )
     return reason, f"{when} it would have {asked} of queue {one.path}, and {allowed} may be had"
+
+
+def _too_large(state: State, one: PlanInForce, definition: ReservationDefinition) -> str:
+    """Return that a request asks for a larger container than the queue takes, empty where none does."""
+    settings = one.plan.settings
+    for at, each in enumerate(definition.requests):
+        if settings.calculator.more(one.plan.capacity, each.demand, settings.most):
+            largest = amounts(state.types, settings.most, each.demand)
+            asked = amounts(state.types, each.demand)
+            return f"spec.expression.requests[{at}].demand: asks for {asked}, and the largest container of queue {one.path} has {largest}"
+    return ""

@@ -150,9 +150,8 @@ def _begins(each: Reservation, now: int, lead: int) -> bool:
 
 def _next(each: Reservation, now: int) -> int:
     """Return when the window of a reservation, or an occurrence of it, begins next after a time; that of a window that is over is long ago."""
-    if not each.period or now < each.start:
-        return each.start
-    return each.start + ((now - each.start) // each.period + 1) * each.period
+    following = each.occurrences.after(now)
+    return each.start if following is None else following
 
 
 def _changes(one: PlanInForce, now: int) -> Iterator[int]:
@@ -164,6 +163,8 @@ def _changes(one: PlanInForce, now: int) -> Iterator[int]:
             yield from (at for time in (each.start, each.end, *times) for at in (time - lead, time) if at > now)
             yield max(each.end + window, now + STEP)  # it is taken out then
             continue
-        for time in (each.start, each.end, *times):
+        length, starts = each.end - each.start, each.definition.starts or (0,)
+        windows = [time for later in starts for time in (each.start + later, each.start + later + length)]
+        for time in (*windows, *times):
             for at in (time - lead, time):
                 yield at + max(0, (now - at) // each.period + 1) * each.period

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from treadle.core.model.reservations import Promise, ReservationDefinition, ReservationRequest
+from treadle.core.model.reservations import Interpreter, Occurrences, Promise, ReservationDefinition, ReservationRequest
 from treadle.core.rules.reservations.cycles import Cycle
 from treadle.core.rules.reservations.over_time import OverTime
 from treadle.core.rules.reservations.plan import Reservation
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from treadle.core.kernel.state import State
     from treadle.core.model.reservations import ReservationSpec
     from treadle.core.rules.reservations.over_time import Segment
+    from treadle.core.rules.reservations.plan import Plan
     from treadle.core.units.resources import ResourceTypes, Vector
 
 
@@ -48,10 +50,20 @@ def vector(types: ResourceTypes, named: Iterable[tuple[str, int]]) -> Vector:
 def definition_of(state: State, spec: ReservationSpec, now: int) -> ReservationDefinition:
     """Return what is to be planned at a time, all of it within the object's window and on whole steps of time.
 
-    What has passed of the window cannot be had any more. What comes again is planned from the first window on that is not over.
+    What has passed of the window cannot be had any more. What comes again is planned from the first window on that is not over; with times of a calendar
+    that begins at the first of them at or after arrival.
     """
     arrival, deadline = spec.arrival, spec.deadline
-    if spec.period:
+    starts: tuple[int, ...] = ()
+    if spec.starts:
+        length = deadline - arrival
+        found = Occurrences(spec.starts[0], length, spec.period, tuple(at - spec.starts[0] for at in spec.starts))
+        first = found.after(max(arrival, now - length + 1) - 1)
+        assert first is not None
+        arrival, deadline = first, first + length
+        if len(spec.starts) > 1:
+            starts = tuple(sorted((at - arrival) % spec.period for at in spec.starts))
+    elif spec.period:
         late = max(0, -(-(now - deadline + 1) // spec.period))
         arrival, deadline = arrival + late * spec.period, deadline + late * spec.period
     else:
@@ -61,7 +73,15 @@ def definition_of(state: State, spec: ReservationSpec, now: int) -> ReservationD
     )
     recurrence = str(spec.period)
     return ReservationDefinition(
-        up(arrival, STEP), down(deadline, STEP), requests, spec.interpreter, recurrence, spec.id, spec.priority
+        up(arrival, STEP),
+        down(deadline, STEP),
+        requests,
+        spec.interpreter,
+        recurrence,
+        spec.id,
+        spec.priority,
+        starts,
+        spec.apart,
     )
 
 
@@ -69,15 +89,29 @@ MOST_SIZES = 12
 """Sizes of gangs that are tried."""
 
 
-def smaller_gangs(spec: ReservationSpec, definition: ReservationDefinition) -> Iterator[ReservationDefinition]:
+def smaller_gangs(spec: ReservationSpec, definition: ReservationDefinition, plan: Plan) -> Iterator[ReservationDefinition]:
     """Yield a definition with smaller gangs, the largest first, as small as its requests allow."""
-    largest = max((request.concurrency for request in definition.requests), default=1)
-    sizes = sorted({at for each in definition.requests for at in divisors(each.count) if at < largest}, reverse=True)
-    for size in sizes[:MOST_SIZES]:
-        held = [hold(each, size) for each in definition.requests]
-        wanted = zip(spec.requests, held, strict=True)
+    if all(one.least in {0, one.concurrency} for one in spec.requests):
+        return
+    for _, smaller in islice(gangs_of(definition, plan), MOST_SIZES):
+        wanted = zip(spec.requests, smaller.requests, strict=True)
         if all(each.concurrency >= (asked.least or asked.concurrency) for asked, each in wanted):
-            yield replace(definition, requests=tuple(held))
+            yield smaller
+
+
+def gangs_of(definition: ReservationDefinition, plan: Plan) -> Iterator[tuple[int, ReservationDefinition]]:
+    """Yield sizes of smaller gangs that a plan has room for at all, the largest first, and the definition with gangs of that size at the most."""
+    largest = max((request.concurrency for request in definition.requests), default=1)
+    enough = any if definition.interpreter is Interpreter.ANY else all
+    for size in sorted({at for each in definition.requests for at in divisors(each.count) if at < largest}, reverse=True):
+        held = [hold(each, size) for each in definition.requests]
+        if enough(_has_room(plan, each) for each in held):
+            yield size, replace(definition, requests=tuple(held))
+
+
+def _has_room(plan: Plan, request: ReservationRequest) -> bool:
+    gang = [value * request.concurrency for value in request.demand]
+    return not plan.settings.calculator.more(plan.capacity, gang, plan.capacity)
 
 
 def hold(request: ReservationRequest, most: int) -> ReservationRequest:
@@ -105,7 +139,9 @@ def promise_of(state: State, spec: ReservationSpec, queue: str, found: Reservati
     )
     sizes = tuple(each.concurrency for each in found.definition.requests)
     smaller = sizes if sizes != tuple(one.concurrency for one in spec.requests) else ()
-    return Promise(spec.generation, queue, found.user, found.accepted, start, found.end, period, steps, smaller)
+    return Promise(
+        spec.generation, queue, found.user, found.accepted, start, found.end, period, steps, smaller, found.definition.starts
+    )
 
 
 def _joined(segments: Iterable[Segment]) -> Iterator[Segment]:
@@ -128,5 +164,7 @@ def reservation_of(state: State, identity: str, promise: Promise) -> Reservation
     shape: OverTime | Cycle = Cycle(width, promise.period) if promise.period else OverTime(width)
     for start, end, named in promise.steps:
         shape.add(start, end, vector(state.types, named))
-    definition = ReservationDefinition(promise.arrival, promise.deadline, recurrence=str(promise.period), name=identity)
+    definition = ReservationDefinition(
+        promise.arrival, promise.deadline, recurrence=str(promise.period), name=identity, starts=promise.starts
+    )
     return Reservation(identity, promise.accepted, promise.user, definition, shape, promise.accepted)

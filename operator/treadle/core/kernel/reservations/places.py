@@ -90,9 +90,8 @@ def _not_accepted(identity: str, known: Known | None) -> Wait:
 
 def _next(promise: Promise, now: int) -> int | None:
     """Return when the window of a promise, or an occurrence of it, begins that is not over; None if there is none."""
-    if promise.period and now >= promise.deadline:
-        return promise.arrival + ((now - promise.deadline) // promise.period + 1) * promise.period
-    return promise.arrival if now < promise.deadline else None
+    occurrences = promise.occurrences
+    return occurrences.last(now) if occurrences.active(now) else occurrences.after(now)
 
 
 def over(state: State, application: Application, identity: str) -> str:
@@ -108,9 +107,10 @@ def over(state: State, application: Application, identity: str) -> str:
     if promise is None:
         undecided = known is not None and known.undecided
         return "" if undecided else f"was to run in reservation {identity} while that was promised something"
-    if now < promise.deadline:
+    begun = promise.occurrences.last(now - (promise.deadline - promise.arrival))
+    if begun is None:
         return ""
-    ended = promise.deadline + ((now - promise.deadline) // promise.period * promise.period if promise.period else 0)
+    ended = begun + promise.deadline - promise.arrival
     return f"was to run in reservation {identity} until {moment(ended)}"
 
 

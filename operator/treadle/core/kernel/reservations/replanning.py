@@ -11,6 +11,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from treadle.core.effects import ReservationDecided
+from treadle.core.kernel.reservations.checks import costly
 from treadle.core.kernel.reservations.forms import MOST_STEPS, clock, definition_of, promise_of, smaller_gangs
 from treadle.core.kernel.reservations.words import amounts, duration, moment
 from treadle.core.model.reservations import Decision
@@ -73,10 +74,10 @@ def _placed_anew(state: State, one: PlanInForce, gone: Reservation, now: int) ->
     if begun or known.decided is None or not known.decided.accepted or known.spec.generation != known.decided.generation:
         return None
     definition = definition_of(state, known.spec, now)
-    if definition.deadline - definition.arrival <= 0:
+    if definition.deadline - definition.arrival <= 0 or costly(one, definition) is not None:
         return None
     found = None
-    for each in (definition, *smaller_gangs(known.spec, definition)):
+    for each in (definition, *smaller_gangs(known.spec, definition, one.plan)):
         with suppress(PlanningError):
             found = one.agent.create(one.plan, Wanted(gone.name, gone.number, gone.user, each), gone.accepted)
             break

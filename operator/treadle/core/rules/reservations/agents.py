@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from treadle.core.rules.reservations.aligned import SMOOTHNESS, Aligned
-from treadle.core.rules.reservations.cycles import Cycle
+from treadle.core.rules.reservations.cycles import Cycle, repeated
 from treadle.core.rules.reservations.errors import PlanningError
 from treadle.core.rules.reservations.greedy import Greedy
 from treadle.core.rules.reservations.plan import Reservation
@@ -68,9 +68,12 @@ def place(planner: Planner, plan: Plan, wanted: Wanted) -> Reservation:
     found = planner.find(plan, wanted.name, wanted.user, definition)
     if not definition.period:
         return Reservation(wanted.name, wanted.number, wanted.user, definition, found)
-    cycle = Cycle(len(plan.capacity), definition.period)
-    for interval in found.intervals():
-        cycle.add(*interval)
+    if definition.starts:
+        cycle = repeated(len(plan.capacity), definition.period, found.intervals(), definition.starts)
+    else:
+        cycle = Cycle(len(plan.capacity), definition.period)
+        for interval in found.intervals():
+            cycle.add(*interval)
     return Reservation(wanted.name, wanted.number, wanted.user, definition, cycle)
 
 

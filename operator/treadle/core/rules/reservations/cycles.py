@@ -10,7 +10,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
 
-from treadle.core.rules.reservations.over_time import Amounts, OverTime, Segment, minus, plus
+import numpy as np
+from numpy.typing import NDArray
+
+from treadle.core.rules.reservations.over_time import Amounts, OverTime, Segment, minus, most, plus, stepped
+
+Columns = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 class Cycle:
@@ -82,10 +87,50 @@ class Cycle:
             base = start = until
 
 
+def repeated(width: int, period: int, intervals: Sequence[Segment], starts: Sequence[int]) -> Cycle:
+    """Return a cycle that has what ``intervals`` say, and again as much later as each of ``starts`` says; where these overlap the most of it.
+
+    What begins at one of several times, as by a clock that is changed twice a year, needs its resources once.
+    """
+    found = Cycle(width, period)
+    events: list[tuple[int, int, int, Amounts]] = []
+    for later in starts:
+        for start, end, value in intervals:
+            if any(value):
+                begun = (start + later) % period
+                over = begun + end - start - period
+                for one, other in ((begun, period), (0, over)) if over > 0 else ((begun, begun + end - start),):
+                    number = len(events)
+                    events += [(one, 1, number, value), (other, 0, number, value)]
+    events.sort()
+    running: dict[int, Amounts] = {}
+    segments: list[Segment] = []
+    before = 0
+    for time, begins, number, value in events:
+        if time > before and running:
+            current = found.nothing
+            for each in running.values():
+                current = most(current, each)
+            segments.append((before, time, current))
+        before = time
+        if begins:
+            running[number] = value
+        else:
+            del running[number]
+    found.steps = stepped(width, segments)
+    return found
+
+
+def columns(once: OverTime) -> Columns:
+    """Return breakpoints, and what there is from each until the next, as columns of whole numbers."""
+    times = np.array(once.times, dtype=np.int64)
+    return times, np.array(once.values[:-1], dtype=np.int64).reshape(max(0, len(times) - 1), len(once.nothing))
+
+
 class Load:
     """What is given away over time: once, and each period. Adding and taking costs the breakpoints that the interval meets, once."""
 
-    __slots__ = ("cycles", "once", "width")
+    __slots__ = ("_columns", "cycles", "once", "width")
 
     def __init__(self, width: int) -> None:
         """Begin with nothing."""
@@ -93,6 +138,13 @@ class Load:
         self.once = OverTime(width)
         self.cycles: dict[int, Cycle] = {}
         """What comes again, by period."""
+        self._columns: Columns | None = None
+
+    def columns(self) -> Columns:
+        """Return what is given away once: the breakpoints, and what there is from each until the next, (breakpoints - 1, types)."""
+        if self._columns is None:
+            self._columns = columns(self.once)
+        return self._columns
 
     @property
     def empty(self) -> bool:
@@ -101,6 +153,7 @@ class Load:
 
     def add(self, given: Shape, sign: int = 1) -> None:
         """Add what a reservation has; with a ``sign`` of -1 take it away."""
+        self._columns = None
         period = given.period if isinstance(given, Cycle) else 0
         steps = given.steps if isinstance(given, Cycle) else given
         into: OverTime | Cycle = self.once

@@ -6,13 +6,17 @@ time. What is free is asked for an interval, and costs the breakpoints within.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
+from math import lcm
 from typing import TYPE_CHECKING, Protocol
 
+from treadle.core.model.reservations import Occurrences
 from treadle.core.rules.reservations.cycles import Cycle, Load, Shape, period_of
 from treadle.core.rules.reservations.errors import Lack, PlanningError, UnknownReservation
 from treadle.core.rules.reservations.over_time import Amounts, OverTime, Segment, least, minus, plus, stepped, together
+from treadle.core.rules.reservations.peaks import peaks
 
 if TYPE_CHECKING:
     from treadle.core.model.reservations import ReservationDefinition
@@ -49,8 +53,15 @@ class Reservation:
         return period_of(self.shape)
 
     @property
+    def occurrences(self) -> Occurrences:
+        """When its windows are."""
+        return Occurrences(self.start, self.end - self.start, self.period, self.definition.starts or (0,))
+
+    @property
     def span(self) -> tuple[int, int]:
-        """Between when it has something within its window; that is all of it where it comes again."""
+        """Between when it has something within its window; that is all of it where it comes again, and all of the period where it begins several times in it."""
+        if self.period and self.definition.starts:
+            return self.start, self.start + self.period
         if isinstance(self.shape, Cycle) or self.shape.earliest is None or self.shape.latest is None:
             return self.start, self.end
         return max(self.start, self.shape.earliest), min(self.end, self.shape.latest)
@@ -62,9 +73,7 @@ class Reservation:
 
     def active(self, time: int) -> bool:
         """Whether a time is within its window, or within that of a later occurrence."""
-        if self.period and time >= self.start:
-            return (time - self.start) % self.period < min(self.end - self.start, self.period)
-        return self.start <= time < self.end
+        return self.occurrences.active(time)
 
     def at(self, time: int) -> Amounts:
         """Return what it has at a time."""
@@ -80,8 +89,11 @@ class Sharing(Protocol):
     def validate(self, plan: Plan, wanted: Reservation) -> None:
         """Raise ``PlanningError`` if a reservation may not be added, or take the place of the one of its name."""
 
-    def narrow(self, plan: Plan, room: Sequence[Segment], user: str, old: Reservation | None) -> Sequence[Segment]:
-        """Return what of some room a user may have, with an ``old`` reservation given back."""
+    by_user: bool
+    """Whether one user may have less than there is."""
+
+    def narrow(self, plan: Plan, room: Sequence[Segment], used: Iterable[Segment]) -> Sequence[Segment]:
+        """Return what of some room a user may have that has ``used`` some at the same time; asked if ``by_user``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +101,7 @@ class PlanSettings:
     """``step`` is how coarse times are, ``cycle`` the largest period, both in ms: each period divides it. ``most`` is the largest container.
 
     ``exact``: places are found by what is free of every type, less what the reservation itself was given before, and where more is promised than there is
-    nothing is free. Hadoop counts the gangs that fit by the largest part of the plan, counts as free what it has just given, and plans nothing in an interval with a
+    nothing is free; what comes again is looked at in each period in which anything is promised. Hadoop looks at those of one cycle alone, counts the gangs that fit by the largest part of the plan, counts as free what it has just given, and plans nothing in an interval with a
     moment of which too much is promised; the policy then refuses what could have been placed. ``patience`` is how many amounts of room a
     planner looks at before it gives up; 0 is no limit.
     """
@@ -195,6 +207,22 @@ class Plan:
         """Return what all reservations have at a time (``getTotalCommittedResources``)."""
         return self.load.at(time)
 
+    def promised(self, start: int, end: int) -> Iterator[Segment]:
+        """Yield what all reservations have from ``start`` until ``end``, without holes: of what comes again only from its first window on."""
+        later = OverTime(len(self.capacity))
+        for one in self.reservations.values():
+            if one.period and one.start > start:
+                for segment in one.shape.segments(start, min(one.start, end)):
+                    later.add(*segment)
+        if later.empty:
+            return self.load.segments(start, end)
+        return together(minus, self.load.segments(start, end), later.segments(start, end))
+
+    @property
+    def whole_cycle(self) -> int:
+        """After how many ms all that comes again is the same again: the cycle, or more where longer periods were allowed before."""
+        return lcm(self.settings.cycle, *self.load.cycles)
+
     def consumed(self, user: str, start: int, end: int) -> Iterator[Segment]:
         """Yield what a user's reservations have from ``start`` until ``end`` (``getConsumptionForUserOverTime``)."""
         mine = self.by_user.get(user)
@@ -207,21 +235,45 @@ class Plan:
             found = together(minus, found, old.shape.segments(start, end))
         return stepped(len(self.capacity), found)
 
-    def available(self, user: str, old: Reservation | None, start: int, end: int, period: int = 0) -> list[Segment]:
+    def available(
+        self, user: str, old: Reservation | None, start: int, end: int, period: int = 0, starts: Sequence[int] = ()
+    ) -> list[Segment]:
         """Return what a user may still have from ``start`` until ``end``, and each ``period`` again, with an ``old`` reservation given back.
 
-        ``getAvailableResourceOverTime``. Neighbours differ. Raises ``PlanningError`` where more is promised than there is, and for a
+        With ``starts`` it is what may be had as much later as each of them says too. ``getAvailableResourceOverTime``. Neighbours differ. Raises ``PlanningError`` where more is promised than there is, and for a
         period that does not divide the cycle or is shorter than the interval.
         """
         if not period:
             return list(self._available(user, old, start, end))
         self.check_period(start, end, period)
         cycle = self.settings.cycle
+        if self.settings.exact:
+            return self._least(user, old, start, end, period, starts)
         found = list(self._available(user, old, start, end))
-        for by in range(period, cycle, period):
+        shifts = [base + later for base in range(0, cycle, period) for later in starts or (0,)]
+        for by in shifts[1:]:
             later = [(one - by, other - by, value) for one, other, value in self._available(user, old, start + by, end + by)]
             found = list(together(least, found, later))
         return found
+
+    def _least(
+        self, user: str, old: Reservation | None, start: int, end: int, period: int, starts: Sequence[int]
+    ) -> list[Segment]:
+        """Return the least that a user may have from ``start`` until ``end`` of any period, as much later as each of ``starts`` says too."""
+        sharing, without = self.settings.sharing, None if old is None else old.shape
+        shape = start, end, period, self.whole_cycle, starts
+        mine = self.by_user.get(user, Load(len(self.capacity)))
+        used = peaks(mine, without, *shape) if sharing.by_user else repeat(())
+        found: list[Segment] = []
+        for given, had in zip(peaks(self.load, without, *shape), used, strict=False):
+            room: Sequence[Segment] = [(one, other, self._free(value)) for one, other, value in given]
+            if sharing.by_user:
+                room = sharing.narrow(self, room, had)
+            found = list(together(least, found, room)) if found else list(room)
+        return found
+
+    def _free(self, given: Amounts) -> Amounts:
+        return tuple([max(0, have - value) for have, value in zip(self.capacity, given, strict=True)])
 
     def check_period(self, start: int, end: int, period: int) -> None:
         """Raise ``PlanningError`` for a period, if there is one, that does not divide the cycle or is shorter than an interval."""
@@ -243,7 +295,12 @@ class Plan:
             room = list(together(plus, room, old.shape.segments(start, end)))
         if exact:
             room = [(one, other, tuple([max(0, value) for value in free])) for one, other, free in room]
-        return self.settings.sharing.narrow(self, room, user, old)
+        if not self.settings.sharing.by_user:
+            return room
+        used: Iterable[Segment] = self.consumed(user, start, end)
+        if old is not None:
+            used = together(minus, used, old.shape.segments(start, end))
+        return self.settings.sharing.narrow(self, room, used)
 
 
 def _meets(one: Reservation, start: int, end: int) -> bool:
@@ -252,4 +309,5 @@ def _meets(one: Reservation, start: int, end: int) -> bool:
     if end < one.start:
         return False
     first = max(start, one.start)
-    return one.active(first) or one.start + -(-(first - one.start) // one.period) * one.period <= end
+    following = one.occurrences.after(first)
+    return one.active(first) or (following is not None and following <= end)

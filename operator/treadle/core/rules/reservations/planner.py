@@ -56,6 +56,8 @@ class Planner:
 def follows(found: OverTime, given: Sequence[Segment], *, left: bool) -> bool:
     """Whether what a request was given is one block, and begins where the others have ended, or ends where they begin."""
     blocks = [segment for segment in given if any(segment[2])]
+    if not blocks:
+        return True  # what asks for nothing needs no place
     if left and found.latest is not None and found.latest < min(start for start, _, _ in blocks):
         return False
     if not left and found.earliest is not None and max(end for _, end, _ in blocks) < found.earliest:

@@ -36,10 +36,14 @@ def replan(plan: Plan, now: int, window: int = HOUR, moved: Callable[[Reservatio
 
 def short(plan: Plan, now: int, window: int) -> bool:
     """Whether more is promised than there is, at any time from ``now`` on within a ``window`` in ms."""
-    return any(_over(plan, value) for _, _, value in plan.load.segments(now, now + window))
+    if not any(_over(plan, value) for _, _, value in plan.load.segments(now, now + window)):
+        return False  # what counts before it begins as well is no less, and this is quick
+    return any(_over(plan, value) for _, _, value in plan.promised(now, now + window))
 
 
 def _short(plan: Plan, time: int) -> bool:
+    if plan.settings.exact:
+        return any(_over(plan, value) for _, _, value in plan.promised(time, time + 1))
     return _over(plan, plan.committed(time))
 
 
@@ -50,4 +54,4 @@ def _over(plan: Plan, promised: Sequence[int]) -> bool:
 
 def _next(plan: Plan, time: int, until: int) -> int:
     """Return when something else is promised next: in between it is as at that time."""
-    return next(end for _, end, _ in plan.load.segments(time, until))
+    return next(end for _, end, _ in plan.promised(time, until))

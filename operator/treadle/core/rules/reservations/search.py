@@ -38,7 +38,8 @@ class Search:
 
     def room(self, start: int, end: int) -> list[Segment]:
         """Return what may be had, and what was placed so far still counts as free."""
-        return self.plan.available(self.user, self.old, start, end, self.definition.period)
+        definition = self.definition
+        return self.plan.available(self.user, self.old, start, end, definition.period, definition.starts)
 
     def gangs(self, room: Sequence[int], gang: Sequence[int]) -> int:
         """Return how many gangs some room is enough for, by the plan's calculator. Raises ``PlanningError`` when patience is at its end."""

@@ -27,6 +27,7 @@ class NoOvercommit:
     """Whatever is free may be had."""
 
     window = 0
+    by_user = False
 
     def validate(self, plan: Plan, wanted: Reservation) -> None:
         """Raise ``OvercommitError`` if a reservation has more than is free, at any time or occurrence."""
@@ -40,9 +41,9 @@ class NoOvercommit:
                 words = f"from {start} to {end} the reservation has {asked}, and {free} may be had"
                 raise OvercommitError(words, Lack(start, end, asked, free))
 
-    def narrow(self, plan: Plan, room: Sequence[Segment], user: str, old: Reservation | None) -> Sequence[Segment]:
+    def narrow(self, plan: Plan, room: Sequence[Segment], used: Iterable[Segment]) -> Sequence[Segment]:
         """Return all of the room."""
-        del plan, user, old
+        del plan, used
         return room
 
 
@@ -53,6 +54,8 @@ class CapacityOverTime(NoOvercommit):
     earlier, each divided by the window and rounded. That is more than was really had in the window where a step is longer than it, so
     a user who keeps to the average may still be refused.
     """
+
+    by_user = True
 
     def __init__(self, at_once: float, average: float, window: int = 24 * 60 * 60 * 1000) -> None:
         """Keep the parts."""
@@ -78,12 +81,8 @@ class CapacityOverTime(NoOvercommit):
                 words = f"in the {self.window} ms before {time} the user would have {had} on average, and {allowed} may be had"
                 raise QuotaError(words, Lack(time - self.window, time, had, allowed, average=True))
 
-    def narrow(self, plan: Plan, room: Sequence[Segment], user: str, old: Reservation | None) -> Sequence[Segment]:
+    def narrow(self, plan: Plan, room: Sequence[Segment], used: Iterable[Segment]) -> Sequence[Segment]:
         """Return the room, where it is more than the user may have at once that. The average is not known before there is a reservation."""
-        start, end = room[0][0], room[-1][1]
-        used: Iterable[Segment] = plan.consumed(user, start, end)
-        if old is not None:
-            used = together(minus, used, old.shape.segments(start, end))
         allowed = _part(plan.capacity, self.at_once)
         left = [(one, other, minus(allowed, value)) for one, other, value in used]
         return list(together(least, room, left))

@@ -154,9 +154,10 @@ def _check_period(plan: Planned, definition: ReservationDefinition, window: int)
         raise Invalid(Rule.PERIOD_INVALID, f"recurrence: {error}") from error
     if period < 0:
         raise Invalid(Rule.PERIOD_NEGATIVE, f"recurrence: {period} ms is below zero", [period])
-    if period and window > period:
-        words = f"recurrence: {period} ms is shorter than the window from arrival to deadline, which is {window} ms"
-        raise Invalid(Rule.PERIOD_TOO_SHORT, words, [window, period])
+    apart = definition.apart or period
+    if period and window > apart:
+        words = f"recurrence: {apart} ms is shorter than the window from arrival to deadline, which is {window} ms"
+        raise Invalid(Rule.PERIOD_TOO_SHORT, words, [window, apart])
     if period and plan.cycle % period:
         words = f"recurrence: {period} ms does not divide the largest period, which is {plan.cycle} ms"
         raise Invalid(Rule.PERIOD_NO_DIVISOR, words, [plan.cycle, period])

@@ -1,0 +1,110 @@
+"""How long pods run: as they say, as pods like them ran that have ended, or not known.
+
+A pod's run time is looked for, in this order: how far what was declared was off for pods of the same application that have ended, of its family, of its queue; without those as it is
+declared; without a declaration the run times of pods that have ended, of the same application, of its family, of its queue. The family of an application is its name without what has digits at its end, so that
+the runs of a CronJob are one. What is drawn for a pod that runs is drawn from those that ran longer than it has. A bound (``activeDeadlineSeconds``) holds whatever is drawn.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from random import Random
+
+    from treadle.core.model import PodSpec
+
+KEPT = 64
+"""Ends that are remembered of an application, a family or a queue: the newest."""
+MOST = 2048
+"""Applications, families and queues of which ends are remembered: those that had one last."""
+ENOUGH = 5
+"""Ends from which on declarations are taken to be off as much as they were."""
+_NUMBERED = re.compile(r"([-._][^-._/]*\d[^-._/]*)+$")
+
+
+def family(application: str) -> str:
+    """Return the name of an application (``namespace/name``) without the parts with digits at its end."""
+    return _NUMBERED.sub("", application)
+
+
+@dataclass(slots=True)
+class Ended:
+    """The run times of pods that have ended, in seconds, and the same as parts of what the pods had declared, by application, family and queue."""
+
+    seconds: dict[str, deque[float]] = field(default_factory=dict)
+    parts: dict[str, deque[float]] = field(default_factory=dict)
+
+    def note(self, application: str, queue: str, seconds: float, declared: float) -> None:
+        """A pod has ended that ran so long; ``declared`` is what it said, 0 if nothing."""
+        for key in dict.fromkeys((f"a:{application}", f"f:{family(application)}", f"q:{queue}")):
+            _add(self.seconds, key, seconds)
+            if declared > 0:
+                _add(self.parts, key, seconds / declared)
+
+
+def older(before: Iterable[tuple[str, str, float]], ended: Ended) -> Ended:
+    """Return run times (application, queue, seconds, the oldest first) with those that ended after them."""
+    found = Ended()
+    for application, queue, seconds in before:
+        found.note(application, queue, seconds, 0.0)
+    for into, lines in ((found.seconds, ended.seconds), (found.parts, ended.parts)):
+        for key, line in lines.items():
+            for value in line:
+                _add(into, key, value)
+    return found
+
+
+def _add(kept: dict[str, deque[float]], key: str, value: float) -> None:
+    line = kept.pop(key, None)
+    if line is None:
+        line = deque(maxlen=KEPT)
+        if len(kept) >= MOST:
+            del kept[next(iter(kept))]
+    line.append(value)
+    kept[key] = line
+
+
+class Drawn:
+    """Draws run times. ``declared`` are those of applications whose objects say one, by id. ``random`` decides; ``varied`` is whether it ever did."""
+
+    def __init__(self, ended: Ended, declared: Mapping[str, float], random: Random) -> None:
+        self._ended, self._declared, self._random = ended, declared, random
+        self.varied = False
+
+    def __call__(self, pod: PodSpec, application: str, queue: str, age: float) -> float | None:
+        """Return the seconds that a pod goes on, None where nothing is known of pods like it."""
+        said = declared_of(pod, self._declared.get(application, 0.0))
+        keys = (f"a:{application}", f"f:{family(application)}", f"q:{queue}") if application else ()
+        if said:
+            parts = next((line for key in keys if len(line := self._ended.parts.get(key, ())) >= ENOUGH), ())
+            total = self._longer([part * said for part in parts], age) if parts else None
+            if total is None:  # it is over its time already: it goes on for as long as it is over
+                total = said if said > age else age + max(1.0, age - said)
+        else:
+            total = next((one for key in keys if (one := self._longer(self._ended.seconds.get(key, ()), age)) is not None), None)
+        if total is None:
+            return None
+        if pod.longest:
+            total = min(total, pod.longest)
+        return max(0.0, total - age)
+
+    def _longer(self, line: Iterable[float], age: float) -> float | None:
+        """Draw one of the run times that are longer than an age; None if none is."""
+        found = [one for one in line if one > age]
+        if not found:
+            return None
+        if len(set(found)) == 1:
+            return found[0]
+        self.varied = True
+        return self._random.choice(found)
+
+
+def declared_of(pod: PodSpec, of_application: float) -> float:
+    """Return the seconds that a pod runs by its own word or its application's, held at its bound; 0 where neither says anything."""
+    said = pod.duration or of_application
+    return min(said, pod.longest) if said and pod.longest else said

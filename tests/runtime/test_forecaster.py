@@ -1,0 +1,248 @@
+"""Forecasts beside the scheduler: a process for each, what is told of what it says, and what becomes of its failures."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from core.builders import Scenario, a_pod
+from kube.access import served, until
+from runtime.services import add_nodes, add_pods, get, get_json, treadle
+from treadle.core.events import ApplicationGone, ApplicationSeen, PodGone, PodSeen
+from treadle.core.model import ApplicationSpec, Settings
+from treadle.fakeapi import FakeApi
+from treadle.forecast.ranges import Forecast, Range, Told
+from treadle.runtime import forecaster as module
+from treadle.runtime.forecaster import Forecaster
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[FakeApi]:
+    async with served(bookmark_seconds=0.05) as server:
+        yield server
+
+
+def of(scenario: Scenario, clock: Callable[[], float] = lambda: 0.0) -> Forecaster:
+    return Forecaster(scenario.core.telling, lambda: scenario.core.view, Settings(), clock=clock)
+
+
+def busy() -> Scenario:
+    scenario = Scenario().wait(1000.0).nodes(1, cpu=1)
+    scenario.pod("old", application="old", node="node-0", started=990.0, duration=60.0).pod("new", duration=5.0)
+    scenario.plan()
+    return scenario
+
+
+async def test_a_process_says_when_what_waits_starts_and_ends() -> None:
+    forecaster = of(busy())
+    await forecaster.look()
+    assert forecaster.problem == ""
+    found = forecaster.status("ns/app", None)
+    assert found is not None
+    assert found["firstPodStart"]["median"] == "1970-01-01T00:17:30Z"
+    assert found["end"]["median"] == "1970-01-01T00:17:35Z"
+    assert (found["asOf"], found["confidence"], found["note"]) == ("1970-01-01T00:16:40Z", 80, None)
+    assert forecaster.status("ns/old", None) is None
+    assert list(forecaster.everything()["applications"]) == ["ns/app"]
+    assert forecaster.counts == {"made": 1}
+    assert 0 < forecaster.longest_slice < 1
+
+
+async def test_what_ran_before_the_process_tells_how_long_pods_run() -> None:
+    scenario = Scenario().wait(1000.0).nodes(1, cpu=1)
+    scenario.pod("old", application="old", node="node-0", started=990.0).pod("new")
+    scenario.plan()
+    reads: list[int] = []
+
+    def past() -> list[tuple[str, str, float]]:
+        reads.append(1)
+        return [("ns/old", "root.a", 60.0), ("ns/app-1", "root.a", 7.0), ("ns/app", "root.a", 5.0)]
+
+    forecaster = Forecaster(scenario.core.telling, lambda: scenario.core.view, Settings(), clock=lambda: 1000.0, past=past)
+    await forecaster.look()
+    await forecaster.look()
+    found = forecaster.status("ns/app", None)
+    assert found is not None
+    assert (found["firstPodStart"]["median"], found["end"]["median"]) == ("1970-01-01T00:17:30Z", "1970-01-01T00:17:35Z")
+    assert reads == [1]
+    assert list(forecaster.ended.seconds["f:ns/app"]) == [7.0, 5.0]
+
+
+async def test_a_history_that_cannot_be_read_is_said_once_and_asked_again(caplog: pytest.LogCaptureFixture) -> None:
+    scenario = busy()
+    answers: list[Any] = [OSError("no disk"), OSError("no disk"), [("ns/other", "root.b", 1.0)]]
+
+    def past() -> list[tuple[str, str, float]]:
+        found = answers.pop(0)
+        if isinstance(found, OSError):
+            raise found
+        return list(found)
+
+    forecaster = Forecaster(scenario.core.telling, lambda: scenario.core.view, Settings(), clock=lambda: 1000.0, past=past)
+    with caplog.at_level(logging.WARNING):
+        for _ in range(4):
+            await forecaster.look()
+    assert [one.message for one in caplog.records] == [
+        "run times of the history are not known to forecasts; reading them is tried again: no disk"
+    ]
+    assert (forecaster.counts, answers) == ({"made": 4}, [])
+    assert "q:root.b" in forecaster.ended.seconds
+
+
+async def test_nothing_is_asked_while_nothing_waits() -> None:
+    forecaster = of(Scenario().nodes(1))
+    forecaster.command = ("/nowhere",)
+    assert await forecaster.look() == 0.0
+    assert (forecaster.forecast, forecaster.problem, forecaster.counts) == (None, "", {})
+
+
+async def test_a_deadline_of_what_runs_is_looked_at_though_nothing_waits() -> None:
+    scenario = Scenario().wait(1000.0).nodes(1).pod("runs", node="node-0", started=990.0, duration=60.0)
+    said = ApplicationSeen(ApplicationSpec("ns/app", deadline=1049.0))
+    scenario.tell(said).plan()
+    forecaster = of(scenario)
+    forecaster.note(said)
+    await forecaster.look()
+    found = forecaster.status("ns/app", None)
+    assert found is not None
+    assert (found["firstPodStart"], found["deadlineRisk"], found["end"]["median"]) == (None, 100, "1970-01-01T00:17:30Z")
+    forecaster.note(ApplicationGone("ns/app"))
+    await forecaster.look()
+    assert forecaster.forecast is None
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (("/nowhere/python",), "No such file or directory: '/nowhere/python'"),
+        ((sys.executable, "-c", "raise SystemExit('broken')"), "ended with 1: broken"),
+        ((sys.executable, "-c", "import time; time.sleep(60)"), "did not answer within 0.2 s"),
+        ((sys.executable, "-c", "print('nonsense')"), ""),
+    ],
+    ids=["missing", "crash", "hangs", "nonsense"],
+)
+async def test_a_failure_is_told_once_and_counted_and_what_was_told_stands(
+    command: tuple[str, ...], words: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    forecaster = of(busy())
+    await forecaster.look()
+    before, right = forecaster.forecast, forecaster.command
+    forecaster.command, forecaster.patience = command, 0.2 if "60" in command[-1] else 30.0
+    with caplog.at_level(logging.WARNING):
+        await forecaster.look()
+        await forecaster.look()
+    assert [one for one in caplog.messages if "no forecast was made" in one] == [
+        f"no forecast was made; the last one stands, and it is tried again: {forecaster.problem}"
+    ]
+    assert words in forecaster.problem
+    assert forecaster.everything()["problem"] == forecaster.problem != ""
+    assert (forecaster.counts["made"], forecaster.counts["failed"]) == (1, 2)
+    assert forecaster.forecast is before
+    forecaster.command, forecaster.patience = right, 30.0
+    await forecaster.look()
+    assert (forecaster.problem, forecaster.counts["made"]) == ("", 2)
+
+
+async def test_more_than_can_be_looked_at_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST", 1)
+    forecaster = of(busy())
+    await forecaster.look()
+    assert forecaster.problem == "more than 1 objects are known"
+
+
+async def test_until_the_first_forecast_what_another_instance_wrote_stands() -> None:
+    forecaster = of(busy())
+    assert forecaster.status("ns/app", {"note": "before"}) == {"note": "before"}
+    assert forecaster.status("ns/app", None) is None
+    await forecaster.look()
+    assert forecaster.status("ns/other", {"note": "before"}) is None
+
+
+def runs(uid: str, application: str = "app", **fields: Any) -> PodSeen:
+    return PodSeen(a_pod(uid, application=application, node="n", held_in="root.a", **{"started": 100.0, **fields}))
+
+
+def test_run_times_are_those_of_pods_that_ended_by_themselves() -> None:
+    now = 130.0
+    forecaster = of(Scenario(), lambda: now)
+    forecaster.note(ApplicationSeen(ApplicationSpec("ns/app", duration=60.0)))
+    forecaster.note(runs("gone"))
+    forecaster.note(runs("killed", deleting=True))
+    forecaster.note(runs("finished"))
+    forecaster.note(PodSeen(a_pod("foreign", node="n", started=100.0)))
+    forecaster.note(runs("finished", finished=True))
+    for uid in ("gone", "killed", "finished", "foreign", "unheard"):
+        forecaster.note(PodGone(uid))
+    assert list(forecaster.ended.seconds["a:ns/app"]) == [30.0, 30.0]
+    assert list(forecaster.ended.parts["q:root.a"]) == [0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("times", "now", "inside"),
+    [
+        (Range(200.0, 210.0, 220.0), 215.0, True),
+        (Range(200.0, 210.0, 220.0), 224.0, True),
+        (Range(200.0, 210.0, 220.0), 226.0, False),
+        (Range(200.0, 210.0, 220.0), 190.0, False),
+        (Range(200.0, 210.0, None), 900.0, True),
+    ],
+)
+async def test_what_happens_is_held_against_what_was_told_last(times: Range, now: float, inside: bool) -> None:
+    scenario = busy()
+    forecaster = of(scenario, lambda: now)
+
+    async def answer(_: bytes) -> Forecast:
+        return Forecast(100.0, 86_400.0, 1, {"ns/app": Told("ns/app", "root.a", 1, times, times, times)})
+
+    forecaster._ask = answer  # type: ignore[method-assign]
+    await forecaster.look()
+    forecaster.note(runs("new"))
+    forecaster.note(runs("second"))
+    assert forecaster.outcomes == {("start", inside): 1}
+    scenario.gone("new")
+    forecaster.note(PodGone("new"))
+    assert forecaster.outcomes == {("start", inside): 1, ("end", inside): 1}
+
+
+async def test_a_service_writes_what_is_forecast_into_the_status_and_serves_it(
+    api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "EVERY", 0.05)
+    monkeypatch.setattr(module, "SOON", 0.05)
+    add_nodes(api, cpu="1")
+    api.create(
+        "applications",
+        {
+            "metadata": {"name": "app", "namespace": "default"},
+            "spec": {"expectedDuration": "10m", "deadline": "2020-01-01T00:00:00Z"},
+        },
+    )
+    async with treadle(api, eta=True, listen="127.0.0.1:0") as service:
+        add_pods(api, "one", "two")
+
+        def told() -> dict[str, Any]:
+            return dict(api.get("applications", "app").get("status", {}))
+
+        await until(lambda: "lastPodStart" in (told().get("eta") or {}), "a forecast")
+        assert told()["eta"]["deadlineRisk"] == 100
+        risk = next(one for one in told()["conditions"] if one["type"] == "DeadlineAtRisk")
+        assert (risk["status"], risk["reason"]) == ("True", "ProbablyLate")
+        status, page = await get_json(service, "/eta")
+        assert (status, list(page["applications"])) == (200, ["default/app"])
+        assert 'treadle_forecasts_total{result="made"}' in (await get(service, "/metrics"))[1]
+        for name in ("one", "two"):
+            api.delete("pods", name)
+        await until(lambda: "lastPodStart" not in (told().get("eta") or {}), "nothing is forecast of what is gone")
+
+
+async def test_who_wants_a_forecast_where_none_is_made_is_told_so(api: FakeApi) -> None:
+    api.create("applications", {"metadata": {"name": "app", "namespace": "default"}, "spec": {"expectedDuration": "10m"}})
+    async with treadle(api, listen="127.0.0.1:0") as service:
+        await until(lambda: "eta" in api.get("applications", "app").get("status", {}), "a status")
+        note = "spec.expectedDuration: no forecasts are made by this scheduler (treadle run --eta)"
+        assert api.get("applications", "app")["status"]["eta"] == {"note": note}
+        assert (await get(service, "/eta"))[0] == 404
