@@ -1,6 +1,6 @@
 """One future of a cluster: a new core is told what another one knows, and goes on in virtual time.
 
-Nothing arrives. Binds, volumes and devices succeed at once, a pod ends when its run time is over, a pod that is asked to go goes at once and another one like it waits
+What arrives is given by whoever calls, and is not asked about. Binds, volumes and devices succeed at once, a pod ends when its run time is over, a pod that is asked to go goes at once and another one like it waits
 instead, since whoever made it makes another. What nobody can foresee is not known to that core: what nodes will use, and devices, whose claims others make and free. Pods that
 need it wait, and say so. Pure: run times are drawn by whoever calls.
 """
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from treadle.core import Core
 from treadle.core.effects import Bind, BindVolumes, Evict, Expire, ReserveDevices, Resize, Verify
 from treadle.core.events import (
+    ApplicationSeen,
     BindDone,
     DevicesAssumed,
     DevicesKnown,
@@ -26,6 +27,7 @@ from treadle.core.events import (
     ResizeDone,
     UsageKnown,
 )
+from treadle.forecast.arrivals import original
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from treadle.core.effects import Effect
     from treadle.core.events import Event
     from treadle.core.model import PodSpec, Settings
+    from treadle.forecast.arrivals import Arrival
 
 NEVER = 1e12
 """Seconds: nobody is told anything of a future."""
@@ -118,12 +121,13 @@ def run(
     bounds: Bounds = Bounds(),
     over: Callable[[], bool] = lambda: False,
     also: Container[str] = frozenset(),
+    arriving: Iterable[Arrival] = (),
 ) -> Future:
-    """Return what becomes of the pods that wait, if nothing arrives and run times are those.
+    """Return what becomes of the pods that wait, if that arrives, in the order of time, and run times are those.
 
     ``over`` is asked before each pass whether to stop; ``also`` are applications of which is told even if they wait for nothing.
     """
-    world = _World(settings, now, remaining)
+    world = _World(settings, now, remaining, iter(arriving))
     world.begin(facts, also)
     future, passes, decisions = world.future, 0, 0
     while True:
@@ -156,7 +160,7 @@ def run(
 class _World:
     """A core, and the cluster around it."""
 
-    def __init__(self, settings: Settings, now: float, remaining: Remaining) -> None:
+    def __init__(self, settings: Settings, now: float, remaining: Remaining, arriving: Iterator[Arrival]) -> None:
         silent = replace(settings, report_after=NEVER, report_again=NEVER, refresh_after=NEVER, solver=None)
         self.core, self.now, self.remaining = Core(silent), now, remaining
         self.epoch = settings.epoch
@@ -167,6 +171,8 @@ class _World:
         self.waiting: dict[str, str] = {}
         """The application of each pod that waits and may start, by uid."""
         self.future = Future()
+        self.arriving = arriving
+        self.coming = next(arriving, None)
         self._number = 0
 
     def begin(self, facts: Iterable[Event], also: Container[str]) -> None:
@@ -245,12 +251,12 @@ class _World:
         """Find out when a pod on a node ends."""
         pod = self.pods[uid]
         age = max(0.0, self.now + self.epoch - pod.started) if pod.started else 0.0
-        left = self.remaining(pod, application, queue, age)
+        left = self.remaining(pod, original(application), queue, age)
         self.when[uid] = None if left is None else self.now + left
         if left is not None:
             self._number += 1
             heappush(self.ends, (self.now + left, self._number, uid))
-        elif application:
+        elif application and original(application) == application:
             self.future.unknown += 1
 
     def _made_again(self, uid: str) -> None:
@@ -264,7 +270,7 @@ class _World:
         self.pods[again.uid] = again
         self.core.handle(PodSeen(again), self.now)
         known = self.core.view.pod(again.uid)
-        if known is not None:
+        if known is not None and original(known.application) == known.application:
             self.waiting[again.uid] = known.application
             self.future.applications.setdefault(known.application, Prospect(known.queue))
 
@@ -284,6 +290,8 @@ class _World:
         coming = [] if timer is None or timer >= self.now + NEVER / 2 else [max(timer, self.now + LEAST_STEP)]
         if self.ends:
             coming.append(self.ends[0][0])
+        if self.coming is not None:
+            coming.append(max(self.now, self.coming.at - self.epoch))
         return min(coming, default=None)
 
     def advance(self, when: float) -> None:
@@ -297,6 +305,19 @@ class _World:
                     one = self.future.applications[application]
                     one.end = max(one.end or at, at)
                 self._gone(uid)
+        while self.coming is not None and self.coming.at - self.epoch <= when:
+            self._arrives(self.coming)
+            self.coming = next(self.arriving, None)
+
+    def _arrives(self, arrival: Arrival) -> None:
+        """A pod comes that nobody asked about; one of which it is not known how long it would run does not, since it would keep its room for ever."""
+        pod = arrival.pod
+        if self.remaining(pod, original(pod.application), pod.queue, 0.0) is None:
+            return
+        self.pods[pod.uid] = pod
+        if arrival.object is not None:
+            self.core.handle(ApplicationSeen(arrival.object), self.now)
+        self.core.handle(PodSeen(pod), self.now)
 
     def _application(self, uid: str) -> str:
         known = self.core.view.pod(uid)

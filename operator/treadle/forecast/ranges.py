@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from treadle.core.events import Event
     from treadle.core.model import Settings
+    from treadle.forecast.arrivals import Arrived
     from treadle.forecast.durations import Ended
     from treadle.forecast.forward import Future, Prospect
 
@@ -68,6 +69,7 @@ def forecast(
     bounds: Bounds = Bounds(),  # noqa: B008 - frozen
     scenarios: int = SCENARIOS,
     over: Callable[[], bool] = lambda: False,
+    arrived: Arrived | None = None,
 ) -> Forecast:
     """Look at several futures, at one where nothing is left to chance, at fewer where ``over`` says so, and return what is told.
 
@@ -83,14 +85,16 @@ def forecast(
         for fact in facts
         if isinstance(fact, ApplicationSeen) and fact.application.deadline is not None
     }
+    arrivals = arrived is not None and arrived.foretells(now + settings.epoch)
     futures: list[Future] = []
     for number in range(scenarios):
         drawn = Drawn(ended, declared, Random(number))  # noqa: S311 - the same every time
-        future = run(facts, settings, now, drawn, bounds, over, deadlines)
+        arriving = () if arrived is None else arrived.drawn(now + settings.epoch, Random(-1 - number))  # noqa: S311
+        future = run(facts, settings, now, drawn, bounds, over, deadlines, arriving)
         if future.stopped == "time" and futures:
             break  # it was not looked at to its end
         futures.append(future)
-        if not drawn.varied or over():
+        if over() or not (drawn.varied or arrivals):
             break
     names = dict.fromkeys(
         name for future in futures for name, one in future.applications.items() if one.waiting or one.unready or name in deadlines

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treadle.core.events import SchedulerSeen
+from treadle.core.model import PodSpec
 from treadle.forecast.forward import Bounds
 from treadle.forecast.ranges import SCENARIOS, forecast
 from treadle.runtime.policies import load_policies
@@ -22,16 +23,18 @@ from treadle.runtime.policies import load_policies
 if TYPE_CHECKING:
     from treadle.core.events import Event
     from treadle.core.model import Settings
+    from treadle.forecast.arrivals import Arrived
     from treadle.forecast.durations import Ended
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, ahead of the facts: the core's settings and time, what is known of run times, and for how many seconds it may look."""
+    """What is asked, ahead of pods that arrived and of facts: the core's settings and time, what is known of run times and arrivals, and for how many seconds it may look."""
 
     settings: Settings
     now: float
     ended: Ended
+    arrived: Arrived
     bounds: Bounds
     seconds: float
     scenarios: int = SCENARIOS
@@ -48,7 +51,11 @@ def main() -> None:
     facts: list[Event] = []
     with suppress(EOFError):
         while True:
-            facts += reader.load()
+            for one in reader.load():
+                if isinstance(one, PodSpec):
+                    question.arrived.pods.append(one)
+                else:
+                    facts.append(one)
     assert any(isinstance(fact, SchedulerSeen) for fact in facts)
     until = time.monotonic() + question.seconds
     found = forecast(
@@ -59,6 +66,7 @@ def main() -> None:
         question.bounds,
         question.scenarios,
         lambda: time.monotonic() > until,
+        question.arrived,
     )
     sys.stdout.buffer.write(pickle.dumps(found))
 

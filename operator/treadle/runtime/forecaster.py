@@ -14,11 +14,12 @@ import sys
 import time
 from collections import Counter
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from treadle.controllers.eta import written
 from treadle.core.events import ApplicationGone, ApplicationSeen, PodGone, PodSeen
+from treadle.forecast.arrivals import Arrived
 from treadle.forecast.durations import Ended, declared_of, older
 from treadle.forecast.forward import Bounds, foreseen
 from treadle.runtime.forecast_child import Question
@@ -71,6 +72,7 @@ class Forecaster:
         self.outcomes: Counter[tuple[str, bool]] = Counter()
         """Starts and ends of applications that a range had been told of: what, and whether it lay inside."""
         self.ended = Ended()
+        self.arrived = Arrived(clock())
         self._past = past
         self._past_problem = ""
         self.problem = ""
@@ -93,6 +95,8 @@ class Forecaster:
     def note(self, event: Event) -> None:
         """Take note of run times and outcomes."""
         match event:
+            case PodSeen(pod) if pod.application and not pod.node:
+                self.arrived.note(pod)
             case PodSeen(pod) if pod.node and pod.held_in:
                 if pod.finished:
                     self._end(pod.uid)
@@ -103,11 +107,13 @@ class Forecaster:
             case PodGone(uid):
                 self._end(uid)
             case ApplicationSeen(application):
+                self.arrived.note_object(application)
                 if application.duration or application.deadline is not None:
                     self._objects[application.id] = application
                 else:
                     self._objects.pop(application.id, None)
             case ApplicationGone(identity):
+                self.arrived.object_gone(identity)
                 self._objects.pop(identity, None)
 
     def _end(self, uid: str) -> None:
@@ -188,8 +194,9 @@ class Forecaster:
         """Take the facts, in slices; returns them packed, and how many seconds that took."""
         buffer = io.BytesIO()
         packer = pickle.Pickler(buffer, pickle.HIGHEST_PROTOCOL)
-        packer.dump(Question(self._settings, self._view().now, self.ended, self.bounds, LOOKS))
-        facts, count, took = foreseen(self._telling()), 0, 0.0
+        self.arrived.forget(self._clock())
+        packer.dump(Question(self._settings, self._view().now, self.ended, self.arrived.without_pods(), self.bounds, LOOKS))
+        facts, count, took = chain(tuple(self.arrived.pods), foreseen(self._telling())), 0, 0.0
         while True:
             start = time.perf_counter()
             part = list(islice(facts, SLICE))
