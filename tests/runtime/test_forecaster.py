@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from core.builders import Scenario, a_pod
+from core.builders import Scenario, a_pod, replaced
 from kube.access import served, until
 from runtime.services import add_nodes, add_pods, get, get_json, treadle
 from treadle.core.events import ApplicationGone, ApplicationSeen, PodGone, PodSeen
@@ -70,6 +70,29 @@ async def test_what_ran_before_the_process_tells_how_long_pods_run() -> None:
     assert (found["firstPodStart"]["median"], found["end"]["median"]) == ("1970-01-01T00:17:30Z", "1970-01-01T00:17:35Z")
     assert reads == [1]
     assert list(forecaster.ended.seconds["f:ns/app"]) == [7.0, 5.0]
+
+
+async def test_what_arrived_lately_is_taken_to_arrive_again() -> None:
+    times = iter([0.0])
+    scenario = Scenario().wait(1000.0).nodes(1, cpu=1).queue("root.a", policy="fifo")
+    scenario.pod("old", "root.a", application="old", node="node-0", started=990.0, duration=60.0, created=1.0)
+    scenario.pod("new", "root.a", duration=5.0, created=995.0)
+    scenario.plan()
+    forecaster = of(scenario, lambda: next(times, 1000.0))
+    forecaster.note(ApplicationSeen(ApplicationSpec("ns/urgent-1", priority=9)))
+    for number in range(40):
+        forecaster.note(
+            PodSeen(a_pod(f"u-{number}", "root.a", f"urgent-{number}", created=1.0 + 20 * number, duration=5.0, priority=5))
+        )
+    forecaster.note(PodSeen(replaced(a_pod("theirs", created=500.0), application="", scheduler="other")))
+    await forecaster.look()
+    assert forecaster.forecast is not None
+    assert forecaster.forecast.scenarios == 20
+    assert (len(forecaster.arrived.pods), sorted(forecaster.arrived.objects)) == (40, ["ns/urgent-1"])
+    found = forecaster.status("ns/app", None)
+    assert found is not None
+    assert found["firstPodStart"]["median"] > "1970-01-01T00:17:30Z"  # when the one on the node ends
+    assert list(forecaster.everything()["applications"]) == ["ns/app"]
 
 
 async def test_a_history_that_cannot_be_read_is_said_once_and_asked_again(caplog: pytest.LogCaptureFixture) -> None:

@@ -26,7 +26,7 @@ LEAST = 600.0
 """Seconds that have to be watched before anything is taken to arrive."""
 KEPT = 2_000
 """Pods that are remembered at the most: the newest."""
-MOST = 10_000
+MOST = 5_000
 """Pods that arrive in a future at the most."""
 AGAIN = "~"
 """Parts the id of an application that arrived from the number of its copy; no name in Kubernetes has it."""
