@@ -17,7 +17,6 @@ from cluster.treadle_process import Cluster, Treadle, pod, queue
 pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 PODS = "/api/v1/namespaces/default/pods"
 APPLICATIONS = "/apis/treadle.dev/v1alpha1/namespaces/default/applications"
-EARLIER = datetime.now(UTC).replace(microsecond=0) - timedelta(minutes=2)
 
 
 def text(time: datetime) -> str:
@@ -56,13 +55,14 @@ def test_an_application_is_told_when_it_starts_and_what_then_happens_is_held_aga
     cluster = fresh_cluster(1, "1", "4Gi")
     cluster.queues(queue("root.a"))
     application(cluster, "runs", expectedDuration="10m")
-    ends = EARLIER + timedelta(minutes=10)
+    earlier = datetime.now(UTC).replace(microsecond=0) - timedelta(minutes=2)
+    ends = earlier + timedelta(minutes=10)
     url = f"sqlite:///{tmp_path}/history.db"
     with Treadle(cluster.plane.kubeconfig, tmp_path, "--eta", "--history", url) as treadle:
         treadle.wait_ready()
         cluster.pods([pod("runs", "root.a", "runs", cpu="1")])
         cluster.wait_bound(1)
-        patch(cluster, f"{PODS}/runs/status", {"status": {"phase": "Running", "startTime": text(EARLIER)}})
+        patch(cluster, f"{PODS}/runs/status", {"status": {"phase": "Running", "startTime": text(earlier)}})
         application(cluster, "waits", expectedDuration="1h", deadline=text(ends + timedelta(minutes=59)))
         cluster.pods([pod("waits", "root.a", "waits", cpu="1")])
         times = eventually(lambda: told(cluster, "waits").get("firstPodStart"), 30, "a forecast")
