@@ -16,7 +16,6 @@ CLASSES = {
     403: f"{_WEBAPP}ForbiddenException",
     404: f"{_WEBAPP}NotFoundException",
     406: "javax.ws.rs.NotAcceptableException",
-    413: "javax.ws.rs.ClientErrorException",
     415: "javax.ws.rs.NotSupportedException",
     503: "org.apache.hadoop.yarn.exceptions.YarnRuntimeException",
 }

@@ -39,6 +39,7 @@ from treadle.runtime.forecaster import Forecaster
 from treadle.runtime.garbage import Garbage
 from treadle.runtime.group_statuses import GroupStatuses
 from treadle.runtime.provisioning import Provisioner
+from treadle.runtime.rest import rest_routes
 from treadle.runtime.snapshot import metrics_of
 from treadle.runtime.solver import Highs
 from treadle.runtime.sources import Sources, keep_listing, list_kinds, wait_for_kinds
@@ -97,6 +98,10 @@ class Options:
     """Whether it is forecast when what waits will start."""
     webhook: WebhookOptions | None = None
     prometheus: Credentials | None = None
+    rest: bool = False
+    """Whether YARN's REST is served on the port of ``listen``."""
+    rest_audience: str = ""
+    """Whom the tokens of its users have to be for; the API server where it is empty."""
 
 
 class CannotListen(Exception):
@@ -147,6 +152,7 @@ class Service:
         self.engine.provisioner = self.provisioner
         self.engine.resizer = self.resizer = Resizer(self.client, self._put)
         self._asking = Client(access, user_agent=f"treadle/{options.name}")
+        self._resting = Client(access, user_agent=f"treadle/{options.name}") if options.rest else None
         self.usage = UsageSource(self._asking, lambda: self.core.view, self._put, access.namespace, options.prometheus)
         self.group_statuses = GroupStatuses(lambda: self.core.view, self.patcher)
         self.sources = Sources(self.client, self._put, self.group_statuses)
@@ -183,7 +189,7 @@ class Service:
         self._ports = contextlib.AsyncExitStack()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._beginning: asyncio.Task[Any] | None = None
-        self._listed = False
+        self._listed = self._handled = False
         self._list_now = asyncio.Event()
         self._succeeding: asyncio.Task[None] | None = None
         """Sees to the binds that a predecessor may have under way; None while we do not lead."""
@@ -212,6 +218,11 @@ class Service:
     def synced(self) -> bool:
         """Whether every first list is complete and handled."""
         return self._listed and self.sources.synced
+
+    def _unready(self) -> str:
+        """Why it is not known yet which queues there are, empty from when all that was listed is handled."""
+        self._handled = self._handled or (self.synced and not self.engine.backlog)
+        return "" if self._handled else self.waiting_for or "what was listed is being handled"
 
     def _settled(self) -> bool:
         """Whether all that was listed is handled, and what a predecessor had in flight has landed: a while of quiet after either.
@@ -408,6 +419,8 @@ class Service:
         try:
             probes = Probes(self.healthy, self.ready, metrics)
             routes = [] if self.forecaster is None else [answering("/eta", self.forecaster.everything)]
+            if self._resting is not None:
+                routes += rest_routes(self._resting, self.options.rest_audience, self._unready, lambda: self.core.view)
             return await self._ports.enter_async_context(serve(host, port, probes, routes))
         except OSError as error:
             raise CannotListen(f"cannot serve on {self.options.listen}: {error.strerror or error}") from error
@@ -454,6 +467,8 @@ class Service:
         await self._ports.aclose()
         await self.client.close()
         await self._asking.close()
+        if self._resting is not None:
+            await self._resting.close()
 
 
 def _past(options: Options) -> Callable[[], list[tuple[str, str, float]]]:

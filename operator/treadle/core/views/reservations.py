@@ -60,7 +60,8 @@ class Planning:
 def planning(state: State) -> Planning:
     """Return what requests about reservations are checked against now."""
     found = {
-        path: Planned(tuple(one.plan.capacity), one.plan.settings.calculator, one.spec.cycle) for path, one in state.plans.of.items()
+        path: Planned(tuple(one.plan.capacity), one.plan.settings.calculator, one.spec.cycle)
+        for path, one in state.plans.of.items()
     }
     return Planning(found, tuple(state.types.names), state)
 
