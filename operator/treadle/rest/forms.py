@@ -25,7 +25,7 @@ class Information(Struct, forbid_unknown_fields=True):
     units: str = ""
 
 
-class Informations(Struct, forbid_unknown_fields=True):
+class InformationList(Struct, forbid_unknown_fields=True):
     """Amounts by name."""
 
     amounts: list[Information] | Information = msgspec.field(name="resourceInformation", default_factory=list)
@@ -40,7 +40,7 @@ class Capability(Struct, forbid_unknown_fields=True):
 
     memory: Long = 0
     cores: Int = msgspec.field(name="vCores", default=0)
-    named: Informations | None = msgspec.field(name="resourceInformations", default=None)
+    named: InformationList | None = msgspec.field(name="resourceInformations", default=None)
 
 
 class Request(Struct, forbid_unknown_fields=True, rename="kebab"):
