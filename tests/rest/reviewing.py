@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
 import msgspec
 from aiohttp import web
 
-from treadle.core.rules.capacity.calculators import MemoryOnly
-from treadle.core.rules.reservations.validation import Planned
-from treadle.core.units.resources import ResourceTypes
-from treadle.core.views.reservations import Planning
+from treadle.controllers.ledger import Ledger
 from treadle.fakeapi import FakeApi
 from treadle.kube.auth import Access
 from treadle.kube.transport import Client
@@ -61,11 +57,12 @@ class ReviewingApi(FakeApi):
         return web.json_response({**body, "status": status}, status=201)
 
 
-def planning(types: ResourceTypes | None = None) -> Planning:
-    """One plan of 10 GiB and 10 cores, of the queue root.plan."""
-    types = types or ResourceTypes()
-    plan = Planned((10_240 * MIB, 10_000, 0), MemoryOnly(3, (0, 1)))
-    return Planning({"root.plan": plan}, tuple(types.names), SimpleNamespace(types=types))  # type: ignore[arg-type]
+def queue(path: str = "root.plan", version: int = 1, memory: str = "10Gi", cpu: str = "10", **status: Any) -> Json:
+    """A queue that takes reservations, and its status."""
+    share = {"steadyFairShare": {"memory": memory, "cpu": cpu, "pods": "100"}, "observedGeneration": 1}
+    metadata = {"name": path, "uid": path, "generation": 1, "resourceVersion": str(version)}
+    body = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Queue", "metadata": metadata}
+    return {**body, "spec": {"reservations": {}}, "status": {**share, **status}}
 
 
 class Rest:
@@ -74,7 +71,8 @@ class Rest:
     def __init__(self, api: ReviewingApi) -> None:
         self.api, self.url, self.token = api, "", "robot"
         self.unready = ""
-        self.planning = planning()
+        self.ledger = Ledger("treadle", lambda _: None)
+        self.ledger.seen("Queue", queue())
         self.decide: Callable[[Rest], None] = Rest.accept
         self.clock = 0.0
 
@@ -163,7 +161,7 @@ async def resting(audience: str = "") -> AsyncIterator[Rest]:
         async with Client(Access(api.url)) as client:
             door = Door(Asker(client, audience), lambda: rest.unready)
             objects = Objects(client, rest.turn, lambda: rest.clock)
-            async with serve("127.0.0.1", 0, None, routes(door, objects, lambda: rest.planning, lambda: float(NOW))) as rest.url:
+            async with serve("127.0.0.1", 0, None, routes(door, objects, rest.ledger.entries, lambda: float(NOW))) as rest.url:
                 yield rest
     finally:
         await api.stop()

@@ -6,10 +6,7 @@ from typing import Any
 
 import pytest
 
-from rest.reviewing import HOUR, ID, MIB, NAME, NOW, ROBOT, SECOND, Rest, definition, planning, submission
-from treadle.core.rules.capacity.calculators import MemoryOnly
-from treadle.core.rules.reservations.validation import Planned
-from treadle.core.views.reservations import Planning
+from rest.reviewing import HOUR, ID, NAME, NOW, ROBOT, SECOND, Rest, definition, queue, submission
 
 NOW_MS = NOW * SECOND
 
@@ -119,7 +116,7 @@ async def test_updates_and_deletions_need_a_reservation_with_a_plan(rest: Rest, 
     unknown = f"The specified reservation with ID: {ID} is unknown. Please try again with a valid reservation."
     assert await rest.refusal("POST", path, body) == (400, unknown)
     await rest.ask("POST", "/submit", submission())
-    rest.planning = Planning({}, rest.planning.names, rest.planning._state)
+    rest.ledger.gone("Queue", "", "root.plan", "root.plan")
     without = f"The specified reservation: {ID} is not associated with any valid plan. Please try again with a valid reservation."
     assert await rest.refusal("POST", path, body) == (400, without)
 
@@ -212,15 +209,14 @@ async def test_an_object_that_is_deleted_before_anything_is_decided_is_told_so(r
 
 @pytest.mark.parametrize(("said", "meant"), [("plan", "root.plan"), ("root.plan", "root.plan"), ("late", "root.a.late")])
 async def test_a_queue_may_be_named_by_its_last_name_where_that_is_clear(rest: Rest, said: str, meant: str) -> None:
-    plan = rest.planning.plans["root.plan"]
-    rest.planning = Planning({"root.plan": plan, "root.a.late": plan}, rest.planning.names, rest.planning._state)
+    rest.ledger.seen("Queue", queue("root.a.late"))
     assert (await rest.ask("POST", "/submit", submission(queue=said)))[0] == 202
     assert rest.stored()[0]["spec"]["queue"] == meant
 
 
 async def test_a_name_that_several_queues_have_is_none(rest: Rest) -> None:
-    plan = rest.planning.plans["root.plan"]
-    rest.planning = Planning({"root.a.late": plan, "root.b.late": plan}, rest.planning.names, rest.planning._state)
+    for path in ("root.a.late", "root.b.late"):
+        rest.ledger.seen("Queue", queue(path))
     status, message = await rest.refusal("POST", "/submit", submission(queue="late"))
     assert (status, message[:25]) == (400, "The specified queue: late")
 
@@ -409,8 +405,24 @@ async def test_a_parameter_that_makes_no_sense_is_named(rest: Rest, query: str, 
 
 
 async def test_plans_of_other_sizes_are_told_as_they_are(rest: Rest) -> None:
-    types = rest.planning._state.types  # type: ignore[attr-defined]
-    rest.planning = planning(types)
-    rest.planning.plans["root.plan"] = Planned((512 * MIB + MIB // 2, 1500, 0), MemoryOnly(3, (0, 1)))
+    rest.ledger.seen("Queue", queue(version=2, memory="524800Ki", cpu="1500m"))
     _, message = await rest.refusal("POST", "/submit", submission())
     assert "(<memory:2048, vCores:2>) exceed the capacity available (<memory:512.5, vCores:1.5> )" in message
+
+
+async def test_a_queue_of_which_nothing_is_told_yet_is_no_reason_to_refuse_for_ever(rest: Rest) -> None:
+    new = queue("root.new")
+    rest.ledger.seen("Queue", {**new, "status": {}})
+    status, message = await rest.refusal("POST", "/submit", submission(queue="root.new"))
+    assert (status, message) == (503, "queue root.new has nothing that can be promised, or it is not told yet what it has")
+
+
+async def test_a_resource_that_the_plan_has_nothing_of_is_left_to_the_scheduler(rest: Rest) -> None:
+    named = {"resourceInformations": {"resourceInformation": {"name": "example.com/gpu", "value": 3}}}
+    body = defined(**{"reservation-requests": requests(request(capability={"memory": 1, "vCores": 1, **named}))})
+    assert (await rest.ask("POST", "/submit", body))[0] == 202
+    assert rest.stored()[0]["spec"]["expression"]["requests"][0]["demand"] == {
+        "memory": "1Mi",
+        "cpu": "1",
+        "example.com/gpu": "3",
+    }

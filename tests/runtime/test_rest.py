@@ -29,8 +29,12 @@ async def test_the_scheduler_decides_and_its_decision_is_the_answer(api: Reviewi
         await controllers_watch(api)
         rest = Rest(api)
         rest.url = service.url
-        await until(lambda: bool(service.core.view.planning().plans), "the plan")
-        assert (await rest.ask("POST", "/submit", submission()))[0] == 202
+        await until(
+            lambda: api.get("queues", "root.plan").get("status", {}).get("steadyFairShare", {}).get("cpu") == "8",
+            "what the queue has",
+        )
+        status, said, _ = await rest.ask("POST", "/submit", submission())
+        assert status == 202, said["RemoteException"]["message"]
         kept = api.get("reservations", NAME, "etl")
         assert kept["status"]["phase"] == "Accepted"
         request = {"capability": {"memory": 1024, "vCores": 8}, "num-containers": 1, "duration": 4 * HOUR}

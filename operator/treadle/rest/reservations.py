@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
@@ -21,9 +21,10 @@ from treadle.rest import forms, shapes, words
 from treadle.rest.answers import Refused, answer
 from treadle.rest.ids import Ids, id_of, name_of
 from treadle.rest.objects import PATIENCE, TRIES, Found, Objects, Outcome, found, outcome_of
+from treadle.rest.planning import Plans
 
 if TYPE_CHECKING:
-    from treadle.core.views.reservations import Planning
+    from treadle.controllers.ledger import Entry, Key
     from treadle.rest.asking import User
     from treadle.rest.serving import Door
 
@@ -33,10 +34,10 @@ KIND = "reservations"
 
 
 def routes(
-    door: Door, objects: Objects, planning: Callable[[], Planning], now: Callable[[], float] = time.time
+    door: Door, objects: Objects, entries: Mapping[Key, Entry], now: Callable[[], float] = time.time
 ) -> list[web.RouteDef]:
-    """Return the routes. ``planning`` is what requests are checked against, ``now`` is the time in seconds since the epoch."""
-    served = Reservations(door, objects, planning, now)
+    """Return the routes. ``entries`` are the objects that users have written, of which queues are looked at, ``now`` is the time in seconds since the epoch."""
+    served = Reservations(door, objects, entries, now)
     return [
         web.post(f"{BASE}/new-reservation", door(served.new)),
         web.post(f"{BASE}/submit", door(served.submit)),
@@ -49,9 +50,9 @@ def routes(
 class Reservations:
     """Answers the requests. Use ``routes``."""
 
-    def __init__(self, door: Door, objects: Objects, planning: Callable[[], Planning], now: Callable[[], float]) -> None:
+    def __init__(self, door: Door, objects: Objects, entries: Mapping[Key, Entry], now: Callable[[], float]) -> None:
         """Begin to count ids."""
-        self._asker, self._objects, self._planning, self._now = door.asker, objects, planning, now
+        self._asker, self._objects, self._entries, self._now = door.asker, objects, entries, now
         self._ids = Ids(self._time())
 
     def _time(self) -> int:
@@ -75,9 +76,9 @@ class Reservations:
         namespace = await self._allowed(request, user, "create")
         said = forms.read(await request.read(), forms.Submission)
         name = None if said.reservation_id is None else name_of(said.reservation_id, plain=False)
-        planning, definition = self._planning(), said.reservation_definition
-        queue = queue_in(planning, said.queue)
-        check = Check(planning, words.SUBMIT, said.reservation_id or "", said.queue or "", definition)
+        definition = said.reservation_definition
+        queue = Plans(self._entries).path_of(said.queue)
+        check = Check(self._entries, words.SUBMIT, said.reservation_id or "", said.queue or "", definition)
         check.run(lambda known, read: validation.submission(known, name, queue, read, self._time()))
         assert name is not None
         assert definition is not None
@@ -138,8 +139,8 @@ class Reservations:
     async def _replaced(self, namespace: str, said: forms.Update) -> dict[str, Any] | None:
         """Write a definition into the object that it is for, and return that; None where the object was changed meanwhile."""
         there, known = await self._known(namespace, said.reservation_id)
-        definition, planning = said.reservation_definition, self._planning()
-        check = Check(planning, "update", said.reservation_id or "", "", definition, known)
+        definition = said.reservation_definition
+        check = Check(self._entries, "update", said.reservation_id or "", "", definition, known)
         name = None if said.reservation_id is None else name_of(said.reservation_id, plain=True)
         check.run(lambda plans, read: validation.update(plans, name, read, self._time()))
         assert there is not None
@@ -166,7 +167,7 @@ class Reservations:
         namespace = await self._allowed(request, user, "delete")
         said = forms.read(await request.read(), forms.Deletion)
         there, known = await self._known(namespace, said.reservation_id)
-        check = Check(self._planning(), "delete", said.reservation_id or "", "", None, known)
+        check = Check(self._entries, "delete", said.reservation_id or "", "", None, known)
         name = None if said.reservation_id is None else name_of(said.reservation_id, plain=True)
         check.run(lambda plans, _: validation.deletion(plans, name))
         assert there is not None
@@ -193,9 +194,8 @@ class Reservations:
         asked, identity = request.query.get("queue", DEFAULT_QUEUE), request.query.get("reservation-id", "")
         start, end = _long(request, "start-time", 0), _long(request, "end-time", -1)
         allocations = _flag(request, "include-resource-allocations")
-        planning = self._planning()
-        queue = queue_in(planning, asked)
-        Check(planning, "list", "", asked, None).run(lambda known, _: validation.listing(known, queue, start, end))
+        queue = Plans(self._entries).path_of(asked)
+        Check(self._entries, "list", "", asked, None).run(lambda known, _: validation.listing(known, queue, start, end))
         if identity:
             raw = await self._objects.get(namespace, name_of(identity, plain=True))
             raws = [] if raw is None else [raw]
@@ -218,47 +218,42 @@ class Check:
 
     def __init__(
         self,
-        planning: Planning,
+        entries: Mapping[Key, Entry],
         operation: str,
         identity: str,
         queue: str,
         said: forms.Definition | None,
         queues: dict[str, str] | None = None,
     ) -> None:
-        """Keep what is asked."""
-        self._planning, self._operation, self._identity, self._queue, self._said = planning, operation, identity, queue, said
-        self._known = validation.Known(planning.plans, queues or {})
+        """Keep what is asked. Raises ``Refused`` for a definition that cannot be read."""
+        self._operation, self._identity, self._queue, self._said = operation, identity, queue, said
+        requests = said.reservation_requests.each() if said is not None and said.reservation_requests is not None else []
+        demands = [shapes.demand(one.capability, f"reservation-request[{at}].capability") for at, one in enumerate(requests)]
+        self._plans = Plans(entries, {name for demand in demands for name in demand})
+        self._known = validation.Known(self._plans, queues or {})
+        self._read = None if said is None else read(said, [self._plans.vector(demand) for demand in demands])
 
     def run(self, rule: Callable[[validation.Known, ReservationDefinition | None], object]) -> None:
         """Raise ``Refused`` with YARN's words where a rule is broken."""
-        said = self._said
         try:
-            rule(self._known, None if said is None else read(self._planning, said))
+            rule(self._known, self._read)
         except validation.Invalid as error:
-            told = "" if said is None else shapes.recurrence(said)
-            names = self._planning.names
-            sentence = words.sentence(
-                error, self._operation, names, reservation=self._identity, queue=self._queue, recurrence=told
-            )
-            raise Refused(400, sentence) from None
+            told = "" if self._said is None else shapes.recurrence(self._said)
+            about = {"reservation": self._identity, "queue": self._queue, "recurrence": told}
+            raise Refused(400, words.sentence(error, self._operation, self._plans.names, **about)) from None
 
 
-def read(planning: Planning, said: forms.Definition) -> ReservationDefinition:
+def read(said: forms.Definition, demands: list[list[int]]) -> ReservationDefinition:
     """Return a definition as the rules look at it; a deadline below zero is none, as in YARN's records. Raises ``Refused``."""
     requests = said.reservation_requests or forms.Requests()
     return ReservationDefinition(
         said.arrival,
         max(said.deadline, 0),
         [
-            ReservationRequest(
-                planning.vector(shapes.demand(each.capability, f"reservation-request[{at}].capability").items()),
-                each.num_containers,
-                each.min_concurrency,
-                each.duration,
-            )
-            for at, each in enumerate(requests.each())
+            ReservationRequest(demand, each.num_containers, each.min_concurrency, each.duration)
+            for each, demand in zip(requests.each(), demands, strict=True)
         ],
-        shapes.interpreter(requests) if said.reservation_requests is not None else Interpreter.ALL,
+        Interpreter.ALL if said.reservation_requests is None else shapes.interpreter(requests),
         shapes.recurrence(said),
     )
 
@@ -271,16 +266,6 @@ def namespace_of(request: web.Request, user: User) -> str:
     if len(named) > NAME_LIMIT or re.fullmatch(DNS_LABEL, named) is None:
         raise Refused(400, f"namespace: {named[:NAME_LIMIT]!r} is not the name of a namespace")
     return named
-
-
-def queue_in(planning: Planning, said: str | None) -> str | None:
-    """Return the path of a queue that takes reservations: as it is named, below the root, or by a last name that no other such queue has."""
-    if not said or said in planning.plans:
-        return said
-    if f"root.{said}" in planning.plans:
-        return f"root.{said}"
-    alike = [path for path in planning.plans if path.rpartition(".")[2] == said]
-    return alike[0] if len(alike) == 1 else said
 
 
 def owner(user: User) -> dict[str, str]:

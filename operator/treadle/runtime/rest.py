@@ -13,11 +13,11 @@ from treadle.rest.serving import Door
 if TYPE_CHECKING:
     from aiohttp import web
 
-    from treadle.core.views.view import View
+    from treadle.controllers.ledger import Ledger
     from treadle.kube.transport import Client
 
 
-def rest_routes(client: Client, audience: str, unready: Callable[[], str], view: Callable[[], View]) -> list[web.RouteDef]:
+def rest_routes(client: Client, audience: str, unready: Callable[[], str], ledger: Ledger) -> list[web.RouteDef]:
     """Return the routes. ``client`` has connections of its own, so that nobody who decides waits for what is asked here."""
     door = Door(Asker(client, audience), unready)
-    return reservations.routes(door, Objects(client), lambda: view().planning())
+    return reservations.routes(door, Objects(client), ledger.entries)

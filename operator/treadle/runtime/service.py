@@ -189,7 +189,7 @@ class Service:
         self._ports = contextlib.AsyncExitStack()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._beginning: asyncio.Task[Any] | None = None
-        self._listed = self._handled = False
+        self._listed = False
         self._list_now = asyncio.Event()
         self._succeeding: asyncio.Task[None] | None = None
         """Sees to the binds that a predecessor may have under way; None while we do not lead."""
@@ -218,11 +218,6 @@ class Service:
     def synced(self) -> bool:
         """Whether every first list is complete and handled."""
         return self._listed and self.sources.synced
-
-    def _unready(self) -> str:
-        """Why it is not known yet which queues there are, empty from when all that was listed is handled."""
-        self._handled = self._handled or (self.synced and not self.engine.backlog)
-        return "" if self._handled else self.waiting_for or "what was listed is being handled"
 
     def _settled(self) -> bool:
         """Whether all that was listed is handled, and what a predecessor had in flight has landed: a while of quiet after either.
@@ -420,7 +415,9 @@ class Service:
             probes = Probes(self.healthy, self.ready, metrics)
             routes = [] if self.forecaster is None else [answering("/eta", self.forecaster.everything)]
             if self._resting is not None:
-                routes += rest_routes(self._resting, self.options.rest_audience, self._unready, lambda: self.core.view)
+                routes += rest_routes(
+                    self._resting, self.options.rest_audience, lambda: "" if self._listed else self.waiting_for, self.ledger
+                )
             return await self._ports.enter_async_context(serve(host, port, probes, routes))
         except OSError as error:
             raise CannotListen(f"cannot serve on {self.options.listen}: {error.strerror or error}") from error

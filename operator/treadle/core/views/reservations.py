@@ -6,13 +6,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from treadle.core.kernel.reservations.forms import clock, vector
+from treadle.core.kernel.reservations.forms import clock
 from treadle.core.model.reservations import KEPT, WOULD_BE_ACCEPTED
-from treadle.core.rules.reservations.validation import Planned
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from treadle.core.kernel.reservations.memory import Known
     from treadle.core.kernel.state import State
     from treadle.core.model.reservations import Decision, Promise
@@ -42,28 +39,6 @@ class PlanFigures:
     path: str
     has: dict[str, int]
     promised: dict[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Planning:
-    """What a request about a reservation is checked against: plans by the paths of queues, and the names of the resource types in vectors."""
-
-    plans: dict[str, Planned]
-    names: tuple[str, ...]
-    _state: State
-
-    def vector(self, named: Iterable[tuple[str, int]]) -> list[int]:
-        """Return named amounts as a dense vector, without types that nothing has."""
-        return vector(self._state.types, named)
-
-
-def planning(state: State) -> Planning:
-    """Return what requests about reservations are checked against now."""
-    found = {
-        path: Planned(tuple(one.plan.capacity), one.plan.settings.calculator, one.spec.cycle)
-        for path, one in state.plans.of.items()
-    }
-    return Planning(found, tuple(state.types.names), state)
 
 
 def plans(state: State) -> list[PlanFigures]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from treadle.core.views.opportunistic import OpportunisticFigures, Wanted
     from treadle.core.views.pod_groups import PodGroupFigures
     from treadle.core.views.provisioning import Lack
-    from treadle.core.views.reservations import PlanFigures, Planning, ReservationFigures
+    from treadle.core.views.reservations import PlanFigures, ReservationFigures
 
 
 class View:
@@ -93,10 +93,6 @@ class View:
     def plans(self) -> list[PlanFigures]:
         """Return the figures of the plans of queues that take reservations."""
         return reservations.plans(self._state)
-
-    def planning(self) -> Planning:
-        """Return what requests about reservations are checked against before anybody plans."""
-        return reservations.planning(self._state)
 
     def reservation_phases(self) -> dict[str, int]:
         """Return how many reservations there are in each phase."""
