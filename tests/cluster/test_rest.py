@@ -7,6 +7,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -91,18 +92,27 @@ def plane(fresh_cluster: Callable[..., Cluster]) -> ControlPlane:
 
 @pytest.fixture
 def ask(plane: ControlPlane, tmp_path: Path) -> Iterator[Ask]:
+    """Asks a leader and a copy that stands by, in turn."""
     kubeconfig = installed(plane, tmp_path)
     edits(plane, "etl", "robot")
-    with Treadle(kubeconfig, tmp_path, "--rest") as treadle:
-        treadle.wait_ready()
-        client = ApiClient(f"http://127.0.0.1:{treadle.port}")
+    options = ("--rest", "--leader-elect", "--namespace", "treadle-system")
+    with Treadle(kubeconfig, tmp_path, *options) as one, Treadle(kubeconfig, tmp_path, *options) as other:
+        clients = [ApiClient(f"http://127.0.0.1:{each.wait_ready().port}") for each in (one, other)]
+        turns = cycle(clients)
 
         def asked(path: str, body: Any = None, whose: str = "") -> tuple[int, Any]:
             method = "GET" if path.startswith("/list") else "POST"
-            return client.request(method, f"{REST}{path}", body, token=whose or None)
+            return next(turns).request(method, f"{REST}{path}", body, token=whose or None)
 
+        robot = token(plane, "etl", "robot")
+
+        def known() -> bool:
+            return all(one.request("GET", f"{REST}/list?queue=root.plan", token=robot)[0] == 200 for one in clients)
+
+        eventually(known, 20, "what the queue has is known to both")
         yield asked
-        client.close()
+        for client in clients:
+            client.close()
 
 
 def definition(cores: int = 4, hours: int = 2) -> dict[str, Any]:
