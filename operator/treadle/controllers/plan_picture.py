@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
-from itertools import pairwise
 from typing import Any
 
 from treadle.controllers.plans import has, promises, steps
+from treadle.controllers.reservations import duration
 from treadle.core.units.resources import format_amount
 
-WIDTH, LEFT, RIGHT, TOP, FLOOR = 900, 74, 880, 66, 326
+WIDTH, LEFT, RIGHT, TOP, FLOOR = 900, 74, 870, 66, 326
 COLUMNS = 1600
 """Moments that are drawn at the most, two a pixel."""
 MOST_BANDS = 12
@@ -59,7 +59,9 @@ def plan_picture(
         (start, end, {name: amounts[resource] for name, amounts in by.items() if amounts.get(resource)})
         for start, end, by in found
     ]
-    return _drawn(path, resource, whole.get(resource, 0), _thinned(drawn, now, until), now, until)
+    thinned = _thinned(drawn, now, until)
+    note = "" if thinned is drawn else f", in each {duration((until - now) // COLUMNS // 1000 * 1000)} the moment with the most"
+    return _drawn(path, resource, whole.get(resource, 0), thinned, now, until, note)
 
 
 def _peaks(found: Iterable[tuple[int, int, dict[str, dict[str, int]]]]) -> dict[str, int]:
@@ -79,10 +81,10 @@ def _fullest(whole: Mapping[str, int], peaks: Mapping[str, int]) -> str:
     return max(sorted(parts), key=lambda name: parts[name]) if parts else "cpu"
 
 
-def _thinned(found: Sequence[Step], now: int, until: int) -> list[Step]:
+def _thinned(found: Sequence[Step], now: int, until: int) -> Sequence[Step]:
     """Return no more steps than there are columns: of those within one the one with the most."""
     if len(found) <= COLUMNS:
-        return list(found)
+        return found
     best: dict[int, Step] = {}
     for step in found:
         first, last = ((at - now) * COLUMNS // (until - now) for at in (step[0], step[1] - 1))
@@ -95,7 +97,7 @@ def _thinned(found: Sequence[Step], now: int, until: int) -> list[Step]:
     ]
 
 
-def _drawn(path: str, resource: str, capacity: int, found: Sequence[Step], now: int, until: int) -> str:
+def _drawn(path: str, resource: str, capacity: int, found: Sequence[Step], now: int, until: int, note: str) -> str:
     highest = max([capacity, *(sum(by.values()) for _, _, by in found)])
     apart = _nice(resource, highest)
     ceiling = max(-(-highest // apart) * apart, apart)
@@ -117,7 +119,9 @@ def _drawn(path: str, resource: str, capacity: int, found: Sequence[Step], now: 
         f"<style>{_STYLE}</style>",
         f'<rect class="paper" fill="#fff" width="{WIDTH}" height="{height}"/>',
         _text(LEFT, 26, title, "ink", size=16, weight="bold"),
-        _text(LEFT, 46, f"{_moment(now)} until {_moment(until)} UTC", "dim"),
+        _text(LEFT, 46, f"{_moment(now)} until {_moment(until)} UTC{note}", "dim"),
+        f'<path class="edge" stroke="#24292f" stroke-width="1.5" stroke-dasharray="6 4" d="M{RIGHT - 190} 42h30"/>',
+        _text(RIGHT - 152, 46, f"the queue has {format_amount(resource, capacity)}", "ink"),
     ]
     for level in range(0, ceiling + 1, apart):
         parts.append(f'<path class="grid" stroke="#d8dee4" d="M{LEFT} {y(level)}H{RIGHT}"/>')
@@ -131,10 +135,9 @@ def _drawn(path: str, resource: str, capacity: int, found: Sequence[Step], now: 
     parts.append(
         f'<path class="edge" stroke="#24292f" stroke-width="1.5" stroke-dasharray="6 4" d="M{LEFT} {y(capacity)}H{RIGHT}"/>'
     )
-    parts.append(_text(RIGHT, y(capacity) - 6, f"the queue has {format_amount(resource, capacity)}", "ink", anchor="end"))
     if not bands:
         parts.append(
-            _text((LEFT + RIGHT) / 2, (TOP + FLOOR) / 2, "nothing is promised in this time", "dim", anchor="middle", size=14)
+            _text((LEFT + RIGHT) / 2, (TOP + FLOOR) / 2 - 10, "nothing is promised in this time", "dim", anchor="middle", size=14)
         )
     for number, (colour, name, _) in enumerate(bands):
         at, down = LEFT + number % 3 * 270, FLOOR + 60 + number // 3 * 20
@@ -178,16 +181,14 @@ def _bands(found: Sequence[Step], names: Sequence[str]) -> list[tuple[str, str, 
 
 def _nice(resource: str, highest: int) -> int:
     """Return how far apart lines are, so that there are about five, at amounts that are short to say."""
-    unit = 1000 if resource == "cpu" else 1
-    if resource in _BYTES:
-        unit = 1 << (max(highest, 1).bit_length() - 1) // 10 * 10
-    apart = max(highest, 1) / 5
-    scale = float(unit)
-    while scale > apart and scale > 1:
-        scale /= 10 if unit != 1 << 30 or resource not in _BYTES else 2
+    apart, scale = max(-(-highest // 5), 1), 1
+    if resource in _BYTES and highest:
+        scale = 1 << (highest.bit_length() - 1) // 10 * 10
+        if apart < scale:
+            return 1 << (apart - 1).bit_length()
     while scale * 10 <= apart:
         scale *= 10
-    return max(1, round(next((scale * by for by in (1, 2, 5) if scale * by >= apart), scale * 10)))
+    return next(scale * by for by in (1, 2, 5, 10) if scale * by >= apart)
 
 
 def _times(x: Any, now: int, until: int) -> list[str]:
