@@ -73,6 +73,11 @@ async def test_the_namespace_is_the_one_that_is_named_or_the_service_accounts_ow
     assert (await rest.ask("POST", "/submit?namespace=etl", submission()))[0] == 202
 
 
+async def test_a_namespace_that_is_not_there_is_not_found(rest: Rest) -> None:
+    rest.api.rights.add((ROBOT, "create", "gone"))
+    assert await rest.refusal("POST", "/submit?namespace=gone", submission()) == (404, 'namespaces "gone" not found')
+
+
 async def test_a_token_for_somebody_else_is_none_where_an_audience_is_wanted() -> None:
     async with resting("treadle") as rest:
         assert await rest.refusal("POST", "/new-reservation") == UNKNOWN
@@ -94,7 +99,7 @@ async def test_rights_that_treadle_itself_lacks_are_named(rest: Rest) -> None:
             raise ApiError(403, "Forbidden", 'cannot create resource "reservations"')
 
     rest.api.before = refuse
-    expected = 'Treadle has not the rights to serve this: cannot create resource "reservations"'
+    expected = 'the API server does not let Treadle do this: cannot create resource "reservations"'
     assert await rest.refusal("POST", "/submit", submission()) == (503, expected)
 
 

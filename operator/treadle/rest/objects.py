@@ -139,8 +139,8 @@ def _path(namespace: str, name: str = "") -> str:
 
 
 def _read(answer: Response) -> dict[str, Any]:
-    if answer.status in {400, 422}:
-        raise Refused(400, answer.error().message)
+    if answer.status in {400, 404, 422}:
+        raise Refused(404 if answer.status == 404 else 400, answer.error().message)
     if answer.status >= 400:
         raise answer.error()
     body: dict[str, Any] = answer.json()

@@ -58,5 +58,5 @@ def _unserved(error: KubeError) -> Refused:
     """Return why a request is not served although nothing is wrong with it."""
     log.warning("a request of YARN's REST is not served: %s", error)
     if isinstance(error, ApiError) and error.status == 403:
-        return Refused(503, f"Treadle has not the rights to serve this: {error.message}")
+        return Refused(503, f"the API server does not let Treadle do this: {error.message}")
     return Refused(503, f"the API server does not serve this now: {error}", wait=5)
