@@ -51,6 +51,7 @@ def deployment(*arguments):
         "agent.enabled=true,opportunistic.webhook.enabled=true",
         "agent.enabled=true,agent.alone.enabled=true,agent.alone.cpuPercent=85",
         "networkPolicy.enabled=true,podMonitor.enabled=true",
+        "rest.enabled=true,rest.audience=treadle",
         "replicaCount=1,crds.install=false",
     ],
 )
@@ -397,6 +398,22 @@ def test_an_unknown_or_wrong_value_is_refused_by_name(setting, said):
 def test_forecasts_are_made_where_that_is_asked_for():
     assert "--eta" not in deployment()["template"]["spec"]["containers"][0]["args"]
     assert "--eta" in deployment("--set=eta.enabled=true")["template"]["spec"]["containers"][0]["args"]
+
+
+def test_yarns_rest_and_its_rights_are_there_where_they_are_asked_for():
+    on = ("--set=rest.enabled=true",)
+    assert "--rest" not in deployment()["template"]["spec"]["containers"][0]["args"]
+    assert deployment(*on)["template"]["spec"]["containers"][0]["args"][-1] == "--rest"
+    whom = deployment(*on, "--set=rest.audience=treadle")["template"]["spec"]["containers"][0]["args"]
+    assert whom[-2:] == ["--rest", "--rest-audience=treadle"]
+    assert "set rest.enabled as well" in template("--set=rest.audience=treadle").stderr
+    assert not [one for one in of_kind("ClusterRole") if one["metadata"]["name"] == "treadle-rest"]
+    (role,) = [one for one in of_kind("ClusterRole", *on) if one["metadata"]["name"] == "treadle-rest"]
+    rights = {(resource, verb) for rule in role["rules"] for resource in rule["resources"] for verb in rule["verbs"]}
+    own = {("reservations", verb) for verb in ("get", "create", "update", "delete")}
+    assert rights == {("tokenreviews", "create"), ("subjectaccessreviews", "create"), *own}
+    bound = {one["roleRef"]["name"]: one["subjects"] for one in of_kind("ClusterRoleBinding", *on)}
+    assert [one["name"] for one in bound["treadle-rest"]] == ["treadle"]
 
 
 def test_the_history_is_kept_in_a_volume_of_each_copy_unless_it_is_said_where():

@@ -44,6 +44,8 @@ async def api() -> AsyncIterator[FakeApi]:
         ),
         ({"history_days": 0}, "--history-days: 0 is too few; more than 0 are needed"),
         ({"binds_in_flight": 0}, "--binds-in-flight: 0 is too few; at least 1"),
+        ({"rest": True, "listen": ""}, "--rest: is served at the address of --listen, which is empty"),
+        ({"rest_audience": "x"}, "--rest-audience: 'x' is for the users of --rest, which is not given"),
     ],
 )
 def test_an_option_that_makes_no_sense_is_named_with_what_is_allowed(

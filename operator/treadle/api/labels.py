@@ -47,6 +47,8 @@ EXPECTED_DURATION: Final = f"{GROUP}/expected-duration"
 """An annotation of pods: how long the pod is expected to run, as in 10m."""
 DRY_RUN: Final = f"{GROUP}/dry-run"
 """An annotation of a Reservation, "true": it is decided whether it would be accepted, and nothing is promised."""
+RESERVATION_NAME: Final = f"{GROUP}/reservation-name"
+"""An annotation of a Reservation: the name that a client of YARN's REST gave it, which need not be unique."""
 BOUND_AS: Final = f"{GROUP}/bound-as"
 """Written by us with the bind: ``opportunistic`` where the pod is, so that it stays so until it requests something; ``guaranteed`` where it says that it is
 opportunistic and requests something. While the latter is there the label asks for no demotion."""

@@ -8,12 +8,22 @@ from typing import Any
 
 from treadle.api.quantities import seconds
 from treadle.cli.asking import asked, read, refuse
+from treadle.controllers.plan_picture import NotPromised, plan_picture
 from treadle.controllers.plans import plan_text
 from treadle.kube.transport import Client
 
 
-def plan(queue: str, /, *, ahead: str = "24h", kubeconfig: Path | None = None, context: str | None = None) -> None:
-    """Print the plan of a queue that takes reservations: from when until when how much is promised to whom, and what is left.
+def plan(
+    queue: str,
+    /,
+    *,
+    ahead: str = "24h",
+    svg: Path | None = None,
+    resource: str = "",
+    kubeconfig: Path | None = None,
+    context: str | None = None,
+) -> None:
+    """Print the plan of a queue that takes reservations: from when until when how much is promised to whom, and what is left; or draw it.
 
     Parameters
     ----------
@@ -21,6 +31,10 @@ def plan(queue: str, /, *, ahead: str = "24h", kubeconfig: Path | None = None, c
         The path of the queue, such as root.nightly.
     ahead:
         How far ahead, such as 24h; at most 2400h.
+    svg:
+        Draw it instead: the file for a picture of what is promised of one resource to whom, against what the queue has.
+    resource:
+        The resource that is drawn, such as memory; that of which the largest part is promised if absent.
     kubeconfig:
         A kubeconfig file.
     context:
@@ -33,6 +47,9 @@ def plan(queue: str, /, *, ahead: str = "24h", kubeconfig: Path | None = None, c
     if not 0 < far <= seconds("2400h"):
         refuse(f"--ahead: {ahead!r} is not between 1ms and 2400h")
 
+    if resource and svg is None:
+        refuse(f"--resource: {resource!r} is what is drawn, and --svg names no file to draw into")
+
     async def ask(client: Client) -> tuple[Any, list[Any]]:
         return await read(client, f"queues/{queue}"), (await read(client, "reservations"))["items"]
 
@@ -40,4 +57,14 @@ def plan(queue: str, /, *, ahead: str = "24h", kubeconfig: Path | None = None, c
     if "reservations" not in (found.get("spec") or {}):
         refuse(f"queue {queue} takes no reservations (spec.reservations)")
     now = int(time.time()) * 1000
-    print(plan_text(found, reservations, now, now + round(far * 1000)), end="")
+    until = now + round(far * 1000)
+    if svg is None:
+        print(plan_text(found, reservations, now, until), end="")
+        return
+    try:
+        svg.write_text(plan_picture(found, reservations, now, until, resource), encoding="utf-8")
+    except NotPromised as error:
+        refuse(f"--resource: {error}")
+    except OSError as error:
+        refuse(f"--svg: {error}")
+    print(svg)

@@ -37,6 +37,8 @@ def run(
     webhook_host: str = "",
     prometheus_credentials: Path | None = None,
     prometheus_address: str = "",
+    rest: Annotated[bool, Parameter(negative="")] = False,
+    rest_audience: str = "",
     log_level: Annotated[str, Parameter(help="debug, info, warning or error.")] = "info",
 ) -> None:
     """Schedule pods of a cluster until SIGTERM; what is in flight then is finished first.
@@ -76,6 +78,10 @@ def run(
         A folder with the file token, or the files username and password, for a Prometheus (spec.opportunistic.usage.prometheus); none are sent if absent.
     prometheus_address:
         The address that those are for, such as https://prometheus.monitoring:9090; no other server is sent them.
+    rest:
+        Serve YARN's REST of reservations at the address of --listen, below /ws/v1/cluster/reservation.
+    rest_audience:
+        The audience that the tokens of its users must have; that of the API server if absent.
     """
     level = getattr(logging, log_level.upper(), None)
     if not isinstance(level, int):
@@ -87,6 +93,10 @@ def run(
             listen_address(listen)
         except ValueError as error:
             _refuse(2, f"--listen: {error}")
+    if rest and not listen:
+        _refuse(2, "--rest: is served at the address of --listen, which is empty")
+    if rest_audience and not rest:
+        _refuse(2, f"--rest-audience: {rest_audience!r} is for the users of --rest, which is not given")
     _check_history(history, history_days)
     hook = _webhook(webhook_listen, webhook_name, webhook_host)
     credentials = _credentials(prometheus_credentials, prometheus_address)
@@ -111,6 +121,8 @@ def run(
         history=history,
         history_days=history_days,
         prometheus=credentials,
+        rest=rest,
+        rest_audience=rest_audience,
     )
     try:
         uvloop.run(_serve(access, options))

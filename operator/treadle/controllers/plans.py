@@ -21,19 +21,18 @@ def plan_text(queue: Mapping[str, Any], reservations: Iterable[Mapping[str, Any]
     Objects are as the API has them.
     """
     path = str(queue["metadata"]["name"])
-    has = _has(queue.get("status") or {})
-    promised = [
-        (f"{one['metadata']['namespace']}/{one['metadata']['name']}", promise)
-        for one in reservations
-        if (promise := _promise(one, path))
+    whole = has(queue.get("status") or {})
+    promised = promises(reservations, path)
+    lines = [
+        f"queue {path} has {_words(whole, whole)}",
+        f"{'from':<20}  {'until':<20}  {'promised':<30}  {'left':<30}  reservations",
     ]
-    lines = [f"queue {path} has {_words(has, has)}", f"{'from':<20}  {'until':<20}  {'promised':<30}  {'left':<30}  reservations"]
-    for start, end, by in _steps(promised, now, until):
+    for start, end, by in steps(promised, now, until):
         total: Amounts = {}
         for amounts in by.values():
             for name, value in amounts.items():
                 total[name] = total.get(name, 0) + value
-        left = {name: has.get(name, 0) - value for name, value in total.items()}
+        left = {name: whole.get(name, 0) - value for name, value in total.items()}
         names = ", ".join(sorted(by)[:MOST_NAMES]) + (f" and {len(by) - MOST_NAMES} more" if len(by) > MOST_NAMES else "")
         lines.append(
             f"{rfc3339(start):<20}  {rfc3339(end):<20}  {_words(total, total):<30}  {_words(left, total):<30}  {names}".rstrip()
@@ -41,10 +40,19 @@ def plan_text(queue: Mapping[str, Any], reservations: Iterable[Mapping[str, Any]
     return "\n".join(lines) + "\n"
 
 
-def _has(status: Mapping[str, Any]) -> Amounts:
+def has(status: Mapping[str, Any]) -> Amounts:
     """Return what can be promised of a queue: its guarantee, or its steady share where there are shares."""
     said = status.get("steadyFairShare") or status.get("guaranteed") or {}
     return {name: amount(name, text) for name, text in said.items() if name != "pods"}
+
+
+def promises(reservations: Iterable[Mapping[str, Any]], path: str) -> list[tuple[str, Promise]]:
+    """Return what is promised of a queue, and to whom (``namespace/name``)."""
+    return [
+        (f"{one['metadata']['namespace']}/{one['metadata']['name']}", promise)
+        for one in reservations
+        if (promise := _promise(one, path))
+    ]
 
 
 def _promise(reservation: Mapping[str, Any], path: str) -> Promise | None:
@@ -64,7 +72,7 @@ def _occurrences(promise: Promise, now: int, until: int) -> Iterable[tuple[int, 
             late += promise.period
 
 
-def _steps(promised: Iterable[tuple[str, Promise]], now: int, until: int) -> Iterable[tuple[int, int, dict[str, Amounts]]]:
+def steps(promised: Iterable[tuple[str, Promise]], now: int, until: int) -> Iterable[tuple[int, int, dict[str, Amounts]]]:
     """Yield from when until when which reservations have how much; neighbours differ."""
     begin: dict[int, list[tuple[str, int, Amounts]]] = {}
     times = {now, until}

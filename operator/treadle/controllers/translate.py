@@ -65,7 +65,7 @@ def queue(model: Queue, profiles: Profiles = NO_PROFILES) -> QueueSpec:
         else capacity.queue(model.metadata.name, spec.capacity, running=spec.state == "Running"),
         submit=_acl(spec.submit_acl),
         administer=_acl(spec.administer_acl),
-        plan=None if spec.reservations is None else _plan(spec.reservations),
+        plan=None if spec.reservations is None else plan(spec.reservations),
     )
 
 
@@ -95,7 +95,7 @@ _RANGES = {
 """Between what times of a plan have to be."""
 
 
-def _plan(said: QueueReservations) -> PlanSpec:
+def plan(said: QueueReservations) -> PlanSpec:
     """Translate how a queue takes reservations; percentages become parts. Raises ``InvalidSpec``."""
     for name, (least, most) in _RANGES.items():
         text = getattr(said, name)

@@ -39,6 +39,7 @@ from treadle.runtime.forecaster import Forecaster
 from treadle.runtime.garbage import Garbage
 from treadle.runtime.group_statuses import GroupStatuses
 from treadle.runtime.provisioning import Provisioner
+from treadle.runtime.rest import rest_routes
 from treadle.runtime.snapshot import metrics_of
 from treadle.runtime.solver import Highs
 from treadle.runtime.sources import Sources, keep_listing, list_kinds, wait_for_kinds
@@ -97,6 +98,10 @@ class Options:
     """Whether it is forecast when what waits will start."""
     webhook: WebhookOptions | None = None
     prometheus: Credentials | None = None
+    rest: bool = False
+    """Whether YARN's REST is served on the port of ``listen``."""
+    rest_audience: str = ""
+    """Whom the tokens of its users have to be for; the API server where it is empty."""
 
 
 class CannotListen(Exception):
@@ -147,6 +152,7 @@ class Service:
         self.engine.provisioner = self.provisioner
         self.engine.resizer = self.resizer = Resizer(self.client, self._put)
         self._asking = Client(access, user_agent=f"treadle/{options.name}")
+        self._resting = Client(access, user_agent=f"treadle/{options.name}") if options.rest else None
         self.usage = UsageSource(self._asking, lambda: self.core.view, self._put, access.namespace, options.prometheus)
         self.group_statuses = GroupStatuses(lambda: self.core.view, self.patcher)
         self.sources = Sources(self.client, self._put, self.group_statuses)
@@ -408,6 +414,10 @@ class Service:
         try:
             probes = Probes(self.healthy, self.ready, metrics)
             routes = [] if self.forecaster is None else [answering("/eta", self.forecaster.everything)]
+            if self._resting is not None:
+                routes += rest_routes(
+                    self._resting, self.options.rest_audience, lambda: "" if self._listed else self.waiting_for, self.ledger
+                )
             return await self._ports.enter_async_context(serve(host, port, probes, routes))
         except OSError as error:
             raise CannotListen(f"cannot serve on {self.options.listen}: {error.strerror or error}") from error
@@ -454,6 +464,8 @@ class Service:
         await self._ports.aclose()
         await self.client.close()
         await self._asking.close()
+        if self._resting is not None:
+            await self._resting.close()
 
 
 def _past(options: Options) -> Callable[[], list[tuple[str, str, float]]]:

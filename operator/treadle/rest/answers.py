@@ -1,0 +1,61 @@
+"""Answers in the shapes of YARN's web services: JSON, and ``RemoteException`` for what is refused (``GenericExceptionHandler``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from aiohttp import web
+
+JSON = "application/json"
+_WEBAPP = "org.apache.hadoop.yarn.webapp."
+CLASSES = {
+    400: f"{_WEBAPP}BadRequestException",
+    401: "org.apache.hadoop.security.authorize.AuthorizationException",
+    403: f"{_WEBAPP}ForbiddenException",
+    404: f"{_WEBAPP}NotFoundException",
+    406: "javax.ws.rs.NotAcceptableException",
+    415: "javax.ws.rs.NotSupportedException",
+    503: "org.apache.hadoop.yarn.exceptions.YarnRuntimeException",
+}
+"""The exception of YARN that each status stands for."""
+INVALID_ID = "java.io.IOException"
+"""What YARN raises for an id that is none; the status is 404."""
+UNAUTHENTICATED = "Unable to obtain user name, user not authenticated"
+
+
+class Refused(Exception):
+    """A request that is not done; ``status`` is HTTP's, ``wait`` says after how many seconds it may be sent again, 0: not told."""
+
+    def __init__(self, status: int, message: str, class_name: str = "", wait: int = 0) -> None:
+        """Keep what the answer says."""
+        self.status, self.message, self.wait = status, message, wait
+        self.class_name = class_name or CLASSES[status]
+        super().__init__(message)
+
+    def answer(self) -> web.Response:
+        """Return it as a response."""
+        said = {
+            "exception": self.class_name.rpartition(".")[2],
+            "message": self.message,
+            "javaClassName": self.class_name,
+        }
+        headers = {"Retry-After": str(self.wait)} if self.wait else {}
+        if self.status == 401:
+            headers["WWW-Authenticate"] = "Bearer"
+        return answer({"RemoteException": said}, self.status, headers)
+
+
+def answer(said: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
+    """Return a response with a JSON body."""
+    return web.Response(body=msgspec.json.encode(said), status=status, headers=headers, content_type=JSON, charset="utf-8")
+
+
+def check_media(request: web.Request) -> None:
+    """Raise ``Refused`` for a request that brings or wants anything but JSON."""
+    if request.can_read_body and request.content_type != JSON:
+        raise Refused(415, f"Content-Type: {request.content_type!r} is not read here; allowed is {JSON}")
+    accepted = [one.partition(";")[0].strip().lower() for one in request.headers.get("Accept", "*/*").split(",")]
+    if not {JSON, "application/*", "*/*"}.intersection(accepted):
+        raise Refused(406, f"Accept: {request.headers['Accept']!r} cannot be answered; what is said here is {JSON}")

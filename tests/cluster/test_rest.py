@@ -1,0 +1,221 @@
+"""YARN's REST on a real API server: tokens and rights are judged by it, with the rights of the chart, and the scheduler decides."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chart.binaries import program
+from cluster.client import ApiClient
+from cluster.control_plane import ControlPlane
+from cluster.treadle_process import Cluster, Treadle, eventually
+
+CHART = Path(__file__).resolve().parents[2] / "charts" / "treadle"
+REST = "/ws/v1/cluster/reservation"
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+HOUR = 3_600_000
+Ask = Callable[..., tuple[int, Any]]
+
+
+def account(plane: ControlPlane, namespace: str, name: str) -> None:
+    code, answer = plane.api("POST", f"/api/v1/namespaces/{namespace}/serviceaccounts", {"metadata": {"name": name}})
+    assert code == 201, answer
+
+
+def token(plane: ControlPlane, namespace: str, name: str, *audiences: str) -> str:
+    path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
+    code, answer = plane.api("POST", path, {"spec": {"audiences": list(audiences)} if audiences else {}})
+    assert code == 201, answer
+    said: str = answer["status"]["token"]
+    return said
+
+
+def edits(plane: ControlPlane, namespace: str, name: str) -> None:
+    """Give a service account the chart's role of those who edit, in its namespace."""
+    body = {
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "treadle-edit"},
+        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": namespace}],
+    }
+    view = {**body, "metadata": {"name": f"{name}-view"}, "roleRef": {**body["roleRef"], "name": "treadle-view"}}  # type: ignore[dict-item]
+    for one in (body, view):
+        assert plane.api("POST", f"{RBAC}/namespaces/{namespace}/rolebindings", one)[0] == 201
+
+
+def installed(plane: ControlPlane, folder: Path) -> Path:
+    """Install the chart, and return a kubeconfig that has a token of its service account and nothing else."""
+    environment = {
+        **os.environ,
+        "HOME": str(folder),
+        "HELM_CACHE_HOME": str(folder),
+        "HELM_CONFIG_HOME": str(folder),
+        "HELM_DATA_HOME": str(folder),
+    }
+    command = [str(program("helm")), "--kubeconfig", str(plane.kubeconfig), "--namespace=treadle-system"]
+    sets = "--set=rest.enabled=true,crds.install=false,serviceAccount.create=false,serviceAccount.name=treadle"
+    done = subprocess.run(
+        [*command, "install", "treadle", str(CHART), sets], capture_output=True, text=True, check=False, env=environment
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = json.loads(Path(plane.kubeconfig).read_text())
+    said["users"][0]["user"] = {"token": token(plane, "treadle-system", "treadle")}
+    path = folder / "treadle.kubeconfig"
+    path.write_text(json.dumps(said))
+    return path
+
+
+@pytest.fixture
+def plane(fresh_cluster: Callable[..., Cluster]) -> ControlPlane:
+    cluster = fresh_cluster(2, "4", "16Gi")
+    cluster.queues(
+        {
+            "apiVersion": "treadle.dev/v1alpha1",
+            "kind": "Queue",
+            "metadata": {"name": "root.plan"},
+            "spec": {"reservations": {"policy": "NoOverCommit"}},
+        }
+    )
+    for namespace, names in (("treadle-system", ("treadle",)), ("etl", ("robot", "guest"))):
+        cluster.plane.create_namespace(namespace)
+        for name in names:
+            account(cluster.plane, namespace, name)
+    return cluster.plane
+
+
+@pytest.fixture
+def ask(plane: ControlPlane, tmp_path: Path) -> Iterator[Ask]:
+    """Asks a leader and a copy that stands by, in turn."""
+    kubeconfig = installed(plane, tmp_path)
+    edits(plane, "etl", "robot")
+    options = ("--rest", "--leader-elect", "--namespace", "treadle-system")
+    with Treadle(kubeconfig, tmp_path, *options) as one, Treadle(kubeconfig, tmp_path, *options) as other:
+        clients = [ApiClient(f"http://127.0.0.1:{each.wait_ready().port}") for each in (one, other)]
+        turns = cycle(clients)
+
+        def asked(path: str, body: Any = None, whose: str = "") -> tuple[int, Any]:
+            method = "GET" if path.startswith("/list") else "POST"
+            return next(turns).request(method, f"{REST}{path}", body, token=whose or None)
+
+        robot = token(plane, "etl", "robot")
+
+        def known() -> bool:
+            return all(one.request("GET", f"{REST}/list?queue=root.plan", token=robot)[0] == 200 for one in clients)
+
+        eventually(known, 20, "what the queue has is known to both")
+        yield asked
+        for client in clients:
+            client.close()
+
+
+def definition(cores: int = 4, hours: int = 2) -> dict[str, Any]:
+    now = int(time.time() * 1000)
+    request = {
+        "duration": hours * HOUR,
+        "num-containers": 1,
+        "min-concurrency": 1,
+        "capability": {"memory": 1024, "vCores": cores},
+    }
+    return {
+        "arrival": now + HOUR,
+        "deadline": now + 4 * HOUR,
+        "reservation-name": "report",
+        "recurrence-expression": "0",
+        "reservation-requests": {"reservation-request-interpreter": 1, "reservation-request": [request]},
+    }
+
+
+def message(answer: Any) -> str:
+    said: str = answer["RemoteException"]["message"]
+    return said
+
+
+def test_who_may_reserves_with_a_service_accounts_token_and_who_may_not_is_refused(plane: ControlPlane, ask: Ask) -> None:
+    robot, guest = token(plane, "etl", "robot"), token(plane, "etl", "guest")
+    assert ask("/new-reservation")[0] == 401
+    assert ask("/new-reservation", whose="not.a.token")[0] == 401
+    assert ask("/new-reservation", whose=token(plane, "etl", "robot", "somebody-else"))[0] == 401
+    code, answer = ask("/new-reservation", whose=guest)
+    assert (code, message(answer)[:79]) == (
+        403,
+        "User system:serviceaccount:etl:guest may not create reservations.treadle.dev in",
+    )
+    code, answer = ask("/new-reservation?namespace=default", whose=robot)
+    assert code == 403
+
+    code, answer = ask("/new-reservation", whose=robot)
+    assert code == 200
+    first, second = answer["reservation-id"], "reservation_1_0002"
+    asked = {"queue": "root.plan", "reservation-id": first, "reservation-definition": definition(6)}
+    assert ask("/submit", asked, guest)[0] == 403
+    code, answer = ask("/submit", asked, robot)
+    assert code == 202, message(answer)
+    assert ask("/submit", asked, robot)[0] == 202
+    made = plane.api("GET", f"/apis/treadle.dev/v1alpha1/namespaces/etl/reservations/{first.replace('_', '-')}")[1]
+    assert made["status"]["phase"] == "Accepted"
+    assert made["status"]["accepted"]["user"] == "system:serviceaccount:etl:robot"
+    assert made["metadata"]["annotations"]["treadle.dev/groups"].split(",")[:2] == [
+        "system:serviceaccounts",
+        "system:serviceaccounts:etl",
+    ]
+
+    code, answer = ask("/submit", {**asked, "reservation-id": second}, robot)
+    assert code == 400
+    assert message(answer).startswith("NoRoom: queue root.plan, which has ")
+    _, answer = ask("/list?queue=root.plan&include-resource-allocations=true", whose=robot)
+    (listed,) = answer["reservations"]
+    assert listed["reservation-id"] == first
+    assert [one["resource"]["vCores"] for one in listed["resource-allocations"]] == [6]
+
+    smaller = {"reservation-id": first, "reservation-definition": definition(2)}
+    assert ask("/update", smaller, guest)[0] == 403
+    assert ask("/update", smaller, robot) == (200, {})
+    assert ask("/submit", {**asked, "reservation-id": second}, robot)[0] == 202
+    code, answer = ask("/update", {**smaller, "reservation-definition": definition(5)}, robot)
+    assert code == 400
+    assert message(answer).endswith("what was promised before stands")
+    assert ask("/delete", {"reservation-id": second}, guest)[0] == 403
+    assert ask("/delete", {"reservation-id": second}, robot) == (200, {})
+    code, answer = ask("/delete", {"reservation-id": second}, robot)
+    assert (
+        message(answer) == f"The specified reservation with ID: {second} is unknown. Please try again with a valid reservation."
+    )
+
+    assert plane.api("DELETE", f"{RBAC}/namespaces/etl/rolebindings/robot")[0] == 200
+    eventually(lambda: ask("/delete", {"reservation-id": first}, robot)[0] == 403, 10, "the right that was withdrawn gone")
+
+
+def test_whom_the_queue_does_not_take_is_refused_by_it(plane: ControlPlane, ask: Ask) -> None:
+    robot = token(plane, "etl", "robot")
+    for queue in ("root", "root.plan"):
+        closed = {"submitAcl": {"users": ["alice"]}, "administerAcl": {"users": []}}
+        if queue == "root":
+            plane.api(
+                "POST",
+                "/apis/treadle.dev/v1alpha1/queues",
+                {"apiVersion": "treadle.dev/v1alpha1", "kind": "Queue", "metadata": {"name": "root"}, "spec": closed},
+            )
+        else:
+            plane.api(
+                "PATCH",
+                f"/apis/treadle.dev/v1alpha1/queues/{queue}",
+                {"spec": closed},
+                content_type="application/merge-patch+json",
+            )
+
+    def refused() -> bool:
+        number = int(time.monotonic() * 1000)
+        asked = {"queue": "root.plan", "reservation-id": f"reservation_2_{number}", "reservation-definition": definition(1)}
+        code, answer = ask("/submit", asked, robot)
+        return code == 400 and message(answer).startswith(
+            "AccessDenied: user system:serviceaccount:etl:robot may not reserve in queue root.plan"
+        )
+
+    eventually(refused, 20, "the queue closed to the robot")
