@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
+import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -66,13 +65,38 @@ def front_proxy(folder: Path) -> list[str]:
 
 
 def metrics_of_kwok() -> str:
-    """What kwok has to know to serve ``/metrics/resource`` of each node, in the form of the kwok that is pinned, with the stages of pods."""
-    go = shutil.which("go")
-    assert go is not None, "kwok's own form of these metrics is in the cache of Go modules"
-    command = [go, "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kwok"]
-    found = subprocess.run(command, cwd=STAGES.parent / "tools", check=True, capture_output=True, text=True).stdout.strip()
-    resource = Path(found) / "kustomize" / "metrics" / "resource" / "metrics-resource.yaml"
-    return f"{STAGES.read_text()}\n---\n{USAGE}\n---\n{resource.read_text()}"
+    """What kwok has to know to serve what metrics-server reads of a node's ``/metrics/resource``, with the stages of pods.
+
+    These are the names of the kubelet's metrics; kwok's own example serves more of them, but lies in its sources alone, which are not there
+    where kwok was built before.
+    """
+    labels = [{"name": "container", "value": "container.name"}]
+    labels += [{"name": name, "value": f"pod.metadata.{field}"} for name, field in (("namespace", "namespace"), ("pod", "name"))]
+    container = {"dimension": "container", "labels": labels}
+    served: list[dict[str, Any]] = [
+        {**container, "name": "container_start_time_seconds", "kind": "gauge", "value": "pod.SinceSecond()"},
+        {
+            **container,
+            "name": "container_cpu_usage_seconds_total",
+            "kind": "counter",
+            "value": 'pod.CumulativeUsage("cpu", container.name)',
+        },
+        {
+            **container,
+            "name": "container_memory_working_set_bytes",
+            "kind": "gauge",
+            "value": 'pod.Usage("memory", container.name)',
+        },
+        {"dimension": "node", "name": "node_cpu_usage_seconds_total", "kind": "counter", "value": 'node.CumulativeUsage("cpu")'},
+        {"dimension": "node", "name": "node_memory_working_set_bytes", "kind": "gauge", "value": 'node.Usage("memory")'},
+    ]
+    metric = {
+        "apiVersion": "kwok.x-k8s.io/v1alpha1",
+        "kind": "Metric",
+        "metadata": {"name": "metrics-resource"},
+        "spec": {"path": "/metrics/nodes/{nodeName}/metrics/resource", "metrics": served},
+    }
+    return f"{STAGES.read_text()}\n---\n{USAGE}\n---\n{yaml.safe_dump(metric)}"
 
 
 def node_of_kwok(name: str) -> dict[str, Any]:
