@@ -46,6 +46,7 @@ from treadle.core.events import (
     ReservationSeen,
     ResizeDone,
     ResizeFailed,
+    RunTimesKnown,
     SchedulerSeen,
     StorageGone,
     StorageKnown,
@@ -54,6 +55,7 @@ from treadle.core.events import (
 )
 from treadle.core.kernel import facts
 from treadle.core.kernel.assign import concerned
+from treadle.core.kernel.backfill import filling
 from treadle.core.kernel.cycle import cycle
 from treadle.core.kernel.gangs import ever, provisioning
 from treadle.core.kernel.gangs.groups import look_at_groups
@@ -186,6 +188,7 @@ class Core:
                 state.record(uid, "stays", message[:200])
                 holds.victim_stays(state, uid, SPARED)
                 removing.stays(state, uid)
+                filling.stays(state, uid, SPARED)
             case ResizeDone():
                 state.opportunistic.said += promotion.done(state, event)
             case ResizeFailed():
@@ -267,6 +270,8 @@ class Core:
                 hearing.lost(state, identity)
             case ReservationGone(identity):
                 hearing.gone(state, identity)
+            case RunTimesKnown():
+                filling.become_known(state, event)
             case QueuesPlanned(queues):
                 state.tree.plan(queues)
             case SchedulerSeen(scheduler):
@@ -381,6 +386,8 @@ class Core:
         binds += cycle(state, budget - len(binds))
         if state.opportunistic.turning.wishing and len(binds) < budget:  # what waits cannot be placed now
             effects += promotion.fulfil(state)
+        if state.preemption.holds or state.backfill.there:
+            effects += filling.backfill(state, budget - len(binds))
         sampling = bool(state.opportunistic.usage.of)
         if state.opportunistic.waiting:
             if sampling:
@@ -420,6 +427,7 @@ class Core:
             next_claim(state),
             refused.next_end(state),
             next_run(state),
+            filling.next_look(state),
             ever.next_look(state),
             next_partial(state),
             placing.next_look(state),

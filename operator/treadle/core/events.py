@@ -125,6 +125,13 @@ class QueuesPlanned:
 
 
 @dataclass(frozen=True, slots=True)
+class RunTimesKnown:
+    """How long the pods of applications ran that have ended: (application, the middle run time, the longest), in seconds; of others nothing is known."""
+
+    applications: tuple[tuple[str, float, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SchedulerSeen:
     """The settings of this scheduler changed."""
 
@@ -381,6 +388,7 @@ Event = (
     | ReservationLost
     | ReservationGone
     | QueuesPlanned
+    | RunTimesKnown
     | SchedulerSeen
     | NamespaceSeen
     | StorageSeen

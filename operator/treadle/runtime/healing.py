@@ -86,7 +86,7 @@ def subject(event: e.Event) -> Subject:
             return "Usage", node
         case e.PodSampled(uid):
             return "Usage of a pod", uid
-        case e.StorageKnown() | e.DevicesKnown() | e.ProvisionerKnown() | e.UsageKnown() | e.RemovedLately():
+        case e.StorageKnown() | e.DevicesKnown() | e.ProvisionerKnown() | e.UsageKnown() | e.RemovedLately() | e.RunTimesKnown():
             return type(event).__name__, ""
         case e.PodGroupSeen(group):
             return f"PodGroup of {group.source}", group.id

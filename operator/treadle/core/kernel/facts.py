@@ -39,6 +39,7 @@ from treadle.core.events import (
     QueuesPlanned,
     RemovedLately,
     ReservationSeen,
+    RunTimesKnown,
     SchedulerSeen,
     StorageKnown,
     StorageSeen,
@@ -101,6 +102,8 @@ def telling(state: State, under_way: Container[str] | None = None) -> Iterator[E
     usage = state.opportunistic.usage
     if usage.known is not None:
         yield UsageKnown(usage.known, usage.trouble)
+    if ran := state.backfill.run_times:
+        yield RunTimesKnown(tuple((application, *times) for application, times in ran.items()))
     if removals := state.opportunistic.back_off.known(state.settings.epoch, state.now):
         yield RemovedLately(tuple(removals))
     delayed = {what.spec.uid: when for when, _, what in state.timers if isinstance(what, PodRecord)}

@@ -258,6 +258,10 @@ class Discipline(Protocol):
     words: Words
     rounds: tuple[Round, ...]
     """In the order in which they are done, after the placements of a pass."""
+
+    def may_be_asked(self, application: Application) -> bool:
+        """Whether the queue of an application, and those above it, allow that its pods are asked to go for others."""
+
     charges_holds: bool
     """Whether room that is kept on a node may count as used by whom it is kept for."""
 

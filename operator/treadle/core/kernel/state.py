@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from heapq import heappush
 
 from treadle.core.effects import Placed
+from treadle.core.kernel.backfill.memory import Backfill
 from treadle.core.kernel.devices.binding import Reservations
 from treadle.core.kernel.devices.counting import Stock
 from treadle.core.kernel.gangs.memory import Gangs
@@ -86,6 +87,7 @@ class State:
     locality: Locality = field(default_factory=Locality)
     preemption: Preemption = field(default_factory=Preemption)
     gangs: Gangs = field(default_factory=Gangs)
+    backfill: Backfill = field(default_factory=Backfill)
     together: Together = field(default_factory=Together)
     claims: Claims = field(default_factory=Claims)
     delays: Delays = field(default_factory=Delays)

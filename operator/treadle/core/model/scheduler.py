@@ -12,6 +12,8 @@ from treadle.core.model.queues import Limit
 
 FAIR, CAPACITY = "Fair", "Capacity"
 """The disciplines: whose rules share the tree."""
+NEVER, DECLARED, ESTIMATED = "Never", "Declared", "Estimated"
+"""What backfilling goes by: it is off, by the run times that are declared, by those of pods that have ended as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,8 @@ class SchedulerSpec:
     device_classes: dict[str, str] = field(default_factory=dict)
     """The resource type that devices of a class count as, by the name of the class; for others the extended resource that they serve, if there is one."""
     opportunistic: OpportunisticSettings = field(default_factory=OpportunisticSettings)
+    backfill: str = DECLARED
+    """By which run times pods may use room that is kept for others (``kernel.backfill``)."""
 
     @property
     def names(self) -> frozenset[str]:

@@ -47,6 +47,13 @@ class CapacityDiscipline:
         """Whether the leaf of an application has less than it is guaranteed, or no other waits for a node of the partition."""
         return node_holds.owed(self._state, application)
 
+    def may_be_asked(self, application: Application) -> bool:
+        """Whether nothing above says that others may not preempt from a leaf (``disable_preemption``), be preemption on or not."""
+        if application.queue is None:
+            return False
+        said = (above.spec.capacity.disable_preemption for above in application.queue.chain if above.spec.capacity is not None)
+        return not next((one for one in said if one is not None), False)
+
     def before_settling(self) -> bool:
         """Do nothing: queues that were made go in a round of their own."""
         return False

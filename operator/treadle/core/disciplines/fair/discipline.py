@@ -48,6 +48,10 @@ class FairDiscipline:
         """Whether an application is below its fair share."""
         return node_holds.owed(self._state, application)
 
+    def may_be_asked(self, application: Application) -> bool:
+        """Whether a queue and those above it allow that others preempt from them (``allowPreemptionFrom``)."""
+        return application.queue is not None and all(above.spec.preemptable for above in application.queue.chain)
+
     def before_settling(self) -> bool:
         """Remove queues that a rule made and that have been idle."""
         tree = self._state.tree

@@ -154,8 +154,8 @@ def serve(state: State, budget: int) -> list[Placed]:
             if any(uid in state.pods for uid in hold.victims) and _over_maximum(hold):
                 continue  # the node has room; those who leave make some in the queue
             release(state, hold, "fulfilled")
-            if not _over_maximum(hold) and _may_run(state, ask):
-                effects.append(_bind(state, ask, hold.row))
+            if not _over_maximum(hold) and may_run(state, ask):
+                effects.append(bind(state, ask, hold.row))
     return effects
 
 
@@ -196,7 +196,7 @@ def _over_maximum(hold: Hold) -> bool:
     return exceeded(hold.application.limiting, hold.shape.charged) is not None
 
 
-def _may_run(state: State, ask: Ask) -> bool:
+def may_run(state: State, ask: Ask) -> bool:
     """Whether nothing but room was in the way of an ask: limits may have changed since the room was held."""
     if ask.shape.gang[1] and not complete(state, ask):
         return False
@@ -206,7 +206,8 @@ def _may_run(state: State, ask: Ask) -> bool:
     return block(ask.application, ask.pods.first) is None and (not ask.master or state.discipline.masters.may_start(ask))
 
 
-def _bind(state: State, ask: Ask, row: int) -> Placed:
+def bind(state: State, ask: Ask, row: int) -> Placed:
+    """Place the first pod of an ask that waits on a node, whoever is first in order."""
     unpark(ask)
     application = ask.application
     effect = assume(state, ask, row)
