@@ -98,3 +98,14 @@ def test_what_is_remembered_is_bounded() -> None:
         found.note("ns/app", "root.a", 1.0, 0.0)
     assert len(found.seconds) <= MOST
     assert len(found.seconds["a:ns/app"]) == KEPT
+
+
+def test_the_middle_and_the_longest_run_time_are_told_of_who_had_enough_pods() -> None:
+    found = ended(3.0, 1.0, 9.0, 4.0, 5.0, application="ns/job-1")
+    for seconds in (7.0, 8.0):
+        found.note("ns/job-2", "root.a", seconds, 0.0)
+    assert found.run_times() == (("ns/job", 5.0, 9.0), ("ns/job-1", 4.0, 9.0))
+
+
+def test_an_application_that_is_its_own_family_is_told_of_once() -> None:
+    assert ended(1.0, 1.0, 2.0, 3.0, 3.0).run_times() == (("ns/app", 2.0, 3.0),)

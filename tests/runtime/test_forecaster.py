@@ -12,7 +12,7 @@ import pytest
 from core.builders import Scenario, a_pod, replaced
 from kube.access import served, until
 from runtime.services import add_nodes, add_pods, get, get_json, treadle
-from treadle.core.events import ApplicationGone, ApplicationSeen, PodGone, PodSeen
+from treadle.core.events import ApplicationGone, ApplicationSeen, PodGone, PodSeen, RunTimesKnown
 from treadle.core.model import ApplicationSpec, Settings
 from treadle.fakeapi import FakeApi
 from treadle.forecast.ranges import Forecast, Range, Told
@@ -269,3 +269,15 @@ async def test_who_wants_a_forecast_where_none_is_made_is_told_so(api: FakeApi) 
         note = "spec.expectedDuration: no forecasts are made by this scheduler (treadle run --eta)"
         assert api.get("applications", "app")["status"]["eta"] == {"note": note}
         assert (await get(service, "/eta"))[0] == 404
+
+
+def test_the_core_is_told_how_long_pods_ran_that_have_ended_when_that_has_changed() -> None:
+    scenario, told = busy(), []
+    forecaster = Forecaster(scenario.core.telling, lambda: scenario.core.view, Settings(), clock=lambda: 0.0, put=told.append)
+    for number in range(5):
+        forecaster.tell_run_times()
+        forecaster.ended.note(f"ns/job-{number}", "root.a", 10.0 + number, 0.0)
+    assert not told, "of four nothing is told"
+    forecaster.tell_run_times()
+    forecaster.tell_run_times()
+    assert told == [RunTimesKnown((("ns/job", 12.0, 14.0),))]

@@ -54,6 +54,7 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.nodes.weights.nodeResourcesFit",
             "spec.nodes.weights.imageLocality",
             "spec.nodes.weights.hardPodAffinity",
+            "spec.backfill",
             "spec.gangs.holdTimeout",
             "spec.gangs.partialTimeout",
             "spec.placeTogether.solver",

@@ -427,6 +427,12 @@ class SchedulerSpec(Model):
         "gpu.example.com: nvidia.com/gpu. Those of other classes count as the class's extendedResourceName, or not at all if it has none.",
     )
     opportunistic: Opportunistic | None = None
+    backfill: Literal["Never", "Declared", "Estimated"] | None = Field(
+        default=None,
+        description="Which pods may use room that is kept for a gang, a large pod or a reservation, until that is there: those that declare a run "
+        "time and end before (Declared, if absent), also those whose like have always ended sooner than that (Estimated), none (Never). They "
+        "are evicted where they are in the way after all.",
+    )
 
 
 class Removal(StatusModel):

@@ -29,7 +29,7 @@ from treadle.core.model import (
 )
 from treadle.core.model.gangs import Provisioning as ProvisioningSpec
 from treadle.core.model.reservations import Asked, Interpreter, PlanSpec, ReservationSpec
-from treadle.core.model.scheduler import TogetherSettings, Weights
+from treadle.core.model.scheduler import DECLARED, TogetherSettings, Weights
 from treadle.core.rules.constraints.parsing import parse_expression
 from treadle.core.rules.constraints.processor import POPULAR_TAGS, SERIAL
 from treadle.core.rules.placement.rules import analyse
@@ -229,6 +229,7 @@ def scheduler(model: Scheduler, aliases: tuple[str, ...]) -> SchedulerSpec:
         },
         dict(spec.device_classes or {}),
         opportunistic.settings(spec.opportunistic),
+        spec.backfill or DECLARED,
     )
 
 

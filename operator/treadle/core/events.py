@@ -126,7 +126,7 @@ class QueuesPlanned:
 
 @dataclass(frozen=True, slots=True)
 class RunTimesKnown:
-    """How long the pods of applications ran that have ended: (application, the middle run time, the longest), in seconds; of others nothing is known."""
+    """How long the pods ran that have ended of applications and their families: (name, the middle run time, the longest), in seconds; of others nothing is known."""
 
     applications: tuple[tuple[str, float, float], ...]
 

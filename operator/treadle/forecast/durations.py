@@ -7,10 +7,12 @@ the runs of a CronJob are one. What is drawn for a pod that runs is drawn from t
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from dataclasses import dataclass, field
+from statistics import median
 from typing import TYPE_CHECKING
+
+from treadle.core.model.applications import family
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,12 +26,6 @@ MOST = 2048
 """Applications, families and queues of which ends are remembered: those that had one last."""
 ENOUGH = 5
 """Ends from which on declarations are taken to be off as much as they were."""
-_NUMBERED = re.compile(r"([-._][^-._/]*\d[^-._/]*)+$")
-
-
-def family(application: str) -> str:
-    """Return the name of an application (``namespace/name``) without the parts with digits at its end."""
-    return _NUMBERED.sub("", application)
 
 
 @dataclass(slots=True)
@@ -45,6 +41,15 @@ class Ended:
             _add(self.seconds, key, seconds)
             if declared > 0:
                 _add(self.parts, key, seconds / declared)
+
+    def run_times(self) -> tuple[tuple[str, float, float], ...]:
+        """Return of applications and families of which enough pods have ended their names, the middle run time and the longest."""
+        found: dict[str, tuple[float, float]] = {}
+        for key, line in self.seconds.items():
+            kind, _, name = key.partition(":")
+            if kind != "q" and len(line) >= ENOUGH and (kind == "a" or name not in found):
+                found[name] = median(line), max(line)
+        return tuple((name, *times) for name, times in sorted(found.items()))
 
 
 def older(before: Iterable[tuple[str, str, float]], ended: Ended) -> Ended:

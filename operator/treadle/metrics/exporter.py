@@ -55,6 +55,8 @@ class Samples:
     events_written: int = 0
     evictions: Mapping[str, int] = field(default_factory=dict)
     holds: int = 0
+    backfilled: Mapping[str, int] = field(default_factory=dict)
+    """Pods that were placed in room that is kept for others, and those of them that were asked to go, by ``result``."""
     longest_collection: float = 0.0
     """Seconds that a collection of garbage has stopped everything for, at the most."""
     preempted: Mapping[str, int] = field(default_factory=dict)
@@ -131,6 +133,14 @@ class _Page(Collector):
             samples.evictions,
         )
         yield GaugeMetricFamily("treadle_holds", "Pods for which room is held until victims have left.", samples.holds)
+        yield _labelled(
+            CounterMetricFamily(
+                "treadle_backfilled_pods",
+                "Pods placed in room that is kept for others, and those evicted from there.",
+                labels=["result"],
+            ),
+            samples.backfilled,
+        )
         yield _labelled(
             CounterMetricFamily("treadle_queue_preempted_pods", "Pods preempted from a queue.", labels=["queue"]),
             samples.preempted,

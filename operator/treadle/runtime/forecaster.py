@@ -18,7 +18,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from treadle.controllers.eta import written
-from treadle.core.events import ApplicationGone, ApplicationSeen, PodGone, PodSeen
+from treadle.core.events import ApplicationGone, ApplicationSeen, PodGone, PodSeen, RunTimesKnown
 from treadle.forecast.arrivals import Arrived
 from treadle.forecast.durations import Ended, declared_of, older
 from treadle.forecast.forward import Bounds, foreseen
@@ -62,8 +62,9 @@ class Forecaster:
         may_ask: Callable[[], bool] = lambda: True,
         clock: Callable[[], float] = time.time,
         past: Callable[[], Iterable[tuple[str, str, float]]] | None = None,
+        put: Callable[[Event], None] = lambda _: None,
     ) -> None:
-        """``past`` gives run times from before this process, as application, queue and seconds, the oldest first; it is called in a thread and may raise anything."""
+        """``put`` takes what the core is to know; ``past`` gives run times from before this process, as application, queue and seconds, the oldest first; it is called in a thread and may raise anything."""
         self._telling, self._view, self._may_ask, self._clock = telling, view, may_ask, clock
         self._settings = replace(settings, solver=None)
         self.forecast: Forecast | None = None
@@ -74,6 +75,8 @@ class Forecaster:
         self.ended = Ended()
         self.arrived = Arrived(clock())
         self._past = past
+        self._put = put
+        self._told = RunTimesKnown(())
         self._past_problem = ""
         self.problem = ""
         """Why the last forecast failed, empty if it did not."""
@@ -144,8 +147,16 @@ class Forecaster:
         took = 0.0
         while True:
             await asyncio.sleep(max(EVERY, took / PART) if self.forecast is not None or self.problem else SOON)
+            self.tell_run_times()
             if self._may_ask():
                 took = await self.look()
+
+    def tell_run_times(self) -> None:
+        """Tell the core how long pods ran that have ended, if that has changed: backfilling may go by it."""
+        known = RunTimesKnown(self.ended.run_times())
+        if known != self._told:
+            self._told = known
+            self._put(known)
 
     async def look(self) -> float:
         """Make a forecast if anything waits, and return how many seconds of the loop that took."""

@@ -58,6 +58,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+BLIND = (
+    "spec.backfill: how long pods ran that have ended is not known, since no forecasts are made by this scheduler (treadle run --eta): run times that are "
+    "declared count alone"
+)
 MOST_SETTLING = 15.0
 """Seconds for which binds of a predecessor are waited for at the most."""
 CATCHING_UP, LONGEST_CATCHING_UP = 0.02, 30.0
@@ -164,7 +168,7 @@ class Service:
             options.status_every,
             self.engine.care.why_set_aside,
             self.engine.refresh_shares,
-            lambda: "" if self.keeper is None else self.keeper.trouble,
+            self._failing,
             self._forecast_of,
         )
         self.engine.decided = self.statuses.write_reservation
@@ -181,6 +185,7 @@ class Service:
                 settings,
                 lambda: self._may_plan() and not self.engine.care.hurt,
                 past=_past(options) if options.history else None,
+                put=self._put,
             )
             self.engine.history = _both(self.engine.history, self.forecaster.note)
         self.waiting_for = "starting"
@@ -202,6 +207,11 @@ class Service:
         from treadle.history.store import Store
 
         return Keeper(Store(options.history), lambda: self.core.view, options.history_days)
+
+    def _failing(self) -> str:
+        """Return what this process cannot do beside scheduling; empty if it can all that is asked for."""
+        blind = self.core.view.backfills_by_estimates and self.forecaster is None
+        return "; ".join(filter(None, (BLIND if blind else "", "" if self.keeper is None else self.keeper.trouble)))
 
     def _forecast_of(self, entry: Entry) -> dict[str, Any] | None:
         if self.forecaster is not None:

@@ -76,6 +76,7 @@ def metrics_of(service: Parts) -> Samples:
         bind_seconds=binder.seconds,
         evictions={name: getattr(service.evictor, name) for name in ("evicted", "deleted", "stayed")},
         holds=counts.holds,
+        backfilled={"placed": counts.backfilled, "evicted": counts.backfilled_evicted},
         preempted=dict(service.evictor.gone_from),
         refused=view.refused,
         sets=view.sets,

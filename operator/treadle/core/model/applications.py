@@ -1,9 +1,17 @@
 """Applications as their objects say."""
 
+import re
 from dataclasses import dataclass
 
 from treadle.core.model.gangs import GangSpec, Provisioning
 from treadle.core.model.placement_constraints import PlacementConstraint
+
+_NUMBERED = re.compile(r"([-._][^-._/]*\d[^-._/]*)+$")
+
+
+def family(application: str) -> str:
+    """Return the name of an application (``namespace/name``) without the parts with digits at its end, so that the runs of a CronJob are one."""
+    return _NUMBERED.sub("", application)
 
 
 @dataclass(frozen=True, slots=True)

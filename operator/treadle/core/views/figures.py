@@ -106,7 +106,10 @@ class PodFigures:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many there are. ``decisions`` is how many placements were ever decided, ``holds`` how many nodes are kept for pods."""
+    """How many there are.
+
+    ``decisions`` is how many placements were ever decided, ``holds`` how many nodes are kept for pods, ``backfilled`` how many pods were ever placed in such room, and ``backfilled_evicted`` how many of them were asked to go.
+    """
 
     waiting: int
     assumed: int
@@ -115,6 +118,8 @@ class Counts:
     nodes: int
     decisions: int
     holds: int
+    backfilled: int
+    backfilled_evicted: int
 
 
 def queue_figures(state: State, queue: Queue, kept: Mapping[Queue, Vector]) -> QueueFigures:
@@ -199,4 +204,6 @@ def counts(state: State) -> Counts:
         nodes=state.nodes.known(),
         decisions=state.decisions,
         holds=len(state.preemption.holds),
+        backfilled=state.backfill.placed,
+        backfilled_evicted=state.backfill.evicted,
     )

@@ -9,6 +9,7 @@ from treadle.core.kernel.opportunistic.usage import unknown
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.preemption.holds import kept_by_queue
 from treadle.core.kernel.together.placing import LARGEST
+from treadle.core.model.scheduler import ESTIMATED
 from treadle.core.views import explain, figures, provisioning, reservations, tree
 from treadle.core.views.opportunistic import by_queue, opportunistic, wanted
 from treadle.core.views.pod_groups import pod_groups
@@ -239,7 +240,8 @@ class View:
     def is_victim(self, uid: str) -> bool:
         """Whether a pod is to go for another one, and is still wanted to."""
         state = self._state
-        return uid in state.preemption.marked or uid in state.gangs.leaving or uid in state.opportunistic.going
+        going = (state.preemption.marked, state.gangs.leaving, state.opportunistic.going, state.backfill.going)
+        return any(uid in one for one in going)
 
     def explain(self, uid: str) -> explain.Explanation | None:
         """Explain one pod; None if it is not known."""
@@ -250,6 +252,11 @@ class View:
     def counts(self) -> Counts:
         """Return how many there are of everything."""
         return figures.counts(self._state)
+
+    @property
+    def backfills_by_estimates(self) -> bool:
+        """Whether the settings ask that backfilling goes by the run times of pods that have ended."""
+        return self._state.scheduler.backfill == ESTIMATED
 
     @property
     def usage_source(self) -> OpportunisticSettings:

@@ -25,6 +25,7 @@ class World:
     def __init__(self, at: Scenario, nodes: int = 2, cpu: int = 4) -> None:
         self.at = at
         self.evicted: list[Evict] = []
+        self.victims: set[str] = set()
         self.specs: dict[str, PodSpec] = {}
         self.ends: dict[str, float] = {}
         self.runs: dict[str, float] = {}
@@ -63,6 +64,7 @@ class World:
                 at.tell(PodSeen(_on(self.specs[effect.uid], effect.node, at.now)))
             elif isinstance(effect, Evict):
                 self.evicted.append(effect)
+                self.victims |= {effect.uid} if at.core.view.is_victim(effect.uid) else set()
                 if self.budget:
                     at.tell(EvictFailed(effect.uid, "a disruption budget"))
                 else:
@@ -154,6 +156,7 @@ def test_a_pod_that_runs_for_longer_than_it_said_is_evicted_when_the_gang_could_
     assert not world.evicted, "it is in nobody's way yet"
     world.run(20)
     assert [(one.uid, one.delete) for one in world.evicted] == [("liar", False)]
+    assert world.victims == {"liar"}, "it is still wanted to go when its eviction is sent"
     assert 'gang "w" of application ns/big' in world.evicted[0].why
     assert world.starts["big0"] == pytest.approx(102, abs=3)
 
@@ -290,6 +293,22 @@ def test_under_both_disciplines_a_node_that_is_kept_for_one_pod_is_used(make: An
     world.run(80)
     assert world.starts["short"] < 30
     assert world.starts["large"] == pytest.approx(101, abs=2)
+
+
+def test_a_family_stands_for_the_next_of_its_runs_and_a_new_core_is_told() -> None:
+    world = World(fair(backfill=ESTIMATED))
+    world.at.tell(RunTimesKnown((("ns/quick", 5.0, 20.0), ("ns/long", 100.0, 130.0))))
+    world.pod("long0", "root.b", 3, application="long", runs=90.0)
+    world.pod("long1", "root.b", 3, application="long-2", runs=100.0)
+    world.run(2)
+    world.gang("big", 2, "root.a", 4)
+    world.run(20)
+    world.pod("next", "root.b", 1, application="quick-17", runs=20.0)
+    world.run(5)
+    assert "next" in world.starts, "those before the gang end after the usual 100 seconds"
+    assert any(isinstance(fact, RunTimesKnown) for fact in world.at.core.facts())
+    counts = world.at.core.view.counts()
+    assert (counts.backfilled, counts.backfilled_evicted) == (1, 0)
 
 
 LONG = st.tuples(st.integers(15, 60), st.one_of(st.none(), st.integers(5, 80)))

@@ -18,7 +18,7 @@ class Backfill:
     """What backfilling remembers of a cluster."""
 
     run_times: dict[str, RunTime] = field(default_factory=dict)
-    """Of applications, by id, as far as pods of theirs have ended."""
+    """Of applications and of families of them, by name, as far as pods of theirs have ended."""
     there: dict[str, float] = field(default_factory=dict)
     """The pods that were placed in room that is kept for others, by uid, and by when each is to have ended."""
     going: dict[str, float] = field(default_factory=dict)

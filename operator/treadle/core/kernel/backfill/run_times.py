@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.kernel.pods.states import PodState
+from treadle.core.model.applications import family
 from treadle.core.model.scheduler import ESTIMATED
 
 if TYPE_CHECKING:
@@ -59,4 +60,7 @@ def declared(state: State, pod: PodSpec) -> float:
 
 
 def _of_others(state: State, pod: PodSpec) -> RunTime | None:
-    return state.backfill.run_times.get(pod.application) if state.scheduler.backfill == ESTIMATED else None
+    known = state.backfill.run_times
+    if state.scheduler.backfill != ESTIMATED or not known:
+        return None
+    return known.get(pod.application) or known.get(family(pod.application))
