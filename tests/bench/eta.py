@@ -44,7 +44,7 @@ FIRST, EVERY = 12 * HOUR, 2 * HOUR
 AFTER = 24 * HOUR
 """For how long pods go on to come after the last forecast: those of the beginning again."""
 GPU = "gpu-milli"
-SHARES = {"LS": "60%", "BE": "30%", "Burstable": "10%"}
+SHARES = {"ls": "60%", "be": "30%", "burstable": "10%"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def jobs(folder: Path) -> list[Job]:
             comes = float(row["creation_time"]) - BEGIN
             if comes < 0 or not row["scheduled_time"]:
                 continue
-            queue = row["qos"] if row["qos"] in SHARES else "LS"
+            queue = row["qos"].lower() if row["qos"].lower() in SHARES else "ls"
             kind = kinds.setdefault(
                 (row["cpu_milli"], row["memory_mib"], row["num_gpu"], row["gpu_milli"]),
                 "kind-" + chr(97 + len(kinds) % 26) + chr(97 + len(kinds) // 26 % 26) + chr(97 + len(kinds) // 676),
