@@ -46,7 +46,7 @@ def test_paths_that_name_a_queue(path: str) -> None:
         ("a", "named by its path"),
         ("root.", "named by its path"),
         ("root..a", "named by its path"),
-        ("root.A", "named by its path"),
+        ("root.A", 'lower case, as Kubernetes has them: "root.a", not "root.A"'),
         ("root.-a", "named by its path"),
         ("root.a_b", "named by its path"),
         ("root." + "a" * 60, "at most 63 characters"),
