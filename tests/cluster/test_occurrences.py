@@ -174,7 +174,7 @@ def test_an_hourly_reservation_holds_for_24_occurrences(life: Life) -> None:
         life.submit(number)
         if number in faults:
             faults[number]()
-        limit = LATE_AFTER_A_FAULT if number in faults else LATE
+        limit = LATE_AFTER_A_FAULT if faults.keys() & {number, number - 1} else LATE  # what ran last may end late after a fault
         eventually(lambda: life.running(number), 9 + WINDOW, f"occurrence {number} runs", 0.2)  # noqa: B023 - it is over when that is another
         late.append((datetime.now(UTC) - start).total_seconds())
         assert late[-1] <= limit, (number, late)
