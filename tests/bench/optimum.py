@@ -1,0 +1,224 @@
+"""How good the places are that agents find for reservations: what their load costs, and how much is accepted, beside the best that an integer program finds.
+
+``python tests/bench/run.py optimum``. Random workloads, each with a seed, ask a queue with 100 units of two types for two days: half of the windows are known hours ahead. Every agent plans each workload as a live queue would,
+one reservation after the other. Beside each reservation as it comes stands the best place for it alone, beside what that agent has placed so far; beside all of them the bounds of what
+could have been known only afterwards. ``optimum_model`` says what a load costs.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+if not __package__:  # run as a program
+    sys.path[:] = [str(HERE.parent), *(entry for entry in sys.path if entry != str(HERE))]
+
+from bench.optimum_model import Load, Room, cheapest, most, possible  # noqa: E402
+from treadle.core.model.reservations import (  # noqa: E402
+    ALIGNED,
+    GREEDY,
+    NO_OVERCOMMIT,
+    Interpreter,
+    PlanSpec,
+    ReservationDefinition,
+    ReservationRequest,
+)
+from treadle.core.rules.reservations.agents import Wanted, greedy  # noqa: E402
+from treadle.core.rules.reservations.errors import PlanningError  # noqa: E402
+from treadle.core.rules.reservations.settings import agent_of, plan_of  # noqa: E402
+
+SLOT = 30 * 60_000
+SLOTS = 96
+CAPACITY = 100
+LOADS = {"light": 0.3, "medium": 0.7, "overloaded": 1.5}
+"""What is asked for, as a part of what there is."""
+SEEDS = (1, 2, 3, 4, 5)
+AGENTS = {
+    "aligned": PlanSpec(policy=NO_OVERCOMMIT),
+    "aligned, from the right": PlanSpec(policy=NO_OVERCOMMIT, early=False),
+    "greedy": PlanSpec(policy=NO_OVERCOMMIT, agent=GREEDY),
+    "greedy, from the right": PlanSpec(policy=NO_OVERCOMMIT, agent=GREEDY, early=False),
+    "aligned, smoothness 1": PlanSpec(policy=NO_OVERCOMMIT, smoothness=1),
+    "aligned, smoothness 1000": PlanSpec(policy=NO_OVERCOMMIT, smoothness=1000),
+}
+KINDS = {"one": Interpreter.ALL, "any": Interpreter.ANY, "all": Interpreter.ALL, "order": Interpreter.ORDER, "order, no gap": Interpreter.ORDER_NO_GAP}
+"""``one`` is a single request."""
+
+
+def asks(seed: int, load: float) -> list[tuple[str, ReservationDefinition]]:
+    """Return reservations in the order in which they are asked for, each with its kind."""
+    rng, found, total = random.Random(seed), list[tuple[str, ReservationDefinition]](), 0.0
+    while total < load * CAPACITY * SLOTS:
+        kind = rng.choice([*KINDS])
+        requests = tuple(_request(rng) for _ in range(1 if kind == "one" else rng.randint(2, 3)))
+        if kind == "any":
+            lengths = max(each.duration for each in requests)
+        elif kind in {"order", "order, no gap"}:
+            lengths = sum(each.duration for each in requests)
+        else:
+            lengths = max(each.duration for each in requests)
+        window = min(SLOTS, int(lengths / SLOT * rng.uniform(1.5, 5.0)))
+        arrival = rng.randrange(SLOTS - window + 1)
+        definition = ReservationDefinition(arrival * SLOT, (arrival + window) * SLOT, requests, KINDS[kind])
+        found.append((kind, definition))
+        total += work(definition)
+    return found
+
+
+def _request(rng: random.Random) -> ReservationRequest:
+    concurrency = rng.choice([1, 1, 1, 2, 4, 8])
+    gangs = rng.randint(1, max(1, 24 // concurrency))
+    return ReservationRequest((rng.randint(1, 4), rng.randint(1, 4), 0), gangs * concurrency, concurrency, rng.randint(1, 8) * SLOT)
+
+
+def work(definition: ReservationDefinition) -> float:
+    """Return units by slots of the type of which the most is asked for; of alternatives the one with the least."""
+    each = [max(one.demand) * one.count * one.duration / SLOT for one in definition.requests]
+    return min(each) if definition.interpreter is Interpreter.ANY else sum(each)
+
+
+@dataclass(slots=True)
+class Found:
+    """What an agent made of a workload."""
+
+    kinds: list[str] = field(default_factory=list)
+    added: list[tuple[float, float]] = field(default_factory=list)
+    """By reservation that was accepted: what the cost of load rose by, and by how much it would have risen at the best place."""
+    window: list[tuple[float, float]] = field(default_factory=list)
+    """The same of the cost of all load within its window."""
+    free: list[tuple[float, float]] = field(default_factory=list)
+    """As ``added``, of those with alternatives, beside the best place of any alternative."""
+    accepted: list[int] = field(default_factory=list)
+    wrongly: int = 0
+    """Refused though there was a place."""
+    fallback: int = 0
+    cost: float = 0.0
+    peak: int = 0
+    milliseconds: list[float] = field(default_factory=list)
+
+
+def by_slot(plan: Any) -> Load:
+    """Return the load of a plan. Raises ``AssertionError`` where it changes within a slot."""
+    load: Load = [(0, 0)] * SLOTS
+    for start, end, value in plan.loaded(0, SLOTS * SLOT).intervals():
+        assert start % SLOT == end % SLOT == 0, (start, end)
+        for slot in range(start // SLOT, end // SLOT):
+            load[slot] = value[0], value[1]
+    return load
+
+
+def square(load: Load) -> float:
+    """Return what a load costs."""
+    return float(sum(max(each) ** 2 for each in load))
+
+
+def planned(spec: PlanSpec, workload: Sequence[tuple[str, ReservationDefinition]]) -> Found:
+    """Let an agent plan a workload, and look for the best place beside each that is accepted and for any beside each that is refused."""
+    plan, agent, found = plan_of(spec, (CAPACITY, CAPACITY, 0), (CAPACITY, CAPACITY, 0)), agent_of(spec), Found()
+    for number, (kind, definition) in enumerate(workload):
+        before = by_slot(plan)
+        room = Room(before, CAPACITY, SLOT)
+        began = time.perf_counter()
+        try:
+            got = agent.create(plan, Wanted(f"r{number}", number, "u", definition), 0)
+        except PlanningError:
+            found.milliseconds.append((time.perf_counter() - began) * 1000)
+            found.wrongly += possible(room, definition)
+            continue
+        found.milliseconds.append((time.perf_counter() - began) * 1000)
+        found.accepted.append(number)
+        found.kinds.append(kind)
+        after = by_slot(plan)
+        taken = [_taken(definition, got.shape.intervals())] if kind == "any" else [definition]
+        best = cheapest(room, taken)
+        assert best.solved, (number, definition)
+        base, cost = square(before), square(after)
+        outside = square(before[: definition.arrival // SLOT] + before[definition.deadline // SLOT :])
+        assert cost >= best.value - 1e-3, (cost, best.value, definition)
+        found.added.append((cost - base, best.value - base))
+        found.window.append((cost - outside, best.value - outside))
+        if kind == "any":
+            found.free.append((cost - base, cheapest(room, [definition]).value - base))
+    load = by_slot(plan)
+    found.cost, found.peak = square(load), max(max(each) for each in load)
+    return found
+
+
+def _taken(definition: ReservationDefinition, intervals: Sequence[tuple[int, int, Sequence[int]]]) -> ReservationDefinition:
+    """Return a definition with that of its alternatives alone which was placed."""
+    had = [sum(value[kind] * (end - start) for start, end, value in intervals) for kind in range(2)]
+    one = next(
+        each for each in definition.requests if [each.demand[kind] * each.count * each.duration for kind in range(2)] == had
+    )
+    return replace(definition, requests=(one,), interpreter=Interpreter.ALL)
+
+
+def ratios(pairs: Sequence[tuple[float, float]]) -> dict[str, float] | None:
+    """Return how many times the best it is: of the sums, and by reservation."""
+    each = sorted(had / best for had, best in pairs)
+    if not each:
+        return None
+    return {
+        "sum": round(sum(had for had, _ in pairs) / sum(best for _, best in pairs), 4),
+        "median": round(statistics.median(each), 4),
+        "p90": round(each[int(0.9 * len(each))], 4),
+        "most": round(each[-1], 4),
+    }
+
+
+def bounded(workload: Sequence[tuple[str, ReservationDefinition]]) -> tuple[float, float]:
+    """Return how much work, and how many reservations, could be accepted at the most by whoever knows all of them."""
+    empty = Room([(0, 0)] * SLOTS, CAPACITY, SLOT)
+    definitions = [definition for _, definition in workload]
+    return most(empty, definitions, [work(each) for each in definitions]).value, most(empty, definitions, [1.0] * len(definitions)).value
+
+
+def compared(spec: PlanSpec, workloads: Sequence[list[tuple[str, ReservationDefinition]]], bounds: Sequence[tuple[float, float]]) -> dict[str, Any]:
+    """Return what an agent made of workloads with as much load, beside the best."""
+    every = [planned(spec, workload) for workload in workloads]
+    empty = Room([(0, 0)] * SLOTS, CAPACITY, SLOT)
+    added, kinds = [pair for one in every for pair in one.added], [kind for one in every for kind in one.kinds]
+    offline = []
+    for one, workload in zip(every, workloads, strict=True):
+        accepted = [workload[number][1] for number in one.accepted]
+        offline.append((one.cost, cheapest(empty, accepted, integral=False).value))
+    asked = sum(len(workload) for workload in workloads)
+    done = sum(work(workload[number][1]) for one, workload in zip(every, workloads, strict=True) for number in one.accepted)
+    took = sorted(value for one in every for value in one.milliseconds)
+    return {
+        "asked": asked,
+        "accepted": len(added),
+        "refused_though_there_was_a_place": sum(one.wrongly for one in every),
+        "added_cost": ratios(added),
+        "cost_in_window": ratios([pair for one in every for pair in one.window]),
+        "added_cost_by_kind": {
+            kind: ratios([pair for pair, mine in zip(added, kinds, strict=True) if mine == kind]) for kind in KINDS
+        },
+        "any_beside_best_alternative": ratios([pair for one in every for pair in one.free]),
+        "same_set_offline_bound": ratios(offline),
+        "peak": round(statistics.fmean(one.peak for one in every), 1),
+        "work_accepted": round(done / sum(work(each) for workload in workloads for _, each in workload), 4),
+        "work_beside_bound": round(done / sum(bound for bound, _ in bounds), 4),
+        "count_beside_bound": round(len(added) / sum(bound for _, bound in bounds), 4),
+        "milliseconds": {"median": round(statistics.median(took), 2), "most": round(took[-1], 1)},
+    }
+
+
+def measure(seeds: Sequence[int] = SEEDS) -> dict[str, Any]:
+    found: dict[str, Any] = {"benchmark": "optimum", "seeds": list(seeds), "slots": SLOTS, "capacity": CAPACITY, "loads": {}}
+    for name, load in LOADS.items():
+        workloads = [asks(seed, load) for seed in seeds]
+        bounds = [bounded(workload) for workload in workloads]
+        found["loads"][name] = {"offered": load, "agents": {}}
+        for agent, spec in AGENTS.items():
+            began = time.perf_counter()
+            found["loads"][name]["agents"][agent] = compared(spec, workloads, bounds)
+            print(name, agent, f"{time.perf_counter() - began:.1f} s", file=sys.stderr, flush=True)
+    return found

@@ -1,0 +1,213 @@
+"""Where reservations would be placed best, as an integer program for HiGHS: the measure for what agents find, see ``optimum``.
+
+Time is cut into slots. All that is asked for begins, lasts and ends in whole slots and amounts are whole units, of which there are as many of each type. A gang may begin at any slot of its window. The load of a slot is that of the
+type with the largest, and what it costs is its square: the allocator's own cost of an interval is the load that it already has, and what is placed at such costs adds up to half of that square. The square is stated by its steps from one whole
+load to the next, which is exact where gangs are whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import highspy
+
+from treadle.core.model.reservations import ORDERED, Interpreter, ReservationDefinition, ReservationRequest
+from treadle.runtime.solver import _solver
+
+TYPES = 2
+"""Memory and cpu, the first ones of a vector."""
+Load = list[tuple[int, int]]
+"""Units of each type by slot."""
+Terms = list[tuple[int, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What there is: ``load`` is what is placed already, ``capacity`` how many units there are of each type, and a slot takes ``slot`` ms."""
+
+    load: Load
+    capacity: int
+    slot: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """``solved``: whether there is an answer, which is the best. ``value`` is the cost of all slots, or the worth of what is accepted."""
+
+    solved: bool
+    value: float = 0.0
+
+
+@dataclass(slots=True)
+class Program:
+    """Columns with bounds, costs and whether they are whole numbers; rows with bounds."""
+
+    room: Room
+    integral: bool
+    upper: list[float] = field(default_factory=list)
+    costs: list[float] = field(default_factory=list)
+    whole: list[bool] = field(default_factory=list)
+    rows: list[tuple[Terms, float, float]] = field(default_factory=list)
+    used: dict[int, list[Terms]] = field(default_factory=dict)
+    """By slot and type what is placed there."""
+
+    def column(self, upper: float, cost: float = 0.0, *, whole: bool = True) -> int:
+        self.upper.append(upper)
+        self.costs.append(cost)
+        self.whole.append(whole)
+        return len(self.upper) - 1
+
+    def row(self, terms: Terms, least: float, most: float) -> None:
+        self.rows.append((terms, least, most))
+
+    def ask(self, definition: ReservationDefinition, accepted: int, starts: Sequence[Sequence[int]] | None = None) -> None:
+        """State one reservation: all of it is placed if the column ``accepted`` is 1, nothing if it is 0. ``starts``: at which slots gangs of each request may begin, if not at all of them."""
+        requests = definition.requests
+        first, last = definition.arrival // self.room.slot, definition.deadline // self.room.slot
+        gangs = []
+        for number, each in enumerate(requests):
+            length = each.duration // self.room.slot
+            allowed = range(first, last - length + 1) if starts is None else starts[number]
+            gangs.append({at: self._gang(each, at, length) for at in allowed})
+        if definition.interpreter is Interpreter.ANY:
+            chosen = [self.column(1) for _ in requests]
+            self.row([*((one, 1.0) for one in chosen), (accepted, -1.0)], 0, 0)
+        else:
+            chosen = [accepted] * len(requests)
+        for each, mine, choice in zip(requests, gangs, chosen, strict=True):
+            count = each.count // each.concurrency
+            self.row([*((column, 1.0) for column in mine.values()), (choice, -float(count))], 0, 0)
+        if definition.interpreter in ORDERED:
+            self._in_order(definition, gangs, accepted, range(first, last))
+
+    def _gang(self, each: ReservationRequest, at: int, length: int) -> int:
+        """Return the column of how many gangs begin at a slot."""
+        column = self.column(each.count // each.concurrency)
+        for slot in range(at, at + length):
+            by_type = self.used.setdefault(slot, [[] for _ in range(TYPES)])
+            for kind in range(TYPES):
+                by_type[kind].append((column, float(each.demand[kind] * each.concurrency)))
+        return column
+
+    def _in_order(
+        self, definition: ReservationDefinition, gangs: list[dict[int, int]], accepted: int, window: range
+    ) -> None:
+        """Let each request have a time of its own. A bound's column of a slot is 1 if the bound lies at that slot or before."""
+        requests, gapless = definition.requests, definition.interpreter is Interpreter.ORDER_NO_GAP
+        bounds: list[dict[int, int] | None] = []
+        for number in range(len(requests) + 1):
+            if number in {0, len(requests)} and not gapless:
+                bounds.append(None)
+                continue
+            bound = {slot: self.column(1) for slot in window}
+            for slot in window:
+                if slot + 1 in bound:
+                    self.row([(bound[slot + 1], 1.0), (bound[slot], -1.0)], 0, 1)
+                self.row([(accepted, 1.0), (bound[slot], -1.0)], 0, 1)
+            bounds.append(bound)
+        for number, (each, mine) in enumerate(zip(requests, gangs, strict=True)):
+            length, count = each.duration // self.room.slot, each.count // each.concurrency
+            before, after = bounds[number], bounds[number + 1]
+            for at, column in mine.items():
+                if before is not None:
+                    self.row([(column, 1.0), (before[at], -float(count))], -count, 0)
+                if after is not None:
+                    self.row([(column, 1.0), (after[at + length - 1], float(count)), (accepted, -float(count))], -count, 0)
+            if gapless and before is not None and after is not None:
+                for slot in window:
+                    over = [(column, 1.0) for at, column in mine.items() if at <= slot < at + length]
+                    self.row([*over, (before[slot], -1.0), (after[slot], 1.0)], 0, highspy.kHighsInf)
+
+    def within_capacity(self) -> None:
+        """Let no slot have more than there is."""
+        for slot, by_type in self.used.items():
+            for kind in range(TYPES):
+                self.row(by_type[kind], -highspy.kHighsInf, self.room.capacity - self.room.load[slot][kind])
+
+    def cost_of_load(self) -> float:
+        """Let each slot cost the square of its load, and return what those cost in which nothing can be placed or that have a load already."""
+        known = 0.0
+        for slot, load in enumerate(self.room.load):
+            base = max(load)
+            known += base * base
+            if slot not in self.used:
+                continue
+            steps = [
+                (self.column(1, 2.0 * level + 1, whole=False), -1.0) for level in range(base, self.room.capacity)
+            ]
+            for kind in range(TYPES):
+                self.row([*self.used[slot][kind], *steps], -highspy.kHighsInf, base - load[kind])
+        return known
+
+    def solve(self, *, greatest: bool = False, seconds: float = 300.0) -> Answer:
+        """Return the least, or greatest, sum of costs. Raises ``AssertionError`` where the time is over before that is proved."""
+        lp = highspy.HighsLp()
+        infinity = highspy.kHighsInf
+        lp.num_col_, lp.num_row_ = len(self.upper), len(self.rows)
+        lp.col_cost_, lp.col_lower_, lp.col_upper_ = self.costs, [0.0] * len(self.upper), self.upper
+        lp.row_lower_ = [float(least) for _, least, _ in self.rows]
+        lp.row_upper_ = [float(most) for _, _, most in self.rows]
+        lp.sense_ = highspy.ObjSense.kMaximize if greatest else highspy.ObjSense.kMinimize
+        lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        starts, index, value = [0], list[int](), list[float]()
+        for terms, _, _ in self.rows:
+            index += [column for column, _ in terms]
+            value += [number for _, number in terms]
+            starts.append(len(index))
+        lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = starts, index, value
+        if self.integral:
+            kinds = highspy.HighsVarType
+            lp.integrality_ = [kinds.kInteger if whole else kinds.kContinuous for whole in self.whole]
+        model: Any = _solver(highspy, seconds)
+        model.setOptionValue("mip_rel_gap", 0.0)
+        model.setOptionValue("mip_abs_gap", 0.999 if not greatest else 1e-6)  # costs are whole numbers
+        model.passModel(lp)
+        model.run()
+        status, found = highspy.HighsModelStatus, model.getModelStatus()
+        if found in {status.kInfeasible, status.kUnboundedOrInfeasible}:
+            return Answer(False)
+        assert found == status.kOptimal, model.modelStatusToString(found)
+        assert infinity > 0
+        return Answer(True, model.getInfo().objective_function_value)
+
+
+def cheapest(
+    room: Room,
+    definitions: Sequence[ReservationDefinition],
+    *,
+    integral: bool = True,
+    starts: Sequence[Sequence[int]] | None = None,
+) -> Answer:
+    """Return what the load of all slots costs at least with all of some reservations placed; not solved where they cannot be. Without ``integral`` it is a bound from below: gangs, alternatives and bounds may be split."""
+    program = Program(room, integral)
+    for definition in definitions:
+        accepted = program.column(1)
+        program.row([(accepted, 1.0)], 1, 1)
+        program.ask(definition, accepted, starts)
+    known = program.cost_of_load()
+    program.within_capacity()
+    answer = program.solve()
+    return Answer(answer.solved, answer.value + known) if answer.solved else answer
+
+
+def possible(room: Room, definition: ReservationDefinition) -> bool:
+    """Whether a reservation has a place."""
+    program = Program(room, integral=True)
+    accepted = program.column(1)
+    program.row([(accepted, 1.0)], 1, 1)
+    program.ask(definition, accepted)
+    program.within_capacity()
+    return program.solve().solved
+
+
+def most(
+    room: Room, definitions: Sequence[ReservationDefinition], worth: Sequence[float], *, integral: bool = False
+) -> Answer:
+    """Return how much of what reservations are worth can be accepted, all of them known beforehand. Without ``integral`` a part of one may be accepted and all may be split: it is a bound from above."""
+    program = Program(room, integral)
+    for definition, value in zip(definitions, worth, strict=True):
+        program.ask(definition, program.column(1, value))
+    program.within_capacity()
+    return program.solve(greatest=True)
