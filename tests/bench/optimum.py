@@ -20,7 +20,7 @@ HERE = Path(__file__).resolve().parent
 if not __package__:  # run as a program
     sys.path[:] = [str(HERE.parent), *(entry for entry in sys.path if entry != str(HERE))]
 
-from bench.optimum_model import Load, Room, cheapest, most, possible  # noqa: E402
+from bench.optimum_model import Load, Room, best_place, cheapest, most, stage  # noqa: E402
 from treadle.core.model.reservations import (  # noqa: E402
     ALIGNED,
     GREEDY,
@@ -30,8 +30,10 @@ from treadle.core.model.reservations import (  # noqa: E402
     ReservationDefinition,
     ReservationRequest,
 )
-from treadle.core.rules.reservations.agents import Wanted, greedy  # noqa: E402
+from treadle.core.rules.reservations.agents import Wanted, place  # noqa: E402
 from treadle.core.rules.reservations.errors import PlanningError  # noqa: E402
+from treadle.core.rules.reservations.plan import Plan  # noqa: E402
+from treadle.core.rules.reservations.planner import Planner  # noqa: E402
 from treadle.core.rules.reservations.settings import agent_of, plan_of  # noqa: E402
 
 SLOT = 30 * 60_000
@@ -64,7 +66,7 @@ def asks(seed: int, load: float) -> list[tuple[str, ReservationDefinition]]:
             lengths = sum(each.duration for each in requests)
         else:
             lengths = max(each.duration for each in requests)
-        window = min(SLOTS, int(lengths / SLOT * rng.uniform(1.5, 5.0)))
+        window = min(SLOTS, int(lengths / SLOT * rng.uniform(1.5, 4.0)))
         arrival = rng.randrange(SLOTS - window + 1)
         definition = ReservationDefinition(arrival * SLOT, (arrival + window) * SLOT, requests, KINDS[kind])
         found.append((kind, definition))
@@ -75,7 +77,7 @@ def asks(seed: int, load: float) -> list[tuple[str, ReservationDefinition]]:
 def _request(rng: random.Random) -> ReservationRequest:
     concurrency = rng.choice([1, 1, 1, 2, 4, 8])
     gangs = rng.randint(1, max(1, 24 // concurrency))
-    return ReservationRequest((rng.randint(1, 4), rng.randint(1, 4), 0), gangs * concurrency, concurrency, rng.randint(1, 8) * SLOT)
+    return ReservationRequest((rng.randint(1, 4), rng.randint(1, 4), 0), gangs * concurrency, concurrency, rng.randint(1, 4) * SLOT)
 
 
 def work(definition: ReservationDefinition) -> float:
@@ -98,13 +100,17 @@ class Found:
     accepted: list[int] = field(default_factory=list)
     wrongly: int = 0
     """Refused though there was a place."""
-    fallback: int = 0
+    fallback: list[tuple[float, float]] = field(default_factory=list)
+    """As ``added``, of those for which only the agent's last planner, which is greedy, found a place."""
+    grid: list[tuple[float, float]] = field(default_factory=list)
+    """Of those with one request the best place with gangs next to each other from the beginning of the window, beside the best place of all; and below what was found beside that."""
+    on_grid: list[tuple[float, float]] = field(default_factory=list)
     cost: float = 0.0
     peak: int = 0
     milliseconds: list[float] = field(default_factory=list)
 
 
-def by_slot(plan: Any) -> Load:
+def by_slot(plan: Plan) -> Load:
     """Return the load of a plan. Raises ``AssertionError`` where it changes within a slot."""
     load: Load = [(0, 0)] * SLOTS
     for start, end, value in plan.loaded(0, SLOTS * SLOT).intervals():
@@ -125,30 +131,53 @@ def planned(spec: PlanSpec, workload: Sequence[tuple[str, ReservationDefinition]
     for number, (kind, definition) in enumerate(workload):
         before = by_slot(plan)
         room = Room(before, CAPACITY, SLOT)
+        own = _finds(agent.planners[0], plan, Wanted(f"r{number}", number, "u", definition))
         began = time.perf_counter()
         try:
             got = agent.create(plan, Wanted(f"r{number}", number, "u", definition), 0)
         except PlanningError:
             found.milliseconds.append((time.perf_counter() - began) * 1000)
-            found.wrongly += possible(room, definition)
+            found.wrongly += best_place(room, definition).solved
             continue
         found.milliseconds.append((time.perf_counter() - began) * 1000)
         found.accepted.append(number)
         found.kinds.append(kind)
         after = by_slot(plan)
-        taken = [_taken(definition, got.shape.intervals())] if kind == "any" else [definition]
-        best = cheapest(room, taken)
+        taken = _taken(definition, got.shape.intervals()) if kind == "any" else definition
+        best = best_place(room, taken)
         assert best.solved, (number, definition)
         base, cost = square(before), square(after)
+        added = cost - base
+        assert added >= best.value - 1e-3, (added, best.value, definition)
         outside = square(before[: definition.arrival // SLOT] + before[definition.deadline // SLOT :])
-        assert cost >= best.value - 1e-3, (cost, best.value, definition)
-        found.added.append((cost - base, best.value - base))
-        found.window.append((cost - outside, best.value - outside))
+        found.added.append((added, best.value))
+        found.window.append((cost - outside, best.value + base - outside))
         if kind == "any":
-            found.free.append((cost - base, cheapest(room, [definition]).value - base))
+            found.free.append((added, best_place(room, definition).value))
+        if not own:
+            found.fallback.append((added, best.value))
+        elif len(taken.requests) == 1:
+            found.grid.append((_on_grid(room, taken, early=spec.early), best.value))
+            found.on_grid.append((added, found.grid[-1][0]))
     load = by_slot(plan)
     found.cost, found.peak = square(load), max(max(each) for each in load)
     return found
+
+
+def _finds(planner: Planner, plan: Plan, wanted: Wanted) -> bool:
+    """Whether an agent's first planner finds a place."""
+    try:
+        place(planner, plan, wanted)
+    except PlanningError:
+        return False
+    return True
+
+
+def _on_grid(room: Room, definition: ReservationDefinition, *, early: bool) -> float:
+    (request,) = definition.requests
+    first, last, length = definition.arrival // SLOT, definition.deadline // SLOT, request.duration // SLOT
+    starts = range(first, last - length + 1, length) if early else range(last - length, first - 1, -length)
+    return stage(room, request, first, last, starts=list(starts)).value
 
 
 def _taken(definition: ReservationDefinition, intervals: Sequence[tuple[int, int, Sequence[int]]]) -> ReservationDefinition:
@@ -161,8 +190,8 @@ def _taken(definition: ReservationDefinition, intervals: Sequence[tuple[int, int
 
 
 def ratios(pairs: Sequence[tuple[float, float]]) -> dict[str, float] | None:
-    """Return how many times the best it is: of the sums, and by reservation."""
-    each = sorted(had / best for had, best in pairs)
+    """Return how many times the best it is: of the sums, and by reservation, where less than one counts as one (beside a load of the other type some cost nothing)."""
+    each = sorted(max(had, 1.0) / max(best, 1.0) for had, best in pairs)
     if not each:
         return None
     return {
@@ -171,6 +200,13 @@ def ratios(pairs: Sequence[tuple[float, float]]) -> dict[str, float] | None:
         "p90": round(each[int(0.9 * len(each))], 4),
         "most": round(each[-1], 4),
     }
+
+
+def _without(pairs: list[tuple[float, float]], others: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    left = list(pairs)
+    for pair in others:
+        left.remove(pair)
+    return left
 
 
 def bounded(workload: Sequence[tuple[str, ReservationDefinition]]) -> tuple[float, float]:
@@ -188,7 +224,7 @@ def compared(spec: PlanSpec, workloads: Sequence[list[tuple[str, ReservationDefi
     offline = []
     for one, workload in zip(every, workloads, strict=True):
         accepted = [workload[number][1] for number in one.accepted]
-        offline.append((one.cost, cheapest(empty, accepted, integral=False).value))
+        offline.append((one.cost, cheapest(empty, accepted).value))
     asked = sum(len(workload) for workload in workloads)
     done = sum(work(workload[number][1]) for one, workload in zip(every, workloads, strict=True) for number in one.accepted)
     took = sorted(value for one in every for value in one.milliseconds)
@@ -202,6 +238,11 @@ def compared(spec: PlanSpec, workloads: Sequence[list[tuple[str, ReservationDefi
             kind: ratios([pair for pair, mine in zip(added, kinds, strict=True) if mine == kind]) for kind in KINDS
         },
         "any_beside_best_alternative": ratios([pair for one in every for pair in one.free]),
+        "by_fallback": sum(len(one.fallback) for one in every),
+        "added_cost_by_own_planner": ratios(_without(added, [pair for one in every for pair in one.fallback])),
+        "added_cost_by_fallback": ratios([pair for one in every for pair in one.fallback]),
+        "single_grid_beside_best": ratios([pair for one in every for pair in one.grid]),
+        "single_beside_grid": ratios([pair for one in every for pair in one.on_grid]),
         "same_set_offline_bound": ratios(offline),
         "peak": round(statistics.fmean(one.peak for one in every), 1),
         "work_accepted": round(done / sum(work(each) for workload in workloads for _, each in workload), 4),

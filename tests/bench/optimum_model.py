@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import highspy
@@ -62,15 +63,14 @@ class Program:
     def row(self, terms: Terms, least: float, most: float) -> None:
         self.rows.append((terms, least, most))
 
-    def ask(self, definition: ReservationDefinition, accepted: int, starts: Sequence[Sequence[int]] | None = None) -> None:
-        """State one reservation: all of it is placed if the column ``accepted`` is 1, nothing if it is 0. ``starts``: at which slots gangs of each request may begin, if not at all of them."""
+    def ask(self, definition: ReservationDefinition, accepted: int) -> None:
+        """State one reservation: all of it is placed if the column ``accepted`` is 1, nothing if it is 0."""
         requests = definition.requests
         first, last = definition.arrival // self.room.slot, definition.deadline // self.room.slot
         gangs = []
-        for number, each in enumerate(requests):
+        for each in requests:
             length = each.duration // self.room.slot
-            allowed = range(first, last - length + 1) if starts is None else starts[number]
-            gangs.append({at: self._gang(each, at, length) for at in allowed})
+            gangs.append({at: self._gang(each, at, length) for at in range(first, last - length + 1)})
         if definition.interpreter is Interpreter.ANY:
             chosen = [self.column(1) for _ in requests]
             self.row([*((one, 1.0) for one in chosen), (accepted, -1.0)], 0, 0)
@@ -144,7 +144,6 @@ class Program:
     def solve(self, *, greatest: bool = False, seconds: float = 300.0) -> Answer:
         """Return the least, or greatest, sum of costs. Raises ``AssertionError`` where the time is over before that is proved."""
         lp = highspy.HighsLp()
-        infinity = highspy.kHighsInf
         lp.num_col_, lp.num_row_ = len(self.upper), len(self.rows)
         lp.col_cost_, lp.col_lower_, lp.col_upper_ = self.costs, [0.0] * len(self.upper), self.upper
         lp.row_lower_ = [float(least) for _, least, _ in self.rows]
@@ -169,30 +168,92 @@ class Program:
         if found in {status.kInfeasible, status.kUnboundedOrInfeasible}:
             return Answer(False)
         assert found == status.kOptimal, model.modelStatusToString(found)
-        assert infinity > 0
         return Answer(True, model.getInfo().objective_function_value)
 
 
-def cheapest(
-    room: Room,
-    definitions: Sequence[ReservationDefinition],
-    *,
-    integral: bool = True,
-    starts: Sequence[Sequence[int]] | None = None,
-) -> Answer:
+def cheapest(room: Room, definitions: Sequence[ReservationDefinition], *, integral: bool = False) -> Answer:
     """Return what the load of all slots costs at least with all of some reservations placed; not solved where they cannot be. Without ``integral`` it is a bound from below: gangs, alternatives and bounds may be split."""
     program = Program(room, integral)
     for definition in definitions:
         accepted = program.column(1)
         program.row([(accepted, 1.0)], 1, 1)
-        program.ask(definition, accepted, starts)
+        program.ask(definition, accepted)
     known = program.cost_of_load()
     program.within_capacity()
     answer = program.solve()
     return Answer(answer.solved, answer.value + known) if answer.solved else answer
 
 
-def possible(room: Room, definition: ReservationDefinition) -> bool:
+def best_place(room: Room, definition: ReservationDefinition) -> Answer:
+    """Return by how much the cost of load rises at the best place of one reservation; not solved where it has none.
+
+    That is an integer program where several requests may overlap. A single request has a linear one whose answer is whole (each gang is there for slots that follow one another), and requests that come one after the other
+    are such ones once it is said where each ends: all ways are tried.
+    """
+    first, last = definition.arrival // room.slot, definition.deadline // room.slot
+    requests = definition.requests
+    if definition.interpreter is Interpreter.ANY or len(requests) == 1:
+        return min((stage(room, each, first, last) for each in requests), key=_rank)
+    if definition.interpreter is Interpreter.ALL:
+        if not _possible(room, definition):
+            return Answer(False)
+        found = cheapest(room, [definition], integral=True)
+        return Answer(found.solved, found.value - sum(max(each) ** 2 for each in room.load))
+    gapless = definition.interpreter is Interpreter.ORDER_NO_GAP
+    lengths = [each.duration // room.slot for each in requests]
+    best = {begin: Answer(True) for begin in range(first, last + 1)} if gapless else {first: Answer(True)}
+    for number, each in enumerate(requests):
+        rest = sum(lengths[number + 1 :])
+        ends = range(first, last - rest + 1) if gapless or rest else [last]
+        known, best = best, {}
+        for end in ends:
+            ways = [
+                Answer(True, before.value + more.value)
+                for begin, before in known.items()
+                if end - begin >= lengths[number] and (more := stage(room, each, begin, end, covered=gapless)).solved
+            ]
+            if ways:
+                best[end] = min(ways, key=_rank)
+    return min(best.values(), key=_rank, default=Answer(False))
+
+
+def _rank(answer: Answer) -> tuple[bool, float]:
+    return not answer.solved, answer.value
+
+
+def stage(
+    room: Room,
+    request: ReservationRequest,
+    first: int,
+    last: int,
+    *,
+    covered: bool = False,
+    starts: Sequence[int] | None = None,
+) -> Answer:
+    """Return by how much the cost of load rises at the best place of a request between two slots. ``covered``: there is a gang at each slot. ``starts``: gangs begin at those only."""
+    program, count, length = Program(room, integral=False), request.count // request.concurrency, request.duration // room.slot
+    gang = [value * request.concurrency for value in request.demand[:TYPES]]
+    fits = [
+        min(count, *((room.capacity - has) // each for has, each in zip(load, gang, strict=True) if each))
+        for load in room.load[first:last]
+    ]
+    columns = {at: program.column(count) for at in (range(first, last - length + 1) if starts is None else starts)}
+    if not columns or (covered and min(fits) < 1):
+        return Answer(False)
+    program.row([(column, 1.0) for column in columns.values()], count, count)
+    for slot, fit in zip(range(first, last), fits, strict=True):
+        load = room.load[slot]
+        costs = [max(has + each * level for has, each in zip(load, gang, strict=True)) ** 2 for level in range(fit + 1)]
+        steps = [(program.column(1, after - before), -1.0) for before, after in pairwise(costs)]
+        over = [(columns[at], 1.0) for at in range(slot - length + 1, slot + 1) if at in columns]
+        if over:
+            program.row([*over, *steps], 0, 0)
+        if covered:
+            program.row(over, 1, highspy.kHighsInf)
+    return program.solve()
+
+
+def _possible(room: Room, definition: ReservationDefinition) -> bool:
     """Whether a reservation has a place."""
     program = Program(room, integral=True)
     accepted = program.column(1)
