@@ -191,15 +191,14 @@ def best_place(room: Room, definition: ReservationDefinition) -> Answer:
     are such ones once it is said where each ends: all ways are tried.
     """
     first, last = definition.arrival // room.slot, definition.deadline // room.slot
-    requests = definition.requests
-    if definition.interpreter is Interpreter.ANY or len(requests) == 1:
+    requests, gapless = definition.requests, definition.interpreter is Interpreter.ORDER_NO_GAP
+    if definition.interpreter is Interpreter.ANY or (len(requests) == 1 and not gapless):
         return min((stage(room, each, first, last) for each in requests), key=_rank)
     if definition.interpreter is Interpreter.ALL:
         if not _possible(room, definition):
             return Answer(False)
         found = cheapest(room, [definition], integral=True)
         return Answer(found.solved, found.value - sum(max(each) ** 2 for each in room.load))
-    gapless = definition.interpreter is Interpreter.ORDER_NO_GAP
     lengths = [each.duration // room.slot for each in requests]
     best = {begin: Answer(True) for begin in range(first, last + 1)} if gapless else {first: Answer(True)}
     for number, each in enumerate(requests):
