@@ -22,7 +22,6 @@ if not __package__:  # run as a program
 
 from bench.optimum_model import Load, Room, best_place, cheapest, most, stage  # noqa: E402
 from treadle.core.model.reservations import (  # noqa: E402
-    ALIGNED,
     GREEDY,
     NO_OVERCOMMIT,
     Interpreter,
@@ -50,7 +49,13 @@ AGENTS = {
     "aligned, smoothness 1": PlanSpec(policy=NO_OVERCOMMIT, smoothness=1),
     "aligned, smoothness 1000": PlanSpec(policy=NO_OVERCOMMIT, smoothness=1000),
 }
-KINDS = {"one": Interpreter.ALL, "any": Interpreter.ANY, "all": Interpreter.ALL, "order": Interpreter.ORDER, "order, no gap": Interpreter.ORDER_NO_GAP}
+KINDS = {
+    "one": Interpreter.ALL,
+    "any": Interpreter.ANY,
+    "all": Interpreter.ALL,
+    "order": Interpreter.ORDER,
+    "order, no gap": Interpreter.ORDER_NO_GAP,
+}
 """``one`` is a single request."""
 
 
@@ -77,7 +82,9 @@ def asks(seed: int, load: float) -> list[tuple[str, ReservationDefinition]]:
 def _request(rng: random.Random) -> ReservationRequest:
     concurrency = rng.choice([1, 1, 1, 2, 4, 8])
     gangs = rng.randint(1, max(1, 24 // concurrency))
-    return ReservationRequest((rng.randint(1, 4), rng.randint(1, 4), 0), gangs * concurrency, concurrency, rng.randint(1, 4) * SLOT)
+    return ReservationRequest(
+        (rng.randint(1, 4), rng.randint(1, 4), 0), gangs * concurrency, concurrency, rng.randint(1, 4) * SLOT
+    )
 
 
 def work(definition: ReservationDefinition) -> float:
@@ -86,25 +93,31 @@ def work(definition: ReservationDefinition) -> float:
     return min(each) if definition.interpreter is Interpreter.ANY else sum(each)
 
 
+Pairs = list[tuple[float, float]]
+"""What was found, and the best."""
+
+
 @dataclass(slots=True)
 class Found:
     """What an agent made of a workload."""
 
     kinds: list[str] = field(default_factory=list)
-    added: list[tuple[float, float]] = field(default_factory=list)
+    added: Pairs = field(default_factory=list)
     """By reservation that was accepted: what the cost of load rose by, and by how much it would have risen at the best place."""
-    window: list[tuple[float, float]] = field(default_factory=list)
+    window: Pairs = field(default_factory=list)
     """The same of the cost of all load within its window."""
-    free: list[tuple[float, float]] = field(default_factory=list)
+    free: Pairs = field(default_factory=list)
     """As ``added``, of those with alternatives, beside the best place of any alternative."""
     accepted: list[int] = field(default_factory=list)
+    placed: list[ReservationDefinition] = field(default_factory=list)
+    """What was accepted, with those alternatives alone that were placed."""
     wrongly: int = 0
     """Refused though there was a place."""
-    fallback: list[tuple[float, float]] = field(default_factory=list)
+    fallback: Pairs = field(default_factory=list)
     """As ``added``, of those for which only the agent's last planner, which is greedy, found a place."""
-    grid: list[tuple[float, float]] = field(default_factory=list)
+    grid: Pairs = field(default_factory=list)
     """Of those with one request the best place with gangs next to each other from the beginning of the window, beside the best place of all; and below what was found beside that."""
-    on_grid: list[tuple[float, float]] = field(default_factory=list)
+    on_grid: Pairs = field(default_factory=list)
     cost: float = 0.0
     peak: int = 0
     milliseconds: list[float] = field(default_factory=list)
@@ -125,9 +138,14 @@ def square(load: Load) -> float:
     return float(sum(max(each) ** 2 for each in load))
 
 
+def _plan(spec: PlanSpec) -> Plan:
+    whole = (CAPACITY, CAPACITY, 0)
+    return plan_of(spec, whole, whole)
+
+
 def planned(spec: PlanSpec, workload: Sequence[tuple[str, ReservationDefinition]]) -> Found:
     """Let an agent plan a workload, and look for the best place beside each that is accepted and for any beside each that is refused."""
-    plan, agent, found = plan_of(spec, (CAPACITY, CAPACITY, 0), (CAPACITY, CAPACITY, 0)), agent_of(spec), Found()
+    plan, agent, found = _plan(spec), agent_of(spec), Found()
     for number, (kind, definition) in enumerate(workload):
         before = by_slot(plan)
         room = Room(before, CAPACITY, SLOT)
@@ -144,6 +162,7 @@ def planned(spec: PlanSpec, workload: Sequence[tuple[str, ReservationDefinition]
         found.kinds.append(kind)
         after = by_slot(plan)
         taken = _taken(definition, got.shape.intervals()) if kind == "any" else definition
+        found.placed.append(taken)
         best = best_place(room, taken)
         assert best.solved, (number, definition)
         base, cost = square(before), square(after)
@@ -189,7 +208,7 @@ def _taken(definition: ReservationDefinition, intervals: Sequence[tuple[int, int
     return replace(definition, requests=(one,), interpreter=Interpreter.ALL)
 
 
-def ratios(pairs: Sequence[tuple[float, float]]) -> dict[str, float] | None:
+def ratios(pairs: Pairs) -> dict[str, float] | None:
     """Return how many times the best it is: of the sums, and by reservation, where less than one counts as one (beside a load of the other type some cost nothing)."""
     each = sorted(max(had, 1.0) / max(best, 1.0) for had, best in pairs)
     if not each:
@@ -202,7 +221,7 @@ def ratios(pairs: Sequence[tuple[float, float]]) -> dict[str, float] | None:
     }
 
 
-def _without(pairs: list[tuple[float, float]], others: list[tuple[float, float]]) -> list[tuple[float, float]]:
+def _without(pairs: Pairs, others: Pairs) -> Pairs:
     left = list(pairs)
     for pair in others:
         left.remove(pair)
@@ -213,22 +232,23 @@ def bounded(workload: Sequence[tuple[str, ReservationDefinition]]) -> tuple[floa
     """Return how much work, and how many reservations, could be accepted at the most by whoever knows all of them."""
     empty = Room([(0, 0)] * SLOTS, CAPACITY, SLOT)
     definitions = [definition for _, definition in workload]
-    return most(empty, definitions, [work(each) for each in definitions]).value, most(empty, definitions, [1.0] * len(definitions)).value
+    return most(empty, definitions, [work(each) for each in definitions]).value, most(
+        empty, definitions, [1.0] * len(definitions)
+    ).value
 
 
-def compared(spec: PlanSpec, workloads: Sequence[list[tuple[str, ReservationDefinition]]], bounds: Sequence[tuple[float, float]]) -> dict[str, Any]:
-    """Return what an agent made of workloads with as much load, beside the best."""
+def compared(
+    spec: PlanSpec, workloads: Sequence[list[tuple[str, ReservationDefinition]]], bounds: Sequence[tuple[float, float]]
+) -> tuple[dict[str, Any], Pairs]:
+    """Return what an agent made of workloads with as much load, beside the best, and the added costs of each reservation."""
     every = [planned(spec, workload) for workload in workloads]
     empty = Room([(0, 0)] * SLOTS, CAPACITY, SLOT)
     added, kinds = [pair for one in every for pair in one.added], [kind for one in every for kind in one.kinds]
-    offline = []
-    for one, workload in zip(every, workloads, strict=True):
-        accepted = [workload[number][1] for number in one.accepted]
-        offline.append((one.cost, cheapest(empty, accepted).value))
+    offline = [(one.cost, cheapest(empty, one.placed).value) for one in every]
     asked = sum(len(workload) for workload in workloads)
     done = sum(work(workload[number][1]) for one, workload in zip(every, workloads, strict=True) for number in one.accepted)
     took = sorted(value for one in every for value in one.milliseconds)
-    return {
+    found = {
         "asked": asked,
         "accepted": len(added),
         "refused_though_there_was_a_place": sum(one.wrongly for one in every),
@@ -250,16 +270,40 @@ def compared(spec: PlanSpec, workloads: Sequence[list[tuple[str, ReservationDefi
         "count_beside_bound": round(len(added) / sum(bound for _, bound in bounds), 4),
         "milliseconds": {"median": round(statistics.median(took), 2), "most": round(took[-1], 1)},
     }
+    return found, added
+
+
+def profiles(seed: int, load: float) -> dict[str, Any]:
+    """Return the load of each slot for a workload by agent, and with what the first one accepted at the best places for whoever knows all of it."""
+    workload, found = asks(seed, load), dict[str, Any]()
+    for agent in ("greedy", "aligned"):
+        plan, planner, placed = _plan(AGENTS[agent]), agent_of(AGENTS[agent]), list[ReservationDefinition]()
+        for number, (kind, definition) in enumerate(workload):
+            try:
+                got = planner.create(plan, Wanted(f"r{number}", number, "u", definition), 0)
+            except PlanningError:
+                continue
+            placed.append(_taken(definition, got.shape.intervals()) if kind == "any" else definition)
+        best = cheapest(Room([(0, 0)] * SLOTS, CAPACITY, SLOT), placed)
+        found[agent] = [max(each) for each in by_slot(plan)]
+        found[f"{agent}, offline bound"] = [round(value, 2) for value in best.load]
+    return {"seed": seed, "offered": load, "agents": found}
 
 
 def measure(seeds: Sequence[int] = SEEDS) -> dict[str, Any]:
     found: dict[str, Any] = {"benchmark": "optimum", "seeds": list(seeds), "slots": SLOTS, "capacity": CAPACITY, "loads": {}}
+    found["profile"] = profiles(seeds[0], LOADS["light"])
+    every: dict[str, Pairs] = {agent: [] for agent in AGENTS}
     for name, load in LOADS.items():
         workloads = [asks(seed, load) for seed in seeds]
         bounds = [bounded(workload) for workload in workloads]
-        found["loads"][name] = {"offered": load, "agents": {}}
+        asked, most_work = sum(work(each) for workload in workloads for _, each in workload), sum(bound for bound, _ in bounds)
+        agents: dict[str, Any] = {}
         for agent, spec in AGENTS.items():
             began = time.perf_counter()
-            found["loads"][name]["agents"][agent] = compared(spec, workloads, bounds)
+            agents[agent], added = compared(spec, workloads, bounds)
+            every[agent] += added
             print(name, agent, f"{time.perf_counter() - began:.1f} s", file=sys.stderr, flush=True)
+        found["loads"][name] = {"offered": load, "bound_of_work": round(most_work / asked, 4), "agents": agents}
+    found["added_cost"] = {agent: ratios(pairs) for agent, pairs in every.items()}
     return found

@@ -35,10 +35,12 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``solved``: whether there is an answer, which is the best. ``value`` is the cost of all slots, or the worth of what is accepted."""
+    """``solved``: whether there is an answer, which is the best. ``value`` is the cost of all slots, what it rises by, or the worth of what is accepted."""
 
     solved: bool
     value: float = 0.0
+    load: tuple[float, ...] = ()
+    """What the load of each slot is, where that was asked for; not whole where gangs were split."""
 
 
 @dataclass(slots=True)
@@ -53,6 +55,10 @@ class Program:
     rows: list[tuple[Terms, float, float]] = field(default_factory=list)
     used: dict[int, list[Terms]] = field(default_factory=dict)
     """By slot and type what is placed there."""
+    steps: dict[int, list[int]] = field(default_factory=dict)
+    """By slot the columns of its load beyond what it has already."""
+    values: list[float] = field(default_factory=list)
+    """The answer."""
 
     def column(self, upper: float, cost: float = 0.0, *, whole: bool = True) -> int:
         self.upper.append(upper)
@@ -91,9 +97,7 @@ class Program:
                 by_type[kind].append((column, float(each.demand[kind] * each.concurrency)))
         return column
 
-    def _in_order(
-        self, definition: ReservationDefinition, gangs: list[dict[int, int]], accepted: int, window: range
-    ) -> None:
+    def _in_order(self, definition: ReservationDefinition, gangs: list[dict[int, int]], accepted: int, window: range) -> None:
         """Let each request have a time of its own. A bound's column of a slot is 1 if the bound lies at that slot or before."""
         requests, gapless = definition.requests, definition.interpreter is Interpreter.ORDER_NO_GAP
         bounds: list[dict[int, int] | None] = []
@@ -134,9 +138,8 @@ class Program:
             known += base * base
             if slot not in self.used:
                 continue
-            steps = [
-                (self.column(1, 2.0 * level + 1, whole=False), -1.0) for level in range(base, self.room.capacity)
-            ]
+            self.steps[slot] = [self.column(1, 2.0 * level + 1, whole=False) for level in range(base, self.room.capacity)]
+            steps = [(column, -1.0) for column in self.steps[slot]]
             for kind in range(TYPES):
                 self.row([*self.used[slot][kind], *steps], -highspy.kHighsInf, base - load[kind])
         return known
@@ -168,6 +171,7 @@ class Program:
         if found in {status.kInfeasible, status.kUnboundedOrInfeasible}:
             return Answer(False)
         assert found == status.kOptimal, model.modelStatusToString(found)
+        self.values = list(model.getSolution().col_value)
         return Answer(True, model.getInfo().objective_function_value)
 
 
@@ -181,7 +185,12 @@ def cheapest(room: Room, definitions: Sequence[ReservationDefinition], *, integr
     known = program.cost_of_load()
     program.within_capacity()
     answer = program.solve()
-    return Answer(answer.solved, answer.value + known) if answer.solved else answer
+    if not answer.solved:
+        return answer
+    load = tuple(
+        max(has) + sum(program.values[column] for column in program.steps.get(slot, ())) for slot, has in enumerate(room.load)
+    )
+    return Answer(True, answer.value + known, load)
 
 
 def best_place(room: Room, definition: ReservationDefinition) -> Answer:
@@ -262,9 +271,7 @@ def _possible(room: Room, definition: ReservationDefinition) -> bool:
     return program.solve().solved
 
 
-def most(
-    room: Room, definitions: Sequence[ReservationDefinition], worth: Sequence[float], *, integral: bool = False
-) -> Answer:
+def most(room: Room, definitions: Sequence[ReservationDefinition], worth: Sequence[float], *, integral: bool = False) -> Answer:
     """Return how much of what reservations are worth can be accepted, all of them known beforehand. Without ``integral`` a part of one may be accepted and all may be split: it is a bound from above."""
     program = Program(room, integral)
     for definition, value in zip(definitions, worth, strict=True):

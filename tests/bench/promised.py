@@ -100,8 +100,8 @@ def scenario(way: str, peak: float) -> Scenario:
     share = peak if way == "partition" else SHARE
     plan = PlanSpec(policy=NO_OVERCOMMIT) if way == "reservations" else None
     for path, percent in ((PRODUCTION, share), (BEST, 100.0 - share)):
-        most = Capacity(Portion(Kind.PERCENT, percent)) if way == "partition" else None
-        part = PartitionShare(Capacity(Portion(Kind.PERCENT, percent)), most)
+        has = Capacity(Portion(Kind.PERCENT, percent))
+        part = PartitionShare(has, has) if way == "partition" else PartitionShare(has)
         spec = CapacityQueueSpec(path, partitions={"": part}, user_limit_factor=-1.0)
         it.tell(QueueSeen(QueueSpec(path, capacity=spec, plan=plan if path == PRODUCTION else None)))
     return it
@@ -126,7 +126,7 @@ class Play:
         self.by_uid: dict[str, tuple[Work, Job]] = {}
         self.running: dict[str, float] = {}
         self.ending: list[tuple[float, str]] = []
-        self.counts = Counts(used={name: 0.0 for name in self.has})
+        self.counts = Counts(used=dict.fromkeys(self.has, 0.0))
         self.times = 0
 
     def _production(self) -> tuple[float, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement, pairwise, product
 
 import pytest
 
@@ -51,7 +51,7 @@ def _as_wanted(interpreter: Interpreter, place: Place) -> bool:
     if interpreter not in {Interpreter.ORDER, Interpreter.ORDER_NO_GAP}:
         return True
     spans = [(min(start for start, _ in gangs), max(end for _, end in gangs)) for gangs in place]
-    if any(later[0] < before[1] for before, later in zip(spans, spans[1:], strict=False)):
+    if any(later[0] < before[1] for before, later in pairwise(spans)):
         return False
     if interpreter is Interpreter.ORDER:
         return True
