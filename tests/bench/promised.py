@@ -38,7 +38,7 @@ SLACK = (1.5, 4.0)
 LEAST_SLACK = 600.0
 """Seconds that there are at least beside the longest run time."""
 TOGETHER = 1_800.0
-TICK = 10.0
+TICK = 30.0
 """Seconds between two passes at least."""
 LONGER, ROUND = 1.1, 300.0
 """What is reserved: so many times the run time, in whole multiples of so many seconds."""
@@ -47,7 +47,8 @@ SHARE = 70.0
 FROM, UNTIL = 6 * HOUR, FOLD
 """Between when jobs are counted, and use."""
 PRODUCTION, BEST = "root.production", "root.best"
-WAYS = ("plain", "reservations", "partition")
+WAYS = ("plain", "reservations", "peak", "partition")
+"""No reservations; with them; what production would use at its peak is guaranteed to it, and others may use what of it is idle; they may not."""
 
 
 @dataclass(slots=True)
@@ -70,7 +71,6 @@ class Counts:
     lost: float = 0.0
     """Hours of runs that were cut off, of the largest part of the cluster that they had."""
     used: dict[str, float] = field(default_factory=dict)
-    waits: list[float] = field(default_factory=list)
     passes: int = 0
 
 
@@ -97,7 +97,7 @@ def works(all_jobs: list[Job]) -> list[Work]:
 def scenario(way: str, peak: float) -> Scenario:
     """Return an empty cluster with the queues of a way to do it."""
     it = Cluster().capacity(preemption=replace(QUICK, interval=TICK))
-    share = peak if way == "partition" else SHARE
+    share = peak if way in {"peak", "partition"} else SHARE
     plan = PlanSpec(policy=NO_OVERCOMMIT) if way == "reservations" else None
     for path, percent in ((PRODUCTION, share), (BEST, 100.0 - share)):
         has = Capacity(Portion(Kind.PERCENT, percent))
@@ -127,7 +127,9 @@ class Play:
         self.running: dict[str, float] = {}
         self.ending: list[tuple[float, str]] = []
         self.counts = Counts(used=dict.fromkeys(self.has, 0.0))
-        self.times = 0
+        self.began: dict[str, float] = {}
+        """How long best-effort pods waited until they began for the last time."""
+        self.never = self.times = 0
 
     def _production(self) -> tuple[float, float]:
         """Return what production would use at its peak and on average if all of it began when it came, in percent of the type of which that is most."""
@@ -150,15 +152,17 @@ class Play:
         return round(min(peak, 95.0), 1), round(mean, 1)
 
     def live(self) -> None:
-        """Go on until all jobs that are counted have ended."""
+        """Go on until all that is counted has ended or its deadline is over, and best effort has begun, for ``FOLD`` beyond the end at most."""
         coming = deque(self.work)
-        open_ = {one.name for one in self.work if FROM <= one.comes < UNTIL}
+        open_ = {one.name: one for one in self.work if FROM <= one.comes < UNTIL}
         now = 0.0
-        while open_ and (coming or self.ending):
+        while open_ and (coming or self.ending) and now < UNTIL + FOLD:
             for at, uid in self._due(now):
                 one = self._ends(at, uid)
                 if not one.left:
-                    open_.discard(one.name)
+                    open_.pop(one.name, None)
+            if now >= UNTIL:
+                open_ = {name: one for name, one in open_.items() if not one.production or one.deadline > now}
             while coming and coming[0].comes <= now:
                 self._comes(coming.popleft(), now)
             self._pass(now)
@@ -168,6 +172,10 @@ class Play:
             following += [timer] if timer is not None else []
             then = max(now + TICK, ceil(min(following) / TICK) * TICK)
             now = then
+        for one, job in self.by_uid.values():
+            if not one.production and job.pod.name not in self.began and FROM <= one.comes < UNTIL:
+                self.never += 1
+                self.began[job.pod.name] = now - one.comes
 
     def _due(self, now: float) -> list[tuple[float, str]]:
         found = []
@@ -236,7 +244,7 @@ class Play:
                 pod = self.core.state.pods[effect.uid].spec
                 self.core.handle(PodSeen(replace(pod, node=effect.node, held_in=effect.queue, started=now)), now)
                 if not one.production and FROM <= one.comes < UNTIL:
-                    self.counts.waits.append(now - one.comes)
+                    self.began[job.pod.name] = now - one.comes
             elif isinstance(effect, Evict):
                 self._killed(effect.uid, now)
 
@@ -248,8 +256,7 @@ class Play:
         self.counts.killed["production" if one.production else "best"] += 1
         part = max(amount / self.has[name] for name, amount in job.pod.demand if name != "pods")
         self.counts.lost += part * (now - since) / HOUR
-        if not one.production and FROM <= one.comes < UNTIL:
-            self.counts.waits.pop(self.counts.waits.index(since - one.comes))
+        self.began.pop(job.pod.name, None)
         self.core.handle(PodGone(uid), now)
         self.times += 1
         self._tell(one, job, f"{job.pod.name}-{self.times}", now)
@@ -273,12 +280,12 @@ class Play:
         for uid, since in self.running.items():
             self._use(self.by_uid[uid][1], since, UNTIL)
         counted = [one for one in self.work if one.production and FROM <= one.comes < UNTIL]
-        waits = sorted(self.counts.waits)
+        waits = sorted(self.began.values())
         found: dict[str, Any] = {
             "jobs": len(counted),
             "kept": _kept(counted),
             "kept_of_work": _kept(counted, by_work=True),
-            "production_percent": self.peak if self.way == "partition" else SHARE,
+            "production_percent": self.peak if self.way in {"peak", "partition"} else SHARE,
         }
         if self.way == "reservations":
             accepted = [one for one in counted if one.accepted]
@@ -293,6 +300,7 @@ class Play:
             "median": round(median(waits) / 60, 1),
             "p90": round(waits[int(0.9 * len(waits))] / 60, 1),
             "mean": round(sum(waits) / len(waits) / 60, 1),
+            "never_began": self.never,
         }
         found["killed"] = dict(sorted(self.counts.killed.items()))
         found["lost_cluster_hours"] = round(self.counts.lost, 2)
