@@ -1,7 +1,8 @@
 """What reservations bring, on the trace: deadlines kept, how full the cluster is, and how long best effort waits; without reservations, with them, and with a part of the cluster kept for production.
 
-``TREADLE_TRACE=FOLDER python tests/bench/run.py promised``. The last month of the trace is folded into two days as in ``eta``, on as many of its nodes as the work fills to ``LOAD``. Pods of the class BE are best effort, one by one. All
-others are production: those that ask for the same and come within the same half hour are a job, which comes with the first of them. The trace has no deadlines: a job's is drawn, a multiple of its longest run time from when it comes.
+``TREADLE_TRACE=FOLDER python tests/bench/run.py promised``. The last month of the trace is folded into two days as in ``eta``, on as many of its nodes as the work fills to ``LOAD``. Pods of the class BE are best effort, one by one. Of the
+others those that ask for the same and come within the same half hour are a job, which comes with the first of them; half of the jobs, drawn, are production, and the rest is best effort too. The trace has no deadlines: that of a job of production is drawn, a multiple of its longest run time from
+when it comes.
 Where there are reservations each job asks for one when it comes, of its pods' run times and a tenth more. One that is refused runs beside best effort, below the same queue. Who is preempted begins anew.
 """
 
@@ -30,15 +31,17 @@ from treadle.core.model.reservations import NO_OVERCOMMIT, Asked, PlanSpec, Rese
 if TYPE_CHECKING:
     from core.builders import Scenario
 
-LOAD = 0.8
+LOAD = 1.1
 """The work that comes, as a part of what the nodes can do meanwhile."""
 SEED = 1
+PART = 0.5
+"""Of the jobs that are not best effort in the trace so many are production."""
 SLACK = (1.5, 4.0)
 """A deadline is between so many times the longest run time away."""
 LEAST_SLACK = 600.0
 """Seconds that there are at least beside the longest run time."""
 TOGETHER = 1_800.0
-TICK = 30.0
+TICK = 60.0
 """Seconds between two passes at least."""
 LONGER, ROUND = 1.1, 300.0
 """What is reserved: so many times the run time, in whole multiples of so many seconds."""
@@ -88,6 +91,7 @@ def works(all_jobs: list[Job]) -> list[Work]:
             found.append(groups[key])
         groups[key].pods.append(job)
     for one in groups.values():
+        one.production = rng.random() < PART
         longest = max(job.runs for job in one.pods)
         one.left = len(one.pods)
         one.deadline = one.comes + max(longest * rng.uniform(*SLACK), longest + LEAST_SLACK)
