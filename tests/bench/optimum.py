@@ -20,8 +20,9 @@ HERE = Path(__file__).resolve().parent
 if not __package__:  # run as a program
     sys.path[:] = [str(HERE.parent), *(entry for entry in sys.path if entry != str(HERE))]
 
-from bench.optimum_model import Load, Room, best_place, cheapest, most, stage  # noqa: E402
+from bench.optimum_model import Answer, Load, Room, best_place, cheapest, most, stage  # noqa: E402
 from treadle.core.model.reservations import (  # noqa: E402
+    ALIGNED,
     GREEDY,
     NO_OVERCOMMIT,
     Interpreter,
@@ -175,9 +176,11 @@ def planned(spec: PlanSpec, workload: Sequence[tuple[str, ReservationDefinition]
             found.free.append((added, best_place(room, definition).value))
         if not own:
             found.fallback.append((added, best.value))
-        elif len(taken.requests) == 1:
-            found.grid.append((_on_grid(room, taken, early=spec.early), best.value))
-            found.on_grid.append((added, found.grid[-1][0]))
+        elif spec.agent == ALIGNED and len(taken.requests) == 1:
+            grid = _on_grid(room, taken, early=spec.early)
+            assert grid.solved, (number, definition)
+            found.grid.append((grid.value, best.value))
+            found.on_grid.append((added, grid.value))
     load = by_slot(plan)
     found.cost, found.peak = square(load), max(max(each) for each in load)
     return found
@@ -192,11 +195,11 @@ def _finds(planner: Planner, plan: Plan, wanted: Wanted) -> bool:
     return True
 
 
-def _on_grid(room: Room, definition: ReservationDefinition, *, early: bool) -> float:
+def _on_grid(room: Room, definition: ReservationDefinition, *, early: bool) -> Answer:
     (request,) = definition.requests
     first, last, length = definition.arrival // SLOT, definition.deadline // SLOT, request.duration // SLOT
     starts = range(first, last - length + 1, length) if early else range(last - length, first - 1, -length)
-    return stage(room, request, first, last, starts=list(starts)).value
+    return stage(room, request, first, last, starts=list(starts))
 
 
 def _taken(definition: ReservationDefinition, intervals: Sequence[tuple[int, int, Sequence[int]]]) -> ReservationDefinition:

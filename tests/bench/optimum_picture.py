@@ -12,7 +12,7 @@ from typing import Any
 
 Json = dict[str, Any]
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "pictures"
-GREEDY, ALIGNED, BOUND = "#8a9bb0", "#1f6feb", "#d1242f"
+GREEDY, ALIGNED, BOUND = "#71839a", "#1f6feb", "#d1242f"
 COLOURS = {"aligned": ALIGNED, "greedy": GREEDY}
 STYLE = """\
 .paper{fill:#fff}.ink{fill:#24292f}.dim{fill:#57606a}.grid{stroke:#d8dee4}.edge{stroke:#24292f}
@@ -48,7 +48,14 @@ def ratios(found: Json) -> str:
     for number, (agent, colour) in enumerate(COLOURS.items()):
         parts.append(f'<rect x="{20 + number * 110}" y="42" width="12" height="12" fill="{colour}"/>')
         parts.append(text(38 + number * 110, 52, agent))
-    parts.append(text(250, 52, "bar: all reservations together; dot: the median; line: up to nine of ten", dim=True))
+    parts.append(
+        text(
+            250,
+            52,
+            "bar: all reservations together; dot: the median; line: up to nine of ten. Percent below: what is asked for, of what there is",
+            dim=True,
+        )
+    )
     parts += _costs(found, 50, 76, 440, 290)
     parts += _accepted(found, 560, 76, 320, 290)
     return "\n".join([*parts, "</svg>", ""])
@@ -67,7 +74,7 @@ def _costs(found: Json, left: int, top: int, width: int, floor: int) -> list[str
     parts.append(f'<path class="edge" stroke="#24292f" stroke-dasharray="5 4" d="M{left} {y(1)}H{left + width}"/>')
     for number, (load, one) in enumerate(found["loads"].items()):
         at = left + 16 + number * width / 3
-        parts.append(text(at + 52, floor + 18, f"{load}, {one['offered']:.0%} asked for", anchor="middle"))
+        parts.append(text(at + 52, floor + 18, f"{load}, {one['offered']:.0%}", anchor="middle"))
         for side, (agent, colour) in enumerate(COLOURS.items()):
             value, x = one["agents"][agent]["added_cost"], at + side * 54
             parts.append(
@@ -84,7 +91,7 @@ def _accepted(found: Json, left: int, top: int, width: int, floor: int) -> list[
     def y(value: float) -> float:
         return round(floor - (floor - top - 24) * value, 1)
 
-    parts = [text(left - 34, top + 8, "accepted work, of the most that whoever knows all could", bold=True)]
+    parts = [text(left - 34, top + 8, "accepted work, beside the offline bound", bold=True)]
     for percent in range(0, 101, 25):
         parts += [
             rule(left, y(percent / 100), left + width),
@@ -96,7 +103,7 @@ def _accepted(found: Json, left: int, top: int, width: int, floor: int) -> list[
         for side, (agent, colour) in enumerate(COLOURS.items()):
             value, x = one["agents"][agent]["work_beside_bound"], at + side * 46
             parts.append(f'<rect x="{x:g}" y="{y(value):g}" width="42" height="{floor - y(value):g}" fill="{colour}"/>')
-            parts.append(text(x + 21, y(value) + 16, f"{value:.0%}", anchor="middle"))
+            parts.append(f'<text fill="#fff" x="{x + 21:g}" y="{y(value) + 16:g}" text-anchor="middle">{value:.0%}</text>')
     parts.append(rule(left, floor, left + width, kind="edge"))
     return parts
 
@@ -104,7 +111,7 @@ def _accepted(found: Json, left: int, top: int, width: int, floor: int) -> list[
 def loads(found: Json) -> str:
     """Return the picture of the load over time of one workload by agent, and the best for whoever knows all of it."""
     profile, hours = found["profile"], found["slots"] // 2
-    parts = opened(390, f"The load of one light workload (seed {profile['seed']}) over two days")
+    parts = opened(392, f"The load of one light workload (seed {profile['seed']}) over two days")
     parts.append(f'<path stroke="{BOUND}" stroke-width="2" d="M20 48h24"/>')
     parts.append(
         text(
@@ -112,14 +119,14 @@ def loads(found: Json) -> str:
         )
     )
     for number, agent in enumerate(("greedy", "aligned")):
-        left, top, floor, width = 60, 74 + number * 156, 194 + number * 156, 820
+        left, top, floor, width = 60, 76 + number * 158, 200 + number * 158, 820
         slots = profile["agents"][agent]
         across = width / len(slots)
 
         def y(value: float, floor: int = floor, top: int = top) -> float:
-            return round(floor - (floor - top - 8) * value / found["capacity"], 1)
+            return round(floor - (floor - top - 12) * value / found["capacity"], 1)
 
-        parts.append(text(20, top + 2, agent, bold=True))
+        parts.append(text(left, top + 1, agent, bold=True))
         for percent in (0, 50, 100):
             parts += [rule(left, y(percent), left + width), text(left - 6, y(percent) + 4, f"{percent}%", dim=True, anchor="end")]
         shape = "".join(f"V{y(value):g}H{left + across * (at + 1):g}" for at, value in enumerate(slots))
