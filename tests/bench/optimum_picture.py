@@ -52,7 +52,15 @@ def ratios(found: Json) -> str:
         text(
             250,
             52,
-            "bar: all reservations together; dot: the median; line: up to nine of ten. Percent below: what is asked for, of what there is",
+            "bar: all reservations together; dot: the median; line: up to nine of ten.",
+            dim=True,
+        )
+    )
+    parts.append(
+        text(
+            20,
+            338,
+            "below: how much is asked for, of what there is. Best place: of this one reservation, beside what its agent has placed before",
             dim=True,
         )
     )
