@@ -20,7 +20,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from bench.eta import FOLD, GPU, HOUR, Job, jobs, nodes
+from bench.eta import GPU, HOUR, Job, jobs, nodes
 from core.clusters import QUICK, Cluster
 from treadle.core.effects import Bind, Evict
 from treadle.core.events import ApplicationSeen, PodGone, PodSeen, QueueSeen, ReservationSeen
@@ -45,10 +45,10 @@ TICK = 60.0
 """Seconds between two passes at least."""
 LONGER, ROUND = 1.1, 300.0
 """What is reserved: so many times the run time, in whole multiples of so many seconds."""
-SHARE = 70.0
+SHARE = 45.0
 """Percent of the cluster that production is guaranteed, and that can be promised."""
-FROM, UNTIL = 6 * HOUR, FOLD
-"""Between when jobs are counted, and use."""
+FROM, UNTIL, STOP = 6 * HOUR, 36 * HOUR, 48 * HOUR
+"""Between when jobs are counted that come, and use; and when it is over at the latest."""
 PRODUCTION, BEST = "root.production", "root.best"
 WAYS = ("plain", "reservations", "peak", "partition")
 """No reservations; with them; what production would use at its peak is guaranteed to it, and others may use what of it is idle; they may not."""
@@ -156,11 +156,11 @@ class Play:
         return round(min(peak, 95.0), 1), round(mean, 1)
 
     def live(self) -> None:
-        """Go on until all that is counted has ended or its deadline is over, and best effort has begun, for ``FOLD`` beyond the end at most."""
+        """Go on until all that is counted has ended or its deadline is over, and best effort has begun, until ``STOP`` at the latest."""
         coming = deque(self.work)
         open_ = {one.name: one for one in self.work if FROM <= one.comes < UNTIL}
         now = 0.0
-        while open_ and (coming or self.ending) and now < UNTIL + FOLD:
+        while open_ and (coming or self.ending) and now < STOP:
             for at, uid in self._due(now):
                 one = self._ends(at, uid)
                 if not one.left:
@@ -283,10 +283,12 @@ class Play:
         """Return what came of it."""
         for uid, since in self.running.items():
             self._use(self.by_uid[uid][1], since, UNTIL)
-        counted = [one for one in self.work if one.production and FROM <= one.comes < UNTIL]
+        mine = [one for one in self.work if one.production and FROM <= one.comes < UNTIL]
+        counted = [one for one in mine if not one.left or one.deadline <= STOP]
         waits = sorted(self.began.values())
         found: dict[str, Any] = {
             "jobs": len(counted),
+            "jobs_not_over": len(mine) - len(counted),
             "kept": _kept(counted),
             "kept_of_work": _kept(counted, by_work=True),
             "production_percent": self.peak if self.way in {"peak", "partition"} else SHARE,
