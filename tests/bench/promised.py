@@ -1,6 +1,6 @@
 """What reservations bring, on the trace: deadlines kept, how full the cluster is, and how long best effort waits; without reservations, with them, and with a part of the cluster kept for production.
 
-``TREADLE_TRACE=FOLDER python tests/bench/run.py promised``. The last month of the trace is folded into two days as in ``eta``, on as many of its nodes as the work fills to ``LOAD``. Pods of the class BE are best effort, one by one. Of the
+``TREADLE_TRACE=FOLDER python tests/bench/run.py promised``. The last month of the trace is folded into two days as in ``eta``, on so many of its nodes that the work asks for ``LOAD`` of what they can do. Pods of the class BE are best effort, one by one. Of the
 others those that ask for the same and come within the same half hour are a job, which comes with the first of them; half of the jobs, drawn, are production, and the rest is best effort too. The trace has no deadlines: that of a job of production is drawn, a multiple of its longest run time from
 when it comes.
 Where there are reservations each job asks for one when it comes, of its pods' run times and a tenth more. One that is refused runs beside best effort, below the same queue. Who is preempted begins anew.
