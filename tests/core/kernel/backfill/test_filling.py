@@ -13,6 +13,7 @@ from core.builders import Scenario, a_node, a_pod
 from core.clusters import Cluster
 from treadle.core.effects import Bind, Evict
 from treadle.core.events import ApplicationSeen, BindDone, EvictFailed, NodeSeen, PodGone, PodSeen, RunTimesKnown
+from treadle.core.kernel.backfill import filling
 from treadle.core.model import ApplicationSpec, Constraints, FairSettings, PodRules, PodSpec, PodTerm, Requirement
 from treadle.core.model.scheduler import DECLARED, ESTIMATED, NEVER
 
@@ -347,3 +348,15 @@ def test_no_gang_starts_later_than_it_would_if_nothing_were_backfilled(make: Any
         started[mode] = world.starts["big0"]
         assert len({world.starts[f"big{number}"] for number in range(len(longs))}) == 1
     assert started[DECLARED] <= started[NEVER] + 2, "an eviction takes two steps here"
+
+
+def test_where_thousands_wait_it_is_looked_less_often() -> None:
+    world = World(fair())
+    long_ones(world, 40.0, 400.0)
+    world.gang("big", 2, "root.a", 4)
+    world.run(20)
+    assert filling.next_look(world.at.core.state) == world.at.core.state.backfill.looked + 1
+    for number in range(1_000):
+        world.pod(f"silent{number}", "root.b", 1)
+    world.run(3)
+    assert filling.next_look(world.at.core.state) == world.at.core.state.backfill.looked + 3

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from treadle.core.kernel.tree.members import Application, Ask, PodRecord, Queue
     from treadle.core.units.resources import Vector
 
-INTERVAL = 1.0
-"""Seconds between two looks for pods that fit."""
+INTERVAL, PER_INTERVAL = 1.0, 500
+"""Seconds between two looks for pods that fit, and as many again for each so many asks that wait: a look at thousands takes a tenth of a second."""
 STARTING = 5.0
 """Seconds by which a pod is to end before the room is used: it takes a moment to start and to go."""
 MOST_AT_ONCE = 64
 """Pods that one look places at most."""
-MOST_ASKS = 256
-"""Asks that one look tries, the first in order of each partition."""
+MOST_TRIED = 256
+"""Applications that one look tries, the first in order of each partition."""
 MOST_PODS = 16
 """Pods of an ask that are looked at: they differ in how long they say they run."""
 PATIENCE = 30.0
@@ -53,7 +53,7 @@ def next_look(state: State) -> float | None:
         return None
     if not any(hold.without_victims for hold in state.preemption.holds):
         return None
-    return state.backfill.looked + INTERVAL
+    return state.backfill.looked + INTERVAL * (1 + state.backfill.looked_at // PER_INTERVAL)
 
 
 def backfill(state: State, budget: int) -> list[Effect]:
@@ -82,42 +82,40 @@ def stays(state: State, uid: str, spare: float) -> None:
 
 def _fill(state: State, budget: int) -> list[Placed]:
     kept = kept_as_it_comes(state)
-    asks = _candidates(state)
-    if not asks:
-        return []
     until = gaps(state, kept)
-    if not until:
-        return []
     by_root: dict[Queue, dict[Application, list[Ask]]] = {}
-    for ask in asks:
+    for ask in _candidates(state) if until else ():
         by_root.setdefault(ask.application.chain[-1], {}).setdefault(ask.application, []).append(ask)
     effects: list[Placed] = []
     rooms = {row: room_of(state, kept[row]) for row in until}
     for root, waiting in by_root.items():
-        tries = MOST_ASKS
-        while waiting and tries > 0 and len(effects) < budget:
-            application = next(iter(root.in_order(waiting)))
-            tries -= 1
+        order = list(islice(root.in_order(waiting), MOST_TRIED))
+        while order and len(effects) < budget:  # a pod of each application in a round
             with charges_lifted(state):  # what is kept is not used meanwhile
-                found = _one_of(state, waiting[application], until, rooms, kept)
-            if found is None:
-                del waiting[application]
-                continue
-            ask, record, row, ends = found
-            ask.pods.let_first([record])
-            state.backfill.there[record.spec.uid] = ends
-            state.backfill.placed += 1
-            state.record(record.spec.uid, "backfilled", state.nodes.names[row])
-            effects.append(bind(state, ask, row))
+                order = [one for one in order if _one_of(state, waiting[one], until, rooms, kept) is not None]
+            for application in order[: budget - len(effects)]:
+                with charges_lifted(state):
+                    found = _one_of(state, waiting[application], until, rooms, kept)
+                if found is not None:
+                    effects.append(_place(state, *found))
     return effects
+
+
+def _place(state: State, ask: Ask, record: PodRecord, row: int, ends: float) -> Placed:
+    ask.pods.let_first([record])
+    state.backfill.there[record.spec.uid] = ends
+    state.backfill.placed += 1
+    state.record(record.spec.uid, "backfilled", state.nodes.names[row])
+    return bind(state, ask, row)
 
 
 def _candidates(state: State) -> list[Ask]:
     """Return the asks that wait for nothing but a node, of which a pod will have ended by some time that is known."""
-    found = []
+    found, state.backfill.looked_at = [], 0
     for shape in state.shapes.parked():
         if shape.devices is not None:
             continue
+        state.backfill.looked_at += len(shape.parked.asks)
         for ask in shape.parked.asks:
             if ask.batched or not waits_for_a_node(ask) or not _short(state, ask):
                 continue

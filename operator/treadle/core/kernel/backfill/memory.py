@@ -24,6 +24,8 @@ class Backfill:
     going: dict[str, float] = field(default_factory=dict)
     """Those of them that were asked to go, and until when they are not asked again."""
     looked: float = float("-inf")
+    looked_at: int = 0
+    """How many asks there were to look at, the last time that there was a gap."""
     placed: int = 0
     """How many pods have been placed so, ever."""
     evicted: int = 0
