@@ -17,7 +17,7 @@ from cluster.client import eventually, fake_node
 from cluster.control_plane import ControlPlane
 from cluster.treadle_process import Cluster, Treadle, capacity_queue, pod
 
-pytestmark = [pytest.mark.cluster, pytest.mark.soak, pytest.mark.slow]
+pytestmark = [pytest.mark.cluster, pytest.mark.soak, pytest.mark.slow, pytest.mark.timeout(1_200)]
 TREADLE = "/apis/treadle.dev/v1alpha1"
 NAMESPACED = f"{TREADLE}/namespaces/default"
 OCCURRENCES, PERIOD, WINDOW = 24, 30, 20
