@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from core.builders import Scenario, a_node, a_pod
 from core.clusters import Cluster
+from examples import examples
 from treadle.core.effects import Bind, Evict
 from treadle.core.events import ApplicationSeen, BindDone, EvictFailed, NodeSeen, PodGone, PodSeen, RunTimesKnown
 from treadle.core.kernel.backfill import filling
@@ -326,7 +327,7 @@ SHORT = st.tuples(
 
 @BOTH
 @given(data=st.data())
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_no_gang_starts_later_than_it_would_if_nothing_were_backfilled(make: Any, data: st.DataObject) -> None:
     longs = data.draw(st.lists(LONG, min_size=2, max_size=3))
     shorts = data.draw(st.lists(SHORT, max_size=8))
