@@ -427,7 +427,7 @@ class Core:
             next_claim(state),
             refused.next_end(state),
             next_run(state),
-            filling.next_look(state),
+            filling.next_timer(state),
             ever.next_look(state),
             next_partial(state),
             placing.next_look(state),

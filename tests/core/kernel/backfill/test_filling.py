@@ -361,3 +361,16 @@ def test_where_thousands_wait_it_is_looked_less_often() -> None:
         world.pod(f"silent{number}", "root.b", 1)
     world.run(3)
     assert filling.next_look(world.at.core.state) == world.at.core.state.backfill.looked + 3
+
+
+def test_nothing_is_waited_for_while_nobody_waits_who_might_be_backfilled() -> None:
+    world = World(fair())
+    long_ones(world, 40.0, 400.0)
+    world.gang("big", 2, "root.a", 4)
+    world.run(20)
+    world.pod("silent", "root.b", 1)
+    world.run(3)
+    assert filling.next_timer(world.at.core.state) is None
+    world.pod("longer", "root.b", 1, says=1_000.0)
+    world.run(2)
+    assert filling.next_timer(world.at.core.state) is not None

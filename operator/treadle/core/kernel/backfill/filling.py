@@ -56,6 +56,11 @@ def next_look(state: State) -> float | None:
     return state.backfill.looked + INTERVAL * (1 + state.backfill.looked_at // PER_INTERVAL)
 
 
+def next_timer(state: State) -> float | None:
+    """Return when to look again even if nothing happens: None while nobody waits who might be placed so, since who comes is looked at when it does."""
+    return next_look(state) if state.backfill.waiting else None
+
+
 def backfill(state: State, budget: int) -> list[Effect]:
     """Return the evictions of pods that are in the way by now, and the placements of those that fit in a gap."""
     memory = state.backfill
@@ -84,7 +89,9 @@ def _fill(state: State, budget: int) -> list[Placed]:
     kept = kept_as_it_comes(state)
     until = gaps(state, kept)
     by_root: dict[Queue, dict[Application, list[Ask]]] = {}
-    for ask in _candidates(state) if until else ():
+    asks = _candidates(state) if until else []
+    state.backfill.waiting = bool(asks)
+    for ask in asks:
         by_root.setdefault(ask.application.chain[-1], {}).setdefault(ask.application, []).append(ask)
     effects: list[Placed] = []
     rooms = {row: room_of(state, kept[row]) for row in until}

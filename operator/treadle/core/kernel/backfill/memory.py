@@ -26,6 +26,8 @@ class Backfill:
     looked: float = float("-inf")
     looked_at: int = 0
     """How many asks there were to look at, the last time that there was a gap."""
+    waiting: bool = False
+    """Whether the last look found pods that end at a time that is known."""
     placed: int = 0
     """How many pods have been placed so, ever."""
     evicted: int = 0
