@@ -136,14 +136,17 @@ def test_who_does_not_say_how_long_it_runs_or_runs_for_too_long_waits(make: Any)
 
 
 @BOTH
-def test_a_deadline_of_the_kubelets_says_how_long_a_pod_runs_at_most(make: Any) -> None:
-    world = World(make())
-    long_ones(world, 40.0, 100.0)
-    world.gang("big", 2, "root.a", 4)
-    world.run(20)
-    world.pod("bounded", "root.b", 1, longest=30.0, runs=30.0)
-    world.run(5)
-    assert "bounded" in world.starts
+def test_a_deadline_of_the_kubelets_bounds_what_is_declared_and_stands_for_it_among_estimates(make: Any) -> None:
+    for mode in (DECLARED, ESTIMATED):
+        world = World(make(backfill=mode))
+        long_ones(world, 40.0, 100.0)
+        world.gang("big", 2, "root.a", 4)
+        world.run(20)
+        world.pod("says", "root.b", 1, says=300.0, longest=30.0, runs=30.0)
+        world.pod("bounded", "root.b", 1, longest=30.0, runs=30.0)
+        world.run(5)
+        assert "says" in world.starts
+        assert ("bounded" in world.starts) == (mode == ESTIMATED)
 
 
 @BOTH

@@ -22,12 +22,15 @@ UNKNOWN = float("inf")
 
 
 def longest(state: State, pod: PodSpec) -> float:
-    """Return the seconds for which a pod runs at the longest by what is known, infinite where nothing is."""
+    """Return the seconds for which a pod runs at the longest by what is known, infinite where nothing is.
+
+    When the kubelet ends it at the latest is no word on how long it runs, so by declarations alone it only bounds what is declared.
+    """
     said, ran = declared(state, pod), _of_others(state, pod)
     most = max(said, ran.longest if ran is not None else 0.0)
-    if pod.longest:
-        most = min(most, pod.longest) if most else pod.longest
-    return most or UNKNOWN
+    if most:
+        return min(most, pod.longest) if pod.longest else most
+    return pod.longest if pod.longest and state.scheduler.backfill == ESTIMATED else UNKNOWN
 
 
 def end(state: State, record: PodRecord) -> float:
