@@ -19,6 +19,7 @@ from treadle.api.common import (
     DnsLabel,
     Duration,
     Generation,
+    GivenTime,
     LabelKey,
     Metadata,
     Model,
@@ -82,7 +83,7 @@ class ApplicationSpec(Model):
         default=None,
         description="How long each of its pods is expected to run that has no annotation treadle.dev/expected-duration; for forecasts.",
     )
-    deadline: Time | None = Field(
+    deadline: GivenTime | None = Field(
         default=None, description="When it should have ended; how likely it is to be late is in status.eta.deadlineRisk."
     )
     gangs: Annotated[list[Gang], Field(max_length=64)] | None = Field(

@@ -169,6 +169,21 @@ def check_time(text: str) -> None:
 Time = Annotated[
     str, Checked(check_time, {"type": "string", "format": "date-time", "maxLength": 40, "pattern": f"^{_TIME}$"}, 40)
 ]
+GivenTime = Annotated[
+    str,
+    Checked(
+        check_time,
+        {
+            "type": "string",
+            "format": "date-time",
+            "maxLength": 40,
+            "pattern": f"^{_TIME}$",
+            "x-kubernetes-validations": [{"rule": "self == self", "message": "must be a time, such as 2030-01-31T06:00:00Z"}],
+        },
+        40,
+    ),
+]
+"""A time that somebody writes. By its schema alone the API server takes a list for what has a format; the rule cannot be evaluated of one."""
 
 Quantity = Annotated[str, int_or_string(quantities.check_amount, cel.quantity_rules(percent=False))]
 QuantityOrPercent = Annotated[str, int_or_string(quantities.check_amount_or_percent, cel.quantity_rules(percent=True))]

@@ -20,6 +20,7 @@ from treadle.api.common import (
     Demand,
     Duration,
     Generation,
+    GivenTime,
     Metadata,
     Model,
     QueuePath,
@@ -90,8 +91,8 @@ class ReservationSpec(Model):
     )
 
     queue: QueuePath
-    arrival: Time
-    deadline: Time
+    arrival: GivenTime
+    deadline: GivenTime
     recurrence: Annotated[str, Field(min_length=1, max_length=128)] | None = Field(
         default=None,
         description="After which period such as 24h it comes again, or at which times: a cron expression of minutes, hours and days of the week, such as 0 3 * * 1-5.",
