@@ -54,6 +54,8 @@ REFUSED_APPLICATIONS: list[tuple[dict[str, Any], str]] = [
     (application("a", gangs=[{"name": "w", "minMember": 1, "demand": {"cpu": "much"}}]), "demand"),
     (application("a", placementConstraints=["x" * 5000]), "placementConstraints"),
     (application("a", placementConstraints=["notin,node,x"] * 100), "placementConstraints"),
+    (application("a", deadline=[]), "deadline"),
+    (application("a", deadline="soon"), "deadline"),
     (application("a", colour="blue"), "colour"),
     (application("Not_A_Name"), "metadata.name"),
 ]
