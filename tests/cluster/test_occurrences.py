@@ -138,8 +138,8 @@ def _text(time: datetime) -> str:
 
 
 def until(when: datetime) -> None:
-    while (left := (when - datetime.now(UTC)).total_seconds()) > 0:
-        time.sleep(min(left, 1.0))
+    left = (when - datetime.now(UTC)).total_seconds()
+    eventually(lambda: datetime.now(UTC) >= when, max(left, 0.0) + 5, f"it is {when}", 0.2)
 
 
 @pytest.fixture(params=["Fair", "Capacity"])

@@ -11,7 +11,7 @@ import pytest
 
 from core.builders import Scenario, a_pod, replaced
 from kube.access import served, until
-from runtime.services import add_nodes, add_pods, get, get_json, treadle
+from runtime.services import add_nodes, add_pods, condition, get, get_json, treadle
 from treadle.core.events import ApplicationGone, ApplicationSeen, PodGone, PodSeen, RunTimesKnown
 from treadle.core.model import ApplicationSpec, Settings
 from treadle.fakeapi import FakeApi
@@ -281,3 +281,15 @@ def test_the_core_is_told_how_long_pods_ran_that_have_ended_when_that_has_change
     forecaster.tell_run_times()
     forecaster.tell_run_times()
     assert told == [RunTimesKnown((("ns/job", 12.0, 14.0),))]
+
+
+async def test_who_wants_estimates_for_backfilling_is_told_where_none_are_made(api: FakeApi) -> None:
+    api.create("schedulers", {"metadata": {"name": "treadle"}, "spec": {"backfill": "Estimated"}})
+    async with treadle(api, controllers=True):
+        await until(lambda: condition(api.get("schedulers", "treadle"), "Ready").get("status") == "True")
+        assert (
+            "spec.backfill: how long pods ran that have ended is not known"
+            in condition(api.get("schedulers", "treadle"), "Ready")["message"]
+        )
+        api.patch("schedulers", "treadle", {"spec": {"backfill": "Declared"}})
+        await until(lambda: not condition(api.get("schedulers", "treadle"), "Ready").get("message"))

@@ -337,18 +337,6 @@ async def test_an_alias_is_served_from_the_moment_it_is_written(api: FakeApi) ->
         await bound(api, "spark")
 
 
-async def test_who_wants_estimates_for_backfilling_is_told_where_none_are_made(api: FakeApi) -> None:
-    api.create("schedulers", {"metadata": {"name": "treadle"}, "spec": {"backfill": "Estimated"}})
-    async with treadle(api, controllers=True):
-        await until(lambda: condition(api.get("schedulers", "treadle"), "Ready").get("status") == "True")
-        assert (
-            "spec.backfill: how long pods ran that have ended is not known"
-            in condition(api.get("schedulers", "treadle"), "Ready")["message"]
-        )
-        api.patch("schedulers", "treadle", {"spec": {"backfill": "Declared"}})
-        await until(lambda: not condition(api.get("schedulers", "treadle"), "Ready").get("message"))
-
-
 async def test_a_status_that_is_as_it_should_be_is_not_written_again(api: FakeApi) -> None:
     add_queue(api, "root.a")
     async with treadle(api) as service:

@@ -81,7 +81,7 @@ class ApplicationSpec(Model):
     )
     expected_duration: Duration | None = Field(
         default=None,
-        description="How long each of its pods is expected to run that has no annotation treadle.dev/expected-duration; for forecasts.",
+        description="How long each of its pods is expected to run that has no annotation treadle.dev/expected-duration; for forecasts, and for backfilling.",
     )
     deadline: GivenTime | None = Field(
         default=None, description="When it should have ended; how likely it is to be late is in status.eta.deadlineRisk."

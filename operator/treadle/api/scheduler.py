@@ -429,9 +429,9 @@ class SchedulerSpec(Model):
     opportunistic: Opportunistic | None = None
     backfill: Literal["Never", "Declared", "Estimated"] | None = Field(
         default=None,
-        description="Which pods may use room that is kept for a gang, a large pod or a reservation, until that is there: those that declare a run "
-        "time and end before (Declared, if absent), also those whose like have always ended sooner than that (Estimated), none (Never). They "
-        "are evicted where they are in the way after all.",
+        description="Which pods may use room that is kept for a gang or a large pod, until all of it has come: those that declare a run time and "
+        "end before (Declared, if absent), also those whose like have always ended sooner than that (Estimated), none (Never). They are evicted "
+        "where they are in the way after all.",
     )
 
 

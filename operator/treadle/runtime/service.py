@@ -59,8 +59,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 BLIND = (
-    "spec.backfill: how long pods ran that have ended is not known, since no forecasts are made by this scheduler (treadle run --eta): run times that are "
-    "declared count alone"
+    "spec.backfill: how long pods ran that have ended is not known, since no forecasts are made by this scheduler (treadle run --eta): only what pods "
+    "declare counts, and when they are ended at the latest"
 )
 MOST_SETTLING = 15.0
 """Seconds for which binds of a predecessor are waited for at the most."""

@@ -96,6 +96,14 @@ def capacity(**fields: Any) -> Scenario:
     return at
 
 
+def in_front(at: Scenario, *ends: float, **fields: Any) -> World:
+    """A world in which nodes are kept for a gang, and those on them end then: 40 and 100 seconds after the beginning if nothing is said."""
+    world = World(at)
+    long_ones(world, *(ends or (40.0, 100.0)))
+    world.gang("big", 2, "root.a", 4, **fields)
+    return world.run(20)
+
+
 BOTH = pytest.mark.parametrize("make", [fair, capacity])
 
 
@@ -108,10 +116,7 @@ def long_ones(world: World, *ends: float) -> None:
 
 @BOTH
 def test_a_short_pod_runs_in_front_of_a_gang_and_is_gone_when_it_starts(make: Any) -> None:
-    world = World(make())
-    long_ones(world, 40.0, 100.0)
-    world.gang("big", 2, "root.a", 4)
-    world.run(20)
+    world = in_front(make())
     assert world.at.core.state.preemption.holds, "both nodes are kept for the gang"
     world.pod("short", "root.b", 1, says=50.0)
     world.run(90)
@@ -123,10 +128,7 @@ def test_a_short_pod_runs_in_front_of_a_gang_and_is_gone_when_it_starts(make: An
 
 @BOTH
 def test_who_does_not_say_how_long_it_runs_or_runs_for_too_long_waits(make: Any) -> None:
-    world = World(make())
-    long_ones(world, 40.0, 100.0)
-    world.gang("big", 2, "root.a", 4)
-    world.run(20)
+    world = in_front(make())
     world.pod("silent", "root.b", 1)
     world.pod("longer", "root.b", 1, says=80.0)
     world.run(70)
@@ -138,10 +140,7 @@ def test_who_does_not_say_how_long_it_runs_or_runs_for_too_long_waits(make: Any)
 @BOTH
 def test_a_deadline_of_the_kubelets_bounds_what_is_declared_and_stands_for_it_among_estimates(make: Any) -> None:
     for mode in (DECLARED, ESTIMATED):
-        world = World(make(backfill=mode))
-        long_ones(world, 40.0, 100.0)
-        world.gang("big", 2, "root.a", 4)
-        world.run(20)
+        world = in_front(make(backfill=mode))
         world.pod("says", "root.b", 1, says=300.0, longest=30.0, runs=30.0)
         world.pod("bounded", "root.b", 1, longest=30.0, runs=30.0)
         world.run(5)
@@ -151,10 +150,7 @@ def test_a_deadline_of_the_kubelets_bounds_what_is_declared_and_stands_for_it_am
 
 @BOTH
 def test_a_pod_that_runs_for_longer_than_it_said_is_evicted_when_the_gang_could_start(make: Any) -> None:
-    world = World(make())
-    long_ones(world, 40.0, 100.0)
-    world.gang("big", 2, "root.a", 4)
-    world.run(20)
+    world = in_front(make())
     world.pod("liar", "root.b", 1, says=30.0, runs=1000.0)
     world.run(70)
     assert world.starts["liar"] < 30
@@ -210,10 +206,7 @@ def test_run_times_of_pods_that_have_ended_count_where_the_settings_say_so(make:
 
 @BOTH
 def test_it_can_be_turned_off(make: Any) -> None:
-    world = World(make(backfill=NEVER))
-    long_ones(world, 40.0, 100.0)
-    world.gang("big", 2, "root.a", 4)
-    world.run(20)
+    world = in_front(make(backfill=NEVER))
     world.pod("short", "root.b", 1, says=5.0)
     world.run(20)
     assert "short" not in world.starts
@@ -221,10 +214,7 @@ def test_it_can_be_turned_off(make: Any) -> None:
 
 @BOTH
 def test_an_application_may_say_it_for_its_pods(make: Any) -> None:
-    world = World(make())
-    long_ones(world, 40.0, 100.0)
-    world.gang("big", 2, "root.a", 4)
-    world.run(20)
+    world = in_front(make())
     world.at.tell(ApplicationSeen(ApplicationSpec("ns/job", "root.b", duration=20.0)))
     world.pod("short", "root.b", 1, application="job", runs=20.0)
     world.run(5)
@@ -234,10 +224,7 @@ def test_an_application_may_say_it_for_its_pods(make: Any) -> None:
 @BOTH
 def test_a_pod_that_would_keep_the_gang_off_a_node_is_not_backfilled(make: Any) -> None:
     for apart in (False, True):
-        world = World(make())
-        long_ones(world, 40.0, 100.0)
-        world.gang("big", 2, "root.a", 4, labels=(("app", "big"),))
-        world.run(20)
+        world = in_front(make(), labels=(("app", "big"),))
         term = PodTerm(HOST, (Requirement("app", "In", ("big",)),), ("ns",))
         rules = Constraints(pods=PodRules("ns", anti_affinity=(term,))) if apart else Constraints()
         world.pod("shy", "root.b", 1, says=20.0, constraints=rules)
@@ -248,10 +235,7 @@ def test_a_pod_that_would_keep_the_gang_off_a_node_is_not_backfilled(make: Any) 
 
 def test_a_pod_that_others_may_not_preempt_is_not_backfilled() -> None:
     at = Scenario().queue("root.a").queue("root.b", preemptable=False)
-    world = World(at)
-    long_ones(world, 40.0, 100.0)
-    world.gang("big", 2, "root.a", 4)
-    world.run(20)
+    world = in_front(at)
     world.pod("short", "root.b", 1, says=5.0)
     world.run(20)
     assert "short" not in world.starts
@@ -259,10 +243,7 @@ def test_a_pod_that_others_may_not_preempt_is_not_backfilled() -> None:
 
 @BOTH
 def test_a_disruption_budget_in_the_way_is_asked_again_later_and_the_gang_keeps_its_nodes(make: Any) -> None:
-    world = World(make())
-    long_ones(world, 40.0, 60.0)
-    world.gang("big", 2, "root.a", 4)
-    world.run(20)
+    world = in_front(make(), 40.0, 60.0)
     world.pod("liar", "root.b", 1, says=20.0, runs=1000.0)
     world.budget = True
     world.run(80)
@@ -355,10 +336,7 @@ def test_no_gang_starts_later_than_it_would_if_nothing_were_backfilled(make: Any
 
 
 def test_where_thousands_wait_it_is_looked_less_often() -> None:
-    world = World(fair())
-    long_ones(world, 40.0, 400.0)
-    world.gang("big", 2, "root.a", 4)
-    world.run(20)
+    world = in_front(fair(), 40.0, 400.0)
     assert filling.next_look(world.at.core.state) == world.at.core.state.backfill.looked + 1
     for number in range(1_000):
         world.pod(f"silent{number}", "root.b", 1)
@@ -367,10 +345,7 @@ def test_where_thousands_wait_it_is_looked_less_often() -> None:
 
 
 def test_nothing_is_waited_for_while_nobody_waits_who_might_be_backfilled() -> None:
-    world = World(fair())
-    long_ones(world, 40.0, 400.0)
-    world.gang("big", 2, "root.a", 4)
-    world.run(20)
+    world = in_front(fair(), 40.0, 400.0)
     world.pod("silent", "root.b", 1)
     world.run(3)
     assert filling.next_timer(world.at.core.state) is None

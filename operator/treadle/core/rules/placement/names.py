@@ -33,9 +33,9 @@ def path_problem(path: str) -> str | None:
     """Say why a path cannot name a queue, or None if it can."""
     if len(path.encode()) > MOST_BYTES:
         return f"a queue path may have at most {MOST_BYTES} characters (pods name it in a label)"
-    if _MATCH.fullmatch(path) is None and _MATCH.fullmatch(path.lower()) is not None:
-        return f'names of queues are in lower case, as Kubernetes has them: "{path.lower()}", not "{path}"'
     if _MATCH.fullmatch(path) is None:
+        if _MATCH.fullmatch(path.lower()) is not None:
+            return f'names of queues are in lower case, as Kubernetes has them: "{path.lower()}", not "{path}"'
         return f'a queue is named by its path: "root" or "root.…", not "{path}"'
     if path.count(".") >= MOST_LEVELS:
         return f"a queue path may have at most {MOST_LEVELS} levels"
