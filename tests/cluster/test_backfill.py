@@ -1,9 +1,9 @@
-"""Backfilling on a real API server: short pods run in room that is kept for a gang, and are gone, or have to go, when it can start."""
+"""Backfilling on a real API server: short pods run in room that is kept for a gang or a reservation, and are gone, or have to go, when it can start."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -75,3 +75,77 @@ def test_a_gang_starts_in_time_though_short_pods_ran_in_front_of_it(
         events = plane.api("GET", "/api/v1/namespaces/default/events")[1]["items"]
         (why,) = [one["note" if "note" in one else "message"] for one in events if one["reason"] == "Preempted"]
         assert why.endswith('room that is kept for gang "workers" of application default/train, which may start but for it')
+
+
+def after(seconds: float) -> str:
+    return (datetime.now(UTC) + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def reason_of(cluster: Cluster, name: str) -> str:
+    for one in cluster.all_pods():
+        if one["metadata"]["name"] == name:
+            return next(
+                (each.get("reason", "") for each in one["status"].get("conditions", []) if each["type"] == "PodScheduled"), ""
+            )
+    return "gone"
+
+
+def test_a_reservation_finds_its_room_though_short_pods_ran_in_front_of_it(
+    fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
+) -> None:
+    plane = fresh_control_plane()
+    plane.apply_crds()
+    plane.create_nodes(2, "4", "16Gi")
+    plane.start_kwok(STAGES.read_text())
+    cluster = Cluster(plane)
+    taking = queue("root.plan")
+    taking["spec"]["reservations"] = {"policy": "NoOverCommit", "agent": "Greedy", "leadTime": "40s"}
+    cluster.queues(queue("root.small"), taking)
+    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+        treadle.wait_ready()
+        cluster.pods([running_for(f"old-{number}", "root.small", "1", "1h", "") for number in range(4)])
+        cluster.wait_bound(4)
+        body = {
+            "apiVersion": "treadle.dev/v1alpha1",
+            "kind": "Reservation",
+            "metadata": {"name": "soon"},
+            "spec": {
+                "queue": "root.plan",
+                "arrival": after(50),
+                "deadline": after(4000),
+                "expression": {"requests": [{"demand": {"cpu": "1"}, "count": 4, "concurrency": 4, "duration": "1h"}]},
+            },
+        }
+        code, answer = plane.api("POST", "/apis/treadle.dev/v1alpha1/namespaces/default/reservations", body)
+        assert code == 201, answer
+        named = {
+            "apiVersion": "treadle.dev/v1alpha1",
+            "kind": "Application",
+            "metadata": {"name": "mine"},
+            "spec": {"reservation": "soon"},
+        }
+        assert plane.api("POST", "/apis/treadle.dev/v1alpha1/namespaces/default/applications", named)[0] == 201
+        start = datetime.fromisoformat(body["spec"]["arrival"])
+        eventually(lambda: datetime.now(UTC) > start - timedelta(seconds=38), 60, "the lead has begun")
+        cluster.pods(
+            [
+                running_for("longer", "root.small", "1", "1h", ""),
+                running_for("short", "root.small", "1", "10s", "10s"),
+                running_for("liar", "root.small", "1", "10s", ""),
+            ]
+        )
+        eventually(lambda: {"short", "liar"} <= bound_at(cluster).keys(), 20, "what ends in time is placed")
+        eventually(lambda: reason_of(cluster, "longer") == "KeptForReservation", 20, "what does not is told why")
+        assert treadle.metric('treadle_backfilled_pods_total{result="placed"}') == 2
+        eventually(lambda: datetime.now(UTC) > start, 60, "the reservation begins")
+        cluster.pods([pod(f"mine-{number}", "", "mine", cpu="1", memory="64Mi") for number in range(4)])
+        mine = {f"mine-{number}" for number in range(4)}
+        eventually(lambda: mine <= bound_at(cluster).keys(), 30, "all of the reservation runs")
+        begun = bound_at(cluster)
+        assert "liar" not in begun, "it was evicted"
+        assert "longer" not in begun
+        assert sum((begun[name] - start).total_seconds() < 5 for name in mine) >= 3
+        assert treadle.metric('treadle_backfilled_pods_total{result="evicted"}') == 1
+        events = plane.api("GET", "/api/v1/namespaces/default/events")[1]["items"]
+        (why,) = [one["note" if "note" in one else "message"] for one in events if one["reason"] == "Preempted"]
+        assert why.endswith("room that is kept for reservation default/soon, which may start but for it")

@@ -326,7 +326,7 @@ class QueueReservations(Model):
     )
     lead_time: Duration | None = Field(
         default=None,
-        description="How long before its start a reservation has its queue, so that who borrows its room is gone by then, at most 1h; 1m if absent.",
+        description="How long before its start a reservation has its queue, so that who borrows its room is gone by then, and from when on, until as long after the start, what it does not use is kept from others; at most 1h; 1m if absent.",
     )
     enforcement_window: Duration | None = Field(
         default=None,

@@ -429,7 +429,7 @@ class SchedulerSpec(Model):
     opportunistic: Opportunistic | None = None
     backfill: Literal["Never", "Declared", "Estimated"] | None = Field(
         default=None,
-        description="Which pods may use room that is kept for a gang or a large pod, until all of it has come: those that declare a run time and "
+        description="Which pods may use room that is kept for a gang or a large pod, until all of it has come, or in front of a reservation: those that declare a run time and "
         "end before (Declared, if absent), also those whose like have always ended sooner than that (Estimated), none (Never). They are evicted "
         "where they are in the way after all.",
     )

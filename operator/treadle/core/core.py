@@ -386,7 +386,7 @@ class Core:
         binds += cycle(state, budget - len(binds))
         if state.opportunistic.turning.wishing and len(binds) < budget:  # what waits cannot be placed now
             effects += promotion.fulfil(state)
-        if state.preemption.holds or state.backfill.there:
+        if state.preemption.holds or state.backfill.there or state.backfill.in_front:
             effects += filling.backfill(state, budget - len(binds))
         sampling = bool(state.opportunistic.usage.of)
         if state.opportunistic.waiting:

@@ -20,6 +20,7 @@ from treadle.core.kernel.gangs.partial import note_partial
 from treadle.core.kernel.gangs.start import next_node, start
 from treadle.core.kernel.nodes.candidates import pick
 from treadle.core.kernel.pods.lifecycle import assume
+from treadle.core.kernel.reservations import in_front
 from treadle.core.kernel.seam import Choice
 from treadle.core.kernel.together.placing import place_together
 from treadle.core.kernel.tree.limits import exceeded
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from treadle.core.effects import Placed
     from treadle.core.kernel.nodes.shapes import Shape
+    from treadle.core.kernel.reservations.in_front import Kept
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Ask, Queue
     from treadle.core.kernel.tree.parked import Registry
@@ -63,6 +65,8 @@ def wake(state: State) -> None:
     for application in state.dirty:
         rekey(application)
     state.dirty.clear()
+    if state.plans.held:
+        in_front.wake(state)
     if state.shapes.waiting.shapes:
         _wake_shapes(state)
 
@@ -198,9 +202,12 @@ def cycle(state: State, budget: int) -> list[Placed]:
     """Decide up to ``budget`` placements in the order that the policies give."""
     wake(state)
     effects: list[Placed] = []
+    kept = in_front.kept(state)
     for root in (*state.tree.roots.values(), state.tree.root):
         if root.active:
-            _serve(state, root, budget - len(effects), effects)
+            _serve(state, root, budget - len(effects), effects, kept)
+    if kept is not None:
+        kept.follow(effects)
     opened = state.shapes.waiting.open
     if opened and len(effects) < budget:  # else the next pass goes on
         _close(state, list(opened))
@@ -208,7 +215,7 @@ def cycle(state: State, budget: int) -> list[Placed]:
     return effects
 
 
-def _serve(state: State, root: Queue, budget: int, effects: list[Placed]) -> None:
+def _serve(state: State, root: Queue, budget: int, effects: list[Placed], kept: Kept | None) -> None:
     """Decide placements in one partition, in the order of its part of the tree."""
     nodes, score, waiting, turns = state.nodes, state.score, state.shapes.waiting, state.discipline.turns
     while budget > 0 and root.active:
@@ -258,6 +265,14 @@ def _serve(state: State, root: Queue, budget: int, effects: list[Placed]) -> Non
                 budget -= 1
                 _advance(application)
                 _follow(state, root, ask, more=budget > 0)
+            if quota is not None:
+                turns.quota_grew(application)
+            continue
+        if kept is not None and (held_back := kept.holds_back(ask, effects)) is not None:
+            ask.shape.parked.discard(ask)
+            park(state, ask, held_back)
+            if waiting.open:
+                _call_first(state, root)
             if quota is not None:
                 turns.quota_grew(application)
             continue

@@ -4,6 +4,9 @@ from dataclasses import dataclass, field
 
 from treadle.core.model.constraints import NO_CONSTRAINTS, Constraints
 
+CRITICAL = 2_000_000_000
+"""Pods of this priority and above are the system's own (system-cluster-critical) and are never asked to go."""
+
 
 @dataclass(slots=True)
 class PodSpec:

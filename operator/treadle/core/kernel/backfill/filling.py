@@ -15,12 +15,14 @@ from treadle.core.effects import Evict
 from treadle.core.kernel.attempt import tried
 from treadle.core.kernel.backfill.gaps import come, gaps, kept_as_it_comes, parties, room_of
 from treadle.core.kernel.backfill.memory import RunTime
-from treadle.core.kernel.backfill.run_times import UNKNOWN, longest
+from treadle.core.kernel.backfill.overdue import next_end, overdue
+from treadle.core.kernel.backfill.run_times import MOST_PODS, STARTING, UNKNOWN, longest
 from treadle.core.kernel.nodes.rules import host_ports
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.preemption.holds import bind, charges_lifted, may_run
-from treadle.core.kernel.preemption.search import CRITICAL, waits_for_a_node
+from treadle.core.kernel.preemption.search import waits_for_a_node
 from treadle.core.kernel.tree.limits import exceeded
+from treadle.core.model.pods import CRITICAL
 from treadle.core.model.scheduler import NEVER
 from treadle.core.units.amounts import add_to
 from treadle.core.units.resources import dense
@@ -35,14 +37,10 @@ if TYPE_CHECKING:
 
 INTERVAL, PER_INTERVAL = 1.0, 500
 """Seconds between two looks for pods that fit, and as many again for each so many asks that wait: a look at thousands takes a tenth of a second."""
-STARTING = 5.0
-"""Seconds by which a pod is to end before the room is used: it takes a moment to start and to go."""
 MOST_AT_ONCE = 64
 """Pods that one look places at most."""
 MOST_TRIED = 256
 """Applications that one look tries, the first in order of each partition."""
-MOST_PODS = 16
-"""Pods of an ask that are looked at: they differ in how long they say they run."""
 PATIENCE = 30.0
 """Seconds for which a disruption budget may keep a pod from being evicted before it is asked again."""
 
@@ -58,7 +56,8 @@ def next_look(state: State) -> float | None:
 
 def next_timer(state: State) -> float | None:
     """Return when to look again even if nothing happens: None while nobody waits who might be placed so, since who comes is looked at when it does."""
-    return next_look(state) if state.backfill.waiting else None
+    times = (next_end(state), next_look(state) if state.backfill.waiting else None)
+    return min((when for when in times if when is not None), default=None)
 
 
 def backfill(state: State, budget: int) -> list[Effect]:
@@ -67,6 +66,10 @@ def backfill(state: State, budget: int) -> list[Effect]:
     effects: list[Effect] = []
     if memory.there:
         effects += _make_way(state)
+    if memory.in_front:
+        effects += [
+            _evict(state, record, f"reservation {identity}") for record, identity in overdue(state) if _may_go(state, record)
+        ]
     when = next_look(state)
     if when is not None and state.now >= when and budget > 0 and state.nodes.only < 0:
         memory.looked = state.now
@@ -204,7 +207,7 @@ def _make_way(state: State) -> list[Effect]:
                 break
             victims.update((record.spec.uid, record) for record in in_the_way)
         else:
-            effects += [_evict(state, record, holds[0]) for record in victims.values() if _may_go(state, record)]
+            effects += [_evict(state, record, _party(holds[0])) for record in victims.values() if _may_go(state, record)]
     return effects
 
 
@@ -224,9 +227,12 @@ def _may_go(state: State, record: PodRecord) -> bool:
     return record.state is PodState.BOUND and not record.spec.deleting and state.now >= asked
 
 
-def _evict(state: State, record: PodRecord, hold: Hold) -> Evict:
+def _party(hold: Hold) -> str:
+    return f'gang "{hold.gang[1]}" of application {hold.gang[0]}' if hold.gang[1] else f"application {hold.application.id}"
+
+
+def _evict(state: State, record: PodRecord, whom: str) -> Evict:
     spec, application = record.spec, record.application
-    whom = f'gang "{hold.gang[1]}" of application {hold.gang[0]}' if hold.gang[1] else f"application {hold.application.id}"
     queue = application.queue.path if application is not None and application.queue is not None else ""
     state.backfill.going[spec.uid] = state.now + PATIENCE
     state.backfill.evicted += 1

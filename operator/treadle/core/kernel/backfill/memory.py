@@ -21,6 +21,8 @@ class Backfill:
     """Of applications and of families of them, by name, as far as pods of theirs have ended."""
     there: dict[str, float] = field(default_factory=dict)
     """The pods that were placed in room that is kept for others, by uid, and by when each is to have ended."""
+    in_front: dict[str, float] = field(default_factory=dict)
+    """The pods that were placed in room that is kept for a reservation to come, by uid, and by when each is to have ended."""
     going: dict[str, float] = field(default_factory=dict)
     """Those of them that were asked to go, and until when they are not asked again."""
     looked: float = float("-inf")

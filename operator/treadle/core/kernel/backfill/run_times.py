@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from treadle.core.model import PodSpec
 
 UNKNOWN = float("inf")
+STARTING = 5.0
+"""Seconds by which a pod is to end before room is used by others: it takes a moment to start and to go."""
+MOST_PODS = 16
+"""Pods of an ask that are looked at: they differ in how long they say they run."""
 
 
 def longest(state: State, pod: PodSpec) -> float:

@@ -23,6 +23,7 @@ from treadle.core.kernel.preemption.memory import Hold
 from treadle.core.kernel.preemption.without import passes_without
 from treadle.core.kernel.tree.members import PodRecord
 from treadle.core.kernel.tree.partitions import payer
+from treadle.core.model.pods import CRITICAL
 from treadle.core.rules.victims import NO_BOUND, MayLose, Picked, pick_on_node
 from treadle.core.units.amounts import add_to, fits, minus, plus, take_from
 from treadle.core.units.resources import CPU, MEMORY, Vector, dense
@@ -40,8 +41,6 @@ MOST_HOLDS = 256
 """Holds at one time: preemption is for what is owed, not for filling a cluster."""
 RARELY = 10
 """Intervals between two rounds while more than a quarter of the holds that may be are there."""
-CRITICAL = 2_000_000_000
-"""Pods of this priority and above are the system's own (system-cluster-critical) and are never asked to go."""
 
 
 class Victim:

@@ -12,6 +12,7 @@ from hashlib import sha256
 from math import inf
 from typing import TYPE_CHECKING
 
+from treadle.core.kernel.reservations.coming import coming
 from treadle.core.kernel.reservations.forms import clock, when
 from treadle.core.rules.placement.names import MOST_BYTES
 from treadle.core.rules.reservations.cycles import Cycle
@@ -68,7 +69,8 @@ def _follow(state: State, one: PlanInForce, now: int) -> list[QueueSpec]:
     shares = {decision.queue: decision.share for decision in found.decisions if isinstance(decision, Entitle)}
     current = {identity: plan.reservations[identity] for identity in shares if identity in plan.reservations}
     active = {identity: each for identity, each in current.items() if each.active(now)}
-    amounts = _with_unasked(one, _amounts(one, active, soon, now))
+    promised = _amounts(one, active, soon, now)
+    amounts = _with_unasked(one, promised)
     before, one.children = one.children, {}
     above, limits = state.tree.queues[one.path], state.discipline.limits
     specs = []
@@ -81,6 +83,7 @@ def _follow(state: State, one: PlanInForce, now: int) -> list[QueueSpec]:
     one.children[one.path] = default_path(one.path)
     part = max(0.0, 1.0 - sum(shares.get(identity, 0.0) for identity in amounts))
     specs.append(limits.planned(above, one.children[one.path], part, state.types.named(rest), promised=False))
+    one.coming = coming(state, one, promised, now)
     for identity in before.keys() ^ one.children.keys():
         state.plans.elsewhere[identity] = None
     return specs
@@ -160,11 +163,11 @@ def _changes(one: PlanInForce, now: int) -> Iterator[int]:
     for each in one.plan.reservations.values():
         times = each.shape.steps.times if isinstance(each.shape, Cycle) else each.shape.times
         if not each.period:
-            yield from (at for time in (each.start, each.end, *times) for at in (time - lead, time) if at > now)
+            yield from (at for time in (each.start, each.end, *times) for at in (time - lead, time, time + lead) if at > now)
             yield max(each.end + window, now + STEP)  # it is taken out then
             continue
         length, starts = each.end - each.start, each.definition.starts or (0,)
         windows = [time for later in starts for time in (each.start + later, each.start + later + length)]
         for time in (*windows, *times):
-            for at in (time - lead, time):
+            for at in (time - lead, time, time + lead):
                 yield at + max(0, (now - at) // each.period + 1) * each.period

@@ -10,6 +10,7 @@ from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.reservations.capacity import follow_queues, put_back
 from treadle.core.kernel.reservations.deciding import decide
 from treadle.core.kernel.reservations.following import follow_plans
+from treadle.core.kernel.reservations.in_front import next_look as next_look_in_front
 from treadle.core.kernel.reservations.places import over, place
 from treadle.core.kernel.reservations.replanning import replan_all
 
@@ -92,6 +93,7 @@ def next_look(state: State) -> float | None:
     """Return when plans have something to do even if nothing happens, None if never."""
     plans = state.plans
     times = [min(one.again, one.short_since + one.spec.patience / 1000) for one in plans.of.values()]
+    times.append(next_look_in_front(state))
     times += [since + AGAIN for since in plans.asked.values()]
     if plans.undecided or (plans.outdated and plans.of):
         times.append(state.now)

@@ -7,6 +7,8 @@ from math import inf
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from treadle.core.kernel.reservations.coming import Coming
+    from treadle.core.kernel.tree.members import Ask
     from treadle.core.model.reservations import Decision, PlanSpec, Promise, ReservationSpec
     from treadle.core.rules.reservations.agents import Agent
     from treadle.core.rules.reservations.plan import Plan
@@ -53,6 +55,8 @@ class PlanInForce:
     """When it is time to follow it anew, on the core's clock."""
     children: dict[str, str] = field(default_factory=dict)
     """The queues that it has now, by reservation; that for all else is under the name of the queue itself."""
+    coming: list[Coming] = field(default_factory=list)
+    """Reservations in front of which room is kept now."""
     short_since: float = inf
     """Since when more is promised than there is, on the core's clock; infinite while it is not."""
     latest: int = 0
@@ -79,6 +83,10 @@ class Plans:
     """Applications whose pods on nodes are deleted since their reservation is over, by id, and the path of its plan."""
     asked: dict[str, float] = field(default_factory=dict)
     """Pods that were asked to go for that, and when."""
+    held: dict[Ask, None] = field(default_factory=dict)
+    """Those that were held back for a reservation whose room is kept."""
+    look: float = inf
+    """When they are looked at again, on the core's clock."""
     discipline: str = ""
     """The discipline that the queues of plans were defined for."""
     outdated: bool = True
