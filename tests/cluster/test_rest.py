@@ -17,6 +17,8 @@ from chart.binaries import program
 from cluster.client import ApiClient
 from cluster.control_plane import ControlPlane
 from cluster.treadle_process import Cluster, Treadle, eventually
+from treadle.history.runs import SUCCEEDED, Run, Step
+from treadle.history.store import Store
 
 CHART = Path(__file__).resolve().parents[2] / "charts" / "treadle"
 REST = "/ws/v1/cluster/reservation"
@@ -95,14 +97,24 @@ def ask(plane: ControlPlane, tmp_path: Path) -> Iterator[Ask]:
     """Asks a leader and a copy that stands by, in turn."""
     kubeconfig = installed(plane, tmp_path)
     edits(plane, "etl", "robot")
-    options = ("--rest", "--leader-elect", "--namespace", "treadle-system")
+    history = f"sqlite:///{tmp_path / 'history.db'}"
+    options = ("--rest", "--leader-elect", "--namespace", "treadle-system", "--history", history)
+    store = Store(history)
+    for day in range(3):
+        begun = 1_900_000_000.0 + 86_400 * day
+        steps = [Step(begun + at, {"cpu": 2000 * pods, "memory": pods << 30}, pods, (0, 0, 0)) for at, pods in ((0, 2), (10, 4))]
+        store.write(
+            [Run("etl/nightly", "root.plan", "ann", begun, begun, begun, begun + 20, 4, 4, 0, 0, SUCCEEDED, steps)], [], [], begun
+        )
+    store.close()
     with Treadle(kubeconfig, tmp_path, *options) as one, Treadle(kubeconfig, tmp_path, *options) as other:
         clients = [ApiClient(f"http://127.0.0.1:{each.wait_ready().port}") for each in (one, other)]
         turns = cycle(clients)
 
         def asked(path: str, body: Any = None, whose: str = "") -> tuple[int, Any]:
-            method = "GET" if path.startswith("/list") else "POST"
-            return next(turns).request(method, f"{REST}{path}", body, token=whose or None)
+            method = "GET" if path.startswith(("/list", "/resourceestimator")) else "POST"
+            where = path if path.startswith("/resourceestimator") else f"{REST}{path}"
+            return next(turns).request(method, where, body, token=whose or None)
 
         robot = token(plane, "etl", "robot")
 
@@ -219,3 +231,18 @@ def test_whom_the_queue_does_not_take_is_refused_by_it(plane: ControlPlane, ask:
         )
 
     eventually(refused, 20, "the queue closed to the robot")
+
+
+def test_what_the_next_run_of_an_application_needs_is_estimated_for_who_may_read_it(plane: ControlPlane, ask: Ask) -> None:
+    robot, guest = token(plane, "etl", "robot"), token(plane, "etl", "guest")
+    code, answer = ask("/resourceestimator/estimator/nightly", whose=guest)
+    assert (code, message(answer)[:77]) == (
+        403,
+        "User system:serviceaccount:etl:guest may not list applications.treadle.dev in",
+    )
+    needed = {"0": {"memory": 2048, "vcores": 4}, "10": {"memory": 4096, "vcores": 8}, "20": {"memory": 0, "vcores": 0}}
+    for _ in range(2):
+        assert ask("/resourceestimator/estimator/nightly", whose=robot) == (200, {"resourceAllocation": needed})
+    code, answer = ask("/resourceestimator/skylinestore/history/nightly/*", whose=robot)
+    assert code == 200
+    assert [one[0]["runId"] for one in answer] == ["1900172800000", "1900086400000", "1900000000000"]

@@ -8,15 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby, pairwise
-from math import ceil, gcd
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from treadle.core.rules.reservations.estimator import EstimatorSettings, InvalidHistory, NoAnswer, predict
-from treadle.core.rules.reservations.over_time import OverTime
-from treadle.core.rules.reservations.skylines import Skyline
-from treadle.core.units.resources import MEMORY, format_amount
+from treadle.core.units.resources import format_amount
 from treadle.history.rhythm import DAY, HOUR, LEAST, MINUTE, Rhythm, rhythm
 from treadle.history.runs import SUCCEEDED
+from treadle.history.skylines import MOST_INTERVALS, asked, container_of, interval_for, length_of, skyline_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,14 +24,10 @@ if TYPE_CHECKING:
     from treadle.core.model.programs import LinearSolver
     from treadle.history.runs import Run
 
-INTERVALS = (10, 15, 30, MINUTE, 120, 300, 600, 900, 1800, HOUR, 2 * HOUR, 4 * HOUR, 8 * HOUR, DAY)
-"""Seconds of an interval that a run is cut into: the shortest that makes no more intervals than an expression may have requests."""
-MOST_INTERVALS = 64
 MOST_RUNS = 40
 """The newest runs, which the estimate is made from: the program grows with them."""
 IN_TIME = 0.95
 """The part of the runs that had ended by the deadline."""
-_MIB = 1 << 20
 
 
 class NoProposal(Exception):
@@ -67,17 +62,17 @@ def propose(runs: Sequence[Run], solver: LinearSolver, now: float, wishes: Wishe
     if not good:
         raise NoProposal(f"of {len(runs)} runs none has succeeded" if runs else "the history has no such runs")
     found = _rhythm(good, wishes.zone)
-    recent = [run for run in good[-MOST_RUNS:] if any(_asked(step.amounts) for step in run.steps)]
+    recent = [run for run in good[-MOST_RUNS:] if any(asked(step.amounts) for step in run.steps)]
     if not recent:
         raise NoProposal("its pods requested nothing")
-    container = _container(recent[-1])
-    longest = max(_length(run) for run in recent)
-    interval = wishes.interval or next((each for each in INTERVALS if each * MOST_INTERVALS >= longest), INTERVALS[-1])
+    container = container_of(recent[-1])
+    longest = max(length_of(run) for run in recent)
+    interval = wishes.interval or interval_for(longest)
     if interval * MOST_INTERVALS < longest:
         raise NoProposal(
             f"interval: a run took {_duration(longest)}, which are more than {MOST_INTERVALS} intervals of {_duration(interval)}"
         )
-    history = {str(number): [_skyline(run, container)] for number, run in enumerate(recent)}
+    history = {str(number): [skyline_of(run, container)] for number, run in enumerate(recent)}
     try:
         prediction = predict(history, EstimatorSettings(interval), solver)
     except (InvalidHistory, NoAnswer) as error:
@@ -130,43 +125,6 @@ def _rhythm(runs: Sequence[Run], zone: ZoneInfo | None) -> Rhythm:
         f"no period is found in the beginnings of {len(runs)} runs, which are between {_duration(gaps[0])} and {_duration(gaps[-1])} apart; "
         "looked for are periods that divide a day, from 10m on, and days of the week (of which two weeks have to be known)"
     )
-
-
-def _asked(amounts: Mapping[str, int]) -> dict[str, int]:
-    return {name: value for name, value in amounts.items() if value > 0}
-
-
-def _length(run: Run) -> float:
-    return (run.ended or run.started) - run.started
-
-
-def _whole(name: str) -> bool:
-    """Whether a resource comes in whole things."""
-    return name not in {"cpu", "memory", "ephemeral-storage"} and not name.startswith("hugepages-")
-
-
-def _container(run: Run) -> dict[str, int]:
-    """Return the size of the containers that are reserved: a pod's, in the mean, when the run had the most; where it has devices, as many parts as these can be divided into."""
-    most = max(run.steps, key=lambda step: (step.amounts.get("memory", 0), step.amounts.get("cpu", 0), step.pods))
-    peak = {name: max(step.amounts.get(name, 0) for step in run.steps) for step in run.steps for name in step.amounts}
-    amounts = _asked({**peak, **{name: value for name, value in most.amounts.items() if value}})
-    parts = gcd(*(value for name, value in amounts.items() if _whole(name))) or max(1, most.pods)
-    sizes = {name: ceil(value / parts) for name, value in amounts.items()}
-    return {name: ceil(value / _MIB) * _MIB if name == "memory" else value for name, value in sizes.items()}
-
-
-def _skyline(run: Run, container: Mapping[str, int]) -> Skyline:
-    """Return what a run used as a number of containers over time."""
-    size = [0] * (MEMORY + 1)
-    size[MEMORY] = 1
-    used = OverTime(len(size))
-    ends = [*(step.at for step in run.steps[1:]), run.ended or run.started]
-    for step, until in zip(run.steps, ends, strict=True):
-        count = max((ceil(step.amounts.get(name, 0) / value) for name, value in container.items()), default=0)
-        start, end = round(step.at - run.started), round(until - run.started)
-        if count and end > start:
-            used.add(start, end, [value * count for value in size])
-    return Skyline(run.application, round(run.submitted * 1000), size, used)
 
 
 def _trimmed(counts: Sequence[int]) -> Sequence[int]:

@@ -219,6 +219,14 @@ class Store:
             gone = at.execute(runs.delete().where(runs.c.ended < runs_before)).rowcount
             return gone + at.execute(samples.delete().where(samples.c.at < samples_before)).rowcount
 
+    def delete_run(self, application: str, started: float) -> bool:
+        """Delete a run that is over, the one of an application that began at a time, to the ms; returns whether there was one."""
+        when = sql.and_(runs.c.started >= started - 0.0006, runs.c.started < started + 0.0006)
+        with self._changing() as at:
+            return bool(
+                at.execute(runs.delete().where(runs.c.application == application, when, runs.c.ended.is_not(None))).rowcount
+            )
+
     def runs(self, application: str = "", queue: str = "", since: float = 0.0, most: int = 100) -> Iterator[Run]:
         """Yield runs, those that began last first. ``application`` may have ``*`` for any letters; ``queue`` is one with all below it."""
         self.open()

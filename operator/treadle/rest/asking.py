@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
 
+from treadle.api.common import DNS_LABEL, NAME_LIMIT
 from treadle.api.labels import GROUP
 from treadle.kube.transport import Client
 from treadle.rest.answers import UNAUTHENTICATED, Refused
@@ -76,3 +78,20 @@ class Asker:
             raise answer.error()
         found: dict[str, Any] = answer.json()
         return found
+
+
+def namespace_of(request: web.Request, user: User) -> str:
+    """Return the namespace that a request is about: the one that it names, else that of the service account that sends it. Raises ``Refused`` where that is none."""
+    named = request.query.get("namespace", "") or user.namespace
+    if not named:
+        raise Refused(400, f"namespace: none is named, and {user.name} is no service account; say which by ?namespace=NAME")
+    if len(named) > NAME_LIMIT or re.fullmatch(DNS_LABEL, named) is None:
+        raise Refused(400, f"namespace: {named[:NAME_LIMIT]!r} is not the name of a namespace")
+    return named
+
+
+def only(request: web.Request, *names: str) -> None:
+    """Raise ``Refused`` for a parameter that nobody acts on."""
+    unknown = sorted(set(request.query) - {*names})
+    if unknown:
+        raise Refused(400, f"{unknown[0]}: unknown parameter; allowed are {', '.join(names)}")

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import web
 
 from treadle.api import labels
-from treadle.api.common import DNS_LABEL, NAME_LIMIT
 from treadle.core.model.reservations import LARGEST, Interpreter, Promise, ReservationDefinition, ReservationRequest
 from treadle.core.rules.reservations import validation
 from treadle.rest import forms, shapes, words
 from treadle.rest.answers import Refused, answer
+from treadle.rest.asking import namespace_of, only
 from treadle.rest.ids import Ids, id_of, name_of
 from treadle.rest.objects import PATIENCE, TRIES, Found, Objects, Outcome, found, outcome_of
 from treadle.rest.planning import Plans
@@ -66,13 +66,13 @@ class Reservations:
 
     async def new(self, request: web.Request, user: User) -> web.Response:
         """Return a fresh id; nothing is made yet."""
-        _only(request, "namespace")
+        only(request, "namespace")
         await self._allowed(request, user, "create")
         return answer({"reservation-id": self._ids.fresh()})
 
     async def submit(self, request: web.Request, user: User) -> web.Response:
         """Make a reservation, and say what was decided."""
-        _only(request, "namespace")
+        only(request, "namespace")
         namespace = await self._allowed(request, user, "create")
         said = forms.read(await request.read(), forms.Submission)
         name = None if said.reservation_id is None else name_of(said.reservation_id, plain=False)
@@ -120,7 +120,7 @@ class Reservations:
 
     async def update(self, request: web.Request, user: User) -> web.Response:
         """Change what is reserved, and say what was decided; where that is no, what was promised before stands."""
-        _only(request, "namespace")
+        only(request, "namespace")
         namespace = await self._allowed(request, user, "update")
         said = forms.read(await request.read(), forms.Update)
         for _ in range(TRIES):
@@ -163,7 +163,7 @@ class Reservations:
 
     async def delete(self, request: web.Request, user: User) -> web.Response:
         """Delete a reservation."""
-        _only(request, "namespace")
+        only(request, "namespace")
         namespace = await self._allowed(request, user, "delete")
         said = forms.read(await request.read(), forms.Deletion)
         there, known = await self._known(namespace, said.reservation_id)
@@ -189,7 +189,7 @@ class Reservations:
 
     async def list(self, request: web.Request, user: User) -> web.Response:
         """List what is promised of a queue."""
-        _only(request, "namespace", "queue", "reservation-id", "start-time", "end-time", "include-resource-allocations")
+        only(request, "namespace", "queue", "reservation-id", "start-time", "end-time", "include-resource-allocations")
         namespace = await self._allowed(request, user, "list")
         asked, identity = request.query.get("queue", DEFAULT_QUEUE), request.query.get("reservation-id", "")
         start, end = _long(request, "start-time", 0), _long(request, "end-time", -1)
@@ -258,16 +258,6 @@ def read(said: forms.Definition, demands: list[list[int]]) -> ReservationDefinit
     )
 
 
-def namespace_of(request: web.Request, user: User) -> str:
-    """Return the namespace that a request is about: the one that it names, else that of the service account that sends it. Raises ``Refused`` where that is none."""
-    named = request.query.get("namespace", "") or user.namespace
-    if not named:
-        raise Refused(400, f"namespace: none is named, and {user.name} is no service account; say which by ?namespace=NAME")
-    if len(named) > NAME_LIMIT or re.fullmatch(DNS_LABEL, named) is None:
-        raise Refused(400, f"namespace: {named[:NAME_LIMIT]!r} is not the name of a namespace")
-    return named
-
-
 def owner(user: User) -> dict[str, str]:
     """Return the annotations that say whose a reservation is. Groups whose names have a comma cannot be said there."""
     groups = ",".join(group for group in user.groups if "," not in group)
@@ -308,13 +298,6 @@ def _undecided(name: str, outcome: Outcome) -> Refused:
         f"reservation {id_of(name)} is written and was not decided on within {PATIENCE:g} s{told}: it may be accepted yet; the same request again tells what became of it",
         wait=5,
     )
-
-
-def _only(request: web.Request, *names: str) -> None:
-    """Raise ``Refused`` for a parameter that nobody acts on."""
-    unknown = sorted(set(request.query) - {*names})
-    if unknown:
-        raise Refused(400, f"{unknown[0]}: unknown parameter; allowed are {', '.join(names)}")
 
 
 def _long(request: web.Request, name: str, default: int) -> int:

@@ -9,6 +9,7 @@ from treadle.rest import reservations
 from treadle.rest.asking import Asker
 from treadle.rest.objects import Objects
 from treadle.rest.serving import Door
+from treadle.runtime.solver import Highs
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -17,7 +18,18 @@ if TYPE_CHECKING:
     from treadle.kube.transport import Client
 
 
-def rest_routes(client: Client, audience: str, unready: Callable[[], str], ledger: Ledger) -> list[web.RouteDef]:
-    """Return the routes. ``client`` has connections of its own, so that nobody who decides waits for what is asked here."""
+def rest_routes(
+    client: Client, audience: str, unready: Callable[[], str], ledger: Ledger, history: str = ""
+) -> list[web.RouteDef]:
+    """Return the routes. ``history`` is the URL of the history, empty for none. ``client`` has connections of its own, so that nobody who decides waits for what is asked here."""
     door = Door(Asker(client, audience), unready)
-    return reservations.routes(door, Objects(client), ledger.entries)
+    return [*reservations.routes(door, Objects(client), ledger.entries), *_estimator(door, history)]
+
+
+def _estimator(door: Door, history: str) -> list[web.RouteDef]:
+    from treadle.history.estimates import Estimates  # with the library of the history
+    from treadle.rest import estimator
+
+    solver = Highs()
+    estimates = Estimates(history, solver) if history else None
+    return estimator.routes(door, estimates, lambda: solver.problem)

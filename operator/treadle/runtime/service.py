@@ -426,7 +426,11 @@ class Service:
             routes = [] if self.forecaster is None else [answering("/eta", self.forecaster.everything)]
             if self._resting is not None:
                 routes += rest_routes(
-                    self._resting, self.options.rest_audience, lambda: "" if self._listed else self.waiting_for, self.ledger
+                    self._resting,
+                    self.options.rest_audience,
+                    lambda: "" if self._listed else self.waiting_for,
+                    self.ledger,
+                    self.options.history,
                 )
             return await self._ports.enter_async_context(serve(host, port, probes, routes))
         except OSError as error:
