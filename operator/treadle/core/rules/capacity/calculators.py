@@ -9,12 +9,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from math import ceil, inf, isnan
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from treadle.core.units.amounts import f32, quotient
 from treadle.core.units.comparison import dominant, memory_only, memory_ratio
 from treadle.core.units.resources import CPU, MEMORY, Vector
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 MANY = (1 << 63) - 1
+EXACT = 1 << 53
+"""Whole numbers below this are floats without rounding."""
 HAIR = 1e-3
 """What amounts are rounded up by where fractions are precise: far less than the least unit, far more than what is lost by rounding."""
 
@@ -77,6 +85,10 @@ class Calculator(ABC):
     @abstractmethod
     def ratio(self, one: Sequence[int], other: Sequence[int]) -> float:
         """Return how many times ``other`` is in ``one``."""
+
+    def ratios(self, values: NDArray[np.int64], other: Sequence[int]) -> list[float]:
+        """Return how many times ``other`` is in each of some amounts, (amounts, types): the same floats as one by one."""
+        return [self.ratio(one, other) for one in values.tolist()]
 
     @abstractmethod
     def divide(self, total: Sequence[int], one: Sequence[int], other: Sequence[int]) -> float:
@@ -253,6 +265,17 @@ class AllTypes(Calculator):
             if one[position] or other[position]:
                 result = max(result, self.single(quotient(self.single(one[position]), self.single(other[position]))))
         return result
+
+    def ratios(self, values: NDArray[np.int64], other: Sequence[int]) -> list[float]:
+        """Return the largest ratio of any type for each."""
+        known = [at for at in self.counted if other[at]]
+        exact = self.single is float and not values[:, [at for at in self.counted if not other[at]]].any()
+        if not exact or max([abs(int(values.max(initial=0))), abs(int(values.min(initial=0))), *other]) >= EXACT:
+            return super().ratios(values, other)
+        found = np.zeros(len(values))
+        for at in known:
+            np.maximum(found, values[:, at] / float(other[at]), out=found)
+        return list(found.tolist())
 
     def divide(self, total: Sequence[int], one: Sequence[int], other: Sequence[int]) -> float:
         """Return the ratio of the largest parts."""

@@ -11,11 +11,9 @@ from collections.abc import Iterator, Sequence
 from operator import itemgetter
 
 import numpy as np
-from numpy.typing import NDArray
 
+from treadle.core.rules.reservations.columns import Table, columns
 from treadle.core.rules.reservations.over_time import Amounts, OverTime, Segment, minus, most, plus, stepped
-
-Columns = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 class Cycle:
@@ -121,16 +119,10 @@ def repeated(width: int, period: int, intervals: Sequence[Segment], starts: Sequ
     return found
 
 
-def columns(once: OverTime) -> Columns:
-    """Return breakpoints, and what there is from each until the next, as columns of whole numbers."""
-    times = np.array(once.times, dtype=np.int64)
-    return times, np.array(once.values[:-1], dtype=np.int64).reshape(max(0, len(times) - 1), len(once.nothing))
-
-
 class Load:
     """What is given away over time: once, and each period. Adding and taking costs the breakpoints that the interval meets, once."""
 
-    __slots__ = ("_columns", "cycles", "once", "width")
+    __slots__ = ("_changed", "_columns", "cycles", "once", "width")
 
     def __init__(self, width: int) -> None:
         """Begin with nothing."""
@@ -138,12 +130,17 @@ class Load:
         self.once = OverTime(width)
         self.cycles: dict[int, Cycle] = {}
         """What comes again, by period."""
-        self._columns: Columns | None = None
+        self._columns: Table | None = None
+        self._changed: tuple[int, int] | None = None
+        """Between when what is given away once is not what the columns say."""
 
-    def columns(self) -> Columns:
+    def columns(self) -> Table:
         """Return what is given away once: the breakpoints, and what there is from each until the next, (breakpoints - 1, types)."""
         if self._columns is None:
             self._columns = columns(self.once)
+        elif self._changed is not None:
+            self._columns = _patched(self._columns, self.once, *self._changed)
+        self._changed = None
         return self._columns
 
     @property
@@ -153,9 +150,11 @@ class Load:
 
     def add(self, given: Shape, sign: int = 1) -> None:
         """Add what a reservation has; with a ``sign`` of -1 take it away."""
-        self._columns = None
         period = given.period if isinstance(given, Cycle) else 0
         steps = given.steps if isinstance(given, Cycle) else given
+        if not period and steps.times:
+            first, last = self._changed or (steps.times[0], steps.times[-1])
+            self._changed = min(first, steps.times[0]), max(last, steps.times[-1])
         into: OverTime | Cycle = self.once
         if period:
             into = self.cycles.setdefault(period, Cycle(self.width, period))
@@ -196,6 +195,20 @@ class Load:
             yield begun, before, value
             begun, value = before, current
         yield begun, end, value
+
+
+def _patched(table: Table, once: OverTime, first: int, last: int) -> Table:
+    """Return the columns of what there is once, of which those before ``first`` and after ``last`` are as they were: what there is at ``last`` has not changed, only whether it is a breakpoint."""
+    before, after = bisect_left(once.times, first), bisect_right(once.times, last)
+    times, values = table
+    if len(times):
+        values = np.append(values, np.zeros((1, values.shape[1]), dtype=np.int64), axis=0)  # nothing from the last breakpoint on
+    head, tail = int(np.searchsorted(times, first)), int(np.searchsorted(times, last, side="right"))
+    middle = np.array(once.times[before:after], dtype=np.int64)
+    amounts = np.array(once.values[before:after], dtype=np.int64).reshape(len(middle), len(once.nothing))
+    found = np.concatenate([times[:head], middle, times[tail:]])
+    all_values = np.concatenate([values[:head], amounts, values[tail:]])
+    return found, all_values[: max(0, len(found) - 1)]
 
 
 Shape = OverTime | Cycle

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.core.rules.reservations.cycles import Cycle, Load, columns
+from treadle.core.rules.reservations.columns import columns
+from treadle.core.rules.reservations.cycles import Cycle, Load
 from treadle.core.rules.reservations.over_time import OverTime, Segment, minus, plus, together
 
 if TYPE_CHECKING:

@@ -12,7 +12,10 @@ from itertools import repeat
 from math import lcm
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
 from treadle.core.model.reservations import Occurrences
+from treadle.core.rules.reservations.columns import Table, at_times, cut, given, joined, shaped
 from treadle.core.rules.reservations.cycles import Cycle, Load, Shape, period_of
 from treadle.core.rules.reservations.errors import Lack, PlanningError, UnknownReservation
 from treadle.core.rules.reservations.over_time import Amounts, OverTime, Segment, least, minus, plus, stepped, together
@@ -91,6 +94,9 @@ class Sharing(Protocol):
 
     by_user: bool
     """Whether one user may have less than there is."""
+
+    def at_most(self, plan: Plan) -> Amounts | None:
+        """Return what one user may have at any time; None where that is all."""
 
     def narrow(self, plan: Plan, room: Sequence[Segment], used: Iterable[Segment]) -> Sequence[Segment]:
         """Return what of some room a user may have that has ``used`` some at the same time; asked if ``by_user``."""
@@ -265,8 +271,8 @@ class Plan:
         mine = self.by_user.get(user, Load(len(self.capacity)))
         used = peaks(mine, without, *shape) if sharing.by_user else repeat(())
         found: list[Segment] = []
-        for given, had in zip(peaks(self.load, without, *shape), used, strict=False):
-            room: Sequence[Segment] = [(one, other, self._free(value)) for one, other, value in given]
+        for taken, had in zip(peaks(self.load, without, *shape), used, strict=False):
+            room: Sequence[Segment] = [(one, other, self._free(value)) for one, other, value in taken]
             if sharing.by_user:
                 room = sharing.narrow(self, room, had)
             found = list(together(least, found, room)) if found else list(room)
@@ -274,6 +280,20 @@ class Plan:
 
     def _free(self, given: Amounts) -> Amounts:
         return tuple([max(0, have - value) for have, value in zip(self.capacity, given, strict=True)])
+
+    def room(self, user: str, old: Reservation | None, start: int, end: int) -> Table:
+        """Return what ``available`` does for once, in columns; for exact plans."""
+        times, values = given(self.load, start, end)
+        most = self.settings.sharing.at_most(self)
+        mine = None if most is None else given(self.by_user.get(user, Load(len(self.capacity))), start, end)
+        back = None if old is None else shaped(old.shape, start, end)
+        points = cut([each for each in ((times, values), mine, back) if each is not None], start, end)
+        begins = points[:-1]
+        returned = 0 if back is None else at_times(back, begins)
+        free = np.maximum(0, np.array(self.capacity, dtype=np.int64) - at_times((times, values), begins) + returned)
+        if mine is not None and most is not None:
+            np.minimum(free, np.array(most, dtype=np.int64) - at_times(mine, begins) + returned, out=free)
+        return joined(points, free)
 
     def check_period(self, start: int, end: int, period: int) -> None:
         """Raise ``PlanningError`` for a period, if there is one, that does not divide the cycle or is shorter than an interval."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import floor, inf, isnan
 from typing import TYPE_CHECKING, Protocol
 
+from treadle.core.rules.reservations.columns import Table, at_times, cut, given, joined, shaped
 from treadle.core.rules.reservations.errors import PlanningError
 from treadle.core.rules.reservations.over_time import OverTime, Segment
 
@@ -44,15 +45,33 @@ class Search:
     def gangs(self, room: Sequence[int], gang: Sequence[int]) -> int:
         """Return how many gangs some room is enough for, by the plan's calculator. Raises ``PlanningError`` when patience is at its end."""
         settings = self.plan.settings
-        self._looked += 1
-        if 0 < settings.patience < self._looked:
-            raise PlanningError(f"requests: no place for them is found within {settings.patience} looks at what is free")
+        self.look(1)
         if settings.exact:
             return max(0, min(settings.calculator.containers(room, gang), MANY))
         found = self.plan.settings.calculator.divide(self.plan.capacity, room, gang)
         if isnan(found) or found in {inf, -inf}:
             return MANY if found > 0 else -MANY if found < 0 else 0
         return floor(found)
+
+    def look(self, amounts: int) -> None:
+        """Count amounts of room that were looked at. Raises ``PlanningError`` when patience is at its end."""
+        self._looked += amounts
+        self.check_patience(0)
+
+    def check_patience(self, amounts: int) -> None:
+        """Raise ``PlanningError`` if patience would be at its end after so many further amounts."""
+        patience = self.plan.settings.patience
+        if 0 < patience < self._looked + amounts:
+            raise PlanningError(f"requests: no place for them is found within {patience} looks at what is free")
+
+    def load_between(self, start: int, end: int) -> Table:
+        """Return what others have between two times, in columns; neighbours differ."""
+        load = given(self.plan.load, start, end)
+        if self.old is None:
+            return load
+        back = shaped(self.old.shape, start, end)
+        times = cut((load, back), start, end)
+        return joined(times, at_times(load, times[:-1]) - at_times(back, times[:-1]))
 
     def give_back(self, given: Sequence[Segment]) -> None:
         """Count what was placed as free again."""

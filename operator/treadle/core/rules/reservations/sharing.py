@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from treadle.core.rules.reservations.columns import at_times, cut, shaped
 from treadle.core.rules.reservations.errors import Lack, OvercommitError, PlanningError, QuotaError
 from treadle.core.rules.reservations.over_time import (
     Amounts,
@@ -29,11 +30,16 @@ class NoOvercommit:
     window = 0
     by_user = False
 
+    def at_most(self, plan: Plan) -> Amounts | None:
+        """Return None: whatever is free may be had."""
+        del plan
+        return None
+
     def validate(self, plan: Plan, wanted: Reservation) -> None:
         """Raise ``OvercommitError`` if a reservation has more than is free, at any time or occurrence."""
         old = plan.reservations.get(wanted.name)
         first, last = wanted.span
-        if first >= last:
+        if first >= last or fits_in_columns(plan, wanted, old, first, last):
             return
         room = plan.available(wanted.user, old, first, last, wanted.period)
         for start, end, free, asked in side_by_side(room, wanted.shape.segments(first, last)):
@@ -81,11 +87,26 @@ class CapacityOverTime(NoOvercommit):
                 words = f"in the {self.window} ms before {time} the user would have {had} on average, and {allowed} may be had"
                 raise QuotaError(words, Lack(time - self.window, time, had, allowed, average=True))
 
+    def at_most(self, plan: Plan) -> Amounts:
+        """Return what one user may have at any time."""
+        return _part(plan.capacity, self.at_once)
+
     def narrow(self, plan: Plan, room: Sequence[Segment], used: Iterable[Segment]) -> Sequence[Segment]:
         """Return the room, where it is more than the user may have at once that. The average is not known before there is a reservation."""
-        allowed = _part(plan.capacity, self.at_once)
+        allowed = self.at_most(plan)
         left = [(one, other, minus(allowed, value)) for one, other, value in used]
         return list(together(least, room, left))
+
+
+def fits_in_columns(plan: Plan, wanted: Reservation, old: Reservation | None, first: int, last: int) -> bool:
+    """Whether all that a reservation has once may be had: where it may not, or that cannot be seen at once, it is looked at step by step."""
+    if wanted.period or not plan.settings.exact:
+        return False
+    room, asked = plan.room(wanted.user, old, first, last), shaped(wanted.shape, first, last)
+    times = cut((room, asked), first, last)[:-1]
+    wants = at_times(asked, times)
+    asks = wants.any(axis=1)
+    return bool((wants[asks] <= at_times(room, times)[asks]).all())
 
 
 def _part(capacity: Sequence[int], part: float) -> Amounts:
