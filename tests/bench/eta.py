@@ -211,7 +211,7 @@ class Play:
         job = self.by_uid[uid]
         del self.running[uid]
         self.done.ends[uid] = at
-        self.ended.note(job.pod.application, job.pod.queue, job.runs, 0.0)
+        self.ended.note(job.pod.application, job.pod.queue, job.runs, 0.0, at)
         self.ran[job.pod.queue.removeprefix("root.")].append(job.runs)
         self.core.handle(PodGone(uid), at)
 

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from core.builders import a_pod
-from treadle.forecast.durations import KEPT, MOST, Drawn, Ended, declared_of, family
+from treadle.forecast.durations import KEPT, MOST, Curves, Drawn, Ended, declared_of, family
 
 
 def drawn(ended: Ended | None = None, **declared: float) -> Drawn:
@@ -73,6 +73,26 @@ def test_what_is_drawn_for_a_pod_that_runs_is_longer_than_it_has_run() -> None:
     assert left == {5.0, 285.0}
     assert model.varied
     assert drawn(ended(10.0))(a_pod("p"), "ns/app", "root.a", 15.0) is None
+
+
+def test_pods_that_still_run_say_that_some_run_longer() -> None:
+    """Three of four run on for longer than the ones that have ended: what has ended alone would say that nobody does."""
+    found = ended(10.0, 10.0, 10.0)
+    running = [("ns/app", "root.a", 30.0)] * 9
+    model = Drawn(found, {}, Random(0), Curves(found, running, 1_000.0))
+    left = [model(a_pod("p"), "ns/app", "root.a", 0.0) for _ in range(400)]
+    assert all(value is not None and (value == 10.0 or 30.0 <= value <= 60.0) for value in left)
+    assert 0.15 < left.count(10.0) / len(left) < 0.35
+
+
+def test_few_ends_of_an_application_are_drawn_from_beside_those_of_its_queue() -> None:
+    found = ended(10.0)
+    for _ in range(10):
+        found.note("ns/other", "root.a", 90.0, 0.0)
+    model = drawn(found)
+    left = [model(a_pod("p"), "ns/app", "root.a", 0.0) for _ in range(300)]
+    assert set(left) == {10.0, 90.0}
+    assert 0.3 < left.count(10.0) / len(left) < 0.5, "the one of its own, and that among those of the queue"
 
 
 def test_declarations_are_off_as_they_were() -> None:

@@ -7,12 +7,12 @@ from math import ceil, inf
 from random import Random
 from typing import TYPE_CHECKING
 
-from treadle.core.events import ApplicationSeen
-from treadle.forecast.durations import Drawn
+from treadle.core.events import ApplicationSeen, PodSeen
+from treadle.forecast.durations import Curves, Drawn
 from treadle.forecast.forward import Bounds, run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from treadle.core.events import Event
     from treadle.core.model import Settings
@@ -86,9 +86,10 @@ def forecast(
         if isinstance(fact, ApplicationSeen) and fact.application.deadline is not None
     }
     arrivals = arrived is not None and arrived.foretells(now + settings.epoch)
+    curves = Curves(ended, _running(facts, now + settings.epoch), now + settings.epoch)
     futures: list[Future] = []
     for number in range(scenarios):
-        drawn = Drawn(ended, declared, Random(number))  # noqa: S311 - the same every time
+        drawn = Drawn(ended, declared, Random(number), curves)  # noqa: S311 - the same every time
         arriving = () if arrived is None else arrived.drawn(now + settings.epoch, Random(-1 - number))  # noqa: S311
         future = run(facts, settings, now, drawn, bounds, over, deadlines, arriving)
         if future.stopped == "time" and futures:
@@ -110,6 +111,13 @@ def forecast(
     }
     stopped = next((one.stopped for one in futures if one.stopped in {"decisions", "passes", "time"}), "")
     return Forecast(now + settings.epoch, bounds.horizon, len(futures), told, stopped)
+
+
+def _running(facts: Sequence[Event], now: float) -> Iterator[tuple[str, str, float]]:
+    """Yield the applications, queues and ages of pods that run at a time in seconds since 1970."""
+    for fact in facts:
+        if isinstance(fact, PodSeen) and (pod := fact.pod).node and pod.started and pod.application:
+            yield pod.application, pod.held_in or pod.queue, max(0.0, now - pod.started)
 
 
 def _told(name: str, found: list[tuple[Prospect, Future]], epoch: float, deadline: float | None) -> Told:

@@ -126,7 +126,8 @@ class Forecaster:
         if pod.started and not pod.deleting:
             said = self._objects.get(pod.application)
             declared = declared_of(pod, 0.0 if said is None else said.duration or 0.0)
-            self.ended.note(pod.application, pod.held_in, max(0.0, self._clock() - pod.started), declared)
+            now = self._clock()
+            self.ended.note(pod.application, pod.held_in, max(0.0, now - pod.started), declared, now)
         if pod.application in self._ends and not self._view().knows(pod.application):
             self._judge("end", self._ends, pod.application)
 
