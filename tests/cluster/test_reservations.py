@@ -260,6 +260,36 @@ def test_pods_of_a_reservation_wait_for_it_run_in_its_queue_and_go_on_beside_it(
         assert status(plane, "nightly")["phase"] == "Completed"
 
 
+def test_runs_are_in_the_reservation_that_claims_their_names(fresh_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
+    cluster = fresh_cluster(2, "4", "16Gi")
+    plane = cluster.plane
+    cluster.queues(plan_queue(leadTime="0s"))
+    wanted = reservation("nightly", "4", start=seconds(3), applications=["nightly-*"])
+    bad = {**wanted, "spec": {**wanted["spec"], "applications": ["nightly *"]}}
+    code, answer = plane.api("POST", RESERVATIONS, bad)
+    assert (code, "spec.applications[0]" in answer["message"]) == (422, True)
+
+    def queues() -> dict[str, str]:
+        found = {one["metadata"]["name"]: one["metadata"].get("annotations", {}) for one in cluster.bound()}
+        return {name: said["treadle.dev/allocated-queue"] for name, said in found.items()}
+
+    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+        treadle.wait_ready()
+        make(plane, wanted)
+        eventually(lambda: status(plane, "nightly").get("phase") == "Active", 20, "the reservation is active")
+        asks = {"queue": "root.plan", "cpu": "1", "memory": "1Gi"}
+        cluster.pods([pod("run", application="nightly-29", **asks), pod("other", application="weekly-3", **asks)])
+        cluster.wait_bound(2)
+        assert queues() == {"run": status(plane, "nightly")["queue"], "other": "root.plan.plan-default"}
+        patch = {"spec": {"applications": ["weekly-*"]}}
+        plane.api("PATCH", f"{RESERVATIONS}/nightly", patch, content_type="application/merge-patch+json")
+        cluster.pods([pod("late", application="weekly-4", **asks)])
+        cluster.wait_bound(3)
+        eventually(lambda: queues()["late"] == status(plane, "nightly")["queue"], 5, "the new name is claimed")
+        conditions = {one["type"]: one["status"] for one in status(plane, "nightly")["conditions"]}
+        assert conditions == {"Ready": "True", "NotActedOn": "False"}
+
+
 def test_the_examples_of_the_documentation_are_taken_and_acted_on(fresh_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
     text = (Path(__file__).parents[2] / "docs/reservations.md").read_text()
     objects = [yaml.safe_load(block.partition("```")[0]) for block in text.split("```yaml\n")[1:]]

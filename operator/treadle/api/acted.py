@@ -252,6 +252,7 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.deadline",
             "spec.recurrence",
             "spec.timeZone",
+            "spec.applications",
             "spec.priority",
             "spec.expression.interpreter",
             "spec.expression.requests",

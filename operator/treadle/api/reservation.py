@@ -36,6 +36,9 @@ _MINIMUM: Final = "minimumConcurrency must not be over concurrency"
 _MULTIPLE: Final = "count must be a multiple of concurrency"
 
 
+NamePattern = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[A-Za-z0-9*][A-Za-z0-9*._/-]*$")]
+
+
 class ReservationRequest(Model):
     """Containers of one size for one duration (``ReservationRequest``); they come in gangs of ``concurrency``."""
 
@@ -99,6 +102,11 @@ class ReservationSpec(Model):
     )
     time_zone: Annotated[str, Field(min_length=1, max_length=64)] | None = Field(
         default=None, description="Time zone of the cron expression, such as Europe/Berlin; UTC if absent."
+    )
+    applications: Annotated[list[NamePattern], Field(max_length=16)] | None = Field(
+        default=None,
+        description="Names of applications of its namespace that run in it while it is active, where they ask for its queue and name no reservation; * stands for any letters, such as nightly-*.",
+        json_schema_extra={"x-kubernetes-list-type": "set"},
     )
     priority: Count | None = Field(default=None, description="Smaller is more important, as in YARN.")
     expression: ReservationExpression

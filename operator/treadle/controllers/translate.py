@@ -193,6 +193,7 @@ def reservation(model: Reservation, profiles: Profiles = NO_PROFILES) -> Reserva
         trial=(meta.annotations or {}).get(labels.DRY_RUN) == "true",
         starts=again.starts,
         apart=again.apart,
+        applications=tuple(sorted(set(spec.applications or ()))),
     )
 
 

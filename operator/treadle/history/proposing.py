@@ -38,12 +38,13 @@ class NoProposal(Exception):
 class Wishes:
     """What is asked for beside the runs: empty is what the runs say.
 
-    ``name`` and ``namespace`` are the object's, ``zone`` is in which its times are the same each day, ``interval`` is in seconds.
+    ``name`` and ``namespace`` are the object's, ``applications`` are the names that it claims, ``zone`` is in which its times are the same each day, ``interval`` is in seconds.
     """
 
     name: str = ""
     namespace: str = ""
     queue: str = ""
+    applications: str = ""
     zone: ZoneInfo | None = None
     interval: int = 0
 
@@ -94,6 +95,7 @@ def propose(runs: Sequence[Run], solver: LinearSolver, now: float, wishes: Wishe
         "queue": wishes.queue or _plan_of(run.queue),
         "arrival": _moment(arrival),
         "deadline": _moment(arrival + window),
+        "applications": [wishes.applications or name],
         "recurrence": found.recurrence,
         **({"timeZone": found.zone.key} if found.zone is not None and found.period == DAY else {}),
         "expression": {"interpreter": "Order" if has_gaps else "OrderNoGap", "requests": [one for one, _ in requests]},

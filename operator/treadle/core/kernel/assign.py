@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treadle.core.kernel.reservations.claims import claimed
 from treadle.core.kernel.reservations.following import default_path
 from treadle.core.kernel.reservations.places import place_of, unreserved
 from treadle.core.kernel.tree.members import Queue
@@ -133,13 +134,15 @@ def _note(state: State, application: Application, *, runs: bool) -> None:
 
 
 def asked_for(state: State, application: Application, namespace: str) -> str:
-    """Return the path of the queue that is asked for by name, empty if none is, or a reservation; of one that takes reservations the one below for all else."""
+    """Return the path of the queue that is asked for by name, empty if none is, or a reservation; of one that takes reservations the one below that claims the application, or that for all else."""
     explicit = state.explicit.get(application.id)
     wanted = application.requested or application.wanted or state.namespaces.get(namespace, "")
     if not wanted or (explicit is not None and explicit.reservation):
         return ""
     path = qualified(wanted)
-    return default_path(path) if path in state.plans.of else path
+    above = path.rpartition(".")[0]
+    one = state.plans.of.get(above if above in state.plans.of and path == default_path(above) else path)
+    return path if one is None else claimed(one, application) or default_path(one.path)
 
 
 def in_force(state: State, queue: Queue) -> bool:

@@ -176,6 +176,8 @@ class ReservationSpec:
     """Whether it is only asked what would be decided."""
     starts: tuple[int, ...] = ()
     apart: int = 0
+    applications: tuple[str, ...] = ()
+    """Names of applications of its namespace that run in it though they do not name it; ``*`` stands for any letters."""
 
 
 WOULD_BE_ACCEPTED = "WouldBeAccepted"

@@ -12,6 +12,7 @@ from hashlib import sha256
 from math import inf
 from typing import TYPE_CHECKING
 
+from treadle.core.kernel.reservations.claims import claims
 from treadle.core.kernel.reservations.coming import coming
 from treadle.core.kernel.reservations.forms import clock, when
 from treadle.core.rules.placement.names import MOST_BYTES
@@ -83,6 +84,7 @@ def _follow(state: State, one: PlanInForce, now: int) -> list[QueueSpec]:
     one.children[one.path] = default_path(one.path)
     part = max(0.0, 1.0 - sum(shares.get(identity, 0.0) for identity in amounts))
     specs.append(limits.planned(above, one.children[one.path], part, state.types.named(rest), promised=False))
+    one.claims = claims(state, one)
     one.coming = coming(state, one, promised, now)
     for identity in before.keys() ^ one.children.keys():
         state.plans.elsewhere[identity] = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treadle.core.kernel.reservations.claims import follow_claims
 from treadle.core.kernel.reservations.memory import Known
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ def seen(state: State, event: ReservationSeen) -> None:
             plans.leave(identity)
             known.decided = event.decided
     plans.note(identity)
+    follow_claims(state, identity)
 
 
 def lost(state: State, identity: str) -> None:

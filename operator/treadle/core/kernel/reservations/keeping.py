@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from treadle.core.effects import Expire
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.reservations.capacity import follow_queues, put_back
+from treadle.core.kernel.reservations.claims import perhaps_claimed
 from treadle.core.kernel.reservations.deciding import decide
 from treadle.core.kernel.reservations.following import follow_plans
 from treadle.core.kernel.reservations.in_front import next_look as next_look_in_front
@@ -50,8 +51,9 @@ def concerned(state: State) -> list[Application]:
         list(state.assignment.unplaced) if any(path in plans.elsewhere for path in plans.of) else []
     )  # who asks for a queue that takes reservations
     named = [name for identity in plans.elsewhere for name in plans.members.get(identity, ())]
+    found += [application for identity in plans.elsewhere for application in perhaps_claimed(state, identity)]
     plans.elsewhere.clear()
-    return found + [state.applications[name] for name in named if name in state.applications]
+    return list(dict.fromkeys([*found, *(state.applications[name] for name in named if name in state.applications)]))
 
 
 def _end(state: State) -> list[Expire]:

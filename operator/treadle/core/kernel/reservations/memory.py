@@ -7,6 +7,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from treadle.core.kernel.reservations.claims import Claim
     from treadle.core.kernel.reservations.coming import Coming
     from treadle.core.kernel.tree.members import Ask
     from treadle.core.model.reservations import Decision, PlanSpec, Promise, ReservationSpec
@@ -57,6 +58,8 @@ class PlanInForce:
     """The queues that it has now, by reservation; that for all else is under the name of the queue itself."""
     coming: list[Coming] = field(default_factory=list)
     """Reservations in front of which room is kept now."""
+    claims: dict[str, list[Claim]] = field(default_factory=dict)
+    """Who runs in its reservations without naming them, by namespace."""
     short_since: float = inf
     """Since when more is promised than there is, on the core's clock; infinite while it is not."""
     latest: int = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treadle.core.kernel.reservations.claims import claimed
 from treadle.core.kernel.reservations.following import child_path, default_path
 from treadle.core.kernel.reservations.forms import clock
 from treadle.core.kernel.reservations.words import moment
@@ -118,9 +119,15 @@ def unreserved(state: State, application: Application, found: Queue | Wait) -> Q
     """Return where an application without a reservation belongs that is placed in the queue of a plan, or below it: in the plan's default queue."""
     if isinstance(found, Wait):
         one = state.plans.of.get(found.blocker) if found.reason == "QueueIsParent" else None
+        mine = None if one is None else _in_force(state, claimed(one, application))
+        if mine is not None:
+            return state.tree.open(mine, application)
         default = None if one is None else _in_force(state, default_path(one.path))
         return found if default is None else state.tree.open(default, application)
     one = None if found.parent is None else state.plans.of.get(found.parent.path)
+    mine = None if one is None else _in_force(state, claimed(one, application))
+    if mine is not None:
+        return state.tree.open(mine, application)
     if one is None or found.path == default_path(one.path):
         return found
     words = (
