@@ -82,6 +82,10 @@ class Kept:
         self._short, self._ends = "", inf
         self._seen = 0
         self._missing: dict[int, int] | None = None
+        self._guaranteed: dict[Queue, Vector] = {}
+        self._found: dict[tuple[Queue, Demand], tuple[Coming, int] | None] = {}
+        """What was found for asks of a leaf that are alike, since something was placed last."""
+        self._waits: dict[tuple[Coming, int], Wait] = {}
         nodes = state.nodes
         label = state.scheduler.partition_label if state.discipline.membership.partitions_matter() else None
         takes = nodes.passing(("takes pods", label), self._takes_pods) if len(nodes) else None
@@ -101,15 +105,21 @@ class Kept:
         if ask.application.partition:
             return None
         demand = _wanted(self._state, ask)
-        found = self._first_short(ask, demand, inf)
-        if found is None or self._is_due(ask, demand):
+        alike = ask.application.chain[0], demand
+        if alike not in self._found:
+            short = self._first_short(ask, demand, inf)
+            self._found[alike] = None if short is None or self._is_due(ask, demand) else short
+        found = self._found[alike]
+        if found is None:
             return None
         if self._may_backfill(ask) and self._a_short_one(ask, demand):
             return None
         plans = self._state.plans
         plans.held[ask] = None
         plans.look = self._state.now + INTERVAL * (1 + len(plans.held) // PER_INTERVAL)
-        return Wait(KEPT, found[0].identity, self._words(*found))
+        if found not in self._waits:
+            self._waits[found] = Wait(KEPT, found[0].identity, self._words(*found))
+        return self._waits[found]
 
     def follow(self, placed: Sequence[Placed]) -> None:
         """Take note of what was placed since the last look."""
@@ -126,6 +136,8 @@ class Kept:
                 state.record(effect.uid, "backfilled", state.nodes.names[record.node])
         if len(placed) > self._seen:
             self._seen, self._missing = len(placed), None
+            self._found.clear()
+            self._waits.clear()
         self._short = ""
 
     def _first_short(self, ask: Ask, demand: Demand, ends: float) -> tuple[Coming, int] | None:
@@ -165,7 +177,9 @@ class Kept:
         for queue in ask.application.chain:
             if queue.parent is None or queue in self._above:
                 continue
-            guaranteed = guaranteed_to(self._state, queue)
+            guaranteed = self._guaranteed.get(queue)
+            if guaranteed is None:
+                guaranteed = self._guaranteed[queue] = guaranteed_to(self._state, queue)
             if all(queue.usage[position] + value <= guaranteed[position] for position, value in demand):
                 return True
         return False
