@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
 from treadle.core.model.reservations import Interpreter, ReservationDefinition, ReservationRequest
 from treadle.core.rules.capacity.calculators import AllTypes
+from treadle.core.rules.reservations.cycles import Cycle
 from treadle.core.rules.reservations.over_time import OverTime
 from treadle.core.rules.reservations.plan import Plan, PlanSettings, Reservation, Sharing
 from treadle.core.rules.reservations.sharing import NoOvercommit
@@ -60,3 +62,20 @@ def ask(
 def counts(shape: OverTime) -> list[tuple[int, int]]:
     """The containers from each breakpoint on."""
     return [(time, value[1]) for time, value in zip(shape.times, shape.values, strict=True)]
+
+
+def drawn_once(rng: random.Random, horizon: int = 100) -> OverTime:
+    """Some amounts of three types."""
+    found = OverTime(3)
+    for _ in range(rng.randint(1, 3)):
+        start = rng.randrange(horizon)
+        found.add(start, start + rng.randint(1, 30), [rng.randint(0, 9), rng.randint(0, 9), rng.choice([0, 0, 1])])
+    return found
+
+
+def drawn_cycle(rng: random.Random) -> Cycle:
+    """An amount of two of them that comes again, within a cycle of 24."""
+    found = Cycle(3, rng.choice([4, 8, 12, 24]))
+    start = rng.randrange(24)
+    found.add(start, start + rng.randint(1, found.period), [rng.randint(0, 4), rng.randint(0, 4), 0])
+    return found

@@ -6,21 +6,19 @@ import random
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import given as for_all
 from hypothesis import strategies as st
 
+from core.rules.reservations.plans import drawn_cycle, drawn_once
 from examples import examples
 from treadle.core.model.reservations import Interpreter, ReservationDefinition, ReservationRequest
 from treadle.core.rules.capacity.calculators import AllTypes
 from treadle.core.rules.reservations.agents import Agent, Wanted, aligned
 from treadle.core.rules.reservations.aligned import Aligned
-from treadle.core.rules.reservations.columns import columns, given, shaped
-from treadle.core.rules.reservations.cycles import Cycle, Load
+from treadle.core.rules.reservations.cycles import Cycle
 from treadle.core.rules.reservations.errors import PlanningError
 from treadle.core.rules.reservations.greedy import Greedy
-from treadle.core.rules.reservations.over_time import OverTime
 from treadle.core.rules.reservations.plan import Plan, PlanSettings, Reservation
 from treadle.core.rules.reservations.planner import Planner
 from treadle.core.rules.reservations.sharing import CapacityOverTime, NoOvercommit, fits_in_columns
@@ -29,63 +27,13 @@ from treadle.core.rules.reservations.stages import by_demand, whole_window
 CYCLE, CAPACITY = 24, (40, 30, 7)
 
 
-def once(rng: random.Random, horizon: int = 100) -> OverTime:
-    found = OverTime(3)
-    for _ in range(rng.randint(1, 3)):
-        start = rng.randrange(horizon)
-        found.add(start, start + rng.randint(1, 30), [rng.randint(0, 9), rng.randint(0, 9), rng.choice([0, 0, 1])])
-    return found
-
-
-def again(rng: random.Random) -> Cycle:
-    found = Cycle(3, rng.choice([4, 8, 12, 24]))
-    start = rng.randrange(24)
-    found.add(start, start + rng.randint(1, found.period), [rng.randint(0, 4), rng.randint(0, 4), 0])
-    return found
-
-
-def listed(table: Any) -> list[tuple[int, int, tuple[int, ...]]]:
-    times, values = table[0].tolist(), table[1].tolist()
-    return [(one, other, tuple(value)) for one, other, value in zip(times, times[1:], values, strict=False)]
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_columns_follow_what_is_added_and_taken(seed: int) -> None:
-    rng, load, there = random.Random(seed), Load(3), list[OverTime | Cycle]()
-    for _ in range(30):
-        if there and rng.random() < 0.45:
-            load.add(there.pop(rng.randrange(len(there))), -1)
-        else:
-            one = again(rng) if rng.random() < 0.2 else once(rng, rng.choice([10, 100, 1000]))
-            there.append(one)
-            load.add(one)
-        if rng.random() < 0.6:  # several changes may come between two looks
-            times, values = load.columns()
-            fresh = columns(load.once)
-            assert times.tolist() == fresh[0].tolist()
-            assert values.tolist() == fresh[1].tolist()
-        start = rng.randrange(120)
-        end = start + rng.randint(1, 60)
-        assert listed(given(load, start, end)) == list(load.segments(start, end))
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_what_one_reservation_has_is_the_same_in_columns(seed: int) -> None:
-    rng = random.Random(seed)
-    shape = again(rng) if seed % 2 else once(rng)
-    start = rng.randrange(100)
-    for one, other, value in listed(shaped(shape, start, start + 50)):
-        for time in range(one, other):
-            assert shape.at(time) == value
-
-
 def plan_of(rng: random.Random, patience: int, by_user: bool) -> Plan:
     sharing = CapacityOverTime(rng.choice([0.5, 0.8, 1.0]), 1.0, 24) if by_user else NoOvercommit()
     calculator = AllTypes(3, [0, 1, 2] if rng.random() < 0.7 else [0, 2], precise=True)
     capacity = (*CAPACITY[:2], rng.choice([0, 7]))
     plan = Plan(capacity, PlanSettings(1, [9, 9, 9], calculator, sharing, CYCLE, exact=True, patience=patience))
     for number in range(rng.randint(0, 8)):
-        shape = again(rng) if rng.random() < 0.3 else once(rng)
+        shape = drawn_cycle(rng) if rng.random() < 0.3 else drawn_once(rng)
         plan.restore(Reservation(f"r{number}", number, rng.choice("uv"), ReservationDefinition(0, 200), shape, number))
     return plan
 
@@ -141,7 +89,7 @@ def test_places_are_the_same_at_once_and_one_by_one(
 def test_what_fits_in_columns_is_what_is_not_refused_for_want_of_room(seed: int, by_user: bool) -> None:
     rng = random.Random(seed)
     plan = plan_of(rng, 0, by_user)
-    shape = once(rng)
+    shape = drawn_once(rng)
     definition = ReservationDefinition(shape.earliest or 0, shape.latest or 1)
     name = rng.choice(["new", "r0"])
     wanted = Reservation(name, 9, rng.choice("uv"), definition, shape)

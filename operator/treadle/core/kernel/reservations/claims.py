@@ -7,20 +7,14 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from treadle.core.kernel.reservations.memory import Claim
 
 if TYPE_CHECKING:
     from treadle.core.kernel.reservations.memory import PlanInForce
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Application
-
-
-class Claim(NamedTuple):
-    """A name that a reservation claims, and the path of its queue."""
-
-    identity: str
-    pattern: str
-    path: str
 
 
 def claims(state: State, one: PlanInForce) -> dict[str, list[Claim]]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from treadle.core.kernel.reservations.forms import when
+from treadle.core.kernel.reservations.memory import Coming
 from treadle.core.rules.reservations.over_time import most
 
 if TYPE_CHECKING:
@@ -14,21 +15,6 @@ if TYPE_CHECKING:
     from treadle.core.kernel.state import State
     from treadle.core.rules.reservations.over_time import Amounts
     from treadle.core.rules.reservations.plan import Reservation
-
-
-class Coming(NamedTuple):
-    """A reservation that is promised more soon, or was a moment ago."""
-
-    identity: str
-    path: str
-    """Its queue."""
-    time: int
-    """When it is promised more first, in ms since the epoch."""
-    at: float
-    """The same on the core's clock."""
-    until: float
-    """Until when what it does not use is kept, on the core's clock."""
-    amounts: Amounts
 
 
 def coming(state: State, one: PlanInForce, given: Mapping[str, Amounts], now: int) -> list[Coming]:

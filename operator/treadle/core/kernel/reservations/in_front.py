@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.core.effects import Placed
-    from treadle.core.kernel.reservations.coming import Coming
+    from treadle.core.kernel.reservations.memory import Coming
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Ask, Queue
     from treadle.core.model import NodeSpec

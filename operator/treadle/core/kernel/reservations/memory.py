@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from treadle.core.kernel.reservations.claims import Claim
-    from treadle.core.kernel.reservations.coming import Coming
     from treadle.core.kernel.tree.members import Ask
     from treadle.core.model.reservations import Decision, PlanSpec, Promise, ReservationSpec
     from treadle.core.rules.reservations.agents import Agent
+    from treadle.core.rules.reservations.over_time import Amounts
     from treadle.core.rules.reservations.plan import Plan
 
 
@@ -40,6 +39,29 @@ class Known:
     def undecided(self) -> bool:
         """Whether nothing was decided on the present version."""
         return self.decided is None or self.decided.generation != self.spec.generation
+
+
+class Coming(NamedTuple):
+    """A reservation that is promised more soon, or was a moment ago."""
+
+    identity: str
+    path: str
+    """Its queue."""
+    time: int
+    """When it is promised more first, in ms since the epoch."""
+    at: float
+    """The same on the core's clock."""
+    until: float
+    """Until when what it does not use is kept, on the core's clock."""
+    amounts: Amounts
+
+
+class Claim(NamedTuple):
+    """A name that a reservation claims, and the path of its queue."""
+
+    identity: str
+    pattern: str
+    path: str
 
 
 @dataclass(slots=True)

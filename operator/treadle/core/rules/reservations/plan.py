@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from treadle.core.model.reservations import Occurrences
-from treadle.core.rules.reservations.columns import Table, at_times, cut, given, joined, shaped
+from treadle.core.rules.reservations.columns import Table, at_times, cut, joined
 from treadle.core.rules.reservations.cycles import Cycle, Load, Shape, period_of
 from treadle.core.rules.reservations.errors import Lack, PlanningError, UnknownReservation
+from treadle.core.rules.reservations.loads import given, shaped
 from treadle.core.rules.reservations.over_time import Amounts, OverTime, Segment, least, minus, plus, stepped, together
 from treadle.core.rules.reservations.peaks import peaks
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from math import floor, inf, isnan
 from typing import TYPE_CHECKING, Protocol
 
-from treadle.core.rules.reservations.columns import Table, at_times, cut, given, joined, shaped
+from treadle.core.rules.reservations.columns import Table, at_times, cut, joined
 from treadle.core.rules.reservations.errors import PlanningError
+from treadle.core.rules.reservations.loads import given, shaped
 from treadle.core.rules.reservations.over_time import OverTime, Segment
 
 if TYPE_CHECKING:

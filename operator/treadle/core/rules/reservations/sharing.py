@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from treadle.core.rules.reservations.columns import at_times, cut, shaped
+from treadle.core.rules.reservations.columns import at_times, cut
 from treadle.core.rules.reservations.errors import Lack, OvercommitError, PlanningError, QuotaError
+from treadle.core.rules.reservations.loads import shaped
 from treadle.core.rules.reservations.over_time import (
     Amounts,
     OverTime,
