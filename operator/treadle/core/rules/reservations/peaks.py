@@ -69,11 +69,17 @@ def _by_place(
     row = np.repeat(np.arange(len(first)), count)
     number = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count) + low[row]
     begins, ends = np.maximum(first[row] - number * period, start), np.minimum(last[row] - number * period, end)
-    found = {}
-    for place in range(places):
-        here = (number % places == place) & (begins < ends)
-        if here.any():
-            found[place] = highest(begins[here], ends[here], values[row[here]])
+    here = begins < ends
+    if not here.any():
+        return {}
+    apart = end - start + 1  # each place has a stretch of time of its own, so that all are worked out at once
+    shift = (number[here] % places) * apart - start
+    found: dict[int, list[Segment]] = {}
+    for one, other, value in highest(begins[here] + shift, ends[here] + shift, values[row[here]]):
+        if any(value):
+            place = one // apart
+            by = place * apart - start
+            found.setdefault(place, []).append((one - by, other - by, value))
     return found
 
 
