@@ -26,6 +26,8 @@ MOST_READ = 10_000
 KEPT = 256
 """Estimates that are kept: those that were asked for last."""
 ALL = "*"
+SECONDS = 20.0
+"""How long the solver may take."""
 
 
 class Estimate(NamedTuple):
@@ -97,4 +99,4 @@ def _solved(runs: Sequence[Run], solver: LinearSolver) -> Estimate:
         raise InvalidHistory(f"a run took {longest:.0f} s, which are more than {MOST_INTERVALS} intervals of {interval} s")
     container = container_of(runs[-1])
     history = {str(number): [skyline_of(run, container)] for number, run in enumerate(runs)}
-    return Estimate(predict(history, EstimatorSettings(interval), solver), container)
+    return Estimate(predict(history, EstimatorSettings(interval), solver, SECONDS), container)

@@ -7,6 +7,7 @@ shape that Hadoop's have (gson's, of ``RLESparseResourceAllocation`` and ``Map<R
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from aiohttp import web
@@ -34,6 +35,8 @@ KIND = "applications"
 MIB = 1 << 20
 MOST_SOLVING = 2
 """Requests that wait for the solver at once, or are solved."""
+THREADS = 2
+"""Threads that read the history and solve: nothing else waits for them."""
 LONGEST_NAME = 317
 """Characters of a name in a namespace that are looked for."""
 _PACKAGE = "org.apache.hadoop.resourceestimator"
@@ -60,6 +63,7 @@ class Estimator:
     def __init__(self, door: Door, estimates: Estimates | None, problem: Callable[[], str]) -> None:
         self._asker, self._estimates, self._problem = door.asker, estimates, problem
         self._solving = 0
+        self._threads = ThreadPoolExecutor(THREADS, "estimates")
 
     async def translate(self, request: web.Request, user: User) -> web.Response:  # noqa: ARG002 - one signature
         """Refuse to read a log: a file of this machine is nobody's to name, and what applications use is known without."""
@@ -77,7 +81,7 @@ class Estimator:
             raise Refused(503, f"{MOST_SOLVING} estimates are being made, and no more are made at once", wait=5)
         self._solving += 1
         try:
-            found = await _in_thread(lambda: estimates.estimate(pattern))
+            found = await self._in_thread(lambda: estimates.estimate(pattern))
         except InvalidHistory as error:
             raise Refused(400, f"{pattern}: {error}", INVALID) from error
         except NoAnswer as error:
@@ -99,7 +103,7 @@ class Estimator:
         estimates, pattern = await self._allowed(request, user, "list")
         run = request.match_info["run"]
         started = None if run == ALL else _started(run)
-        found = await _in_thread(lambda: estimates.runs(pattern, started))
+        found = await self._in_thread(lambda: estimates.runs(pattern, started))
         return answer([[_id_of(one), [_skyline(one)]] for one in found])
 
     async def delete(self, request: web.Request, user: User) -> web.Response:
@@ -109,7 +113,7 @@ class Estimator:
         if ALL in application or run == ALL:
             raise Refused(400, f"one run is deleted at a time, and {ALL} is none")
         started = _started(run)
-        if not await _in_thread(lambda: estimates.delete(application, started)):
+        if not await self._in_thread(lambda: estimates.delete(application, started)):
             raise Refused(404, f"the history has no run {run} of application {application} that is over", UNKNOWN)
         return web.Response(status=204)
 
@@ -125,21 +129,20 @@ class Estimator:
             raise Refused(400, f"{pipeline[:LONGEST_NAME]!r} is not the name of an application")
         return self._estimates, f"{namespace}/{pipeline}"
 
+    async def _in_thread(self, ask: Callable[[], Found]) -> Found:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, ask)
+        except NoHistory as error:
+            raise Refused(503, f"there is no history yet: {error}", wait=60) from error
+        except (SQLAlchemyError, OtherVersion, OSError) as error:
+            raise Refused(503, f"the history cannot be read: {getattr(error, 'orig', None) or error}", wait=5) from error
+
 
 def _started(run: str) -> float:
     """Return when a run began, in seconds since 1970."""
     if not run.isascii() or not run.isdigit() or len(run) > 15:
         raise Refused(400, f"run {run[:64]!r} is none; allowed are ms since 1970, or {ALL} for all")
     return int(run) / 1000
-
-
-async def _in_thread(ask: Callable[[], Found]) -> Found:
-    try:
-        return await asyncio.to_thread(ask)
-    except NoHistory as error:
-        raise Refused(503, f"there is no history yet: {error}", wait=60) from error
-    except (SQLAlchemyError, OtherVersion, OSError) as error:
-        raise Refused(503, f"the history cannot be read: {getattr(error, 'orig', None) or error}", wait=5) from error
 
 
 def _id_of(run: Run) -> dict[str, str]:

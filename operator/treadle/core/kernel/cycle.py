@@ -207,7 +207,7 @@ def cycle(state: State, budget: int) -> list[Placed]:
         if root.active:
             _serve(state, root, budget - len(effects), effects, kept)
     if kept is not None:
-        kept.follow(effects)
+        kept.finish(effects)
     opened = state.shapes.waiting.open
     if opened and len(effects) < budget:  # else the next pass goes on
         _close(state, list(opened))

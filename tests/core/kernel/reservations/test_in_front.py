@@ -134,6 +134,19 @@ def test_who_is_held_back_goes_on_as_soon_as_the_reservation_has_what_it_is_prom
 
 
 @both
+def test_who_was_held_back_has_its_turn_though_others_come_all_the_time(discipline: str) -> None:
+    world = in_the_lead(discipline, free=6)
+    world.pod("first", "root.rest").step()
+    assert world.at.why("first")[0] == KEPT
+    world.at.gone("old0")
+    for number in range(8):
+        world.at.wait(0.4)
+        world.pod(f"new{number}", "root.rest", cpu=30)
+        world.step()
+    assert "first" in world.starts
+
+
+@both
 def test_what_nobody_uses_is_lent_again_when_the_reservation_has_begun_for_as_long_as_its_lead(discipline: str) -> None:
     world = in_the_lead(discipline)
     for number in range(8):

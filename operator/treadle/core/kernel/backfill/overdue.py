@@ -33,9 +33,12 @@ def overdue(state: State) -> list[tuple[PodRecord, str]]:
     for one in state.plans.of.values():
         for identity, path in one.children.items():
             queue = state.tree.queues.get(path)
-            if identity != one.path and queue is not None:
-                for ask in islice(_waiting(queue), MOST_ASKS):
-                    found += [(record, identity) for record in _for_all(state, ask, records, left)]
+            waiting = list(islice(_waiting(queue), MOST_ASKS)) if identity != one.path and queue is not None else []
+            if queue is None or not waiting:
+                continue
+            guaranteed, used = guaranteed_to(state, queue), list(queue.usage)
+            for ask in waiting:
+                found += [(record, identity) for record in _for_all(state, ask, guaranteed, used, records, left)]
     return found
 
 
@@ -65,18 +68,18 @@ def _waiting(queue: Queue) -> Iterator[Ask]:
     return (ask for ask in asks if waits_for_a_node(ask) or starts_with_a_gang(ask))
 
 
-def _for_all(state: State, ask: Ask, records: list[PodRecord], left: dict[int, Vector]) -> Iterator[PodRecord]:
-    """Yield which pods have to leave for the pods of an ask, as far as these are guaranteed to its queue."""
-    queue = ask.application.chain[0]
-    guaranteed, used = guaranteed_to(state, queue), list(queue.usage)
+def _for_all(
+    state: State, ask: Ask, guaranteed: Vector, used: Vector, records: list[PodRecord], left: dict[int, Vector]
+) -> Iterator[PodRecord]:
+    """Yield which pods have to leave for the pods of an ask, as far as these are guaranteed to its queue; what they will use is added to ``used``."""
     for _ in range(len(ask.pods)):
-        for position, value in ask.shape.charged:
-            used[position] += value
-        if any(value and used[position] > guaranteed[position] for position, value in ask.shape.charged):
+        if any(value and used[position] + value > guaranteed[position] for position, value in ask.shape.charged):
             return
         victims = _for_one(state, ask, records, left)
         if victims is None:
             return
+        for position, value in ask.shape.charged:
+            used[position] += value
         yield from victims
 
 

@@ -42,7 +42,7 @@ def wake(state: State) -> None:
     """Let those compete again who were held back, when it is time or nothing is kept any more."""
     plans = state.plans
     if plans.held and (not any(one.coming for one in plans.of.values()) or state.now >= plans.look):
-        held = list(plans.held)
+        held, plans.look = list(plans.held), inf
         plans.held.clear()
         for ask in held:
             if ask.wait is not None and ask.wait.reason == KEPT:
@@ -114,9 +114,7 @@ class Kept:
             return None
         if self._may_backfill(ask) and self._a_short_one(ask, demand):
             return None
-        plans = self._state.plans
-        plans.held[ask] = None
-        plans.look = self._state.now + INTERVAL * (1 + len(plans.held) // PER_INTERVAL)
+        self._state.plans.held[ask] = None
         if found not in self._waits:
             self._waits[found] = Wait(KEPT, found[0].identity, self._words(*found))
         return self._waits[found]
@@ -139,6 +137,13 @@ class Kept:
             self._found.clear()
             self._waits.clear()
         self._short = ""
+
+    def finish(self, placed: Sequence[Placed]) -> None:
+        """Take note of the rest, and of when those are looked at again who were held back: who comes meanwhile does not put that off."""
+        self.follow(placed)
+        plans = self._state.plans
+        if plans.held:
+            plans.look = min(plans.look, self._state.now + INTERVAL * (1 + len(plans.held) // PER_INTERVAL))
 
     def _first_short(self, ask: Ask, demand: Demand, ends: float) -> tuple[Coming, int] | None:
         """Return a reservation that would find less than is kept for it of a type, which is said as well; of those that are promised more before some time."""
