@@ -79,7 +79,7 @@ def run(
     prometheus_address:
         The address that those are for, such as https://prometheus.monitoring:9090; no other server is sent them.
     rest:
-        Serve YARN's REST of reservations at the address of --listen, below /ws/v1/cluster/reservation.
+        Serve YARN's REST of reservations at the address of --listen, below /ws/v1/cluster/reservation, and that of the resource estimator below /resourceestimator.
     rest_audience:
         The audience that the tokens of its users must have; that of the API server if absent.
     """

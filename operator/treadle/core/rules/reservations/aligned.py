@@ -45,7 +45,6 @@ class Aligned:
         step = search.plan.settings.step
         duration = up(request.duration, step)
         gang = [value * request.concurrency for value in request.demand]
-        at_once = self.columns and search.plan.settings.exact and not search.definition.period and end > start
         intervals = (end - start) // duration
         if intervals <= 0:
             if end > start:
