@@ -17,9 +17,11 @@ from cluster.control_plane import ControlPlane
 from cluster.faulty_proxy import FaultyProxy
 from cluster.pair import Pair
 from cluster.treadle_process import Cluster, Treadle, capacity_queue, eventually, pod
+from treadle.history.recurring import digest
 from treadle.history.runs import SUCCEEDED, Run, Step
 from treadle.history.store import Store
 
+QUEUES = "/apis/treadle.dev/v1alpha1/queues/root.plan"
 RESERVATIONS = "/apis/treadle.dev/v1alpha1/namespaces/default/reservations"
 
 
@@ -288,6 +290,31 @@ def test_runs_are_in_the_reservation_that_claims_their_names(fresh_cluster: Call
         eventually(lambda: queues()["late"] == status(plane, "nightly")["queue"], 5, "the new name is claimed")
         conditions = {one["type"]: one["status"] for one in status(plane, "nightly")["conditions"]}
         assert conditions == {"Ready": "True", "NotActedOn": "False"}
+
+
+def test_what_runs_again_and_again_is_reserved_by_itself_where_the_queue_allows_it(
+    fresh_cluster: Callable[..., Cluster], tmp_path: Path
+) -> None:
+    cluster = fresh_cluster(2, "4", "16Gi")
+    plane = cluster.plane
+    history = f"sqlite:///{tmp_path / 'history.db'}"
+    store, now = Store(history), datetime.now(UTC).timestamp()
+    for hour in range(1, 13):
+        begun = now - 3600 * hour + 600
+        steps = [Step(begun, {"cpu": 2000, "memory": 2 << 30, "pods": 2}, 2, (0, 0, 0))]
+        over = Run(f"default/hourly-{hour}", "root.plan", "ann", begun, begun, begun, begun + 300, 2, 2, 0, 0, SUCCEEDED, steps)
+        store.write([over], [], [], begun + 300)
+    store.close()
+    cluster.queues(plan_queue(fromHistory={"exclude": ["default/else-*"]}))
+    with Treadle(plane.kubeconfig, tmp_path, "--history", history) as treadle:
+        treadle.wait_ready()
+        eventually(lambda: status(plane, "hourly").get("phase") == "Accepted", 90, "it was made, and accepted")
+        raw = plane.api("GET", f"{RESERVATIONS}/hourly")[1]
+        assert (raw["spec"]["applications"], raw["spec"]["recurrence"]) == (["hourly-*"], "1h")
+        assert raw["status"]["accepted"]["user"] == "ann"
+        assert raw["metadata"]["annotations"]["treadle.dev/made-from-history"] == digest(raw["spec"]), "no default is added to it"
+        conditions = {one["type"]: one["status"] for one in plane.api("GET", QUEUES)[1]["status"]["conditions"]}
+        assert conditions["NotActedOn"] == "False"
 
 
 def test_the_examples_of_the_documentation_are_taken_and_acted_on(fresh_cluster: Callable[..., Cluster], tmp_path: Path) -> None:

@@ -190,6 +190,9 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
                     "enforcementWindow",
                     "replanAfter",
                     "maximumPeriod",
+                    "fromHistory",
+                    "fromHistory.exclude",
+                    "fromHistory.timeZone",
                 )
             ),
             "spec.fair.maxAMShare",

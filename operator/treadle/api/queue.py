@@ -291,6 +291,22 @@ class QueueOpportunistic(Model):
     )
 
 
+ApplicationPattern = Annotated[str, Field(min_length=1, max_length=317, pattern=r"^[A-Za-z0-9*][A-Za-z0-9*._/-]*$")]
+
+
+class ReservationsFromHistory(Model):
+    """Reservations that are made by themselves for applications that run in the queue again and again (Morpheus); present, and be it empty, they are."""
+
+    exclude: Annotated[list[ApplicationPattern], Field(max_length=64)] | None = Field(
+        default=None,
+        description="Applications that get none, as namespace/name; * stands for any letters.",
+        json_schema_extra={"x-kubernetes-list-type": "set"},
+    )
+    time_zone: Annotated[str, Field(min_length=1, max_length=64)] | None = Field(
+        default=None, description="The clock by which runs come again, such as Europe/Berlin; UTC if absent."
+    )
+
+
 class QueueReservations(Model):
     """How a queue takes reservations (YARN's ``reservable`` and the settings of its plan); present, and be it empty, it takes them.
 
@@ -336,6 +352,7 @@ class QueueReservations(Model):
         default=None,
         description="How long capacity has to be missing before reservations are moved or dropped; 1m if absent. Meanwhile all have as much less.",
     )
+    from_history: ReservationsFromHistory | None = None
     maximum_period: Duration | None = Field(
         default=None,
         description="The longest period of what comes again, which all periods divide, at most 768h; 24h if absent (max-periodicity).",

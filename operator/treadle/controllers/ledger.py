@@ -11,6 +11,7 @@ from typing import Any
 
 from treadle.api import acted, objects
 from treadle.api.profiles import NO_PROFILES, Profiles, names_any
+from treadle.api.queue import Queue, ReservationsFromHistory
 from treadle.controllers import removals, reservations, translate
 from treadle.core.errors import InvalidSpec
 from treadle.core.events import (
@@ -60,6 +61,12 @@ class Entry:
     """Of a Reservation: what the core was told last, which is also what the status keeps of decisions."""
     taken: dict[str, str] = field(default_factory=dict)
     """For a Scheduler: the names that another one has a better claim to, and which one."""
+
+    @property
+    def from_history(self) -> ReservationsFromHistory | None:
+        """Of a Queue: what it says of reservations that are made by themselves; None where it allows none."""
+        said = self.model.spec.reservations if isinstance(self.model, Queue) else None
+        return None if said is None else said.from_history
 
     @property
     def path(self) -> str:

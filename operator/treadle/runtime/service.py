@@ -33,6 +33,7 @@ from treadle.kube.recorder import Recorder
 from treadle.kube.resizer import Resizer
 from treadle.kube.transport import Client
 from treadle.metrics.exporter import render
+from treadle.rest.objects import Objects
 from treadle.runtime.admission import Webhook, WebhookOptions, webhook
 from treadle.runtime.engine import Engine
 from treadle.runtime.forecaster import Forecaster
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from treadle.controllers.ledger import Entry
     from treadle.core.events import Event
     from treadle.history.keeper import Keeper
+    from treadle.runtime.from_history import FromHistory
 
 log = logging.getLogger(__name__)
 
@@ -62,6 +64,7 @@ BLIND = (
     "spec.backfill: how long pods ran that have ended is not known, since no forecasts are made by this scheduler (treadle run --eta): only what pods "
     "declare counts, and when they are ended at the latest"
 )
+NO_HISTORY = "spec.reservations.fromHistory of queues: no reservations are made from the history, since none is kept (treadle run --history)"
 MOST_SETTLING = 15.0
 """Seconds for which binds of a predecessor are waited for at the most."""
 CATCHING_UP, LONGEST_CATCHING_UP = 0.02, 30.0
@@ -188,6 +191,7 @@ class Service:
                 put=self._put,
             )
             self.engine.history = _both(self.engine.history, self.forecaster.note)
+        self.from_history = self._from_history(options)
         self.waiting_for = "starting"
         self.url = ""
         self.webhook: Webhook | None = None
@@ -208,10 +212,20 @@ class Service:
 
         return Keeper(Store(options.history), lambda: self.core.view, options.history_days)
 
+    def _from_history(self, options: Options) -> FromHistory | None:
+        """Return who makes reservations from the history; None where none is kept."""
+        if not options.history:
+            return None
+        from treadle.runtime.from_history import FromHistory  # with the library of the history
+
+        return FromHistory(options.history, self.ledger.entries, Objects(self.client), Highs())
+
     def _failing(self) -> str:
         """Return what this process cannot do beside scheduling; empty if it can all that is asked for."""
         blind = self.core.view.backfills_by_estimates and self.forecaster is None
-        return "; ".join(filter(None, (BLIND if blind else "", "" if self.keeper is None else self.keeper.trouble)))
+        asked = self.from_history is None and any(entry.from_history is not None for entry in self.ledger.entries.values())
+        others = (one.trouble for one in (self.keeper, self.from_history) if one is not None)
+        return "; ".join(filter(None, (BLIND if blind else "", NO_HISTORY if asked else "", *others)))
 
     def _forecast_of(self, entry: Entry) -> dict[str, Any] | None:
         if self.forecaster is not None:
@@ -366,6 +380,8 @@ class Service:
         self._spawn(self.garbage.run(), "garbage")
         if self.keeper is not None:
             self._spawn(self.keeper.run(self._may_plan), "history")
+        if self.from_history is not None:
+            self._spawn(self.from_history.run(self._may_plan), "from-history")
         if self.forecaster is not None:
             self._spawn(self.forecaster.run(), "forecasts")
 
