@@ -400,6 +400,19 @@ def test_forecasts_are_made_where_that_is_asked_for():
     assert "--eta" in deployment("--set=eta.enabled=true")["template"]["spec"]["containers"][0]["args"]
 
 
+def test_reservations_may_be_made_from_the_history_where_that_is_asked_for():
+    on = ("--set=history.reservations=true",)
+    name = "treadle-from-history"
+    assert not [one for one in of_kind("ClusterRole") if one["metadata"]["name"] == name]
+    (role,) = [one for one in of_kind("ClusterRole", *on) if one["metadata"]["name"] == name]
+    assert role["rules"] == [
+        {"apiGroups": ["treadle.dev"], "resources": ["reservations"], "verbs": ["create", "update", "delete"]}
+    ]
+    assert name in {one["roleRef"]["name"] for one in of_kind("ClusterRoleBinding", *on)}
+    off = (*on, "--set=history.enabled=false")
+    assert name not in {one["metadata"]["name"] for one in (*of_kind("ClusterRole", *off), *of_kind("ClusterRoleBinding", *off))}
+
+
 def test_yarns_rest_and_its_rights_are_there_where_they_are_asked_for():
     on = ("--set=rest.enabled=true",)
     assert "--rest" not in deployment()["template"]["spec"]["containers"][0]["args"]

@@ -308,7 +308,8 @@ def test_what_runs_again_and_again_is_reserved_by_itself_where_the_queue_allows_
     cluster.queues(plan_queue(fromHistory={"exclude": ["default/else-*"]}))
     with Treadle(plane.kubeconfig, tmp_path, "--history", history) as treadle:
         treadle.wait_ready()
-        eventually(lambda: status(plane, "hourly").get("phase") == "Accepted", 90, "it was made, and accepted")
+        eventually(lambda: plane.api("GET", f"{RESERVATIONS}/hourly")[0] == 200, 120, "it was made")
+        eventually(lambda: status(plane, "hourly").get("phase") in {"Accepted", "Active"}, 10, "it was accepted")
         raw = plane.api("GET", f"{RESERVATIONS}/hourly")[1]
         assert (raw["spec"]["applications"], raw["spec"]["recurrence"]) == (["hourly-*"], "1h")
         assert raw["status"]["accepted"]["user"] == "ann"

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from kube.access import served, until
+from runtime.services import condition, treadle
 from treadle.controllers.ledger import Ledger
 from treadle.fakeapi import FakeApi
 from treadle.history.runs import FAILED, SUCCEEDED, Run, Step
@@ -63,15 +65,17 @@ class World:
 
 
 @pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[World]:
-    api = FakeApi()
-    await api.start()
-    api.create("namespaces", {"metadata": {"name": "etl"}})
-    try:
-        async with Client(Access(api.url)) as client:
-            yield World(tmp_path, api, client)
-    finally:
-        await api.stop()
+async def api() -> AsyncIterator[FakeApi]:
+    async with served() as there:
+        yield there
+
+
+@pytest.fixture
+async def world(tmp_path: Path, api: FakeApi) -> AsyncIterator[World]:
+    if not any(one["metadata"]["name"] == "etl" for one in api.list("namespaces")):
+        api.create("namespaces", {"metadata": {"name": "etl"}})
+    async with Client(Access(api.url)) as client:
+        yield World(tmp_path, api, client)
 
 
 async def test_what_comes_again_is_reserved_for_all_of_its_runs_by_their_names(world: World) -> None:
@@ -187,3 +191,11 @@ async def test_what_is_in_the_way_is_said_and_forgotten_when_it_is_not(world: Wo
 async def test_before_anything_has_run_there_is_nothing_to_say(world: World) -> None:
     assert await world.look() == []
     assert world.maker.trouble == ""
+
+
+async def test_who_wants_reservations_from_a_history_that_nobody_keeps_is_told_so(api: FakeApi) -> None:
+    api.create("schedulers", {"metadata": {"name": "treadle"}, "spec": {}})
+    api.create("queues", {"metadata": {"name": "root.plan"}, "spec": {"reservations": {"fromHistory": {}}}})
+    async with treadle(api, controllers=True):
+        said = "spec.reservations.fromHistory of queues: no reservations are made from the history, since none is kept"
+        await until(lambda: said in condition(api.get("schedulers", "treadle"), "Ready").get("message", ""), said)
