@@ -328,6 +328,10 @@ def test_lengths_of_time_are_written(time: int, text: str) -> None:
     ("spec", "words"),
     [
         ({"reservations": {"window": "1s"}}, "spec.reservations.window: '1s' is not between 10m and 720h"),
+        (
+            {"reservations": {"fromHistory": {"timeZone": "Mars/Olympus"}}},
+            "spec.reservations.fromHistory.timeZone: 'Mars/Olympus' is no time zone; allowed are names of the time zone database such as Europe/Berlin",
+        ),
         ({"reservations": {"leadTime": "2h"}}, "spec.reservations.leadTime: '2h' is not between 0s and 1h"),
         ({"reservations": {"maximumPeriod": "1m"}}, "spec.reservations.maximumPeriod: '1m' is not between 10m and 768h"),
         (

@@ -16,6 +16,7 @@ from treadle.history.runs import FAILED, SUCCEEDED, Run, Step
 from treadle.history.store import Store
 from treadle.kube.auth import Access
 from treadle.kube.transport import Client
+from treadle.rest.answers import Refused
 from treadle.rest.objects import Objects
 from treadle.runtime.from_history import FromHistory
 from treadle.runtime.solver import Highs
@@ -186,6 +187,45 @@ async def test_what_is_in_the_way_is_said_and_forgotten_when_it_is_not(world: Wo
     world.maker._solver = solver
     await world.look()
     assert world.maker.trouble == ""
+
+
+async def test_a_namespace_that_is_gone_or_a_refusal_keeps_no_other_from_its_reservation(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.nightly().nightly(name="all-2024{}").nightly(name="zoo-2024{}")
+    create, seen = world.maker._objects.create, []
+
+    async def refusing(body: Json) -> Json | None:
+        name = body["metadata"]["name"]
+        seen.append(name)
+        if name in {"all", "nightly"}:
+            raise Refused(404 if name == "all" else 400, f"no {name}")
+        return await create(body)
+
+    monkeypatch.setattr(world.maker._objects, "create", refusing)
+    assert [one["metadata"]["name"] for one in await world.look()] == ["zoo"]
+    assert seen == ["all", "nightly", "zoo"]
+    assert world.maker.trouble == "a reservation for nightly-* in namespace etl cannot be made from the history: no nightly"
+    monkeypatch.undo()
+    assert len(await world.look()) == 3
+    assert world.maker.trouble == ""
+
+
+async def test_what_was_found_is_not_solved_again_while_nothing_has_run(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    solved: list[str] = []
+    solve = Highs.solve_linear
+
+    def counting(self: Highs, *given: Any) -> Any:
+        solved.append("once")
+        return solve(self, *given)
+
+    monkeypatch.setattr(Highs, "solve_linear", counting)
+    await world.nightly().look()
+    await world.look()
+    assert len(solved) == 1
+    world.ran("nightly-202408", 8)
+    await world.look()
+    assert len(solved) == 2
 
 
 async def test_before_anything_has_run_there_is_nothing_to_say(world: World) -> None:

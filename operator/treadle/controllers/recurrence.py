@@ -102,16 +102,26 @@ def _year(since: int) -> int:
     return min(max(1970 + since // (366 * DAY), 1970), _LAST_YEAR)
 
 
+def zone_of(name: str, field: str) -> ZoneInfo:
+    """Return a time zone by its name. Raises ``InvalidSpec``, which names the field, for one that there is not, or that is the machine's own."""
+    try:
+        return ZoneInfo("" if name.lower() in OF_A_MACHINE else name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise InvalidSpec(
+            f"{field}: {name!r} is no time zone; allowed are names of the time zone database such as Europe/Berlin"
+        ) from error
+
+
 @lru_cache(maxsize=1024)
 def _offsets(name: str, year: int) -> tuple[int, ...]:
     """Return by how many ms a zone is ahead of UTC at any time of a year and the ``YEARS`` after it. Raises ``InvalidSpec``."""
+    zone = zone_of(name, "spec.timeZone")
     try:
-        zone = ZoneInfo("" if name.lower() in OF_A_MACHINE else name)
         time, found = datetime(year, 1, 1, tzinfo=UTC), set[timedelta]()
         while time.year < year + YEARS:
             found.add(zone.utcoffset(time.astimezone(zone)) or timedelta())
             time += _SAMPLE
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+    except (ValueError, OSError) as error:
         raise InvalidSpec(
             f"spec.timeZone: {name!r} is no time zone; allowed are names of the time zone database such as Europe/Berlin"
         ) from error

@@ -15,7 +15,7 @@ from treadle.api.reservation import Reservation
 from treadle.api.scheduler import NodeWeights, ParentRule, Scheduler, SchedulerFair, SchedulerGangs, SchedulerPlaceTogether
 from treadle.api.scheduler import PlacementRule as Rule
 from treadle.controllers import capacity, opportunistic
-from treadle.controllers.recurrence import UTC_ZONE, recurring
+from treadle.controllers.recurrence import UTC_ZONE, recurring, zone_of
 from treadle.core.errors import InvalidSpec
 from treadle.core.model import (
     ApplicationSpec,
@@ -102,6 +102,8 @@ def plan(said: QueueReservations) -> PlanSpec:
         if text is not None and not seconds(least) <= seconds(text) <= seconds(most):
             field = type(said).model_fields[name].alias
             raise InvalidSpec(f"spec.reservations.{field}: {text!r} is not between {least} and {most}")
+    if said.from_history is not None and said.from_history.time_zone:
+        zone_of(said.from_history.time_zone, "spec.reservations.fromHistory.timeZone")
     window, period = _seconds(said.window), _seconds(said.maximum_period)
     highest, average = said.instantaneous_max_capacity, said.average_capacity
     given: dict[str, Any] = {

@@ -11,7 +11,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -20,7 +20,7 @@ from treadle.core.errors import CoreError
 from treadle.history.proposing import Wishes
 from treadle.history.recurring import Wanted, claims, differs, groups, ours, untouched, wanted
 from treadle.history.store import NoHistory, OtherVersion, Store
-from treadle.kube.errors import KubeError
+from treadle.kube.errors import ApiError, KubeError
 from treadle.rest.answers import Refused
 
 if TYPE_CHECKING:
@@ -63,15 +63,21 @@ class FromHistory:
         self._url, self._entries, self._objects, self._solver, self._clock = url, entries, objects, solver, clock
         self.trouble = ""
         self.made = {"made": 0, "changed": 0, "deleted": 0}
+        self._known: dict[tuple[str, str, str], tuple[tuple[tuple[str, float], ...], str, Wanted]] = {}
+        """By queue, namespace and family what was found last, from which runs and by which clock."""
+        self._over = False
         self._thread = ThreadPoolExecutor(1, "from-history")
 
     async def run(self, may: Callable[[], bool]) -> None:
         """Look until cancelled, while we may."""
-        await asyncio.sleep(FIRST)
-        while True:
-            if may():
-                await self.look()
-            await asyncio.sleep(EVERY)
+        try:
+            await asyncio.sleep(FIRST)
+            while True:
+                if may():
+                    await self.look()
+                await asyncio.sleep(EVERY)
+        finally:
+            self._over = True  # the thread ends with the application that it looks at
 
     async def look(self) -> None:
         """Bring the Reservations that were made up to the history of now."""
@@ -100,15 +106,26 @@ class FromHistory:
         if self._solver.problem:
             return f"queues ask for reservations from the history: {self._solver.problem}"
         there: dict[str, list[dict[str, Any]]] = {}
+        trouble, known = "", {}
         for one in asked:
             found = await asyncio.get_running_loop().run_in_executor(self._thread, self._wanted, one)
             for each in found:
                 namespace = each.group.namespace
-                if namespace not in there:
-                    there[namespace] = await self._objects.list(namespace)
-                if await self._one(one, each, there[namespace]):
-                    del there[namespace]
-        return ""
+                known[one.path, namespace, each.group.family] = _runs_of(each), one.zone, each
+                try:
+                    if namespace not in there:
+                        there[namespace] = await self._objects.list(namespace)
+                    if await self._one(one, each, there[namespace]):
+                        del there[namespace]
+                except (Refused, ApiError) as error:
+                    there.pop(namespace, None)
+                    if not (isinstance(error, Refused) and error.status == 404):  # else the namespace is gone
+                        trouble = (
+                            trouble
+                            or f"a reservation for {each.group.pattern} in namespace {namespace} cannot be made from the history: {error}"
+                        )
+        self._known = known
+        return trouble
 
     def _wanted(self, one: Asked) -> list[Wanted]:
         """Read and solve; in the thread."""
@@ -119,6 +136,12 @@ class FromHistory:
         wishes = Wishes(zone=_zone(one.zone))
         found = []
         for group in groups(runs, one.exclude):
+            if self._over:
+                break
+            before = self._known.get((one.path, group.namespace, group.family))
+            if before is not None and before[:2] == (_runs_of(Wanted(group, None, "")), one.zone):
+                found.append(before[2])
+                continue
             try:
                 found.append(wanted(group, one.path, self._solver, now, wishes))
             except CoreError as error:
@@ -161,8 +184,9 @@ class FromHistory:
             log.info("reservation %s/%s is made from the history", meta["namespace"], meta["name"])
 
 
+def _runs_of(one: Wanted) -> tuple[tuple[str, float], ...]:
+    return tuple((run.application, run.started) for run in one.group.runs)
+
+
 def _zone(name: str) -> ZoneInfo | None:
-    try:
-        return ZoneInfo(name) if name and name != "UTC" else None
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return None
+    return ZoneInfo(name) if name and name != "UTC" else None  # what is no zone makes its queue invalid
