@@ -228,6 +228,15 @@ async def test_what_was_found_is_not_solved_again_while_nothing_has_run(world: W
     assert len(solved) == 2
 
 
+async def test_whatever_goes_wrong_is_said_and_ends_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: Any) -> Any:
+        raise ValueError("odd")
+
+    monkeypatch.setattr(world.maker, "_wanted", broken)
+    await world.nightly().look()
+    assert world.maker.trouble == "reservations cannot be made from the history: ValueError: odd"
+
+
 async def test_before_anything_has_run_there_is_nothing_to_say(world: World) -> None:
     assert await world.look() == []
     assert world.maker.trouble == ""

@@ -57,6 +57,8 @@ class Samples:
     holds: int = 0
     backfilled: Mapping[str, int] = field(default_factory=dict)
     """Pods that were placed in room that is kept for others, and those of them that were asked to go, by ``result``."""
+    from_history: Mapping[str, int] = field(default_factory=dict)
+    """Reservations that were made from the history, written anew and deleted, by ``result``."""
     longest_collection: float = 0.0
     """Seconds that a collection of garbage has stopped everything for, at the most."""
     preempted: Mapping[str, int] = field(default_factory=dict)
@@ -141,6 +143,15 @@ class _Page(Collector):
             ),
             samples.backfilled,
         )
+        if samples.from_history:
+            yield _labelled(
+                CounterMetricFamily(
+                    "treadle_reservations_from_history",
+                    "Reservations made from the history, changed since and deleted.",
+                    labels=["result"],
+                ),
+                samples.from_history,
+            )
         yield _labelled(
             CounterMetricFamily("treadle_queue_preempted_pods", "Pods preempted from a queue.", labels=["queue"]),
             samples.preempted,

@@ -91,6 +91,9 @@ class FromHistory:
             self.trouble = f"reservations cannot be made from the history: {getattr(error, 'orig', None) or error}"
         except NoHistory:
             self.trouble = ""  # nothing has run yet
+        except Exception as error:
+            log.exception("a look at the history ended")
+            self.trouble = f"reservations cannot be made from the history: {type(error).__name__}: {error}"
         if self.trouble:
             log.warning("%s", self.trouble)
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from treadle.kube.transport import Client
     from treadle.runtime.engine import Engine
     from treadle.runtime.forecaster import Forecaster
+    from treadle.runtime.from_history import FromHistory
     from treadle.runtime.garbage import Garbage
     from treadle.runtime.provisioning import Provisioner
     from treadle.runtime.sources import Sources
@@ -40,6 +41,7 @@ class Parts(Protocol):
     recorder: Recorder
     provisioner: Provisioner
     keeper: Keeper | None
+    from_history: FromHistory | None
     forecaster: Forecaster | None
 
 
@@ -77,6 +79,7 @@ def metrics_of(service: Parts) -> Samples:
         evictions={name: getattr(service.evictor, name) for name in ("evicted", "deleted", "stayed")},
         holds=counts.holds,
         backfilled={"placed": counts.backfilled, "evicted": counts.backfilled_evicted},
+        from_history={} if service.from_history is None else service.from_history.made,
         preempted=dict(service.evictor.gone_from),
         refused=view.refused,
         sets=view.sets,
