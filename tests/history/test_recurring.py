@@ -24,19 +24,20 @@ def run(application: str) -> Run:
 
 
 @pytest.mark.parametrize(
-    ("names", "pattern", "name"),
+    ("names", "patterns", "name"),
     [
-        (["etl/nightly-1", "etl/nightly-2"], "nightly-*", "nightly"),
-        (["etl/nightly", "etl/nightly"], "nightly", "nightly"),
-        (["etl/nightly", "etl/nightly-2"], "nightly*", "nightly"),
-        (["etl/job/etl.v-1", "etl/job/etl.v-2"], "job/etl.v-*", "etl-v"),
-        (["etl/Spark_App-1", "etl/Spark_App-2"], "Spark_App-*", "spark-app"),
+        (["etl/nightly-1", "etl/nightly-2"], ["nightly-*"], "nightly"),
+        (["etl/nightly", "etl/nightly"], ["nightly"], "nightly"),
+        (["etl/nightly", "etl/nightly-2"], ["nightly", "nightly-*"], "nightly"),
+        (["etl/load.2024-01", "etl/load_7", "etl/load.2024-02"], ["load.*", "load_*"], "load"),
+        (["etl/job/etl.v-1", "etl/job/etl.v-2"], ["job/etl.v-*"], "etl-v"),
+        (["etl/Spark_App-1", "etl/Spark_App-2"], ["Spark_App-*"], "spark-app"),
     ],
 )
-def test_runs_that_differ_in_what_they_end_with_are_one_application(names: list[str], pattern: str, name: str) -> None:
+def test_runs_that_differ_in_what_they_end_with_are_one_application(names: list[str], patterns: list[str], name: str) -> None:
     (group,) = groups(map(run, names))
-    assert (group.namespace, group.pattern, group.name) == ("etl", pattern, name)
-    assert all(claims({"spec": {"applications": [group.pattern]}}, [one.partition("/")[2]]) for one in names)
+    assert (group.namespace, list(group.patterns), group.name) == ("etl", patterns, name)
+    assert all(claims({"spec": {"applications": list(group.patterns)}}, [one.partition("/")[2]]) for one in names)
 
 
 def test_namespaces_are_apart_and_patterns_exclude() -> None:

@@ -205,7 +205,7 @@ async def test_a_namespace_that_is_gone_or_a_refusal_keeps_no_other_from_its_res
     monkeypatch.setattr(world.maker._objects, "create", refusing)
     assert [one["metadata"]["name"] for one in await world.look()] == ["zoo"]
     assert seen == ["all", "nightly", "zoo"]
-    assert world.maker.trouble == "a reservation for nightly-* in namespace etl cannot be made from the history: no nightly"
+    assert world.maker.trouble == "a reservation for nightly in namespace etl cannot be made from the history: no nightly"
     monkeypatch.undo()
     assert len(await world.look()) == 3
     assert world.maker.trouble == ""

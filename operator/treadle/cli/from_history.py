@@ -42,7 +42,7 @@ def proposed(
     except (SQLAlchemyError, NoHistory, OtherVersion, OSError) as error:
         refuse(f"the history cannot be read: {getattr(error, 'orig', None) or error}")
     try:
-        found = propose(runs, solver, now, Wishes(name, namespace, queue, application.partition("/")[2], _zone(time_zone)))
+        found = propose(runs, solver, now, Wishes(name, namespace, queue, (application.partition("/")[2],), _zone(time_zone)))
     except NoProposal as error:
         refuse(f"--from-history: nothing is proposed for {application} of the last {days:g} days: {error}")
     try:

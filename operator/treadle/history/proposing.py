@@ -44,7 +44,7 @@ class Wishes:
     name: str = ""
     namespace: str = ""
     queue: str = ""
-    applications: str = ""
+    applications: tuple[str, ...] = ()
     zone: ZoneInfo | None = None
     interval: int = 0
 
@@ -95,7 +95,7 @@ def propose(runs: Sequence[Run], solver: LinearSolver, now: float, wishes: Wishe
         "queue": wishes.queue or _plan_of(run.queue),
         "arrival": _moment(arrival),
         "deadline": _moment(arrival + window),
-        "applications": [wishes.applications or name],
+        "applications": list(wishes.applications or (name,)),
         "recurrence": found.recurrence,
         **({"timeZone": found.zone.key} if found.zone is not None and found.period == DAY else {}),
         "expression": {"interpreter": "Order" if has_gaps else "OrderNoGap", "requests": [one for one, _ in requests]},

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.api.labels import MADE_FROM_HISTORY, MADE_REASONS, USER
 from treadle.api.quantities import seconds
-from treadle.core.model.applications import family
+from treadle.core.model.applications import family, name_pattern
 from treadle.core.units.resources import amount
 from treadle.history.proposing import NoProposal, Wishes, propose
 from treadle.history.runs import SUCCEEDED
@@ -44,10 +44,14 @@ class Group:
         return frozenset(run.application.partition("/")[2] for run in self.runs)
 
     @property
-    def pattern(self) -> str:
-        """The name that a reservation for them claims."""
-        names = self.names
-        return next(iter(names)) if len(names) == 1 else f"{self.family}*" if self.family in names else f"{self.family}-*"
+    def patterns(self) -> tuple[str, ...]:
+        """The names that a reservation for them claims."""
+        if len(self.names) == 1:
+            return tuple(self.names)
+        rests = {
+            name[len(self.family) :][:1] for name in self.names
+        }  # what follows: nothing, or what parts the numbered end from it
+        return tuple(f"{self.family}{rest}*" if rest else self.family for rest in sorted(rests))
 
     @property
     def name(self) -> str:
@@ -67,7 +71,7 @@ class Wanted:
 
 def groups(runs: Iterable[Run], exclude: Sequence[str] = ()) -> list[Group]:
     """Return runs, the newest first, by what is one application, without those whose ``namespace/name`` a pattern excludes."""
-    patterns = [matcher(each) for each in exclude]
+    patterns = [name_pattern(each) for each in exclude]
     found: dict[str, list[Run]] = {}
     for run in runs:
         if not any(each.fullmatch(run.application) for each in patterns):
@@ -80,7 +84,7 @@ def wanted(group: Group, queue: str, solver: LinearSolver, now: float, wishes: W
     good = sum(run.outcome == SUCCEEDED for run in group.runs)
     if good < LEAST_RUNS:
         return Wanted(group, None, f"{good} runs have succeeded, and {LEAST_RUNS} are needed")
-    asked = replace(wishes, name=group.name, namespace=group.namespace, queue=queue, applications=group.pattern)
+    asked = replace(wishes, name=group.name, namespace=group.namespace, queue=queue, applications=group.patterns)
     try:
         found = propose(group.runs, solver, now, asked)
     except NoProposal as error:
@@ -110,7 +114,7 @@ def untouched(raw: Mapping[str, Any]) -> bool:
 
 def claims(raw: Mapping[str, Any], names: Iterable[str]) -> bool:
     """Whether a Reservation claims one of some names."""
-    patterns = [matcher(each) for each in raw["spec"].get("applications") or ()]
+    patterns = [name_pattern(each) for each in raw["spec"].get("applications") or ()]
     return any(each.fullmatch(name) for each in patterns for name in names)
 
 
@@ -122,11 +126,6 @@ def differs(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
         return True
     one, other = _needed(before), _needed(after)
     return one.keys() != other.keys() or any(_apart(one[name], other[name]) for name in one)
-
-
-def matcher(pattern: str) -> re.Pattern[str]:
-    """Return what matches a name in which ``*`` stands for any letters."""
-    return re.compile(".*".join(re.escape(part) for part in pattern.split("*")))
 
 
 def _apart(one: float, other: float) -> bool:

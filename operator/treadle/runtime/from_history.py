@@ -125,7 +125,7 @@ class FromHistory:
                     if not (isinstance(error, Refused) and error.status == 404):  # else the namespace is gone
                         trouble = (
                             trouble
-                            or f"a reservation for {each.group.pattern} in namespace {namespace} cannot be made from the history: {error}"
+                            or f"a reservation for {each.group.family} in namespace {namespace} cannot be made from the history: {error}"
                         )
         self._known = known
         return trouble

@@ -269,12 +269,7 @@ def _serve(state: State, root: Queue, budget: int, effects: list[Placed], kept: 
                 turns.quota_grew(application)
             continue
         if kept is not None and (held_back := kept.holds_back(ask, effects)) is not None:
-            ask.shape.parked.discard(ask)
-            park(state, ask, held_back)
-            if waiting.open:
-                _call_first(state, root)
-            if quota is not None:
-                turns.quota_grew(application)
+            _set_aside(state, root, ask, held_back)
             continue
         if ask.plain:
             row = pick(nodes, ask.shape, score)
@@ -291,12 +286,7 @@ def _serve(state: State, root: Queue, budget: int, effects: list[Placed], kept: 
         else:
             row, wait = _particular(state, ask)
             if wait is not None:
-                ask.shape.parked.discard(ask)
-                park(state, ask, wait)
-                if waiting.open:
-                    _call_first(state, root)
-                if quota is not None:
-                    turns.quota_grew(application)
+                _set_aside(state, root, ask, wait)
                 continue
         if row < 0:
             lent = None if quota is None else turns.lend(ask)
@@ -314,6 +304,16 @@ def _serve(state: State, root: Queue, budget: int, effects: list[Placed], kept: 
             _follow(state, root, ask, more=budget > 0)
         if quota is not None and application.chain[0].users_blocked:
             turns.quota_grew(application)
+
+
+def _set_aside(state: State, root: Queue, ask: Ask, wait: Wait) -> None:
+    """Park an ask whose turn it is and that waits for something else than room on a node."""
+    ask.shape.parked.discard(ask)
+    park(state, ask, wait)
+    if state.shapes.waiting.open:
+        _call_first(state, root)
+    if ask.application.quota is not None:
+        state.discipline.turns.quota_grew(ask.application)
 
 
 def _gang(state: State, root: Queue, ask: Ask, effects: list[Placed]) -> int:

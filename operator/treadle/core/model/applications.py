@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from treadle.core.model.gangs import GangSpec, Provisioning
 from treadle.core.model.placement_constraints import PlacementConstraint
@@ -12,6 +13,12 @@ _NUMBERED = re.compile(r"([-._][^-._/]*\d[^-._/]*)+$")
 def family(application: str) -> str:
     """Return the name of an application (``namespace/name``) without the parts with digits at its end, so that the runs of a CronJob are one."""
     return _NUMBERED.sub("", application)
+
+
+@lru_cache(maxsize=1 << 12)
+def name_pattern(text: str) -> re.Pattern[str]:
+    """Return what matches a name in which ``*`` stands for any letters, to be asked for all of it."""
+    return re.compile(".*".join(re.escape(part) for part in text.split("*")))
 
 
 @dataclass(frozen=True, slots=True)

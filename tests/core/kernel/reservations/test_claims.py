@@ -62,7 +62,9 @@ def test_who_asks_for_another_queue_or_is_of_another_namespace_is_not_claimed(di
     it.tell(PodSeen(replace(a_pod("q", PLAN), namespace="elsewhere", application="elsewhere/nightly-3")))
     it.confirm(it.plan())
     assert where(it, "nightly-1") == "root.rest"
-    assert it.core.state.applications["elsewhere/nightly-3"].queue.path == REST  # type: ignore[union-attr]
+    other = it.core.state.applications["elsewhere/nightly-3"].queue
+    assert other is not None
+    assert other.path == REST
 
 
 @both

@@ -52,6 +52,11 @@ class World:
         self.at.tell(PodSeen(a_pod(name, queue=queue, **{"application": f"of-{name}", "duration": says, **fields})))
         return self
 
+    def pods(self, count: int, prefix: str, queue: str, **fields: Any) -> World:
+        for number in range(count):
+            self.pod(f"{prefix}{number}", queue, **fields)
+        return self
+
     def mine(self, count: int = 6, **fields: Any) -> World:
         for number in range(count):
             self.pod(f"mine{number}", application="mine", **fields)
@@ -100,8 +105,7 @@ def in_the_lead(discipline: str, **fields: Any) -> World:
 @both
 def test_what_is_beyond_its_guarantee_waits_in_front_of_a_reservation(discipline: str) -> None:
     world = in_the_lead(discipline)
-    for number in range(5):
-        world.pod(f"new{number}", "root.rest")
+    world.pods(5, "new", "root.rest")
     world.run(START - 1)
     assert world.used("root.rest") == 14, "two of the eight cores are nobody's"
     reason, words = world.at.why("new4")
@@ -113,8 +117,7 @@ def test_what_is_beyond_its_guarantee_waits_in_front_of_a_reservation(discipline
 @both
 def test_pods_that_are_made_at_the_start_run_at_once(discipline: str) -> None:
     world = in_the_lead(discipline)
-    for number in range(8):
-        world.pod(f"new{number}", "root.rest")
+    world.pods(8, "new", "root.rest")
     world.run(START + 2).mine().run(START + 2)
     assert {world.starts[f"mine{number}"] for number in range(6)} == {START + 2}
     assert not world.evicted
@@ -123,8 +126,7 @@ def test_pods_that_are_made_at_the_start_run_at_once(discipline: str) -> None:
 @both
 def test_who_is_held_back_goes_on_as_soon_as_the_reservation_has_what_it_is_promised(discipline: str) -> None:
     world = in_the_lead(discipline)
-    for number in range(4):
-        world.pod(f"new{number}", "root.rest", application="new")
+    world.pods(4, "new", "root.rest", application="new")
     world.run(START - 20)
     assert world.used("root.rest") == 14
     world.mine(6).run(START - 10)
@@ -149,8 +151,7 @@ def test_who_was_held_back_has_its_turn_though_others_come_all_the_time(discipli
 @both
 def test_what_nobody_uses_is_lent_again_when_the_reservation_has_begun_for_as_long_as_its_lead(discipline: str) -> None:
     world = in_the_lead(discipline)
-    for number in range(8):
-        world.pod(f"new{number}", "root.rest")
+    world.pods(8, "new", "root.rest")
     world.run(START + LEAD - 1)
     assert world.used("root.rest") == 14
     world.run(START + LEAD + 1)
@@ -160,32 +161,28 @@ def test_what_nobody_uses_is_lent_again_when_the_reservation_has_begun_for_as_lo
 @both
 def test_nothing_is_kept_without_a_lead(discipline: str) -> None:
     world = in_the_lead(discipline, lead=0)
-    for number in range(8):
-        world.pod(f"new{number}", "root.rest")
+    world.pods(8, "new", "root.rest")
     assert world.run(START - 40).used("root.rest") == 20
 
 
 @both
 def test_nothing_is_kept_before_the_lead(discipline: str) -> None:
     world = World(discipline).run(START - LEAD - 10)
-    for number in range(8):
-        world.pod(f"new{number}", "root.rest")
+    world.pods(8, "new", "root.rest")
     assert world.run(START - LEAD - 9).used("root.rest") == 20
 
 
 @both
 def test_a_queue_within_its_guarantee_is_not_held_back(discipline: str) -> None:
     world = in_the_lead(discipline, borrower="root.plan")
-    for number in range(8):
-        world.pod(f"new{number}", "root.rest")
+    world.pods(8, "new", "root.rest")
     assert world.run(START - 40).used("root.rest") == 8
 
 
 @both
 def test_what_comes_into_the_plan_beside_its_reservations_is_held_back_as_well(discipline: str) -> None:
     world = in_the_lead(discipline, borrower="root.plan")
-    for number in range(8):
-        world.pod(f"new{number}", "root.plan")
+    world.pods(8, "new", "root.plan")
     assert world.run(START - 40).used("root.plan") == 14
 
 
@@ -209,10 +206,8 @@ def test_a_reservation_that_wants_more_than_it_is_promised_is_held_back_for_othe
 @both
 def test_a_pod_that_ends_in_time_runs_in_front_of_a_reservation(discipline: str) -> None:
     world = in_the_lead(discipline)
-    for number in range(10):
-        world.pod(f"long{number}", "root.rest", says=60.0)
-    for number in range(10):
-        world.pod(f"short{number}", "root.rest", says=20.0)
+    world.pods(10, "long", "root.rest", says=60.0)
+    world.pods(10, "short", "root.rest", says=20.0)
     world.run(START - 1)
     assert len([name for name in world.starts if name.startswith("long")]) == 2
     assert len([name for name in world.starts if name.startswith("short")]) >= 6
@@ -236,29 +231,24 @@ def test_the_first_of_an_application_to_run_is_the_one_that_ends_in_time(discipl
 @both
 def test_where_backfilling_is_off_short_pods_wait_as_well(discipline: str) -> None:
     world = in_the_lead(discipline, backfill=NEVER)
-    for number in range(10):
-        world.pod(f"short{number}", "root.rest", says=20.0)
+    world.pods(10, "short", "root.rest", says=20.0)
     assert world.run(START - 40).used("root.rest") == 14
 
 
 @both
 def test_a_queue_that_is_not_preempted_from_is_not_backfilled(discipline: str) -> None:
     world = in_the_lead(discipline)
-    state = world.at.core.state
-    if discipline == "Fair":
-        world.at.tell_queue(replace(state.tree.defined["root.rest"], preemptable=False))
-    else:
-        return  # its queues say so in their own words; the seam is one
-    for number in range(10):
-        world.pod(f"short{number}", "root.rest", says=20.0)
+    spec = world.at.core.state.tree.defined["root.rest"]
+    assert spec.capacity is not None
+    world.at.tell_queue(replace(spec, preemptable=False, capacity=replace(spec.capacity, disable_preemption=True)))
+    world.pods(10, "short", "root.rest", says=20.0)
     assert world.run(START - 40).used("root.rest") == 14
 
 
 @both
 def test_a_pod_that_lies_leaves_when_the_reservation_needs_its_room(discipline: str) -> None:
     world = in_the_lead(discipline)
-    for number in range(8):
-        world.pod(f"liar{number}", "root.rest", says=20.0, runs=9000.0)
+    world.pods(8, "liar", "root.rest", says=20.0, runs=9000.0)
     world.run(START - 1)
     assert world.used("root.rest") == 20
     world.at.scheduler(discipline=discipline, **without_preemption(world.at))
@@ -274,8 +264,7 @@ def test_a_pod_that_lies_leaves_when_the_reservation_needs_its_room(discipline: 
 @both
 def test_a_disruption_budget_is_asked_again(discipline: str) -> None:
     world = in_the_lead(discipline)
-    for number in range(8):
-        world.pod(f"liar{number}", "root.rest", says=20.0, runs=9000.0)
+    world.pods(8, "liar", "root.rest", says=20.0, runs=9000.0)
     world.run(START - 1)
     world.at.scheduler(discipline=discipline, **without_preemption(world.at))
     world.budget = True
@@ -298,13 +287,11 @@ def without_preemption(at: Reserving) -> dict[str, Any]:
 @both
 def test_a_gang_is_placed_in_front_of_a_reservation_only_if_all_of_it_leaves_enough(discipline: str) -> None:
     world = in_the_lead(discipline)
-    for number in range(4):
-        world.pod(f"gang{number}", "root.rest", application="gang", gang="w", gang_minimums=(("w", 4),))
+    world.pods(4, "gang", "root.rest", application="gang", gang="w", gang_minimums=(("w", 4),))
     world.run(START - 40)
     assert not {name for name in world.starts if name.startswith("gang")}
     assert world.at.why("gang0")[0] == KEPT
-    for number in range(2):
-        world.pod(f"pair{number}", "root.rest", application="pair", gang="w", gang_minimums=(("w", 2),))
+    world.pods(2, "pair", "root.rest", application="pair", gang="w", gang_minimums=(("w", 2),))
     world.run(START - 38)
     assert {name for name in world.starts if name.startswith("pair")} == {"pair0", "pair1"}
 
@@ -314,8 +301,7 @@ def test_what_is_free_on_nodes_that_take_no_pods_does_not_count(discipline: str)
     world = World(discipline, free=8)
     world.at.node("cordoned", cpu=10, memory=100, unschedulable=True)
     world.run(START - LEAD + 10)
-    for number in range(8):
-        world.pod(f"new{number}", "root.rest")
+    world.pods(8, "new", "root.rest")
     assert world.run(START - 40).used("root.rest") <= 14 + 2
 
 

@@ -5,11 +5,10 @@ Where each run of an application has another name, as those of a CronJob, nobody
 
 from __future__ import annotations
 
-import re
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from treadle.core.kernel.reservations.memory import Claim
+from treadle.core.model.applications import name_pattern
 
 if TYPE_CHECKING:
     from treadle.core.kernel.reservations.memory import PlanInForce
@@ -32,7 +31,7 @@ def claims(state: State, one: PlanInForce) -> dict[str, list[Claim]]:
 def claimed(one: PlanInForce, application: Application) -> str:
     """Return the path of the queue of the reservation that claims an application, empty if none does."""
     namespace, _, name = application.id.partition("/")
-    return next((each.path for each in one.claims.get(namespace, ()) if _matcher(each.pattern).fullmatch(name)), "")
+    return next((each.path for each in one.claims.get(namespace, ()) if name_pattern(each.pattern).fullmatch(name)), "")
 
 
 def follow_claims(state: State, identity: str) -> None:
@@ -51,8 +50,3 @@ def perhaps_claimed(state: State, identity: str) -> list[Application]:
         rest = state.tree.queues.get(one.children.get(one.path, "")) if known is not None and known.spec.applications else None
         found += [application for queue in (mine, rest) if queue is not None for application in queue.applications.values()]
     return found
-
-
-@lru_cache(maxsize=1 << 12)
-def _matcher(pattern: str) -> re.Pattern[str]:
-    return re.compile(".*".join(re.escape(part) for part in pattern.split("*")))
