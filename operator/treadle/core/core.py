@@ -68,7 +68,7 @@ from treadle.core.kernel.periodic import refused
 from treadle.core.kernel.periodic.expiry import expired, next_expiry
 from treadle.core.kernel.periodic.lifetimes import expire, next_look
 from treadle.core.kernel.periodic.reports import due, forget_reports, report_lost
-from treadle.core.kernel.pods import device_charges, lifecycle
+from treadle.core.kernel.pods import device_charges, lifecycle, owners
 from treadle.core.kernel.pods.anew import constraints_changed, look_at_delays, look_between
 from treadle.core.kernel.pods.claims import expire_claims, free_devices, look_at_claims, next_claim
 from treadle.core.kernel.pods.failures import failed
@@ -549,10 +549,10 @@ class Core:
             return
         application.explicit = explicit
         application.requested = queue
-        priority = lifecycle.priority_of(self.state, application)
+        priority = owners.priority_of(self.state, application)
         for part in application.everywhere():
             part.priority = priority
-        lifecycle.identify(self.state, application)
+        owners.identify(self.state, application)
         for part in application.everywhere():
             self.state.dirty[part] = None
         if self.state.tree.unsettled:

@@ -17,6 +17,7 @@ from treadle.core.kernel.pods.charges import charge, discharge
 from treadle.core.kernel.pods.confirmation import confirms
 from treadle.core.kernel.pods.excess_types import countable
 from treadle.core.kernel.pods.masters import count_master, release_master
+from treadle.core.kernel.pods.owners import identify, more_urgent, only_namer
 from treadle.core.kernel.pods.shaping import node_of, shape_of, stale
 from treadle.core.kernel.pods.states import ASSUMED, PodState
 from treadle.core.kernel.reservations.places import over
@@ -399,10 +400,10 @@ def _join(state: State, record: PodRecord) -> None:
     else:
         application.pods[spec.uid] = record
         if spec.priority != application.priority:
-            _more_urgent(state, application, spec)
+            more_urgent(state, application, spec)
         begins = bool(spec.node) and not application.allocated  # the first of its pods that is on a node
         named = "" if application.wanted else state.gangs.queue_of(spec)
-        if spec.gang_source and spec.queue not in {"", application.wanted} and _only_namer(application, spec):
+        if spec.gang_source and spec.queue not in {"", application.wanted} and only_namer(application, spec):
             named = spec.queue  # which goes before what its group names
         if named or (begins and (spec.held_in or application.queue is None)):
             application.wanted = named or application.wanted
@@ -411,52 +412,6 @@ def _join(state: State, record: PodRecord) -> None:
             assign_queue(state, application, spec.namespace)
             application.allocated -= lets_in
     record.application = application
-
-
-def priority_of(state: State, application: Application) -> int:
-    """Return what an application's object says, or else the highest priority of its pods."""
-    explicit = state.explicit.get(application.id)
-    if explicit is not None and explicit.priority is not None:
-        return explicit.priority
-    return max((record.spec.priority for record in application.pods.values()), default=0)
-
-
-def _more_urgent(state: State, application: Application, spec: PodSpec) -> None:
-    """Raise an application that no object gives a priority to that of a pod of its own; it stays when the pod goes, so that its place does not come and go."""
-    explicit = state.explicit.get(application.id)
-    if spec.priority > application.priority and (explicit is None or explicit.priority is None):
-        for part in application.everywhere():
-            part.priority = spec.priority
-            state.dirty[part] = None
-
-
-def _only_namer(application: Application, spec: PodSpec) -> bool:
-    """Whether a pod is the only one of its application that names a queue itself."""
-    return not any(record.spec.queue for uid, record in application.pods.items() if uid != spec.uid)
-
-
-def identify(state: State, application: Application) -> None:
-    """Settle whose application it is: its object's word, else that of its first pod, whose namespace stands in where it says nothing."""
-    explicit = state.explicit.get(application.id)
-    if explicit is not None and explicit.user:
-        user, groups = explicit.user, explicit.groups
-    else:
-        spec = next(iter(application.pods.values())).spec
-        user, groups = spec.user or spec.namespace, spec.groups
-    if application.queue is None:
-        application.user = user
-    else:
-        membership = state.discipline.membership
-        for part in application.everywhere():
-            membership.leaving(part)
-        admission.rename(state, application, user)
-        for part in application.everywhere():
-            part.user = user
-            membership.entered(part)
-    if groups:
-        state.assignment.groups[application.id] = groups
-    else:
-        state.assignment.groups.pop(application.id, None)
 
 
 def assign_queue(state: State, application: Application, namespace: str) -> None:

@@ -1,0 +1,58 @@
+"""Whose an application is, and how urgent: what its object says, else its pods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.core.kernel.tree import admission
+
+if TYPE_CHECKING:
+    from treadle.core.kernel.state import State
+    from treadle.core.kernel.tree.members import Application
+    from treadle.core.model import PodSpec
+
+
+def priority_of(state: State, application: Application) -> int:
+    """Return what an application's object says, or else the highest priority of its pods."""
+    explicit = state.explicit.get(application.id)
+    if explicit is not None and explicit.priority is not None:
+        return explicit.priority
+    return max((record.spec.priority for record in application.pods.values()), default=0)
+
+
+def more_urgent(state: State, application: Application, spec: PodSpec) -> None:
+    """Raise an application that no object gives a priority to that of a pod of its own; it stays when the pod goes, so that its place does not come and go."""
+    explicit = state.explicit.get(application.id)
+    if spec.priority > application.priority and (explicit is None or explicit.priority is None):
+        for part in application.everywhere():
+            part.priority = spec.priority
+            state.dirty[part] = None
+
+
+def only_namer(application: Application, spec: PodSpec) -> bool:
+    """Whether a pod is the only one of its application that names a queue itself."""
+    return not any(record.spec.queue for uid, record in application.pods.items() if uid != spec.uid)
+
+
+def identify(state: State, application: Application) -> None:
+    """Settle whose application it is: its object's word, else that of its first pod, whose namespace stands in where it says nothing."""
+    explicit = state.explicit.get(application.id)
+    if explicit is not None and explicit.user:
+        user, groups = explicit.user, explicit.groups
+    else:
+        spec = next(iter(application.pods.values())).spec
+        user, groups = spec.user or spec.namespace, spec.groups
+    if application.queue is None:
+        application.user = user
+    else:
+        membership = state.discipline.membership
+        for part in application.everywhere():
+            membership.leaving(part)
+        admission.rename(state, application, user)
+        for part in application.everywhere():
+            part.user = user
+            membership.entered(part)
+    if groups:
+        state.assignment.groups[application.id] = groups
+    else:
+        state.assignment.groups.pop(application.id, None)
