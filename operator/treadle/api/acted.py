@@ -256,6 +256,7 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.recurrence",
             "spec.timeZone",
             "spec.applications",
+            "spec.reprovision",
             "spec.priority",
             "spec.expression.interpreter",
             "spec.expression.requests",

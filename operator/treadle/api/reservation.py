@@ -108,6 +108,10 @@ class ReservationSpec(Model):
         description="Names of applications of its namespace that run in it while it is active, where they ask for its queue and name no reservation; * stands for any letters, such as nightly-*.",
         json_schema_extra={"x-kubernetes-list-type": "set"},
     )
+    reprovision: bool | None = Field(
+        default=None,
+        description="Whether a run that lags behind what it was promised is promised what it has not had once more, as far as the queue has room before the deadline.",
+    )
     priority: Count | None = Field(default=None, description="Smaller is more important, as in YARN.")
     expression: ReservationExpression
 
@@ -148,6 +152,17 @@ class ReservationPromise(StatusModel):
     )
 
 
+class Reprovisioned(StatusModel):
+    """What the run under way is promised besides since it lags."""
+
+    behind: Duration | None = Field(
+        default=None, description="By how much it lags; absent: it has had what it was promised, and goes on."
+    )
+    allocations: Annotated[list[ReservedInterval], Field(max_length=256)] = Field(
+        json_schema_extra={"x-kubernetes-list-type": "atomic"}
+    )
+
+
 class ReservationAlternative(StatusModel):
     """A change with which it would have been accepted when it was refused."""
 
@@ -170,6 +185,9 @@ class ReservationStatus(StatusModel):
         default=None,
         description="What is promised; of what comes again, within the first period.",
         json_schema_extra={"x-kubernetes-list-type": "atomic"},
+    )
+    reprovisioned: Reprovisioned | None = Field(
+        default=None, description="What the run under way is promised besides since it lags; it ends with the occurrence."
     )
     queue: Annotated[str, Field(max_length=NAME_LIMIT)] | None = Field(
         default=None, description="The queue that it has now, in which its applications run; absent while it has none."

@@ -16,8 +16,9 @@ from treadle.core.model.reservations import KEPT, Alternative, Decision, Promise
 from treadle.core.units.resources import amount, format_amount
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
+    from treadle.api.reservation import ReservedInterval
     from treadle.core.views.reservations import ReservationFigures
 
 READY = "Ready"
@@ -56,6 +57,7 @@ def status_of(figures: ReservationFigures | None) -> dict[str, Any]:
         "plannedGeneration": None if decided is None else decided.generation,
         "accepted": None if promise is None else _accepted(promise),
         "allocations": None if promise is None else [_interval(*step) for step in promise.steps],
+        "reprovisioned": _reprovisioned(promise),
         "queue": figures.queue or None,
         "nextStart": None if figures.next_start is None else rfc3339(figures.next_start),
         "alternatives": None if decided is None else [_alternative(one) for one in decided.alternatives] or None,
@@ -78,6 +80,13 @@ def _accepted(promise: Promise) -> dict[str, Any]:
     if promise.concurrency:
         said["concurrency"] = list(promise.concurrency)
     return said
+
+
+def _reprovisioned(promise: Promise | None) -> dict[str, Any] | None:
+    if promise is None or not promise.more:
+        return None
+    behind = {"behind": duration(promise.behind)} if promise.behind else {}
+    return {**behind, "allocations": [_interval(*step) for step in promise.more]}
 
 
 def _interval(start: int, end: int, amounts: tuple[tuple[str, int], ...]) -> dict[str, Any]:
@@ -121,7 +130,7 @@ def decision_of(status: Mapping[str, Any]) -> Decision | None:
 
 
 def _promise(read: ReservationStatus) -> Promise:
-    accepted = read.accepted
+    accepted, more = read.accepted, read.reprovisioned
     assert accepted is not None
     period = 0 if accepted.period is None else _length(accepted.period)
     starts = tuple(_length(later) for later in accepted.starts or ())
@@ -135,16 +144,22 @@ def _promise(read: ReservationStatus) -> Promise:
         milliseconds(accepted.arrival),
         milliseconds(accepted.deadline),
         period,
-        tuple(
-            (
-                milliseconds(one.start),
-                milliseconds(one.end),
-                tuple(sorted((name, amount(name, text)) for name, text in one.demand.items())),
-            )
-            for one in read.allocations or ()
-        ),
+        _steps(read.allocations or ()),
         tuple(accepted.concurrency or ()),
         starts,
+        _steps(() if more is None else more.allocations),
+        0 if more is None or more.behind is None else _length(more.behind),
+    )
+
+
+def _steps(intervals: Iterable[ReservedInterval]) -> tuple[tuple[int, int, tuple[tuple[str, int], ...]], ...]:
+    return tuple(
+        (
+            milliseconds(one.start),
+            milliseconds(one.end),
+            tuple(sorted((name, amount(name, text)) for name, text in one.demand.items())),
+        )
+        for one in intervals
     )
 
 

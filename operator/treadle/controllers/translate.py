@@ -196,6 +196,7 @@ def reservation(model: Reservation, profiles: Profiles = NO_PROFILES) -> Reserva
         starts=again.starts,
         apart=again.apart,
         applications=tuple(sorted(set(spec.applications or ()))),
+        reprovision=bool(spec.reprovision),
     )
 
 

@@ -161,9 +161,10 @@ def pod(seen: wire.Pod) -> PodSpec:
         if len(application) > LONGEST_APPLICATION:
             application = f"pod/{meta.name}"
     reported = ("", "")
-    finished = False
+    finished = failed = False
     if status is not None:
-        finished = status.phase in {"Succeeded", "Failed"}
+        failed = status.phase == "Failed"
+        finished = failed or status.phase == "Succeeded"
         if not spec.node_name:
             for condition in status.conditions or ():
                 if condition.type == "PodScheduled" and condition.status == "False":
@@ -210,6 +211,7 @@ def pod(seen: wire.Pod) -> PodSpec:
         longest=float(max(0, spec.active_deadline_seconds or 0)),
         unread_duration=words.unread_duration,
         finished=finished,
+        failed=failed,
         deleting=meta.deletion_timestamp is not None,
         gated=bool(spec.scheduling_gates),
         problem=problem,

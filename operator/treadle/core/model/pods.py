@@ -86,6 +86,8 @@ class PodSpec:
     unread_duration: str = ""
     """What it says of its run time that cannot be understood, and what is allowed; empty: nothing."""
     finished: bool = False
+    failed: bool = False
+    """Whether it has finished without success."""
     deleting: bool = False
     gated: bool = False
     problem: str = ""

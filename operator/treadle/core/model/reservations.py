@@ -178,6 +178,8 @@ class ReservationSpec:
     apart: int = 0
     applications: tuple[str, ...] = ()
     """Names of applications of its namespace that run in it though they do not name it; ``*`` stands for any letters."""
+    reprovision: bool = False
+    """Whether a run that lags is promised more, as far as there is room."""
 
 
 WOULD_BE_ACCEPTED = "WouldBeAccepted"
@@ -189,6 +191,7 @@ class Promise:
     """What a reservation was promised: from when until when how much, by name, and after each ``period`` again. ``accepted`` is when, in ms.
 
     ``concurrency`` is that of each request where some are smaller than was asked, else empty. ``starts`` is as of ``ReservationDefinition``; ``steps`` are those of the whole period.
+    ``more`` is what the run under way is promised besides since it is ``behind`` by so many ms, once.
     """
 
     generation: int
@@ -201,6 +204,8 @@ class Promise:
     steps: tuple[tuple[int, int, tuple[tuple[str, int], ...]], ...]
     concurrency: tuple[int, ...] = ()
     starts: tuple[int, ...] = ()
+    more: tuple[tuple[int, int, tuple[tuple[str, int], ...]], ...] = ()
+    behind: int = 0
 
     @property
     def occurrences(self) -> Occurrences:

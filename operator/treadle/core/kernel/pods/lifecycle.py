@@ -21,6 +21,7 @@ from treadle.core.kernel.pods.owners import identify, more_urgent, only_namer
 from treadle.core.kernel.pods.shaping import node_of, shape_of, stale
 from treadle.core.kernel.pods.states import ASSUMED, PodState
 from treadle.core.kernel.reservations.places import over
+from treadle.core.kernel.reservations.progress import finished
 from treadle.core.kernel.tree import admission
 from treadle.core.kernel.tree.members import Application, Ask, PodRecord, Queue
 from treadle.core.kernel.tree.order import activate, arm_report, deactivate, forget_blockers, park
@@ -47,6 +48,8 @@ def see(state: State, spec: PodSpec) -> None:
         record.spec.started = spec.started
     if spec.finished:
         if record is not None:
+            if state.plans.progress and not spec.failed:
+                finished(state, record)
             gone(state, spec.uid)
         return
     if not spec.node and not spec.expected and spec.scheduler in NEVER_OURS and spec.scheduler not in state.scheduler.names:

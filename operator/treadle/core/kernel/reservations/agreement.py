@@ -44,8 +44,11 @@ def _loads(path: str, plan: Plan) -> list[str]:
     users: dict[str, Load] = {}
     total = Load(len(plan.capacity))
     for one in plan.reservations.values():
-        total.add(one.shape)
-        users.setdefault(one.user, Load(len(plan.capacity))).add(one.shape)
+        of_user = users.setdefault(one.user, Load(len(plan.capacity)))
+        for shape in (one.shape, one.more):
+            if shape is not None:
+                total.add(shape)
+                of_user.add(shape)
     kept = {user: load for user, load in users.items() if not load.empty}
     for name, mine, naive in [("all", plan.load, total), *((user, plan.by_user.get(user), load) for user, load in kept.items())]:
         if (

@@ -36,7 +36,7 @@ def coming(state: State, one: PlanInForce, given: Mapping[str, Amounts], now: in
 def _rises(each: Reservation, now: int, lead: int) -> Iterator[tuple[int, Amounts]]:
     """Yield when a reservation is promised more than before, from ``lead`` ago until ``lead`` ahead, and what of it it still has, or will have."""
     before = each.at(now - lead)
-    for start, _, said in each.shape.segments(now - lead, now + lead + 1):
+    for start, _, said in each.segments(now - lead, now + lead + 1):
         value = said if each.active(start) else each.shape.nothing
         if any(new > old for new, old in zip(value, before, strict=True)):
             yield start, value if start > now else tuple(min(pair) for pair in zip(value, each.at(now), strict=True))

@@ -14,6 +14,7 @@ from treadle.core.kernel.reservations.alternatives import alternatives, in_words
 from treadle.core.kernel.reservations.checks import refusal
 from treadle.core.kernel.reservations.following import child_path
 from treadle.core.kernel.reservations.forms import MOST_STEPS, clock, definition_of, promise_of, smaller_gangs, vector
+from treadle.core.kernel.reservations.reprovisioning import take_back
 from treadle.core.kernel.reservations.words import amounts, duration, moment
 from treadle.core.model.reservations import KEPT, OVER_TIME, WOULD_BE_ACCEPTED, Decision
 from treadle.core.rules.reservations.agents import Wanted
@@ -74,6 +75,8 @@ def _able(state: State, known: Known) -> bool:
 def _decide(state: State, known: Known) -> ReservationDecided:
     spec, now, one = known.spec, clock(state), state.plans.of[known.spec.queue]
     definition = definition_of(state, spec, now)
+    if known.promise is not None and known.promise.queue in state.plans.of:
+        take_back(state, state.plans.of[known.promise.queue], spec.id)  # it is found anew for what is promised now
     found = _found(state, known, one, definition, now)
     for smaller in smaller_gangs(spec, definition, one.plan) if isinstance(found, tuple) and found[0] in MENDED else ():
         other = _found(state, known, one, smaller, now)

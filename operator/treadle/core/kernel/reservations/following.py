@@ -142,7 +142,7 @@ def _types(each: Reservation) -> set[int]:
 def _largest(each: Reservation, time: int, lead: int) -> Amounts:
     """Return the most that a reservation has of each type from a time until a while later."""
     found = each.at(time)
-    for start, _, value in each.shape.segments(time, time + lead + 1):
+    for start, _, value in each.segments(time, time + lead + 1):
         if each.active(start):
             found = most(found, value)
     return found
@@ -163,6 +163,8 @@ def _changes(one: PlanInForce, now: int) -> Iterator[int]:
     """Yield the times after ``now`` at which the queues of a plan are others than before."""
     lead, window = one.spec.lead, one.plan.settings.sharing.window
     for each in one.plan.reservations.values():
+        if each.more is not None:
+            yield from (at for time in each.more.times for at in (time - lead, time, time + lead) if at > now)
         times = each.shape.steps.times if isinstance(each.shape, Cycle) else each.shape.times
         if not each.period:
             yield from (at for time in (each.start, each.end, *times) for at in (time - lead, time, time + lead) if at > now)

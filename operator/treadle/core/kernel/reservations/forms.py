@@ -129,18 +129,24 @@ def divisors(count: int) -> list[int]:
 
 def promise_of(state: State, spec: ReservationSpec, queue: str, found: Reservation) -> Promise:
     """Return what is promised, in the form that is kept; what comes again is told as it is for the first time."""
-    start, period, names = found.start, found.period, state.types.names
+    start, period = found.start, found.period
     last = start + period if period else max(found.end, found.shape.latest or start) if isinstance(found.shape, OverTime) else 0
     first = min(start, found.shape.earliest or start) if isinstance(found.shape, OverTime) else start
-    steps = tuple(
-        (begun, ended, tuple(sorted((name, amount) for name, amount in zip(names, value, strict=True) if amount)))
-        for begun, ended, value in _joined(found.shape.segments(first, last))
-        if any(value)
-    )
+    steps = named_steps(state, found.shape.segments(first, last))
     sizes = tuple(each.concurrency for each in found.definition.requests)
     smaller = sizes if sizes != tuple(one.concurrency for one in spec.requests) else ()
     return Promise(
         spec.generation, queue, found.user, found.accepted, start, found.end, period, steps, smaller, found.definition.starts
+    )
+
+
+def named_steps(state: State, segments: Iterable[Segment]) -> tuple[tuple[int, int, tuple[tuple[str, int], ...]], ...]:
+    """Return what there is from when until when by name, without neighbours that are equal."""
+    names = state.types.names
+    return tuple(
+        (begun, ended, tuple(sorted((name, amount) for name, amount in zip(names, value, strict=True) if amount)))
+        for begun, ended, value in _joined(segments)
+        if any(value)
     )
 
 
@@ -167,4 +173,8 @@ def reservation_of(state: State, identity: str, promise: Promise) -> Reservation
     definition = ReservationDefinition(
         promise.arrival, promise.deadline, recurrence=str(promise.period), name=identity, starts=promise.starts
     )
-    return Reservation(identity, promise.accepted, promise.user, definition, shape, promise.accepted)
+    more = OverTime(width) if promise.more else None
+    for start, end, named in promise.more:
+        assert more is not None
+        more.add(start, end, vector(state.types, named))
+    return Reservation(identity, promise.accepted, promise.user, definition, shape, promise.accepted, more)

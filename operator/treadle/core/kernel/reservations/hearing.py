@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.kernel.reservations.claims import follow_claims
+from treadle.core.kernel.reservations.following import child_path
 from treadle.core.kernel.reservations.memory import Known
 
 if TYPE_CHECKING:
@@ -42,7 +43,10 @@ def lost(state: State, identity: str) -> None:
 def gone(state: State, identity: str) -> None:
     """Forget a reservation, and what it was promised."""
     plans = state.plans
-    if plans.known.pop(identity, None) is not None:
+    known = plans.known.pop(identity, None)
+    if known is not None:
+        if known.promise is not None:
+            plans.progress.pop(child_path(known.promise.queue, identity), None)
         plans.undecided.pop(identity, None)
         plans.blocked.pop(identity, None)
         plans.promised.pop(identity, None)

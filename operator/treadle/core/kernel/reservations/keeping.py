@@ -14,6 +14,7 @@ from treadle.core.kernel.reservations.following import follow_plans
 from treadle.core.kernel.reservations.in_front import next_look as next_look_in_front
 from treadle.core.kernel.reservations.places import over, place
 from treadle.core.kernel.reservations.replanning import replan_all
+from treadle.core.kernel.reservations.reprovisioning import reprovision
 
 if TYPE_CHECKING:
     from treadle.core.effects import Effect
@@ -33,7 +34,7 @@ def keep(state: State) -> list[Effect]:
     if not state.tree.planned.specs:  # so none of them is of another
         plans.discipline = state.discipline.name
     if plans.discipline == state.discipline.name:
-        effects += [*replan_all(state), *decide(state)]
+        effects += [*replan_all(state), *decide(state), *reprovision(state)]
     elif plans.of:  # what is due to queues is known when those of plans are defined for it
         plans.discipline, plans.outdated = state.discipline.name, True
         for one in plans.of.values():
@@ -94,7 +95,7 @@ def _deletions(state: State, application: Application, asked: dict[str, float], 
 def next_look(state: State) -> float | None:
     """Return when plans have something to do even if nothing happens, None if never."""
     plans = state.plans
-    times = [min(one.again, one.short_since + one.spec.patience / 1000) for one in plans.of.values()]
+    times = [min(one.again, one.look, one.short_since + one.spec.patience / 1000) for one in plans.of.values()]
     times.append(next_look_in_front(state))
     times += [since + AGAIN for since in plans.asked.values()]
     if plans.undecided or (plans.outdated and plans.of):

@@ -65,6 +65,26 @@ class Claim(NamedTuple):
 
 
 @dataclass(slots=True)
+class Progress:
+    """How far the run in a reservation has come whose lag is looked at. Times are in ms since the epoch, but for ``again``."""
+
+    begun: int
+    """When its occurrence began."""
+    since: int
+    """From when on it is watched."""
+    looked: int
+    """When it was looked at last."""
+    done: list[int]
+    """The work of pods that have succeeded, in amounts times ms by type."""
+    again: float = 0.0
+    """When it is looked at again, on the core's clock."""
+    told: bool = False
+    """Whether its owner was told that it is promised more."""
+    warned: bool = False
+    """Whether its owner was told that there is nothing to promise."""
+
+
+@dataclass(slots=True)
 class PlanInForce:
     """The plan of a queue that takes reservations, which it has by their ids."""
 
@@ -76,6 +96,8 @@ class PlanInForce:
     """Whether anything of it has changed since its queues followed it."""
     again: float = inf
     """When it is time to follow it anew, on the core's clock."""
+    look: float = inf
+    """When it is time to look how far its runs have come, on the core's clock."""
     children: dict[str, str] = field(default_factory=dict)
     """The queues that it has now, by reservation; that for all else is under the name of the queue itself."""
     coming: list[Coming] = field(default_factory=list)
@@ -104,6 +126,8 @@ class Plans:
     """The applications that name a reservation, both by id."""
     elsewhere: dict[str, None] = field(default_factory=dict)
     """Reservations of which something changed that may let their applications belong elsewhere, since these were last asked."""
+    progress: dict[str, Progress] = field(default_factory=dict)
+    """How far runs have come that may be promised more, by the paths of their queues."""
     ending: dict[str, str] = field(default_factory=dict)
     """Applications whose pods on nodes are deleted since their reservation is over, by id, and the path of its plan."""
     asked: dict[str, float] = field(default_factory=dict)

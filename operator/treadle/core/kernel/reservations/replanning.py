@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from treadle.core.effects import ReservationDecided
 from treadle.core.kernel.reservations.checks import costly
 from treadle.core.kernel.reservations.forms import MOST_STEPS, clock, definition_of, promise_of, smaller_gangs
+from treadle.core.kernel.reservations.reprovisioning import take_back
 from treadle.core.kernel.reservations.words import amounts, duration, moment
 from treadle.core.model.reservations import Decision
 from treadle.core.rules.reservations.agents import Wanted
@@ -49,6 +50,8 @@ def replan_all(state: State) -> list[ReservationDecided]:
 
 
 def _replan(state: State, one: PlanInForce, now: int) -> list[ReservationDecided]:
+    given = [name for name in list(one.plan.reservations) if take_back(state, one, name)]
+    lagging = [ReservationDecided(name, state.plans.known[name].spec.uid, state.cause) for name in given]
     before = dict(one.plan.reservations)
     moved: dict[str, Reservation] = {}
 
@@ -62,6 +65,7 @@ def _replan(state: State, one: PlanInForce, now: int) -> list[ReservationDecided
 
     dropped = replan(one.plan, now, one.spec.enforcement, move)
     effects = [_tell_moved(state, one, before[name], found) for name, found in moved.items() if name in one.plan.reservations]
+    effects = [*(told for told in lagging if told.id in one.plan.reservations and told.id not in moved), *effects]
     return [*effects, *(_tell_dropped(state, one, before[name]) for name in dropped)]
 
 

@@ -40,6 +40,8 @@ class Reservation:
     shape: Shape
     accepted: int = 0
     """When it was accepted, in ms."""
+    more: OverTime | None = None
+    """What the run under way has besides, once."""
 
     @property
     def start(self) -> int:
@@ -81,7 +83,13 @@ class Reservation:
 
     def at(self, time: int) -> Amounts:
         """Return what it has at a time."""
-        return self.shape.at(time) if self.active(time) else self.shape.nothing
+        found = self.shape.at(time) if self.active(time) else self.shape.nothing
+        return found if self.more is None else plus(found, self.more.at(time))
+
+    def segments(self, start: int, end: int) -> Iterator[Segment]:
+        """Yield what it has from ``start`` until ``end``, without holes, as if what comes again had always come."""
+        steps = self.shape.segments(start, end)
+        return steps if self.more is None else together(plus, steps, self.more.segments(start, end))
 
 
 class Sharing(Protocol):
@@ -148,8 +156,10 @@ class Plan:
     def restore(self, kept: Reservation) -> None:
         """Add a reservation that was accepted before, whatever is allowed now."""
         self.reservations[kept.name] = kept
-        self.load.add(kept.shape)
-        self.by_user.setdefault(kept.user, Load(len(self.capacity))).add(kept.shape)
+        mine = self.by_user.setdefault(kept.user, Load(len(self.capacity)))
+        for shape in _shapes(kept):
+            self.load.add(shape)
+            mine.add(shape)
 
     def update(self, wanted: Reservation, now: int) -> bool:
         """Put a reservation in the place of the one of its name. Raises like ``add``; False, and nothing changes, if it is allowed only beside the old one."""
@@ -167,12 +177,19 @@ class Plan:
         """Take a reservation out. Raises ``UnknownReservation``."""
         old = self.known(name)
         del self.reservations[name]
-        self.load.add(old.shape, -1)
         mine = self.by_user[old.user]
-        mine.add(old.shape, -1)
+        for shape in _shapes(old):
+            self.load.add(shape, -1)
+            mine.add(shape, -1)
         if mine.empty:
             del self.by_user[old.user]
         return old
+
+    def extend(self, name: str, more: OverTime | None) -> None:
+        """Give a reservation more, once, in the place of what it had been given so before; nobody is asked whether it may be had. Raises ``UnknownReservation``."""
+        one = self.delete(name)
+        one.more = more
+        self.restore(one)
 
     def archive(self, now: int) -> list[str]:
         """Take out, and return, what has been over for longer than the policy looks back. Reservations that come again are never over."""
@@ -322,6 +339,12 @@ class Plan:
         if old is not None:
             used = together(minus, used, old.shape.segments(start, end))
         return self.settings.sharing.narrow(self, room, used)
+
+
+def _shapes(one: Reservation) -> Iterator[Shape]:
+    yield one.shape
+    if one.more is not None:
+        yield one.more
 
 
 def _meets(one: Reservation, start: int, end: int) -> bool:
