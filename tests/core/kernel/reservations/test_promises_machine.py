@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from math import ceil
 from typing import Any
 
 import hypothesis.strategies as st
@@ -15,9 +16,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
+from core.builders import a_pod, replaced
 from core.kernel.reservations.planned import DISCIPLINES, HOUR, PLAN, Interpreter, Reserving, asked, changed, wanted
 from examples import examples
 from treadle.controllers.reservations import decision_of, status_of
+from treadle.core.events import PodGone, PodSeen
 from treadle.core.kernel.reservations.agreement import broken
 from treadle.core.kernel.reservations.following import child_path
 from treadle.core.model.reservations import Asked, PlanSpec, Promise, ReservationSpec
@@ -25,6 +28,8 @@ from treadle.core.model.reservations import Asked, PlanSpec, Promise, Reservatio
 BEGIN = 30_000
 """Hours since 1970 at which it begins; a day begins then."""
 NAMES = ("a", "b", "c", "d", "e")
+LAGGING = ("a", "c", "e")
+"""Those that are promised more where their runs lag."""
 PERIODS = (4, 12, 24, 24, 72)
 LOOK = 150 * HOUR
 PATIENCE = 60.0
@@ -71,6 +76,7 @@ def intervals(promise: Promise, now: int, until: int) -> list[tuple[int, int, di
             if not promise.period:
                 break
             late += promise.period
+    found += [(max(start, now), min(end, until), dict(named)) for start, end, named in promise.more if end > now]
     return found
 
 
@@ -150,7 +156,7 @@ class PromisesMachine(RuleBasedStateMachine):
     def later(self, seconds: int | None) -> None:
         """Let time go on, or until something is due."""
         timer = self.it.core.next_timer()
-        self.it.now = max(self.it.now, timer or 0) if seconds is None else self.it.now + seconds
+        self.it.now = float(ceil(max(self.it.now, timer or 0))) if seconds is None else self.it.now + seconds
         self.look()
 
     @rule(name=st.sampled_from(["node-0", "node-1", "node-2"]))
@@ -176,15 +182,47 @@ class PromisesMachine(RuleBasedStateMachine):
         self.define()
         self.look()
 
+    @rule(name=st.sampled_from(NAMES), count=st.integers(1, 4), cpu=st.integers(1, 3), memory=st.sampled_from([0, 5]))
+    def pods_come(self, name: str, count: int, cpu: int, memory: int) -> None:
+        """Pods of an application in a reservation are made; those that find a node run."""
+        self.it.inside(f"in-{name}", name)
+        for _ in range(count):
+            self.made += 1
+            self.it.tell(PodSeen(a_pod(f"pod-{self.made}", application=f"in-{name}", cpu=cpu, memory=memory)))
+        for bind in self.it.plan():
+            spec = self.it.core.state.pods[bind.uid].spec
+            self.it.tell(PodSeen(replaced(spec, node=bind.node, held_in=bind.queue, started=self.it.now)))
+        self.look()
+
+    @rule(
+        name=st.sampled_from(LAGGING),
+        cpu=st.integers(1, 4),
+        late=st.sampled_from([300, 1200, 3000]),
+        period=st.sampled_from([0, 0, 12]),
+    )
+    def run_late(self, name: str, cpu: int, late: int, period: float) -> None:
+        """A run begins later than it was promised something, and is looked at some time after that."""
+        self.tell(name, [asked(cpu=cpu, count=2, concurrency=2)], 0, 4, period=round(period * HOUR))
+        self.later(late)
+        self.pods_come(name, 2, cpu, 0)
+        self.later(1500)
+
+    @rule(name=st.sampled_from(NAMES), count=st.integers(1, 6), failed=st.booleans())
+    def pods_end(self, name: str, count: int, failed: bool) -> None:
+        application = self.it.core.state.applications.get(f"ns/in-{name}")
+        records = [] if application is None else [one for one in application.pods.values() if one.spec.node][:count]
+        for record in records:
+            self.it.tell(PodSeen(replaced(record.spec, finished=True, failed=failed)), PodGone(record.spec.uid))
+        self.look()
+
     # -- what must hold
 
     def tell(self, name: str, requests: list[Asked], start: float, length: float, **fields: Any) -> None:
         self.generation[name] += 1
         begin = self.it.now / 3600 + start
         uid = self.specs[name].uid if name in self.specs else f"{name}-{self.generation[name]}"
-        spec = wanted(
-            name, *requests, start=begin, end=begin + length, generation=self.generation[name], **{**fields, "uid": uid}
-        )
+        lagging = {**fields, "uid": uid, "reprovision": name in LAGGING}
+        spec = wanted(name, *requests, start=begin, end=begin + length, generation=self.generation[name], **lagging)
         self.specs[name] = spec
         self.it.ask(spec)
         self.look()
