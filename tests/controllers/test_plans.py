@@ -69,6 +69,20 @@ def test_what_comes_again_is_there_each_time_and_what_has_begun_from_now_on() ->
     ]
 
 
+def test_what_the_run_under_way_is_promised_besides_is_added_to_what_it_has() -> None:
+    one = reservation("p", (1, 2, {"cpu": "4"}), (2, 3, {"cpu": "1"}), period="24h")
+    more = {"start": rfc3339(2 * HOUR), "end": rfc3339(4 * HOUR), "demand": {"cpu": "3", "memory": "1Gi"}}
+    one["status"]["reprovisioned"] = {"behind": "1h", "allocations": [more]}
+    found = [(row[0].strip(), row[2].strip()) for row in rows(plan_text(QUEUE, [one], HOUR, 5 * HOUR))[2:]]
+    assert found == [
+        ("1970-01-01T01:00:00Z", "cpu 4"),
+        ("1970-01-01T02:00:00Z", "cpu 4, memory 1Gi"),
+        ("1970-01-01T03:00:00Z", "cpu 3, memory 1Gi"),
+        ("1970-01-01T04:00:00Z", "nothing"),
+    ]
+    assert plan_text(QUEUE, [one], 25 * HOUR, 26 * HOUR).splitlines()[2].split("  ")[2].strip() == "cpu 4"
+
+
 def test_many_are_named_in_part() -> None:
     text = plan_text(QUEUE, [reservation(f"r{number}", (0, 1, {"cpu": "1"})) for number in range(8)], 0, HOUR)
     assert text.splitlines()[2].endswith("ns/r0, ns/r1, ns/r2, ns/r3, ns/r4, ns/r5 and 2 more")

@@ -9,7 +9,7 @@ import pytest
 
 from kube.access import connected, served, task_of
 from kube.manifests import pod
-from treadle.core.effects import Expire, RecordEvent
+from treadle.core.effects import ABOUT_RESERVATIONS, Expire, RecordEvent, ReservationDecided
 from treadle.fakeapi import FakeApi
 from treadle.kube.patcher import Patcher, Write
 from treadle.kube.recorder import MOST_APPLICATIONS, Recorder
@@ -49,6 +49,16 @@ def test_nothing_is_written_before_the_interval_has_passed() -> None:
     at.now += 0.1
     at.recorder.flush()
     assert at.notes() == ["Bound 1 pod of application etl/nightly in queue root.prod to n1"]
+
+
+@pytest.mark.parametrize("reason", ABOUT_RESERVATIONS)
+def test_whatever_is_decided_on_a_reservation_is_told_of_it(reason: str) -> None:
+    at = Recording()
+    at.recorder.reservation(ReservationDecided("etl/nightly", "uid", 0, reason, "its words"))
+    (write,) = at.writes
+    assert write.path == "/apis/events.k8s.io/v1/namespaces/etl/events"
+    assert write.body["regarding"]["kind"] == "Reservation"
+    assert (write.body["reason"], write.body["note"], write.body["action"]) == (reason, "its words", "Planning")
 
 
 def test_pods_of_one_application_are_one_event() -> None:

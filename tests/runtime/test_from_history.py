@@ -112,6 +112,28 @@ async def test_it_is_written_anew_when_runs_need_more(world: World) -> None:
     assert again["metadata"]["resourceVersion"] == after["metadata"]["resourceVersion"]
 
 
+async def test_its_runs_are_promised_more_where_they_lag_if_the_queue_says_so(world: World) -> None:
+    (made,) = await world.nightly().look()
+    assert "reprovision" not in made["spec"]
+    world.queue(2, fromHistory={"reprovision": True})
+    (after,) = await world.look()
+    assert after["spec"]["reprovision"] is True
+    assert world.maker.made["changed"] == 1
+
+
+async def test_one_that_was_refused_asks_again_for_its_next_beginning(world: World) -> None:
+    (made,) = await world.nightly().look()
+    made["status"] = {"phase": "Rejected"}
+    world.api.update("reservations", made, "status")
+    (same,) = await world.look()
+    assert same["spec"] == made["spec"]
+    world.now += DAY
+    world.ran("nightly-202408", 8)
+    (after,) = await world.look()
+    assert after["spec"]["arrival"] > made["spec"]["arrival"]
+    assert after["metadata"]["generation"] == made["metadata"]["generation"] + 1
+
+
 async def test_it_is_deleted_when_nothing_of_it_comes_again(world: World) -> None:
     await world.nightly().look()
     world.ran("nightly-202439", 39, hours=1)

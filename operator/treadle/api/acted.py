@@ -193,6 +193,7 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
                     "fromHistory",
                     "fromHistory.exclude",
                     "fromHistory.timeZone",
+                    "fromHistory.reprovision",
                 )
             ),
             "spec.fair.maxAMShare",

@@ -305,6 +305,9 @@ class ReservationsFromHistory(Model):
     time_zone: Annotated[str, Field(min_length=1, max_length=64)] | None = Field(
         default=None, description="The clock by which runs come again, such as Europe/Berlin; UTC if absent."
     )
+    reprovision: Bool | None = Field(
+        default=None, description="Whether they have spec.reprovision: runs that lag are promised more, as far as there is room."
+    )
 
 
 class QueueReservations(Model):

@@ -21,7 +21,15 @@ MOST_RUNS = 10_000
 
 
 def proposed(
-    application: str, store: str, *, days: float, name: str = "", namespace: str = "", queue: str = "", time_zone: str = ""
+    application: str,
+    store: str,
+    *,
+    days: float,
+    name: str = "",
+    namespace: str = "",
+    queue: str = "",
+    time_zone: str = "",
+    reprovision: bool = False,
 ) -> str:
     """Return the YAML of a Reservation for what the runs of an application need, with comments that say what it was made from.
 
@@ -42,7 +50,9 @@ def proposed(
     except (SQLAlchemyError, NoHistory, OtherVersion, OSError) as error:
         refuse(f"the history cannot be read: {getattr(error, 'orig', None) or error}")
     try:
-        found = propose(runs, solver, now, Wishes(name, namespace, queue, (application.partition("/")[2],), _zone(time_zone)))
+        names = (application.partition("/")[2],)
+        wishes = Wishes(name, namespace, queue, names, _zone(time_zone), reprovision=reprovision)
+        found = propose(runs, solver, now, wishes)
     except NoProposal as error:
         refuse(f"--from-history: nothing is proposed for {application} of the last {days:g} days: {error}")
     try:

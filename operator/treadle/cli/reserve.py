@@ -33,6 +33,7 @@ def reserve(
     name: str = "",
     queue: str = "",
     time_zone: str = "",
+    reprovision: Annotated[bool, Parameter(negative="")] = False,
     namespace: str = "",
     kubeconfig: Path | None = None,
     context: str | None = None,
@@ -59,6 +60,8 @@ def reserve(
         The queue of what is proposed; that of the newest run if absent.
     time_zone:
         By the clock of which zone it is the same each day, such as Europe/Berlin; UTC if absent.
+    reprovision:
+        Let runs that lag be promised more, as far as there is room, in what is proposed.
     namespace:
         Its namespace; that of the file, or of the application, or else "default", if absent.
     kubeconfig:
@@ -75,11 +78,16 @@ def reserve(
             refuse("--from-history: --store says where the history is")
         from treadle.cli.from_history import proposed
 
-        print(proposed(from_history, store, days=days, name=name, namespace=namespace, queue=queue, time_zone=time_zone))
+        fields = {"name": name, "namespace": namespace, "queue": queue, "time_zone": time_zone}
+        print(proposed(from_history, store, days=days, reprovision=reprovision, **fields))
         return
     if file is None:
         refuse("name the file of a Reservation, or an application with --from-history")
-    unused = [option for option, given in (("--name", name), ("--queue", queue), ("--time-zone", time_zone)) if given]
+    unused = [
+        option
+        for option, given in (("--name", name), ("--queue", queue), ("--time-zone", time_zone), ("--reprovision", reprovision))
+        if given
+    ]
     if unused:
         refuse(f"{unused[0]}: belongs to --from-history; a file says it itself")
     body = _read(file, namespace, dry_run=dry_run)

@@ -70,6 +70,9 @@ def _occurrences(promise: Promise, now: int, until: int) -> Iterable[tuple[int, 
             if not promise.period:
                 break
             late += promise.period
+    yield from (
+        (max(start, now), min(end, until), dict(named)) for start, end, named in promise.more if start < until and end > now
+    )
 
 
 def steps(promised: Iterable[tuple[str, Promise]], now: int, until: int) -> Iterable[tuple[int, int, dict[str, Amounts]]]:
@@ -85,7 +88,10 @@ def steps(promised: Iterable[tuple[str, Promise]], now: int, until: int) -> Iter
     last: tuple[int, int, dict[str, Amounts]] | None = None
     for start, end in pairwise(ordered):
         running = [one for one in running if one[1] > start] + begin.get(start, [])
-        by: dict[str, Amounts] = {name: amounts for name, _, amounts in sorted(running, key=lambda one: one[0])}
+        by: dict[str, Amounts] = {}
+        for name, _, amounts in sorted(running, key=lambda one: one[0]):
+            had = by.get(name, {})
+            by[name] = {each: had.get(each, 0) + amounts.get(each, 0) for each in (*had, *amounts)}
         if last is not None and last[2] == by:
             last = (last[0], end, by)
             continue

@@ -230,10 +230,22 @@ class RecordEvent(NamedTuple):
     cause: int
 
 
+RESERVATION_REFUSED, RESERVATION_MOVED, RESERVATION_DROPPED = "ReservationRefused", "ReservationMoved", "ReservationDropped"
+RESERVATION_REPROVISIONED, RESERVATION_LAGGING = "ReservationReprovisioned", "ReservationLagging"
+ABOUT_RESERVATIONS = (
+    RESERVATION_REFUSED,
+    RESERVATION_MOVED,
+    RESERVATION_DROPPED,
+    RESERVATION_REPROVISIONED,
+    RESERVATION_LAGGING,
+)
+"""The reasons of events about reservations."""
+
+
 class ReservationDecided(NamedTuple):
     """Write what was decided on a reservation, by its id ``namespace/name``: until that is written it is not promised.
 
-    ``reason`` and ``note`` are those of an event for its owner; empty: none is written.
+    ``reason``, one of ``ABOUT_RESERVATIONS``, and ``note`` are those of an event for its owner; empty: none is written.
     """
 
     id: str

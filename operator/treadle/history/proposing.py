@@ -38,7 +38,7 @@ class NoProposal(Exception):
 class Wishes:
     """What is asked for beside the runs: empty is what the runs say.
 
-    ``name`` and ``namespace`` are the object's, ``applications`` are the names that it claims, ``zone`` is in which its times are the same each day, ``interval`` is in seconds.
+    ``name`` and ``namespace`` are the object's, ``applications`` are the names that it claims, ``zone`` is in which its times are the same each day, ``interval`` is in seconds. ``reprovision``: runs that lag are to be promised more.
     """
 
     name: str = ""
@@ -47,6 +47,7 @@ class Wishes:
     applications: tuple[str, ...] = ()
     zone: ZoneInfo | None = None
     interval: int = 0
+    reprovision: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,7 @@ def propose(runs: Sequence[Run], solver: LinearSolver, now: float, wishes: Wishe
         "applications": list(wishes.applications or (name,)),
         "recurrence": found.recurrence,
         **({"timeZone": found.zone.key} if found.zone is not None and found.period == DAY else {}),
+        **({"reprovision": True} if wishes.reprovision else {}),
         "expression": {"interpreter": "Order" if has_gaps else "OrderNoGap", "requests": [one for one, _ in requests]},
     }
     body = {

@@ -120,7 +120,7 @@ def claims(raw: Mapping[str, Any], names: Iterable[str]) -> bool:
 
 def differs(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
     """Whether two specs differ by enough to write the later one: in when they come again, in the window's length, or in what is needed."""
-    if any(before.get(field) != after.get(field) for field in ("queue", "recurrence", "timeZone", "applications")):
+    if any(before.get(field) != after.get(field) for field in ("queue", "recurrence", "timeZone", "applications", "reprovision")):
         return True
     if _apart(_window(before), _window(after)):
         return True

@@ -13,6 +13,7 @@ from typing import Final
 
 from treadle.api.labels import API_VERSION
 from treadle.core.effects import (
+    ABOUT_RESERVATIONS,
     DEMOTED,
     DURATION_IGNORED,
     EXECUTION_TYPE_IGNORED,
@@ -26,6 +27,7 @@ from treadle.core.effects import (
     PROMOTED,
     PROMOTION_WAITS,
     QUEUE_NOT_FOUND,
+    RESERVATION_REPROVISIONED,
     RESIZE_REFUSED,
     Expire,
     RecordEvent,
@@ -70,11 +72,9 @@ _ACTIONS: Final = {
     PROMOTION_WAITS: "Resizing",
     RESIZE_REFUSED: "Resizing",
     "InternalError": "Placing",
-    "ReservationRefused": "Planning",
-    "ReservationMoved": "Planning",
-    "ReservationDropped": "Planning",
+    **dict.fromkeys(ABOUT_RESERVATIONS, "Planning"),
 }
-_NORMAL: Final = {"Scheduled", "Preempted", PROMOTED, DEMOTED, PROMOTION_WAITS}
+_NORMAL: Final = {"Scheduled", "Preempted", PROMOTED, DEMOTED, PROMOTION_WAITS, RESERVATION_REPROVISIONED}
 
 
 class Recorder:

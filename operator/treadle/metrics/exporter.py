@@ -56,6 +56,7 @@ class Samples:
     evictions: Mapping[str, int] = field(default_factory=dict)
     holds: int = 0
     backfilled: Mapping[str, int] = field(default_factory=dict)
+    lagging: Mapping[str, int] = field(default_factory=dict)
     """Pods that were placed in room that is kept for others, and those of them that were asked to go, by ``result``."""
     from_history: Mapping[str, int] = field(default_factory=dict)
     """Reservations that were made from the history, written anew and deleted, by ``result``."""
@@ -142,6 +143,14 @@ class _Page(Collector):
                 labels=["result"],
             ),
             samples.backfilled,
+        )
+        yield _labelled(
+            CounterMetricFamily(
+                "treadle_reservations_lagging",
+                "Occurrences of reservations whose runs lagged, by whether there was room to promise them more.",
+                labels=["result"],
+            ),
+            samples.lagging,
         )
         if samples.from_history:
             yield _labelled(

@@ -47,6 +47,7 @@ class Asked(NamedTuple):
     path: str
     exclude: tuple[str, ...]
     zone: str
+    reprovision: bool
 
 
 class FromHistory:
@@ -63,8 +64,8 @@ class FromHistory:
         self._url, self._entries, self._objects, self._solver, self._clock = url, entries, objects, solver, clock
         self.trouble = ""
         self.made = {"made": 0, "changed": 0, "deleted": 0}
-        self._known: dict[tuple[str, str, str], tuple[tuple[tuple[str, float], ...], str, Wanted]] = {}
-        """By queue, namespace and family what was found last, from which runs and by which clock."""
+        self._known: dict[tuple[str, str, str], tuple[tuple[tuple[str, float], ...], Asked, Wanted]] = {}
+        """By queue, namespace and family what was found last, from which runs and for what."""
         self._over = False
         self._thread = ThreadPoolExecutor(1, "from-history")
 
@@ -102,7 +103,7 @@ class FromHistory:
         for entry in self._entries.values():
             said = entry.from_history
             if said is not None:
-                found.append(Asked(entry.name, tuple(said.exclude or ()), said.time_zone or ""))
+                found.append(Asked(entry.name, tuple(said.exclude or ()), said.time_zone or "", bool(said.reprovision)))
         return sorted(found)
 
     async def _follow(self, asked: Iterable[Asked]) -> str:
@@ -114,7 +115,7 @@ class FromHistory:
             found = await asyncio.get_running_loop().run_in_executor(self._thread, self._wanted, one)
             for each in found:
                 namespace = each.group.namespace
-                known[one.path, namespace, each.group.family] = _runs_of(each), one.zone, each
+                known[one.path, namespace, each.group.family] = _runs_of(each), one, each
                 try:
                     if namespace not in there:
                         there[namespace] = await self._objects.list(namespace)
@@ -136,13 +137,13 @@ class FromHistory:
         with closing(Store(self._url)) as store:
             store.check_there()
             runs = [run for run in store.runs("", one.path, now - DAYS * DAY, MOST_RUNS) if run.ended is not None]
-        wishes = Wishes(zone=_zone(one.zone))
+        wishes = Wishes(zone=_zone(one.zone), reprovision=one.reprovision)
         found = []
         for group in groups(runs, one.exclude):
             if self._over:
                 break
             before = self._known.get((one.path, group.namespace, group.family))
-            if before is not None and before[:2] == (_runs_of(Wanted(group, None, "")), one.zone):
+            if before is not None and before[:2] == (_runs_of(Wanted(group, None, "")), one):
                 found.append(before[2])
                 continue
             try:
@@ -168,7 +169,8 @@ class FromHistory:
                 self.made["deleted"] += 1
                 log.info("reservation %s, which was made from the history, is deleted: %s", name, each.why)
             return True
-        if differs(mine["spec"], each.body["spec"]):
+        refused = (mine.get("status") or {}).get("phase") == "Rejected"
+        if differs(mine["spec"], each.body["spec"]) or (refused and mine["spec"] != each.body["spec"]):
             notes = {**(mine["metadata"].get("annotations") or {}), **each.body["metadata"]["annotations"]}
             body = {**mine, "metadata": {**mine["metadata"], "annotations": notes}, "spec": each.body["spec"]}
             if await self._objects.replace(body) is not None:

@@ -79,6 +79,7 @@ def metrics_of(service: Parts) -> Samples:
         evictions={name: getattr(service.evictor, name) for name in ("evicted", "deleted", "stayed")},
         holds=counts.holds,
         backfilled={"placed": counts.backfilled, "evicted": counts.backfilled_evicted},
+        lagging={"reprovisioned": counts.reprovisioned, "no_room": counts.without_room},
         from_history={} if service.from_history is None else service.from_history.made,
         preempted=dict(service.evictor.gone_from),
         refused=view.refused,

@@ -109,6 +109,7 @@ class Counts:
     """How many there are.
 
     ``decisions`` is how many placements were ever decided, ``holds`` how many nodes are kept for pods, ``backfilled`` how many pods were ever placed in such room, and ``backfilled_evicted`` how many of them were asked to go.
+    ``reprovisioned`` is how many occurrences of reservations were ever promised more since their runs lag, ``without_room`` for how many there was nothing to promise.
     """
 
     waiting: int
@@ -120,6 +121,8 @@ class Counts:
     holds: int
     backfilled: int
     backfilled_evicted: int
+    reprovisioned: int
+    without_room: int
 
 
 def queue_figures(state: State, queue: Queue, kept: Mapping[Queue, Vector]) -> QueueFigures:
@@ -206,4 +209,6 @@ def counts(state: State) -> Counts:
         holds=len(state.preemption.holds),
         backfilled=state.backfill.placed,
         backfilled_evicted=state.backfill.evicted,
+        reprovisioned=state.plans.reprovisioned,
+        without_room=state.plans.without_room,
     )

@@ -9,10 +9,11 @@ import pytest
 
 from core.builders import a_pod, replaced
 from core.kernel.reservations.planned import DISCIPLINES, HOUR, PLAN, Interpreter, Reserving, asked, wanted
+from treadle.core.effects import RESERVATION_LAGGING as LAGGING
+from treadle.core.effects import RESERVATION_REPROVISIONED as REPROVISIONED
 from treadle.core.events import NodeGone, PodGone, PodSeen, ReservationLost, ReservationSeen
 from treadle.core.kernel.reservations.agreement import broken
 from treadle.core.kernel.reservations.following import child_path
-from treadle.core.kernel.reservations.reprovisioning import LAGGING, REPROVISIONED
 
 both = pytest.mark.parametrize("discipline", DISCIPLINES)
 

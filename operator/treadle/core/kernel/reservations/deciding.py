@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.effects import ReservationDecided
+from treadle.core.effects import RESERVATION_REFUSED, ReservationDecided
 from treadle.core.kernel.reservations.alternatives import alternatives, in_words
 from treadle.core.kernel.reservations.checks import refusal
 from treadle.core.kernel.reservations.following import child_path
@@ -96,7 +96,7 @@ def _decide(state: State, known: Known) -> ReservationDecided:
     if refused is None:
         return ReservationDecided(spec.id, spec.uid, state.cause)
     note = words + KEPT if promise is not None else words
-    return ReservationDecided(spec.id, spec.uid, state.cause, "ReservationRefused", note, warning=True)
+    return ReservationDecided(spec.id, spec.uid, state.cause, RESERVATION_REFUSED, note, warning=True)
 
 
 def _found(

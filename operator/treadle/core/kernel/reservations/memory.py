@@ -128,6 +128,10 @@ class Plans:
     """Reservations of which something changed that may let their applications belong elsewhere, since these were last asked."""
     progress: dict[str, Progress] = field(default_factory=dict)
     """How far runs have come that may be promised more, by the paths of their queues."""
+    reprovisioned: int = 0
+    """Occurrences whose runs were promised more since they lag."""
+    without_room: int = 0
+    """Occurrences for whose runs there was nothing that could be promised."""
     ending: dict[str, str] = field(default_factory=dict)
     """Applications whose pods on nodes are deleted since their reservation is over, by id, and the path of its plan."""
     asked: dict[str, float] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from math import inf
 from typing import TYPE_CHECKING
 
-from treadle.core.effects import ReservationDecided
+from treadle.core.effects import RESERVATION_DROPPED, RESERVATION_MOVED, ReservationDecided
 from treadle.core.kernel.reservations.checks import costly
 from treadle.core.kernel.reservations.forms import MOST_STEPS, clock, definition_of, promise_of, smaller_gangs
 from treadle.core.kernel.reservations.reprovisioning import take_back
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from treadle.core.rules.reservations.plan import Reservation
 
 CAPACITY_LOST = "CapacityLost"
-MOVED, DROPPED = "ReservationMoved", "ReservationDropped"
 
 
 def replan_all(state: State) -> list[ReservationDecided]:
@@ -102,7 +101,7 @@ def _tell_moved(state: State, one: PlanInForce, before: Reservation, found: Rese
     was, starts = before.span[0], promise.steps[0][0] if promise.steps else found.start
     words = f"queue {one.path} has lost capacity: what began at {moment(was)} begins at {moment(starts)} now"
     state.record(found.name, "reservation moved", words[:200])
-    return ReservationDecided(found.name, known.spec.uid, state.cause, MOVED, words, warning=True)
+    return ReservationDecided(found.name, known.spec.uid, state.cause, RESERVATION_MOVED, words, warning=True)
 
 
 def _tell_dropped(state: State, one: PlanInForce, gone: Reservation) -> ReservationDecided:
@@ -119,4 +118,4 @@ def _tell_dropped(state: State, one: PlanInForce, gone: Reservation) -> Reservat
     known.decided, known.own = Decision(generation, None, CAPACITY_LOST, words, dropped=True), True
     state.plans.note(gone.name)
     state.record(gone.name, "reservation dropped", words[:200])
-    return ReservationDecided(gone.name, known.spec.uid, state.cause, DROPPED, words, warning=True)
+    return ReservationDecided(gone.name, known.spec.uid, state.cause, RESERVATION_DROPPED, words, warning=True)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
 
-from treadle.core.effects import ReservationDecided
+from treadle.core.effects import RESERVATION_LAGGING, RESERVATION_REPROVISIONED, ReservationDecided
 from treadle.core.kernel.reservations.following import child_path
 from treadle.core.kernel.reservations.forms import MOST_STEPS, clock, named_steps, when
 from treadle.core.kernel.reservations.memory import Progress
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from treadle.core.kernel.reservations.memory import Known, PlanInForce
     from treadle.core.kernel.state import State
 
-REPROVISIONED, LAGGING = "ReservationReprovisioned", "ReservationLagging"
 PARTS = 10
 """How often an occurrence is looked at."""
 SETTLED = 1.0
@@ -146,6 +145,7 @@ def _told(state: State, one: PlanInForce, known: Known, mine: Progress, found: O
     if found.empty or mine.told:
         return ReservationDecided(spec.id, spec.uid, state.cause)
     mine.told = True
+    state.plans.reprovisioned += 1
     assert found.earliest is not None
     assert found.latest is not None
     largest = [max(value[at] for value in found.values) for at in range(len(found.nothing))]
@@ -154,15 +154,16 @@ def _told(state: State, one: PlanInForce, known: Known, mine: Progress, found: O
         f"{_why(lag)}; queue {one.path} promises it up to {amounts(state.types, largest)} more "
         f"from {moment(found.earliest)} until {moment(found.latest)}"
     )
-    return ReservationDecided(spec.id, spec.uid, state.cause, REPROVISIONED, words)
+    return ReservationDecided(spec.id, spec.uid, state.cause, RESERVATION_REPROVISIONED, words)
 
 
 def _told_of_no_room(state: State, one: PlanInForce, known: Known, mine: Progress, lag: int) -> list[ReservationDecided]:
     if mine.warned:
         return []
     mine.warned = True
+    state.plans.without_room += 1
     words = f"{_why(lag)}; queue {one.path} has nothing that could be promised it besides until its deadline, and it lives on what others leave"
-    return [ReservationDecided(known.spec.id, known.spec.uid, state.cause, LAGGING, words, warning=True)]
+    return [ReservationDecided(known.spec.id, known.spec.uid, state.cause, RESERVATION_LAGGING, words, warning=True)]
 
 
 def _why(lag: int) -> str:
