@@ -103,12 +103,11 @@ def _said(state: State, known: Known) -> tuple[str, str]:
 def next_start(promise: Promise, now: int) -> int | None:
     """Return when a promise has something next; None if it has it now, or never again."""
     found: list[int] = []
-    for start, end, _ in promise.steps:
-        late = 0
-        if promise.period and now >= end:
-            late = (now - end) // promise.period + 1
-        if start + late * promise.period <= now < end + late * promise.period:
-            return None
-        if start + late * promise.period > now:
-            found.append(start + late * promise.period)
+    for steps, period in ((promise.steps, promise.period), (promise.more, 0)):
+        for start, end, _ in steps:
+            late = ((now - end) // period + 1) * period if period and now >= end else 0
+            if start + late <= now < end + late:
+                return None
+            if start + late > now:
+                found.append(start + late)
     return min(found, default=None)

@@ -79,6 +79,7 @@ def test_a_run_that_began_late_is_promised_the_rest_as_much_later(discipline: st
     assert at.behind == 0.5
     assert at.told() == [REPROVISIONED]
     assert at.look(2.0, 2.4).shares()["a"] == 4
+    assert at.figures("a").next_start is None
     at.ends(*POOL).look(2.5)
     assert at.shares()["a"] == 0
     event = next(one for one in at.decided if one.reason == REPROVISIONED)
@@ -187,7 +188,8 @@ def test_each_stage_is_owed_as_much_later(discipline: str) -> None:
 def test_it_ends_with_the_occurrence_and_the_next_one_owes_nothing(discipline: str) -> None:
     at = Runs(discipline, start=1, end=3, period=6 * HOUR).look(1).at(1.5).runs(*POOL).look(1.6, 1.9)
     assert at.more == [(2, 2.5, 4)]
-    at.look(2.4, 2.5, 2.6, 2.8)
+    assert at.look(2.4).figures("a").next_start is None
+    at.look(2.5, 2.6, 2.8)
     assert all(end <= 3 for _, end, _ in at.more)
     at.look(3.0)
     assert at.more == []
