@@ -97,6 +97,12 @@ def test_where_there_is_less_room_all_types_are_had_in_the_same_part() -> None:
     assert within_room(wanted, [(0, 20, (0, 100))], 0, 20).empty
 
 
+def test_where_more_is_promised_than_there_is_nothing_is_had() -> None:
+    assert within_room(OverTime(2), [(0, 20, (-5, 100))], 0, 20).empty
+    assert steps(within_room(OverTime(2, [(0, 10, (0, 40))]), [(0, 20, (-5, 10))], 0, 20)) == [(0, 10, (0, 10))]
+    assert within_room(OverTime(2, [(0, 10, (1, 40))]), [(0, 20, (-5, 10))], 0, 20).empty
+
+
 promises = st.lists(
     st.tuples(st.integers(0, 60), st.integers(1, 40), st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=5
 )

@@ -16,6 +16,7 @@ from treadle.core.rules.reservations.stages import by_demand, whole_window
 
 if TYPE_CHECKING:
     from treadle.core.model.reservations import ReservationDefinition
+    from treadle.core.rules.reservations.over_time import OverTime
     from treadle.core.rules.reservations.plan import Plan
 
 
@@ -49,14 +50,20 @@ class Agent:
         refused: PlanningError | None = None
         for planner in self.planners:
             try:
-                found = place(planner, plan, wanted)
-                if not update:
-                    plan.add(found, now)
-                    return found
-                if plan.update(found, now):
-                    return found
+                places = planner.both(plan, wanted.name, wanted.user, wanted.definition)
             except PlanningError as error:
                 refused = error
+                continue
+            for each in places:
+                found = _reservation(plan, wanted, each)
+                try:
+                    if not update:
+                        plan.add(found, now)
+                        return found
+                    if plan.update(found, now):
+                        return found
+                except PlanningError as error:
+                    refused = error
         if refused is not None:
             raise refused
         return None
@@ -64,8 +71,11 @@ class Agent:
 
 def place(planner: Planner, plan: Plan, wanted: Wanted) -> Reservation:
     """Return a reservation with the place that a planner finds for it. Raises ``PlanningError``."""
+    return _reservation(plan, wanted, planner.find(plan, wanted.name, wanted.user, wanted.definition))
+
+
+def _reservation(plan: Plan, wanted: Wanted, found: OverTime) -> Reservation:
     definition = wanted.definition
-    found = planner.find(plan, wanted.name, wanted.user, definition)
     if not definition.period:
         return Reservation(wanted.name, wanted.number, wanted.user, definition, found)
     if definition.starts:
@@ -83,5 +93,6 @@ def greedy(*, left: bool = True) -> Agent:
 
 
 def aligned(*, left: bool = True, smoothness: int = SMOOTHNESS) -> Agent:
-    """Return the agent that spreads the load, and is greedy where that finds no place (``AlignedPlannerWithGreedy``)."""
-    return Agent((Planner(by_demand, Aligned(left, smoothness), left), Planner(whole_window, Greedy(left), left)))
+    """Return the agent that spreads the load, and is greedy where that finds no place (``AlignedPlannerWithGreedy``); in exact plans what either finds is made better."""
+    spread, first = Aligned(left, smoothness), Greedy(left)
+    return Agent((Planner(by_demand, spread, left, refine=True), Planner(whole_window, first, left, refine=True)))

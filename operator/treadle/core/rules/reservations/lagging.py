@@ -85,7 +85,7 @@ def _parts(wanted: OverTime, room: Sequence[Segment], start: int, end: int) -> I
 
 
 def _part(wants: Amounts, free: Amounts) -> Amounts:
-    if all(a <= b for a, b in zip(wants, free, strict=True)):
+    if all(a <= b for a, b in zip(wants, free, strict=True) if a):
         return wants
     part, whole = min(((max(0, b), a) for a, b in zip(wants, free, strict=True) if a), key=lambda one: one[0] / one[1])
     return tuple(value * part // whole for value in wants)

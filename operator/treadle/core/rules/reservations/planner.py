@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from treadle.core.model.reservations import Interpreter
 from treadle.core.rules.reservations.errors import ContractError, Lack, PlanningError
 from treadle.core.rules.reservations.over_time import OverTime, Segment
+from treadle.core.rules.reservations.refining import refined
 from treadle.core.rules.reservations.search import Search
 
 if TYPE_CHECKING:
@@ -25,14 +26,21 @@ class Planner:
     stages: Stages
     allocate: StageAllocator
     left: bool = True
+    refine: bool = False
+    """Whether a place that was found in an exact plan is made better, of what does not come again."""
 
     def find(self, plan: Plan, name: str, user: str, definition: ReservationDefinition) -> OverTime:
         """Return what a reservation gets, in place of the one of its name. Raises ``ContractError`` for what contradicts itself, else ``PlanningError``."""
+        return self.both(plan, name, user, definition)[-1]
+
+    def both(self, plan: Plan, name: str, user: str, definition: ReservationDefinition) -> list[OverTime]:
+        """Return the same, and before it a better place where one is looked for and found, which the policy may not allow."""
         step, width = plan.settings.step, len(plan.capacity)
         old = plan.reservations.get(name)
         search = Search(plan, user, definition, old, OverTime(width))
         requests = list(enumerate(definition.requests))
         found = OverTime(width)
+        taken: list[tuple[ReservationRequest, list[Segment]]] = []
         for number, request in requests if self.left else reversed(requests):
             check(plan, number, request)
             start, end = self.stages(definition, number, found, step, left=self.left)
@@ -44,13 +52,17 @@ class Planner:
             if definition.interpreter is Interpreter.ORDER_NO_GAP and not follows(found, given, left=self.left):
                 words = f"requests[{number}]: no place is found that is one block without a gap to the next request"
                 raise PlanningError(words, Lack(start, end))
+            taken.append((request, given))
             for segment in given:
                 found.add(*segment)
             if definition.interpreter is Interpreter.ANY:
                 break
         if found.empty:
             raise PlanningError("requests: no place for any of them is found", Lack(definition.arrival, definition.deadline))
-        return found
+        if not self.refine or not plan.settings.exact or definition.period:
+            return [found]
+        better = refined(search, taken if self.left else taken[::-1])
+        return [found] if better is None else [better, found]
 
 
 def follows(found: OverTime, given: Sequence[Segment], *, left: bool) -> bool:
