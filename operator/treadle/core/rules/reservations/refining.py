@@ -9,6 +9,7 @@ What is free and what others have is looked at in columns: a move costs what sor
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -32,8 +33,10 @@ PORTIONS = 8
 """Into how many parts at most what begins at once is cut, each of which is moved by itself."""
 ROUNDS = 4
 """How often everything is looked at again at most."""
-WORK, LOOK = 40_000, 200
+WORK, LOOK = 12_000, 100
 """Breakpoints that are looked at at most in all, and as how many a look counts beside them: nobody else is served meanwhile."""
+FAR = 5
+"""How many times more than that all pieces once may take at most: else nothing is refined, since what could be looked at is hardly anything."""
 BETTER = 1e-9
 """By which part of the cost of what is moved a place has to be better."""
 Costs = NDArray[np.float64]
@@ -57,7 +60,7 @@ def refined(search: Search, given: Sequence[tuple[ReservationRequest, Sequence[S
     """Return a better place for requests, which are in order, than what they were given; None where none is found."""
     step = search.plan.settings.step
     pieces = [piece for number, (request, segments) in enumerate(given) for piece in _pieces(number, request, segments, step)]
-    if not pieces:
+    if not pieces or len(pieces) * (LOOK + _breakpoints(search)) > FAR * WORK:
         return None
     field = _Field(search, pieces)
     field.take(pieces)
@@ -68,6 +71,13 @@ def refined(search: Search, given: Sequence[tuple[ReservationRequest, Sequence[S
     if not moved:
         return None
     return OverTime(len(search.plan.capacity), [(one.start, one.end, one.amount.tolist()) for one in pieces])
+
+
+def _breakpoints(search: Search) -> int:
+    """Return about how many breakpoints the load has within the window."""
+    load, start, end = search.plan.load, search.definition.arrival, search.definition.deadline
+    once = bisect_left(load.once.times, end) - bisect_left(load.once.times, start)
+    return once + sum(len(cycle.steps.times) * (end - start) // period for period, cycle in load.cycles.items())
 
 
 def _each_by_itself(search: Search, field: _Field, pieces: list[_Piece]) -> bool:
@@ -134,7 +144,7 @@ class _Field:
     def move(self, piece: _Piece, first: int, last: int) -> bool:
         """Move a piece to where it costs least between two times, and return whether that is elsewhere. Of equal places the first is taken."""
         times = self._times
-        self._left -= LOOK + len(times)
+        self._left -= LOOK + len(self._times)
         if self._left < 0 or last - piece.duration < first:
             return False
         self.take([piece], -1)
