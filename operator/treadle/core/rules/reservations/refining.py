@@ -64,7 +64,7 @@ def refined(search: Search, given: Sequence[tuple[ReservationRequest, Sequence[S
         return None
     field = _Field(search, pieces)
     field.take(pieces)
-    if search.definition.interpreter is Interpreter.ORDER_NO_GAP and len(given) > 1:
+    if search.definition.interpreter is Interpreter.ORDER_NO_GAP:
         moved = field.shift(pieces)
     else:
         moved = _each_by_itself(search, field, pieces)
