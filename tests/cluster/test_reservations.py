@@ -321,7 +321,7 @@ def test_what_runs_again_and_again_is_reserved_by_itself_where_the_queue_allows_
 def test_the_examples_of_the_documentation_are_taken_and_acted_on(fresh_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
     text = (Path(__file__).parents[2] / "docs/reservations.md").read_text()
     objects = [yaml.safe_load(block.partition("```")[0]) for block in text.split("```yaml\n")[1:]]
-    assert [one["kind"] for one in objects] == ["Queue", "Reservation", "Reservation", "Application"]
+    assert [one["kind"] for one in objects] == ["Queue", "Reservation", "Reservation", "Application", "Reservation"]
     cluster = fresh_cluster(4, "8", "32Gi")
     plane = cluster.plane
     assert plane.api("POST", "/api/v1/namespaces", {"metadata": {"name": "etl"}})[0] == 201
@@ -344,6 +344,7 @@ def test_the_examples_of_the_documentation_are_taken_and_acted_on(fresh_cluster:
             eventually(lambda path=path: acted_on(path), 20, f"{path} in force as it is written")
         found = plane.api("GET", paths[1])[1]["status"]
     assert (found["phase"], found["accepted"]["period"]) == ("Accepted", "24h")
+    assert plane.api("GET", paths[-1])[1]["status"]["phase"] == "Accepted"
     assert plane.api("GET", paths[0])[1]["status"]["dynamicQueues"] == ["root.nightly.nightly-default"]
 
 
