@@ -18,6 +18,7 @@ from treadle.api.common import (
     Conditions,
     Count,
     Demand,
+    DnsLabel,
     Duration,
     Generation,
     GivenTime,
@@ -65,6 +66,9 @@ class ReservationRequest(Model):
         )
     )
     duration: Duration
+    partition: DnsLabel | None = Field(
+        default=None, description="The partition of nodes that it is for; that of pods of its queue that name none if absent."
+    )
 
     @model_validator(mode="after")
     def _whole_gangs(self) -> Self:
@@ -123,10 +127,13 @@ class ReservationSpec(Model):
 
 
 class ReservedInterval(StatusModel):
-    """What is promised between two times."""
+    """What is promised of a partition of nodes between two times."""
 
     start: Time
     end: Time
+    partition: Annotated[str, Field(max_length=NAME_LIMIT)] | None = Field(
+        default=None, description="The partition; the default one if absent."
+    )
     demand: Amounts
 
 

@@ -20,6 +20,7 @@ def plan(
     ahead: str = "24h",
     svg: Path | None = None,
     resource: str = "",
+    partition: str = "",
     kubeconfig: Path | None = None,
     context: str | None = None,
 ) -> None:
@@ -35,6 +36,8 @@ def plan(
         Draw it instead: the file for a picture of what is promised of one resource to whom, against what the queue has.
     resource:
         The resource that is drawn, such as memory; that of which the largest part is promised if absent.
+    partition:
+        The partition of nodes of which it is drawn; the default one if absent, or, without a resource, that of which the largest part is promised.
     kubeconfig:
         A kubeconfig file.
     context:
@@ -47,8 +50,9 @@ def plan(
     if not 0 < far <= seconds("2400h"):
         refuse(f"--ahead: {ahead!r} is not between 1ms and 2400h")
 
-    if resource and svg is None:
-        refuse(f"--resource: {resource!r} is what is drawn, and --svg names no file to draw into")
+    for option, said in (("--resource", resource), ("--partition", partition)):
+        if said and svg is None:
+            refuse(f"{option}: {said!r} is what is drawn, and --svg names no file to draw into")
 
     async def ask(client: Client) -> tuple[Any, list[Any]]:
         return await read(client, f"queues/{queue}"), (await read(client, "reservations"))["items"]
@@ -62,9 +66,9 @@ def plan(
         print(plan_text(found, reservations, now, until), end="")
         return
     try:
-        svg.write_text(plan_picture(found, reservations, now, until, resource), encoding="utf-8")
+        svg.write_text(plan_picture(found, reservations, now, until, resource, partition), encoding="utf-8")
     except NotPromised as error:
-        refuse(f"--resource: {error}")
+        refuse(f"{'--partition' if partition else '--resource'}: {error}")
     except OSError as error:
         refuse(f"--svg: {error}")
     print(svg)

@@ -13,9 +13,9 @@ from cyclopts import Parameter
 from treadle.api.labels import DRY_RUN
 from treadle.api.objects import InvalidObject, parse
 from treadle.cli.asking import API, asked, read, refuse
+from treadle.controllers.plans import in_partitions
 from treadle.controllers.reservations import decision_of, rfc3339
 from treadle.core.model.reservations import WOULD_BE_ACCEPTED
-from treadle.core.units.resources import in_words
 from treadle.kube.transport import Client
 
 PATIENCE, PAUSE = 10.0, 0.1
@@ -139,8 +139,7 @@ def _outcome(status: dict[str, Any]) -> tuple[str, bool]:
     decided = decision_of(status)
     if decided is not None and decided.promise is not None and decided.accepted:
         lines = [
-            f"  {rfc3339(start)} until {rfc3339(end)}: {', '.join(f'{name} {in_words(name, value)}' for name, value in named)}"
-            for start, end, named in decided.promise.steps
+            f"  {rfc3339(start)} until {rfc3339(end)}: {in_partitions(named)}" for start, end, named in decided.promise.steps
         ]
         return "\n".join(["accepted:", *lines]), True
     if ready is None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from treadle.controllers.plans import has, promises, steps
 from treadle.controllers.reservations import duration
+from treadle.core.model.reservations import partition_of, within
 from treadle.core.units.resources import format_amount
 
 WIDTH, LEFT, RIGHT, TOP, FLOOR = 900, 74, 870, 66, 326
@@ -41,27 +42,34 @@ class NotPromised(Exception):
 
 
 def plan_picture(
-    queue: Mapping[str, Any], reservations: Iterable[Mapping[str, Any]], now: int, until: int, resource: str = ""
+    queue: Mapping[str, Any],
+    reservations: Iterable[Mapping[str, Any]],
+    now: int,
+    until: int,
+    resource: str = "",
+    partition: str = "",
 ) -> str:
     """Return the picture of a Queue's plan from ``now`` until a time, both in ms; objects are as the API has them.
 
-    Without a ``resource`` it is the type of which the largest part is promised. Raises ``NotPromised``.
+    Without a ``resource`` it is the type of which the largest part is promised, of the partition, or of all where that is not said either. Raises ``NotPromised``.
     """
     path = str(queue["metadata"]["name"])
     whole = has(queue.get("status") or {})
     found = list(steps(promises(reservations, path), now, until))
     peaks = _peaks(found)
-    types = sorted(whole.keys() | peaks.keys())
-    resource = resource or _fullest(whole, peaks)
-    if resource not in types:
-        raise NotPromised(f"queue {path} has no {resource}; it has {', '.join(types) or 'nothing'}")
+    types = sorted(name for name in whole.keys() | peaks.keys() if not partition or partition_of(name)[0] == partition)
+    drawn_as = within(partition, resource) if resource else _fullest(whole, peaks, types, partition)
+    if drawn_as not in types:
+        of = f" of partition {partition}" if partition else ""
+        has_them = ", ".join(partition_of(name)[1] if partition else name for name in types)
+        raise NotPromised(f"queue {path} has no {partition_of(drawn_as)[1]}{of}; it has {has_them or 'nothing'}{of}")
     drawn = [
-        (start, end, {name: amounts[resource] for name, amounts in by.items() if amounts.get(resource)})
+        (start, end, {name: amounts[drawn_as] for name, amounts in by.items() if amounts.get(drawn_as)})
         for start, end, by in found
     ]
     thinned = _thinned(drawn, now, until)
     note = "" if thinned is drawn else f", in each {duration((until - now) // COLUMNS // 1000 * 1000)} the moment with the most"
-    return _drawn(path, resource, whole.get(resource, 0), thinned, now, until, note)
+    return _drawn(path, drawn_as, whole.get(drawn_as, 0), thinned, now, until, note)
 
 
 def _peaks(found: Iterable[tuple[int, int, dict[str, dict[str, int]]]]) -> dict[str, int]:
@@ -76,9 +84,9 @@ def _peaks(found: Iterable[tuple[int, int, dict[str, dict[str, int]]]]) -> dict[
     return peaks
 
 
-def _fullest(whole: Mapping[str, int], peaks: Mapping[str, int]) -> str:
-    parts = {name: value / whole[name] if whole.get(name) else float("inf") for name, value in peaks.items() if value}
-    return max(sorted(parts), key=lambda name: parts[name]) if parts else "cpu"
+def _fullest(whole: Mapping[str, int], peaks: Mapping[str, int], types: Iterable[str], partition: str) -> str:
+    parts = {name: peaks[name] / whole[name] if whole.get(name) else float("inf") for name in types if peaks.get(name)}
+    return max(sorted(parts), key=lambda name: parts[name]) if parts else within(partition, "cpu")
 
 
 def _thinned(found: Sequence[Step], now: int, until: int) -> Sequence[Step]:
@@ -97,7 +105,8 @@ def _thinned(found: Sequence[Step], now: int, until: int) -> Sequence[Step]:
     ]
 
 
-def _drawn(path: str, resource: str, capacity: int, found: Sequence[Step], now: int, until: int, note: str) -> str:
+def _drawn(path: str, name_of: str, capacity: int, found: Sequence[Step], now: int, until: int, note: str) -> str:
+    partition, resource = partition_of(name_of)
     highest = max([capacity, *(sum(by.values()) for _, _, by in found)])
     apart = _nice(resource, highest)
     ceiling = max(-(-highest // apart) * apart, apart)
@@ -112,7 +121,7 @@ def _drawn(path: str, resource: str, capacity: int, found: Sequence[Step], now: 
     bands = _bands(found, names)
     rows = -(-len(bands) // 3)
     height = FLOOR + 62 + 20 * max(rows, 1)
-    title = f"What is promised of {resource} of queue {path}"
+    title = f"What is promised of {resource} of queue {path}" + (f" in partition {partition}" if partition else "")
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" font-family="system-ui, sans-serif" font-size="12">',
         f"<title>{escape(title)}</title>",

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from treadle.controllers.reservations import decision_of, rfc3339
-from treadle.core.model.reservations import Promise
+from treadle.core.model.reservations import Promise, partition_of, within
 from treadle.core.units.resources import amount, in_words
 
 Amounts = dict[str, int]
@@ -41,9 +41,25 @@ def plan_text(queue: Mapping[str, Any], reservations: Iterable[Mapping[str, Any]
 
 
 def has(status: Mapping[str, Any]) -> Amounts:
-    """Return what can be promised of a queue: its guarantee, or its steady share where there are shares."""
-    said = status.get("steadyFairShare") or status.get("guaranteed") or {}
-    return {name: amount(name, text) for name, text in said.items() if name != "pods"}
+    """Return what can be promised of a queue, by name: its guarantee of each partition, or its steady share where there are shares."""
+    by = {"": status.get("steadyFairShare") or status.get("guaranteed") or {}}
+    by.update((partition, said.get("guaranteed") or {}) for partition, said in (status.get("partitions") or {}).items())
+    return {
+        within(partition, name): amount(name, text)
+        for partition, said in by.items()
+        for name, text in said.items()
+        if name != "pods"
+    }
+
+
+def in_partitions(named: Iterable[tuple[str, int]]) -> str:
+    """Return amounts by name in words, those of a partition after its name; ``nothing`` for none."""
+    by: dict[str, list[str]] = {}
+    for name, value in sorted(named):
+        partition, kind = partition_of(name)
+        by.setdefault(partition, []).append(f"{kind} {in_words(kind, value)}")
+    said = (f"{partition}: {', '.join(words)}" if partition else ", ".join(words) for partition, words in sorted(by.items()))
+    return "; ".join(said) or "nothing"
 
 
 def promises(reservations: Iterable[Mapping[str, Any]], path: str) -> list[tuple[str, Promise]]:
@@ -103,5 +119,4 @@ def steps(promised: Iterable[tuple[str, Promise]], now: int, until: int) -> Iter
 
 
 def _words(amounts: Amounts, like: Amounts) -> str:
-    said = [f"{name} {in_words(name, amounts.get(name, 0))}" for name in sorted(like)]
-    return ", ".join(said) or "nothing"
+    return in_partitions((name, amounts.get(name, 0)) for name in like)

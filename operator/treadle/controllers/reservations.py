@@ -12,7 +12,7 @@ from treadle.api.common import cut
 from treadle.api.quantities import seconds
 from treadle.api.reservation import ReservationStatus
 from treadle.core.errors import InvalidSpec
-from treadle.core.model.reservations import KEPT, Alternative, Decision, Promise
+from treadle.core.model.reservations import KEPT, Alternative, Decision, Promise, Steps, partition_of, within
 from treadle.core.units.resources import amount, format_amount
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def status_of(figures: ReservationFigures | None) -> dict[str, Any]:
         "phase": figures.phase,
         "plannedGeneration": None if decided is None else decided.generation,
         "accepted": None if promise is None else _accepted(promise),
-        "allocations": None if promise is None else [_interval(*step) for step in promise.steps],
+        "allocations": None if promise is None else _intervals(promise.steps),
         "reprovisioned": _reprovisioned(promise),
         "queue": figures.queue or None,
         "nextStart": None if figures.next_start is None else rfc3339(figures.next_start),
@@ -86,12 +86,21 @@ def _reprovisioned(promise: Promise | None) -> dict[str, Any] | None:
     if promise is None or not promise.more:
         return None
     behind = {"behind": duration(promise.behind)} if promise.behind else {}
-    return {**behind, "allocations": [_interval(*step) for step in promise.more]}
+    return {**behind, "allocations": _intervals(promise.more)}
 
 
-def _interval(start: int, end: int, amounts: tuple[tuple[str, int], ...]) -> dict[str, Any]:
-    demand = {name: format_amount(name, value) for name, value in amounts}
-    return {"start": rfc3339(start), "end": rfc3339(end), "demand": demand}
+def _intervals(steps: Steps) -> list[dict[str, Any]]:
+    """Return an interval for each partition of each step."""
+    found: list[dict[str, Any]] = []
+    for start, end, amounts in steps:
+        by: dict[str, dict[str, str]] = {}
+        for name, value in amounts:
+            partition, kind = partition_of(name)
+            by.setdefault(partition, {})[kind] = format_amount(kind, value)
+        for partition, demand in sorted(by.items()):
+            where = {"partition": partition} if partition else {}
+            found.append({"start": rfc3339(start), "end": rfc3339(end), **where, "demand": demand})
+    return found
 
 
 def _alternative(one: Alternative) -> dict[str, Any]:
@@ -152,15 +161,12 @@ def _promise(read: ReservationStatus) -> Promise:
     )
 
 
-def _steps(intervals: Iterable[ReservedInterval]) -> tuple[tuple[int, int, tuple[tuple[str, int], ...]], ...]:
-    return tuple(
-        (
-            milliseconds(one.start),
-            milliseconds(one.end),
-            tuple(sorted((name, amount(name, text)) for name, text in one.demand.items())),
-        )
-        for one in intervals
-    )
+def _steps(intervals: Iterable[ReservedInterval]) -> Steps:
+    found: dict[tuple[int, int], list[tuple[str, int]]] = {}
+    for one in intervals:
+        mine = found.setdefault((milliseconds(one.start), milliseconds(one.end)), [])
+        mine += [(within(one.partition or "", name), amount(name, text)) for name, text in one.demand.items()]
+    return tuple((start, end, tuple(sorted(amounts))) for (start, end), amounts in found.items())
 
 
 def _length(text: str) -> int:

@@ -182,6 +182,7 @@ def reservation(model: Reservation, profiles: Profiles = NO_PROFILES) -> Reserva
                 one.concurrency,
                 round(seconds(one.duration) * 1000),
                 one.minimum_concurrency or 0,
+                one.partition or "",
             )
             for one in spec.expression.requests
         ),

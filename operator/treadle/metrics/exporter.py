@@ -101,8 +101,8 @@ class Samples:
     withheld: int = 0
     reservations: Mapping[str, int] = field(default_factory=dict)
     """Reservations, by phase."""
-    plans: Mapping[str, Mapping[str, Amounts]] = field(default_factory=dict)
-    """Of the queues that take reservations, by path: what each plan ``has``, and what is ``promised`` now."""
+    plans: Mapping[tuple[str, str], Mapping[str, Amounts]] = field(default_factory=dict)
+    """Of the queues that take reservations, by path and partition: what each plan ``has``, and what is ``promised`` now."""
 
 
 class _Page(Collector):
@@ -351,16 +351,16 @@ def _queues(queues: Sequence[QueueSample]) -> Iterable[Metric]:
     yield waiting
 
 
-def _plans(plans: Mapping[str, Mapping[str, Amounts]]) -> Metric:
+def _plans(plans: Mapping[tuple[str, str], Mapping[str, Amounts]]) -> Metric:
     family = GaugeMetricFamily(
         "treadle_plan_resource",
-        "What the plan of a queue has, and what is promised of it now, by kind (has, promised); cpu in cores, memory in bytes.",
-        labels=["queue", "resource", "kind"],
+        "What the plan of a queue has of a partition of nodes (empty: the default one), and what is promised of it now, by kind (has, promised); cpu in cores, memory in bytes.",
+        labels=["queue", "partition", "resource", "kind"],
     )
-    for path, kinds in plans.items():
+    for (path, partition), kinds in plans.items():
         for kind, amounts in kinds.items():
             for resource, value in amounts.items():
-                family.add_metric([path, resource, kind], value / 1000 if resource == "cpu" else value)
+                family.add_metric([path, partition, resource, kind], value / 1000 if resource == "cpu" else value)
     return family
 
 

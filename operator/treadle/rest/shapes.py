@@ -14,7 +14,7 @@ from treadle.api.quantities import seconds
 from treadle.api.reservation import Reservation
 from treadle.controllers.reservations import duration, milliseconds, rfc3339
 from treadle.core.errors import InvalidSpec
-from treadle.core.model.reservations import Interpreter, Promise
+from treadle.core.model.reservations import Interpreter, Promise, partition_of
 from treadle.core.units.resources import amount, format_amount
 from treadle.rest import forms
 from treadle.rest.answers import Refused
@@ -136,6 +136,8 @@ def unsaid(model: Reservation) -> str:
         return "spec.timeZone"
     if any(one.minimum_concurrency is not None for one in spec.expression.requests):
         return "spec.expression.requests.minimumConcurrency"
+    if any(one.partition is not None for one in spec.expression.requests):
+        return "spec.expression.requests.partition"
     return ""
 
 
@@ -186,6 +188,15 @@ def capability(amounts: Iterable[tuple[str, int]]) -> dict[str, Any]:
     }
 
 
+def _everywhere(named: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Return amounts by type, of all partitions together: YARN's allocations know none."""
+    found: dict[str, int] = {}
+    for name, value in named:
+        kind = partition_of(name)[1]
+        found[kind] = found.get(kind, 0) + value
+    return found
+
+
 def _exact(name: str, value: int) -> dict[str, Any]:
     units = ""
     if name == "memory" and value % MIB == 0:
@@ -205,6 +216,7 @@ def item(model: Reservation, promise: Promise, said: Mapping[str, Any], *, alloc
     }
     if allocations:
         found["resource-allocations"] = [
-            {"startTime": start, "endTime": end, "resource": capability(named)} for start, end, named in promise.steps
+            {"startTime": start, "endTime": end, "resource": capability(_everywhere(named).items())}
+            for start, end, named in promise.steps
         ]
     return {**found, "treadle": dict(said)}

@@ -117,7 +117,7 @@ def metrics_of(service: Parts) -> Samples:
         withheld=service.client.withheld,
         opportunistic_times={"asking": idle.until_asked, "removal": idle.until_gone, "overuse": idle.until_below},
         reservations=view.reservation_phases(),
-        plans={one.path: {"has": one.has, "promised": one.promised} for one in view.plans()},
+        plans={(one.path, one.partition): {"has": one.has, "promised": one.promised} for one in view.plans()},
         requests=dict(Counter(service.client.requests) + Counter(service.usage.requests)),
         longest_collection=service.garbage.longest,
         watches={name: (reflector.relists, reflector.reopened) for name, reflector in service.sources.all.items()},

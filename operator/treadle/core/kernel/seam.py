@@ -50,13 +50,18 @@ class Limits(Protocol):
     def weight(self, queue: Queue) -> float:
         """Return what a queue counts for among its siblings where opportunistic room is divided, in any unit."""
 
-    def due(self, queue: Queue) -> Vector:
-        """Return what a queue can count on of the default partition, whoever asks for how much: what may be promised of it."""
+    def due(self, queue: Queue, partition: str = "") -> Vector:
+        """Return what a queue can count on of a partition, whoever asks for how much: what may be promised of it."""
 
-    def planned(self, above: Queue, path: str, part: float, amounts: Mapping[str, int], *, promised: bool) -> QueueSpec:
+    def promisable(self, queue: Queue) -> tuple[str, ...]:
+        """Return the partitions of which something may be promised of a queue; the first is that of pods that name none."""
+
+    def planned(
+        self, above: Queue, path: str, part: float, amounts: Mapping[str, Mapping[str, int]], *, promised: bool
+    ) -> QueueSpec:
         """Return the definition of a queue below one that takes reservations.
 
-        It counts on ``amounts`` of the default partition, by name, and shares what nobody uses by its ``part`` of the plan. ``promised``: it is that of a
+        It counts on ``amounts`` of each partition, by type, and shares what nobody uses by its ``part`` of the plan. ``promised``: it is that of a
         reservation, and not the one for all else.
         """
 

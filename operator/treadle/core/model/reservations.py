@@ -28,6 +28,17 @@ class Interpreter(Enum):
     """All of them, each in one block that starts when the one before is over."""
 
 
+def within(partition: str, name: str) -> str:
+    """Return the name that an amount of a resource type has in a partition of nodes: its own in the default one, ``partition:type`` in another. Neither has a colon itself."""
+    return f"{partition}:{name}" if partition else name
+
+
+def partition_of(name: str) -> tuple[str, str]:
+    """Return the partition, empty for the default one, and the type of such a name."""
+    partition, _, kind = name.rpartition(":")
+    return partition, kind
+
+
 ORDERED = frozenset({Interpreter.ORDER, Interpreter.ORDER_NO_GAP})
 """Where requests come one after the other."""
 
@@ -139,13 +150,17 @@ class PlanSpec:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request with its amounts by name; see ``ReservationRequest``. Its gangs may be as small as ``least`` where larger ones find no place; 0: they may not."""
+    """A request with its amounts by name; see ``ReservationRequest``. Its gangs may be as small as ``least`` where larger ones find no place; 0: they may not.
+
+    It is for nodes of ``partition``; empty: that of its queue's pods that name none.
+    """
 
     demand: tuple[tuple[str, int], ...]
     count: int
     concurrency: int
     duration: int
     least: int = 0
+    partition: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,9 +201,13 @@ WOULD_BE_ACCEPTED = "WouldBeAccepted"
 """The reason of a decision on what is only asked, and would be promised something."""
 
 
+Steps = tuple[tuple[int, int, tuple[tuple[str, int], ...]], ...]
+"""From when until when how much, by name (``within``)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What a reservation was promised: from when until when how much, by name, and after each ``period`` again. ``accepted`` is when, in ms.
+    """What a reservation was promised: from when until when how much, by name (``within``), and after each ``period`` again. ``accepted`` is when, in ms.
 
     ``concurrency`` is that of each request where some are smaller than was asked, else empty. ``starts`` is as of ``ReservationDefinition``; ``steps`` are those of the whole period.
     ``more`` is what the run under way is promised besides since it is ``behind`` by so many ms, once.
@@ -201,10 +220,10 @@ class Promise:
     arrival: int
     deadline: int
     period: int
-    steps: tuple[tuple[int, int, tuple[tuple[str, int], ...]], ...]
+    steps: Steps
     concurrency: tuple[int, ...] = ()
     starts: tuple[int, ...] = ()
-    more: tuple[tuple[int, int, tuple[tuple[str, int], ...]], ...] = ()
+    more: Steps = ()
     behind: int = 0
 
     @property

@@ -34,20 +34,24 @@ class ReservationFigures:
 
 @dataclass(frozen=True, slots=True)
 class PlanFigures:
-    """The plan of a queue: what it has, and what of that is promised now, by the names of resource types."""
+    """The plan of a queue: what it has of a partition, and what of that is promised now, by the names of resource types."""
 
     path: str
+    partition: str
     has: dict[str, int]
     promised: dict[str, int]
 
 
 def plans(state: State) -> list[PlanFigures]:
-    """Return the figures of all plans."""
+    """Return the figures of all plans, by partition."""
     now, named = clock(state), state.types.named
     return [
-        PlanFigures(path, named(one.plan.capacity), named(value))
+        PlanFigures(path, partition, named(has), named(value))
         for path, one in state.plans.of.items()
-        for _, _, value in one.plan.promised(now, now + 1)
+        for _, _, promised in one.plan.promised(now, now + 1)
+        for (partition, has), (_, value) in zip(
+            one.dimensions.parts(one.plan.capacity), one.dimensions.parts(promised), strict=True
+        )
     ]
 
 

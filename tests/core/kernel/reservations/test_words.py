@@ -1,4 +1,4 @@
-"""Times and amounts of plans in words."""
+"""Times of plans in words."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.core.kernel.reservations.words import amounts, duration, moment
-from treadle.core.units.resources import ResourceTypes
+from treadle.core.kernel.reservations.words import duration, moment
 
 
 @given(st.integers(-30_000_000_000, 30_000_000_000))
@@ -24,11 +23,3 @@ def test_thousandths_of_a_second_are_told_where_there_are_any() -> None:
 @pytest.mark.parametrize(("time", "text"), [(0, "0s"), (90_061_001, "25h1m1s1ms"), (3_600_000, "1h"), (500, "500ms")])
 def test_lengths_of_time(time: int, text: str) -> None:
     assert duration(time) == text
-
-
-def test_amounts_are_told_of_what_matters() -> None:
-    types = ResourceTypes()
-    types.position("gpu")
-    assert amounts(types, [2 << 30, 1500, 110, 0]) == "cpu 1500m, memory 2Gi"
-    assert amounts(types, [2 << 30, 1500, 110, 0], [0, 1, 0, 1]) == "cpu 1500m, gpu 0"
-    assert amounts(types, [0, 0, 5, 0]) == "nothing"

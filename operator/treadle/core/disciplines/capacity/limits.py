@@ -44,25 +44,40 @@ class CapacityLimits:
         capacities = self._capacities
         return 1.0 if capacities is None else capacities.of[queue.path].share(queue.partition).absolute
 
-    def due(self, queue: Queue) -> Vector:
-        """Return the guarantee of a queue in the default partition."""
+    def due(self, queue: Queue, partition: str = "") -> Vector:
+        """Return the guarantee of a queue in a partition."""
         capacities = self._capacities
-        return [0] * len(self._state.types) if capacities is None else list(capacities.of[queue.path].share("").minimum)
+        return [0] * len(self._state.types) if capacities is None else list(capacities.of[queue.path].share(partition).minimum)
 
-    def planned(self, above: Queue, path: str, part: float, amounts: Mapping[str, int], *, promised: bool) -> QueueSpec:  # noqa: ARG002 - one protocol for both
+    def promisable(self, queue: Queue) -> tuple[str, ...]:
+        """Return the partitions of which the queue's definition says what it has, and the default one."""
+        capacities = self._capacities
+        if capacities is None:
+            return ("",)
+        known = capacities.of[queue.path]
+        first = known.default_partition or ""
+        named = {name for name in ("", *known.configured) if name in {"", first} or known.may_use(name)}
+        return tuple(sorted(named | {first}, key=lambda name: (name != first, name)))
+
+    def planned(
+        self,
+        above: Queue,
+        path: str,
+        part: float,  # noqa: ARG002 - one protocol for both
+        amounts: Mapping[str, Mapping[str, int]],
+        *,
+        promised: bool,  # noqa: ARG002 - one protocol for both
+    ) -> QueueSpec:
         """Return a queue that is guaranteed these amounts; limits on its users and applications are those of the queue above, as in YARN.
 
         Hadoop guarantees nothing to a queue without memory: where there is none it is one byte.
         """
         said = above.spec.capacity or CapacityQueueSpec(above.path)
-        types = {name: Portion(Kind.ABSOLUTE, value) for name, value in amounts.items()}
-        if types and not amounts.get("memory"):
-            types["memory"] = Portion(Kind.ABSOLUTE, 1)
         written = self._state.tree.defined.get(above.path, above.spec).capacity
         order = written.order if written is not None and written.order in LEAF_ORDERS else None
         definition = CapacityQueueSpec(
             path,
-            partitions={"": PartitionShare(Capacity(types=types, written_by_type=True))},
+            partitions={name: _share(mine) for name, mine in amounts.items()},
             user_limit=said.user_limit,
             user_limit_factor=said.user_limit_factor,
             max_applications=self._most_applications(above) if said.max_applications is None else said.max_applications,
@@ -146,3 +161,10 @@ class CapacityLimits:
     @property
     def _capacities(self) -> LiveCapacityTree | None:
         return capacity_state(self._state).capacities
+
+
+def _share(amounts: Mapping[str, int]) -> PartitionShare:
+    types = {name: Portion(Kind.ABSOLUTE, value) for name, value in amounts.items()}
+    if types and not amounts.get("memory"):
+        types["memory"] = Portion(Kind.ABSOLUTE, 1)
+    return PartitionShare(Capacity(types=types, written_by_type=True))

@@ -43,7 +43,7 @@ class FairLimits:
         """Return the weight of a queue."""
         return queue.weight
 
-    def due(self, queue: Queue) -> Vector:
+    def due(self, queue: Queue, partition: str = "") -> Vector:  # noqa: ARG002 - one protocol for both
         """Return the steady fair share of a queue; of types that a policy above it does not share out the part that it has of memory."""
         cluster = self._state.cluster
         update_steady_share(queue, cluster)
@@ -56,7 +56,13 @@ class FairLimits:
             for at, (value, total) in enumerate(zip(queue.steady_share, cluster.total, strict=True))
         ]
 
-    def planned(self, above: Queue, path: str, part: float, amounts: Mapping[str, int], *, promised: bool) -> QueueSpec:
+    def promisable(self, queue: Queue) -> tuple[str, ...]:  # noqa: ARG002 - one protocol for both
+        """Return the default partition: there is no other."""
+        return ("",)
+
+    def planned(
+        self, above: Queue, path: str, part: float, amounts: Mapping[str, Mapping[str, int]], *, promised: bool
+    ) -> QueueSpec:
         """Return a queue whose minimum is what it counts on, and whose weight is its part.
 
         A reservation below its minimum is given that at once, unless the queues above say when.
@@ -64,7 +70,7 @@ class FairLimits:
         state = self._state
         timeout = 0.0 if promised and in_force(above, state.scheduler.fair)[2] is None else None
         policy = state.tree.policy_below(above) or above.policy.name
-        minimum = {name: Limit(value) for name, value in amounts.items()}
+        minimum = {name: Limit(value) for name, value in amounts[""].items()}
         return QueueSpec(path, f32(part), minimum, policy=policy, min_share_timeout=timeout)
 
     def outdated(self) -> bool:

@@ -9,6 +9,7 @@ from treadle.core.kernel.nodes.rules import host_ports
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.preemption.search import starts_with_a_gang, waits_for_a_node
 from treadle.core.kernel.reservations.in_front import guaranteed_to
+from treadle.core.kernel.tree.partitions import all_parts
 from treadle.core.units.amounts import add_to
 from treadle.core.units.resources import dense
 
@@ -33,12 +34,12 @@ def overdue(state: State) -> list[tuple[PodRecord, str]]:
     for one in state.plans.of.values():
         for identity, path in one.children.items():
             queue = state.tree.queues.get(path)
-            waiting = list(islice(_waiting(queue), MOST_ASKS)) if identity != one.path and queue is not None else []
-            if queue is None or not waiting:
-                continue
-            guaranteed, used = guaranteed_to(state, queue), list(queue.usage)
-            for ask in waiting:
-                found += [(record, identity) for record in _for_all(state, ask, guaranteed, used, records, left)]
+            for part in all_parts(queue) if identity != one.path and queue is not None else ():
+                waiting = list(islice(_waiting(part), MOST_ASKS))
+                if waiting:
+                    guaranteed, used = guaranteed_to(state, part), list(part.usage)
+                for ask in waiting:
+                    found += [(record, identity) for record in _for_all(state, ask, guaranteed, used, records, left)]
     return found
 
 

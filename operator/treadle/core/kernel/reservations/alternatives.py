@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from treadle.core.kernel.reservations.checks import LONGEST_WINDOW, refusal
-from treadle.core.kernel.reservations.forms import MOST_STEPS, definition_of, gangs_of, promise_of
+from treadle.core.kernel.reservations.forms import MOST_STEPS, definition_of, gangs_of, intervals, promise_of
 from treadle.core.kernel.reservations.words import MINUTE, moment
 from treadle.core.model.reservations import ORDERED, Alternative, Interpreter
 from treadle.core.rules.reservations.agents import Wanted
@@ -51,7 +51,7 @@ def alternatives(
     others = [other for path, other in sorted(state.plans.of.items()) if path != one.path]
     for other in others[:MOST_TRIALS]:
         with _hasty(other):
-            if _fits(state, spec, other, definition, now):
+            if _fits(state, spec, other, definition_of(other, spec, now), now):
                 found.append(Alternative(queue=other.path))
                 break
     return tuple(found)
@@ -92,7 +92,7 @@ def _fits(state: State, spec: ReservationSpec, one: PlanInForce, definition: Res
         return False
     if found is None:
         return False
-    steps = len(promise_of(state, spec, one.path, found).steps)
+    steps = intervals(promise_of(one, spec, found).steps)
     one.plan.delete(spec.id)
     if old is not None:
         one.plan.restore(old)
@@ -129,7 +129,7 @@ def _deadline(state: State, spec: ReservationSpec, one: PlanInForce, definition:
     def fits(deadline: int) -> bool:
         # With a longer window another one may be the first that is not over.
         said = replace(spec, deadline=deadline - late)
-        return all(_fits(state, said, one, definition_of(state, said, time), time) for time in times)
+        return all(_fits(state, said, one, definition_of(one, said, time), time) for time in times)
 
     while not fits(min(high, most)):
         if high >= most:

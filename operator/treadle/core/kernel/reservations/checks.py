@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.core.kernel.reservations.words import DAY, MINUTE, amounts, duration, moment
+from treadle.core.kernel.reservations.forms import asked_in
+from treadle.core.kernel.reservations.words import DAY, MINUTE, duration, moment
 from treadle.core.rules.placement.access import may_submit
 from treadle.core.rules.reservations.validation import Invalid, Planned, Rule, check
 
@@ -25,6 +26,7 @@ INVALID, ACCESS_DENIED, NO_SUCH_RESOURCE, TOO_LONG, TOO_OFTEN, TOO_MUCH = (
     "PeriodTooShort",
     "TooMuchPlanned",
 )
+NO_SUCH_PARTITION = "NoSuchPartition"
 LONGEST_WINDOW = 100 * DAY
 FURTHEST = 3653 * DAY
 TOO_FAR = "TooFarAhead"
@@ -59,13 +61,16 @@ def refusal(
                 INVALID,
                 f"spec.expression.requests[{at}].demand: asks for nothing; of one resource type at least it must be more than 0",
             )
+        partition = asked_in(one, request)
+        if partition not in one.dimensions.partitions:
+            return NO_SUCH_PARTITION, f"spec.expression.requests[{at}].partition: {_partitions(state, one, partition)}"
         lacking = sorted(name for name, value in request.demand if value and name not in state.types.index)
         if lacking:
             return NO_SUCH_RESOURCE, f"spec.expression.requests[{at}].demand: no node has {', '.join(lacking)}"
     try:
         check(Planned(one.plan.capacity, one.plan.settings.calculator, one.spec.cycle), definition, now)
     except Invalid as error:
-        return REASONS.get(error.rule, INVALID), _words(state, error, one, definition, now)
+        return REASONS.get(error.rule, INVALID), _words(error, one, definition, now)
     if definition.deadline - now > FURTHEST:
         words = f"spec.deadline: {moment(definition.deadline)} is {duration(definition.deadline - now)} from now, and at most {FURTHEST // DAY} days ahead are planned"
         return TOO_FAR, words
@@ -99,7 +104,7 @@ def costly(one: PlanInForce, definition: ReservationDefinition) -> tuple[str, st
     return None
 
 
-def _words(state: State, error: Invalid, one: PlanInForce, definition: ReservationDefinition, now: int) -> str:
+def _words(error: Invalid, one: PlanInForce, definition: ReservationDefinition, now: int) -> str:
     """Return a rule that is broken, with its numbers, as people read them."""
     window = definition.deadline - definition.arrival
     match error.rule:
@@ -114,8 +119,8 @@ def _words(state: State, error: Invalid, one: PlanInForce, definition: Reservati
         case Rule.GANG_TOO_LARGE:
             gang = error.numbers[: len(one.plan.capacity)]
             return (
-                f"spec.expression.requests: the largest gang asks for {amounts(state.types, gang)}, and queue {one.path} has "
-                f"{amounts(state.types, one.plan.capacity, gang)}"
+                f"spec.expression.requests: the largest gang asks for {one.dimensions.words(gang)}, and queue {one.path} has "
+                f"{one.dimensions.words(one.plan.capacity, gang)}"
             )
         case Rule.PERIOD_TOO_SHORT:
             apart = duration(definition.apart or definition.period)
@@ -124,3 +129,11 @@ def _words(state: State, error: Invalid, one: PlanInForce, definition: Reservati
             period = f"{duration(definition.period)}{', after which it is the same again,' if definition.starts else ''}"
             return f"spec.recurrence: {period} does not divide the longest period of queue {one.path}, which is {duration(one.spec.cycle)} (spec.reservations.maximumPeriod)"
     return str(error)
+
+
+def _partitions(state: State, one: PlanInForce, partition: str) -> str:
+    """Return why nothing of a partition can be promised, which the plan does not know."""
+    if not state.discipline.membership.partitions_matter():
+        return f"{partition!r} is a partition of nodes, which there are under the discipline Capacity"
+    has = ", ".join(sorted(name or "the default one" for name in one.dimensions.partitions))
+    return f"queue {one.path} has nothing of partition {partition}; of these it has something: {has} (spec.capacity.partitions of it)"

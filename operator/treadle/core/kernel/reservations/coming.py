@@ -27,9 +27,11 @@ def coming(state: State, one: PlanInForce, given: Mapping[str, Amounts], now: in
         wanted = rises[0][1]
         for _, value in rises[1:]:
             wanted = most(wanted, value)
-        amounts = tuple(min(pair) for pair in zip(wanted, guaranteed, strict=True))
         first, last = rises[0][0], rises[-1][0]
-        found.append(Coming(identity, one.children[identity], first, when(state, first), when(state, last + lead), amounts))
+        times = first, when(state, first), when(state, last + lead)
+        for partition, amounts in one.dimensions.parts(tuple(min(pair) for pair in zip(wanted, guaranteed, strict=True))):
+            if any(amounts):
+                found.append(Coming(identity, one.children[identity], *times, amounts, partition))
     return found
 
 

@@ -13,9 +13,9 @@ from treadle.core.effects import RESERVATION_REFUSED, ReservationDecided
 from treadle.core.kernel.reservations.alternatives import alternatives, in_words
 from treadle.core.kernel.reservations.checks import refusal
 from treadle.core.kernel.reservations.following import child_path
-from treadle.core.kernel.reservations.forms import MOST_STEPS, clock, definition_of, promise_of, smaller_gangs, vector
+from treadle.core.kernel.reservations.forms import MOST_STEPS, clock, definition_of, intervals, promise_of, smaller_gangs
 from treadle.core.kernel.reservations.reprovisioning import take_back
-from treadle.core.kernel.reservations.words import amounts, duration, moment
+from treadle.core.kernel.reservations.words import duration, moment
 from treadle.core.model.reservations import KEPT, OVER_TIME, WOULD_BE_ACCEPTED, Decision
 from treadle.core.rules.reservations.agents import Wanted
 from treadle.core.rules.reservations.errors import ContractError, PlanningError, QuotaError
@@ -74,7 +74,7 @@ def _able(state: State, known: Known) -> bool:
 
 def _decide(state: State, known: Known) -> ReservationDecided:
     spec, now, one = known.spec, clock(state), state.plans.of[known.spec.queue]
-    definition = definition_of(state, spec, now)
+    definition = definition_of(one, spec, now)
     if known.promise is not None and known.promise.queue in state.plans.of:
         take_back(state, state.plans.of[known.promise.queue], spec.id)  # it is found anew for what is promised now
     found = _found(state, known, one, definition, now)
@@ -112,7 +112,7 @@ def _only_asked(state: State, known: Known, one: PlanInForce, found: Promise) ->
     one.plan.delete(known.spec.id)
     state.plans.promised.pop(known.spec.id, None)
     told = [
-        f"{amounts(state.types, vector(state.types, named))} from {moment(start)} until {moment(end)}"
+        f"{one.dimensions.words(one.dimensions.vector(named))} from {moment(start)} until {moment(end)}"
         for start, end, named in found.steps[:MOST_TOLD]
     ]
     more = f", and so on ({len(found.steps)} intervals)" if len(found.steps) > MOST_TOLD else ""
@@ -144,17 +144,17 @@ def _plan(state: State, known: Known, one: PlanInForce, definition: ReservationD
     try:
         found = one.agent.update(one.plan, Wanted(spec.id, accepted, spec.user, definition), accepted)
     except PlanningError as error:
-        return _refused(state, one, definition, error)
+        return _refused(one, definition, error)
     if found is None:
         return NO_PLACE, f"it fits into queue {one.path} only beside what was promised before"
-    promise = promise_of(state, spec, one.path, found)
-    if len(promise.steps) > MOST_STEPS:
+    promise = promise_of(one, spec, found)
+    if intervals(promise.steps) > MOST_STEPS:
         one.plan.delete(spec.id)
         if old is not None:
             one.plan.restore(old)
         return (
             FRAGMENTED,
-            f"its place in queue {one.path} has {len(promise.steps)} intervals, and at most {MOST_STEPS} are kept; longer durations, or fewer and larger gangs, have fewer",
+            f"its place in queue {one.path} has {intervals(promise.steps)} intervals, and at most {MOST_STEPS} are kept; longer durations, or fewer and larger gangs, have fewer",
         )
     one.latest, one.stale = accepted, True
     if elsewhere is not None and spec.id in elsewhere.plan.reservations:
@@ -163,17 +163,16 @@ def _plan(state: State, known: Known, one: PlanInForce, definition: ReservationD
     return promise
 
 
-def _refused(state: State, one: PlanInForce, definition: ReservationDefinition, error: PlanningError) -> tuple[str, str]:
-    lack, types = error.lack, state.types
+def _refused(one: PlanInForce, definition: ReservationDefinition, error: PlanningError) -> tuple[str, str]:
+    lack, words = error.lack, one.dimensions.words
     if isinstance(error, ContractError):
-        return INVALID, _too_large(state, one, definition) or f"spec.expression.{error}"
+        return INVALID, _too_large(one, definition) or f"spec.expression.{error}"
     reason = OVER_QUOTA if isinstance(error, QuotaError) and lack is not None and lack.average else NO_PLACE
     if lack is None:
         return reason, str(error)
     when = f"from {moment(lack.start)} until {moment(lack.end)}"
     if not lack.asked:
-        has = amounts(
-            types,
+        has = words(
             one.plan.capacity,
             [sum(column) for column in zip(*(request.demand for request in definition.requests), strict=True)],
         )
@@ -189,7 +188,7 @@ def _refused(state: State, one: PlanInForce, definition: ReservationDefinition, 
             reason,
             f"queue {one.path}, which has {has}{most}, has no room for it {when}{every} beside what is promised already",
         )
-    asked, allowed = amounts(types, lack.asked), amounts(types, lack.allowed, lack.asked)
+    asked, allowed = words(lack.asked), words(lack.allowed, lack.asked)
     if lack.average:
         return (
             reason,
@@ -198,12 +197,11 @@ def _refused(state: State, one: PlanInForce, definition: ReservationDefinition, 
     return reason, f"{when} it would have {asked} of queue {one.path}, and {allowed} may be had"
 
 
-def _too_large(state: State, one: PlanInForce, definition: ReservationDefinition) -> str:
+def _too_large(one: PlanInForce, definition: ReservationDefinition) -> str:
     """Return that a request asks for a larger container than the queue takes, empty where none does."""
     settings = one.plan.settings
     for at, each in enumerate(definition.requests):
         if settings.calculator.more(one.plan.capacity, each.demand, settings.most):
-            largest = amounts(state.types, settings.most, each.demand)
-            asked = amounts(state.types, each.demand)
+            largest, asked = one.dimensions.words(settings.most, each.demand), one.dimensions.words(each.demand)
             return f"spec.expression.requests[{at}].demand: asks for {asked}, and the largest container of queue {one.path} has {largest}"
     return ""

@@ -79,16 +79,24 @@ def _follow(state: State, one: PlanInForce, now: int) -> list[QueueSpec]:
     for identity, given in amounts.items():
         left = minus(left, given)
         path = one.children[identity] = child_path(one.path, identity)
-        specs.append(limits.planned(above, path, shares.get(identity, 0.0), state.types.named(given), promised=True))
+        specs.append(limits.planned(above, path, shares.get(identity, 0.0), _by_partition(one, given), promised=True))
     rest = tuple(max(0, value) for value in left)
     one.children[one.path] = default_path(one.path)
     part = max(0.0, 1.0 - sum(shares.get(identity, 0.0) for identity in amounts))
-    specs.append(limits.planned(above, one.children[one.path], part, state.types.named(rest), promised=False))
+    specs.append(limits.planned(above, one.children[one.path], part, _by_partition(one, rest), promised=False))
     one.claims = claims(state, one)
     one.coming = coming(state, one, promised, now)
     for identity in before.keys() ^ one.children.keys():
         state.plans.elsewhere[identity] = None
     return specs
+
+
+def _by_partition(one: PlanInForce, vector: Amounts) -> dict[str, dict[str, int]]:
+    types = one.dimensions.types
+    return {
+        partition: {name: value for name, value in zip(types, mine, strict=True) if value}
+        for partition, mine in one.dimensions.parts(vector)
+    }
 
 
 def _amounts(
@@ -116,19 +124,19 @@ def _amounts(
 
 
 def _with_unasked(one: PlanInForce, found: dict[str, Amounts]) -> dict[str, Amounts]:
-    """Let reservations have a part of those types too of which they say nothing at any time, as large as their largest: pods without any of it run nowhere."""
+    """Let reservations have a part of those types too of which they say nothing at any time, as large as their largest of that partition: pods without any of it run nowhere."""
     capacity = one.plan.capacity
     left = capacity
     for given in found.values():
         left = tuple(max(0, value) for value in minus(left, given))
     filled, unclaimed = dict[str, Amounts](), left
     for identity, given in found.items():
-        said = _types(one.plan.reservations[identity])
-        part = max((given[at] / capacity[at] for at in said if capacity[at]), default=0.0)
-        more = tuple(
-            0 if at in said else min(int(value * min(part, 1.0)), rest)
-            for at, (value, rest) in enumerate(zip(left, unclaimed, strict=True))
-        )
+        said, more = _types(one.plan.reservations[identity]), list[int]()
+        width = len(one.dimensions.types)
+        for first in range(0, len(capacity), width):
+            mine = range(first, first + width)
+            part = min(1.0, max((given[at] / capacity[at] for at in mine if at in said and capacity[at]), default=0.0))
+            more += [0 if at in said else min(int(left[at] * part), unclaimed[at]) for at in mine]
         filled[identity], unclaimed = plus(given, more), minus(unclaimed, more)
     return filled
 

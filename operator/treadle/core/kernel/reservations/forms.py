@@ -6,7 +6,15 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from treadle.core.model.reservations import Interpreter, Occurrences, Promise, ReservationDefinition, ReservationRequest
+from treadle.core.model.reservations import (
+    Interpreter,
+    Occurrences,
+    Promise,
+    ReservationDefinition,
+    ReservationRequest,
+    partition_of,
+    within,
+)
 from treadle.core.rules.reservations.cycles import Cycle
 from treadle.core.rules.reservations.over_time import OverTime
 from treadle.core.rules.reservations.plan import Reservation
@@ -16,12 +24,12 @@ from treadle.core.rules.reservations.stages import down, up
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from treadle.core.kernel.reservations.dimensions import Dimensions
+    from treadle.core.kernel.reservations.memory import PlanInForce
     from treadle.core.kernel.state import State
-    from treadle.core.model.reservations import ReservationSpec
+    from treadle.core.model.reservations import Asked, ReservationSpec, Steps
     from treadle.core.rules.reservations.over_time import Segment
     from treadle.core.rules.reservations.plan import Plan
-    from treadle.core.units.resources import ResourceTypes, Vector
-
 
 MOST_STEPS = 256
 """Intervals of a promise at most: what a status has room for."""
@@ -37,17 +45,12 @@ def when(state: State, time: int) -> float:
     return time / 1000 - state.settings.epoch
 
 
-def vector(types: ResourceTypes, named: Iterable[tuple[str, int]]) -> Vector:
-    """Return named amounts as a dense vector, without types that nothing has: a reservation makes none known."""
-    found = [0] * len(types)
-    for name, value in named:
-        position = types.index.get(name)
-        if position is not None:
-            found[position] += value
-    return found
+def asked_in(one: PlanInForce, request: Asked) -> str:
+    """Return the partition for which a request is in a plan."""
+    return request.partition or one.dimensions.partitions[0]
 
 
-def definition_of(state: State, spec: ReservationSpec, now: int) -> ReservationDefinition:
+def definition_of(one: PlanInForce, spec: ReservationSpec, now: int) -> ReservationDefinition:
     """Return what is to be planned at a time, all of it within the object's window and on whole steps of time.
 
     What has passed of the window cannot be had any more. What comes again is planned from the first window on that is not over; with times of a calendar
@@ -69,7 +72,13 @@ def definition_of(state: State, spec: ReservationSpec, now: int) -> ReservationD
     else:
         arrival = max(arrival, now)
     requests = tuple(
-        ReservationRequest(vector(state.types, one.demand), one.count, one.concurrency, one.duration) for one in spec.requests
+        ReservationRequest(
+            one.dimensions.vector((within(asked_in(one, each), name), value) for name, value in each.demand),
+            each.count,
+            each.concurrency,
+            each.duration,
+        )
+        for each in spec.requests
     )
     recurrence = str(spec.period)
     return ReservationDefinition(
@@ -127,27 +136,29 @@ def divisors(count: int) -> list[int]:
     return [*small, *(count // at for at in small)]
 
 
-def promise_of(state: State, spec: ReservationSpec, queue: str, found: Reservation) -> Promise:
+def promise_of(one: PlanInForce, spec: ReservationSpec, found: Reservation) -> Promise:
     """Return what is promised, in the form that is kept; what comes again is told as it is for the first time."""
     start, period = found.start, found.period
     last = start + period if period else max(found.end, found.shape.latest or start) if isinstance(found.shape, OverTime) else 0
     first = min(start, found.shape.earliest or start) if isinstance(found.shape, OverTime) else start
-    steps = named_steps(state, found.shape.segments(first, last))
+    steps = named_steps(one.dimensions, found.shape.segments(first, last))
     sizes = tuple(each.concurrency for each in found.definition.requests)
-    smaller = sizes if sizes != tuple(one.concurrency for one in spec.requests) else ()
+    smaller = sizes if sizes != tuple(each.concurrency for each in spec.requests) else ()
     return Promise(
-        spec.generation, queue, found.user, found.accepted, start, found.end, period, steps, smaller, found.definition.starts
+        spec.generation, one.path, found.user, found.accepted, start, found.end, period, steps, smaller, found.definition.starts
     )
 
 
-def named_steps(state: State, segments: Iterable[Segment]) -> tuple[tuple[int, int, tuple[tuple[str, int], ...]], ...]:
+def named_steps(dimensions: Dimensions, segments: Iterable[Segment]) -> Steps:
     """Return what there is from when until when by name, without neighbours that are equal."""
-    names = state.types.names
     return tuple(
-        (begun, ended, tuple(sorted((name, amount) for name, amount in zip(names, value, strict=True) if amount)))
-        for begun, ended, value in _joined(segments)
-        if any(value)
+        (begun, ended, tuple(sorted(dimensions.named(value).items()))) for begun, ended, value in _joined(segments) if any(value)
     )
+
+
+def intervals(steps: Steps) -> int:
+    """Return how many intervals a status has for some steps: one for each partition."""
+    return sum(len({partition_of(name)[0] for name, _ in named}) for _, _, named in steps)
 
 
 def _joined(segments: Iterable[Segment]) -> Iterator[Segment]:
@@ -164,17 +175,17 @@ def _joined(segments: Iterable[Segment]) -> Iterator[Segment]:
         yield last
 
 
-def reservation_of(state: State, identity: str, promise: Promise) -> Reservation:
+def reservation_of(dimensions: Dimensions, identity: str, promise: Promise) -> Reservation:
     """Return a reservation as it was promised."""
-    width = len(state.types)
+    width = len(dimensions.names)
     shape: OverTime | Cycle = Cycle(width, promise.period) if promise.period else OverTime(width)
     for start, end, named in promise.steps:
-        shape.add(start, end, vector(state.types, named))
+        shape.add(start, end, dimensions.vector(named))
     definition = ReservationDefinition(
         promise.arrival, promise.deadline, recurrence=str(promise.period), name=identity, starts=promise.starts
     )
     more = OverTime(width) if promise.more else None
     for start, end, named in promise.more:
         assert more is not None
-        more.add(start, end, vector(state.types, named))
+        more.add(start, end, dimensions.vector(named))
     return Reservation(identity, promise.accepted, promise.user, definition, shape, promise.accepted, more)

@@ -3,7 +3,7 @@
 What a reservation has from some time on is its guarantee ``lead`` earlier (``following``), so who borrows it can be asked to go for pods that are there. What becomes free meanwhile is not lent again: from ``lead`` before it is promised more until as long after that, what the
 reservation does not use yet is kept from all that is beyond its own guarantee, except from pods that will have ended by then (backfilling). So a gang whose pods are made at the start finds its room, and nothing is started to be evicted a moment later.
 
-Amounts are compared in sum over the nodes of the default partition that take pods, as reservations are promised.
+Amounts are compared in sum over the nodes of a partition that take pods, as reservations are promised.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from treadle.core.kernel.gangs.known import complete
 from treadle.core.kernel.gangs.start import Lacking, lacks
 from treadle.core.kernel.reservations.words import moment
 from treadle.core.kernel.tree.order import unpark
-from treadle.core.kernel.tree.partitions import DEFAULT
 from treadle.core.model import Wait
 from treadle.core.model.pods import CRITICAL
 from treadle.core.model.scheduler import NEVER
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from treadle.core.effects import Placed
     from treadle.core.kernel.reservations.memory import Coming
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.members import Ask, Queue
+    from treadle.core.kernel.tree.members import Ask, PodRecord, Queue
     from treadle.core.model import NodeSpec
     from treadle.core.units.resources import Demand, Vector
 
@@ -63,9 +62,9 @@ def kept(state: State) -> Kept | None:
 
 
 def guaranteed_to(state: State, queue: Queue) -> Vector:
-    """Return what a queue is guaranteed, as long as the vectors of the machine."""
+    """Return what a queue, or its part, is guaranteed of its partition, as long as the vectors of the machine."""
     found = [0] * state.types.width
-    for vector in (state.discipline.limits.due(queue), queue.minimum or ()):
+    for vector in (state.discipline.limits.due(queue.whole, queue.partition), queue.minimum or ()):
         for position, value in enumerate(vector):
             found[position] = max(found[position], value)
     return found
@@ -76,25 +75,10 @@ class Kept:
 
     def __init__(self, state: State, found: Sequence[Coming]) -> None:
         self._state = state
-        queues = state.tree.queues
-        self._coming = [(one, queues[one.path]) for one in found if one.path in queues]
-        self._above = {above for _, queue in self._coming for above in queue.chain[1:]}
-        self._short, self._ends = "", inf
         self._seen = 0
-        self._missing: dict[int, int] | None = None
-        self._guaranteed: dict[Queue, Vector] = {}
-        self._found: dict[tuple[Queue, Demand], tuple[Coming, int] | None] = {}
-        """What was found for asks of a leaf that are alike, since something was placed last."""
-        self._waits: dict[tuple[Coming, int], Wait] = {}
-        nodes = state.nodes
-        label = state.scheduler.partition_label if state.discipline.membership.partitions_matter() else None
-        takes = nodes.passing(("takes pods", label), self._takes_pods) if len(nodes) else None
-        self._free: list[int] = (
-            [0] * state.types.width if takes is None else nodes.columns()[:, : len(nodes)][:, takes].clip(0).sum(axis=1).tolist()
-        )
-
-    def _takes_pods(self, spec: NodeSpec) -> bool:
-        return not spec.unschedulable and self._state.discipline.membership.partition_of(spec.labels) == DEFAULT
+        self._of: dict[str, KeptOf] = {}
+        for partition in dict.fromkeys(one.partition for one in found):
+            self._of[partition] = KeptOf(state, [one for one in found if one.partition == partition], partition)
 
     def holds_back(self, ask: Ask, placed: Sequence[Placed]) -> Wait | None:
         """Return why an ask has to wait after so much was placed in this pass, None if it need not.
@@ -102,8 +86,54 @@ class Kept:
         Of an ask that has to a pod may go that will have ended in time; it is the first of the ask then.
         """
         self.follow(placed)
-        if ask.application.partition:
-            return None
+        mine = self._of.get(ask.application.partition)
+        return None if mine is None else mine.holds_back(ask)
+
+    def follow(self, placed: Sequence[Placed]) -> None:
+        """Take note of what was placed since the last look."""
+        for effect in islice(placed, self._seen, None):
+            record = self._state.pods[effect.uid]
+            mine = None if record.part is None else self._of.get(record.part.partition)
+            if mine is not None:
+                mine.take(record)
+        self._seen = len(placed)
+        for mine in self._of.values():
+            mine.looked()
+
+    def finish(self, placed: Sequence[Placed]) -> None:
+        """Take note of the rest, and of when those are looked at again who were held back: who comes meanwhile does not put that off."""
+        self.follow(placed)
+        plans = self._state.plans
+        if plans.held:
+            plans.look = min(plans.look, self._state.now + INTERVAL * (1 + len(plans.held) // PER_INTERVAL))
+
+
+class KeptOf:
+    """What is kept of a partition, and who is held back for that."""
+
+    def __init__(self, state: State, found: Sequence[Coming], partition: str) -> None:
+        self._state, self._partition = state, partition
+        queues = state.tree.queues
+        self._coming = [(one, queues[one.path]) for one in found if one.path in queues]
+        self._above = {above for _, queue in self._coming for above in queue.chain[1:]}
+        self._short, self._ends = "", inf
+        self._missing: dict[int, int] | None = None
+        self._guaranteed: dict[Queue, Vector] = {}
+        self._found: dict[tuple[Queue, Demand], tuple[Coming, int] | None] = {}
+        """What was found for asks of a leaf that are alike, since something was placed last."""
+        self._waits: dict[tuple[Coming, int], Wait] = {}
+        nodes = state.nodes
+        label = state.scheduler.partition_label if state.discipline.membership.partitions_matter() else None
+        takes = nodes.passing(("takes pods", label, partition), self._takes_pods) if len(nodes) else None
+        self._free: list[int] = (
+            [0] * state.types.width if takes is None else nodes.columns()[:, : len(nodes)][:, takes].clip(0).sum(axis=1).tolist()
+        )
+
+    def _takes_pods(self, spec: NodeSpec) -> bool:
+        return not spec.unschedulable and self._state.discipline.membership.partition_of(spec.labels) == self._partition
+
+    def holds_back(self, ask: Ask) -> Wait | None:
+        """Return why an ask has to wait, None if it need not; a pod that may go is the first of the ask then."""
         demand = _wanted(self._state, ask)
         alike = ask.application.chain[0], demand
         if alike not in self._found:
@@ -119,31 +149,22 @@ class Kept:
             self._waits[found] = Wait(KEPT, found[0].identity, self._words(*found))
         return self._waits[found]
 
-    def follow(self, placed: Sequence[Placed]) -> None:
-        """Take note of what was placed since the last look."""
-        state = self._state
-        for effect in islice(placed, self._seen, None):
-            record = state.pods[effect.uid]
-            if record.part is None or record.part.partition:
-                continue
-            for position, value in record.shape.demand:
-                self._free[position] -= value
-            if effect.uid == self._short:
-                state.backfill.in_front[effect.uid] = self._ends
-                state.backfill.placed += 1
-                state.record(effect.uid, "backfilled", state.nodes.names[record.node])
-        if len(placed) > self._seen:
-            self._seen, self._missing = len(placed), None
-            self._found.clear()
-            self._waits.clear()
-        self._short = ""
+    def take(self, record: PodRecord) -> None:
+        """Take note of a pod that was placed."""
+        state, uid = self._state, record.spec.uid
+        for position, value in record.shape.demand:
+            self._free[position] -= value
+        if uid == self._short:
+            state.backfill.in_front[uid] = self._ends
+            state.backfill.placed += 1
+            state.record(uid, "backfilled", state.nodes.names[record.node])
+        self._missing = None
+        self._found.clear()
+        self._waits.clear()
 
-    def finish(self, placed: Sequence[Placed]) -> None:
-        """Take note of the rest, and of when those are looked at again who were held back: who comes meanwhile does not put that off."""
-        self.follow(placed)
-        plans = self._state.plans
-        if plans.held:
-            plans.look = min(plans.look, self._state.now + INTERVAL * (1 + len(plans.held) // PER_INTERVAL))
+    def looked(self) -> None:
+        """Forget which pod might go: it was placed, or was not."""
+        self._short = ""
 
     def _first_short(self, ask: Ask, demand: Demand, ends: float) -> tuple[Coming, int] | None:
         """Return a reservation that would find less than is kept for it of a type, which is said as well; of those that are promised more before some time."""
@@ -153,7 +174,7 @@ class Kept:
             missing = self._missing
         else:
             missing = self._sum([(one, queue) for one, queue in self._coming if one.at < ends])
-        chain = ask.application.chain
+        chain = [above.whole for above in ask.application.chain]
         own = [(one, queue) for one, queue in self._coming if queue in chain and one.at < ends]
         if own:
             missing = dict(missing)
@@ -174,13 +195,13 @@ class Kept:
         for one, queue in found:
             for position, amount in enumerate(one.amounts):
                 if _lacks(one, queue, position):
-                    total[position] = total.get(position, 0) + amount - queue.usage[position]
+                    total[position] = total.get(position, 0) + amount - _used(one, queue, position)
         return total
 
     def _is_due(self, ask: Ask, demand: Demand) -> bool:
         """Whether a queue that an ask is below is guaranteed what it would have then; what queues above a plan have is for its reservations as well."""
         for queue in ask.application.chain:
-            if queue.parent is None or queue in self._above:
+            if queue.parent is None or queue.whole in self._above:
                 continue
             guaranteed = self._guaranteed.get(queue)
             if guaranteed is None:
@@ -215,15 +236,22 @@ class Kept:
     def _words(self, one: Coming, position: int) -> str:
         name = self._state.types.names[position]
         free = in_words(name, max(0, self._free[position]))
+        where = f" of partition {one.partition}" if one.partition else ""
         return (
-            f"room is kept for reservation {one.identity}, which is promised {name} {in_words(name, one.amounts[position])} from {moment(one.time)} on; "
+            f"room is kept for reservation {one.identity}, which is promised {name} {in_words(name, one.amounts[position])}{where} from {moment(one.time)} on; "
             f"{name} {free} is free in all. What its pods do not use is lent again from {moment(round((one.until + self._state.settings.epoch) * 1000))} on, "
             "and before to pods that say that they will have ended by its start"
         )
 
 
 def _lacks(one: Coming, queue: Queue, position: int) -> bool:
-    return one.amounts[position] > queue.usage[position]
+    return one.amounts[position] > _used(one, queue, position)
+
+
+def _used(one: Coming, queue: Queue, position: int) -> int:
+    """Return what a reservation's queue uses of the partition; one in which it never had anything has no part yet."""
+    mine = queue.parts.get(one.partition) if one.partition else queue
+    return 0 if mine is None else mine.usage[position]
 
 
 def _wanted(state: State, ask: Ask) -> Demand:

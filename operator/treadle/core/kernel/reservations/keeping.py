@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from treadle.core.effects import Expire
 from treadle.core.kernel.pods.states import PodState
-from treadle.core.kernel.reservations.capacity import follow_queues, put_back
+from treadle.core.kernel.reservations.capacity import bring_up
 from treadle.core.kernel.reservations.claims import perhaps_claimed
 from treadle.core.kernel.reservations.deciding import decide
 from treadle.core.kernel.reservations.following import follow_plans
@@ -29,8 +29,7 @@ def keep(state: State) -> list[Effect]:
     """Bring all plans up to this moment, and return what is to be told."""
     plans = state.plans
     effects: list[Effect] = []
-    follow_queues(state)
-    put_back(state)
+    bring_up(state)
     if not state.tree.planned.specs:  # so none of them is of another
         plans.discipline = state.discipline.name
     if plans.discipline == state.discipline.name:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
+from treadle.core.kernel.reservations.dimensions import Dimensions
+
 if TYPE_CHECKING:
     from treadle.core.kernel.tree.members import Ask
     from treadle.core.model.reservations import Decision, PlanSpec, Promise, ReservationSpec
@@ -42,7 +44,7 @@ class Known:
 
 
 class Coming(NamedTuple):
-    """A reservation that is promised more soon, or was a moment ago."""
+    """A reservation that is promised more of a partition soon, or was a moment ago."""
 
     identity: str
     path: str
@@ -54,6 +56,8 @@ class Coming(NamedTuple):
     until: float
     """Until when what it does not use is kept, on the core's clock."""
     amounts: Amounts
+    """By type."""
+    partition: str = ""
 
 
 class Claim(NamedTuple):
@@ -74,8 +78,8 @@ class Progress:
     """From when on it is watched."""
     looked: int
     """When it was looked at last."""
-    done: list[int]
-    """The work of pods that have succeeded, in amounts times ms by type."""
+    done: dict[str, int] = field(default_factory=dict)
+    """The work of pods that have succeeded, in amounts times ms by name."""
     again: float = 0.0
     """When it is looked at again, on the core's clock."""
     told: bool = False
@@ -92,6 +96,8 @@ class PlanInForce:
     spec: PlanSpec
     plan: Plan
     agent: Agent
+    dimensions: Dimensions
+    """What its vectors count."""
     stale: bool = True
     """Whether anything of it has changed since its queues followed it."""
     again: float = inf
@@ -142,6 +148,8 @@ class Plans:
     """When they are looked at again, on the core's clock."""
     discipline: str = ""
     """The discipline that the queues of plans were defined for."""
+    partitions: dict[str, set[str]] = field(default_factory=dict)
+    """Of which partitions something was promised that a plan did not know, by the paths of queues."""
     outdated: bool = True
     """Whether queues may take reservations that did not, or have another capacity, since the plans were last brought up to date."""
 

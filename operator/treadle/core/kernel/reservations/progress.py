@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING
 
 from treadle.core.kernel.backfill.run_times import begun
 from treadle.core.kernel.reservations.forms import clock
+from treadle.core.kernel.tree.partitions import all_parts, payer
+from treadle.core.model.reservations import within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from treadle.core.kernel.reservations.dimensions import Dimensions
     from treadle.core.kernel.reservations.memory import Progress
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import PodRecord, Queue
@@ -29,26 +32,28 @@ def finished(state: State, record: PodRecord) -> None:
         _count(state, record, mine.since, mine.done)
 
 
-def had(state: State, mine: Progress, queue: Queue | None) -> list[int]:
-    """Return what a run has had since it is watched, in amounts times ms by type: what has succeeded, and what runs."""
-    done = list(mine.done)
+def had(state: State, dimensions: Dimensions, mine: Progress, queue: Queue | None) -> list[int]:
+    """Return what a run has had since it is watched, in amounts times ms: what has succeeded, and what runs."""
+    done = dict(mine.done)
     for record in _on_nodes(queue):
         _count(state, record, mine.since, done)
-    return done
+    return dimensions.vector(done.items())
 
 
-def needs(queue: Queue | None, width: int) -> list[int]:
+def needs(dimensions: Dimensions, queue: Queue | None) -> list[int]:
     """Return what the pods in a queue have and wait for."""
-    found = [0] * width
-    if queue is None:
-        return found
-    for position in range(width):
-        found[position] = queue.usage[position]
-    for application in queue.applications.values():
-        for ask in application.asks.values():
-            for position, value in ask.shape.charged:
-                if position < width:
-                    found[position] += value * len(ask.pods)
+    found, width = [0] * len(dimensions.names), len(dimensions.types)
+    for part in () if queue is None else all_parts(queue):
+        first = dimensions.offset(part.partition)
+        if first is None:
+            continue
+        for position in range(width):
+            found[first + position] += part.usage[position]
+        for application in part.applications.values():
+            for ask in application.asks.values():
+                for position, value in ask.shape.charged:
+                    if position < width:
+                        found[first + position] += value * len(ask.pods)
     return found
 
 
@@ -58,10 +63,11 @@ def _on_nodes(queue: Queue | None) -> Iterator[PodRecord]:
             yield from (record for record in application.pods.values() if record.node >= 0)
 
 
-def _count(state: State, record: PodRecord, since: int, done: list[int]) -> None:
+def _count(state: State, record: PodRecord, since: int, done: dict[str, int]) -> None:
     began = max(since, int((begun(state, record) + state.settings.epoch) * 1000))
     ran = clock(state) - began
     if ran > 0:
+        partition, names = payer(record).partition, state.types.names
         for position, value in record.shape.demand:
-            if position < len(done):
-                done[position] += value * ran
+            name = within(partition, names[position])
+            done[name] = done.get(name, 0) + value * ran

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from treadle.core.effects import RESERVATION_DROPPED, RESERVATION_MOVED, ReservationDecided
 from treadle.core.kernel.reservations.checks import costly
-from treadle.core.kernel.reservations.forms import MOST_STEPS, clock, definition_of, promise_of, smaller_gangs
+from treadle.core.kernel.reservations.forms import MOST_STEPS, clock, definition_of, intervals, promise_of, smaller_gangs
 from treadle.core.kernel.reservations.reprovisioning import take_back
-from treadle.core.kernel.reservations.words import amounts, duration, moment
+from treadle.core.kernel.reservations.words import duration, moment
 from treadle.core.model.reservations import Decision
 from treadle.core.rules.reservations.agents import Wanted
 from treadle.core.rules.reservations.errors import PlanningError
@@ -76,7 +76,7 @@ def _placed_anew(state: State, one: PlanInForce, gone: Reservation, now: int) ->
     )
     if begun or known.decided is None or not known.decided.accepted or known.spec.generation != known.decided.generation:
         return None
-    definition = definition_of(state, known.spec, now)
+    definition = definition_of(one, known.spec, now)
     if definition.deadline - definition.arrival <= 0 or costly(one, definition) is not None:
         return None
     found = None
@@ -86,7 +86,7 @@ def _placed_anew(state: State, one: PlanInForce, gone: Reservation, now: int) ->
             break
     if found is None:
         return None
-    if len(promise_of(state, known.spec, one.path, found).steps) > MOST_STEPS:
+    if intervals(promise_of(one, known.spec, found).steps) > MOST_STEPS:
         one.plan.delete(gone.name)
         return None
     return found
@@ -94,7 +94,7 @@ def _placed_anew(state: State, one: PlanInForce, gone: Reservation, now: int) ->
 
 def _tell_moved(state: State, one: PlanInForce, before: Reservation, found: Reservation) -> ReservationDecided:
     known = state.plans.known[found.name]
-    promise = promise_of(state, known.spec, one.path, found)
+    promise = promise_of(one, known.spec, found)
     known.decided, known.own = Decision(known.spec.generation, promise), True
     state.plans.note(found.name)
     state.plans.promised.pop(found.name, None)
@@ -112,7 +112,7 @@ def _tell_dropped(state: State, one: PlanInForce, gone: Reservation) -> Reservat
     for value in steps:
         asked = [max(pair) for pair in zip(asked, value, strict=True)]
     words = (
-        f"queue {one.path} has {amounts(state.types, one.plan.capacity, asked)} since it lost capacity, which is less than was promised "
+        f"queue {one.path} has {one.dimensions.words(one.plan.capacity, asked)} since it lost capacity, which is less than was promised "
         f"within the next {duration(one.spec.enforcement)}; this reservation was accepted last, and there is no other place for it"
     )
     known.decided, known.own = Decision(generation, None, CAPACITY_LOST, words, dropped=True), True

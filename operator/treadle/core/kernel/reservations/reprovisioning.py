@@ -15,7 +15,7 @@ from treadle.core.kernel.reservations.following import child_path
 from treadle.core.kernel.reservations.forms import MOST_STEPS, clock, named_steps, when
 from treadle.core.kernel.reservations.memory import Progress
 from treadle.core.kernel.reservations.progress import had, needs
-from treadle.core.kernel.reservations.words import amounts, duration, moment
+from treadle.core.kernel.reservations.words import duration, moment
 from treadle.core.model.reservations import ReservationDefinition
 from treadle.core.rules.reservations.errors import PlanningError
 from treadle.core.rules.reservations.lagging import behind, owed, within_room
@@ -79,15 +79,15 @@ def _look_at(state: State, one: PlanInForce, each: Reservation, times: tuple[int
     mine = state.plans.progress.get(path)
     if mine is None or mine.begun != begun:
         # After a restart its queue and its pods come with this pass: they are looked at after it.
-        mine = state.plans.progress[path] = Progress(begun, now, now, [0] * len(one.plan.capacity), again=state.now + SETTLED)
+        mine = state.plans.progress[path] = Progress(begun, now, now, again=state.now + SETTLED)
         one.look = min(one.look, mine.again)
         return []
     promised = stepped(len(one.plan.capacity), each.shape.segments(begun, over))
     effects: list[ReservationDecided] = []
     if state.now >= mine.again and promised.earliest is not None and promised.latest is not None:
         queue = state.tree.queues.get(path)
-        lag = up(behind(promised, mine.since, now, had(state, mine, queue)), STEP)
-        need, length = needs(queue, len(one.plan.capacity)), promised.latest - promised.earliest
+        lag = up(behind(promised, mine.since, now, had(state, one.dimensions, mine, queue)), STEP)
+        need, length = needs(one.dimensions, queue), promised.latest - promised.earliest
         wanted = owed(promised, each.more, (mine.looked, now, begun, over), need, lag, length)
         mine.looked = now
         found = _allowed(one, each, wanted, now, over)
@@ -117,8 +117,9 @@ def _allowed(one: PlanInForce, each: Reservation, wanted: OverTime, now: int, ov
     plan.extend(each.name, None)
     try:
         found = within_room(wanted, plan.available(each.user, None, now, over), now, over)
-        if len(found.times) > MOST_STEPS:
-            found = found.within(now, found.times[MOST_STEPS])
+        most = MOST_STEPS // len(one.dimensions.partitions)
+        if len(found.times) > most:
+            found = found.within(now, found.times[most])
         definition = ReservationDefinition(now, over, name=f"{each.name}#more")
         plan.settings.sharing.validate(plan, Reservation(f"{each.name}#more", 0, each.user, definition, found))
     except PlanningError:
@@ -135,7 +136,7 @@ def _give(state: State, one: PlanInForce, each: Reservation, more: OverTime | No
     one.plan.extend(each.name, more)
     one.stale = True
     steps = () if more is None or more.earliest is None or more.latest is None else more.segments(more.earliest, more.latest)
-    promise = replace(known.decided.promise, more=named_steps(state, steps), behind=lag if more is not None else 0)
+    promise = replace(known.decided.promise, more=named_steps(one.dimensions, steps), behind=lag if more is not None else 0)
     known.decided, known.own = replace(known.decided, promise=promise), True
 
 
@@ -151,7 +152,7 @@ def _told(state: State, one: PlanInForce, known: Known, mine: Progress, found: O
     largest = [max(value[at] for value in found.values) for at in range(len(found.nothing))]
     state.record(spec.id, "reservation reprovisioned", duration(lag))
     words = (
-        f"{_why(lag)}; queue {one.path} promises it up to {amounts(state.types, largest)} more "
+        f"{_why(lag)}; queue {one.path} promises it up to {one.dimensions.words(largest)} more "
         f"from {moment(found.earliest)} until {moment(found.latest)}"
     )
     return ReservationDecided(spec.id, spec.uid, state.cause, RESERVATION_REPROVISIONED, words)

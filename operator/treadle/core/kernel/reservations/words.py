@@ -1,15 +1,6 @@
-"""Times and amounts of plans in words. Times are in ms since the epoch and told in UTC, as RFC 3339 writes them."""
+"""Times of plans in words. Times are in ms since the epoch and told in UTC, as RFC 3339 writes them."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from treadle.core.units.resources import PODS, in_words
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treadle.core.units.resources import ResourceTypes
 
 SECOND, MINUTE, HOUR, DAY = 1000, 60_000, 3_600_000, 86_400_000
 _FIRST_DAY = 719_468
@@ -46,13 +37,3 @@ def duration(time: int) -> str:
         count, rest = divmod(rest, size)
         found += f"{count}{unit}" if count else ""
     return found or "0s"
-
-
-def amounts(types: ResourceTypes, vector: Sequence[int], like: Sequence[int] = ()) -> str:
-    """Return amounts such as ``cpu 4, memory 16Gi``, of the types of which there is something, or something of ``like``; ``nothing`` for none.
-
-    How many pods there may be is left out.
-    """
-    shown = enumerate(zip(types.names, vector, like or vector, strict=False))
-    named = [f"{name} {in_words(name, value)}" for at, (name, value, other) in shown if other and at != PODS]
-    return ", ".join(sorted(named)) or "nothing"

@@ -22,10 +22,13 @@ PATIENCE = 20_000
 """How many amounts of room a planner looks at before it gives up: nobody else is served meanwhile."""
 
 
-def plan_of(spec: PlanSpec, capacity: Sequence[int], most: Sequence[int]) -> Plan:
-    """Return an empty plan; ``most`` is the largest container that the queue takes. Amounts are dense vectors, and every type but the count of pods decides."""
+def plan_of(spec: PlanSpec, capacity: Sequence[int], most: Sequence[int], types: int = 0) -> Plan:
+    """Return an empty plan; ``most`` is the largest container that the queue takes.
+
+    Amounts are dense vectors of so many ``types`` for one partition after the other, 0: of one partition. Every type but the count of pods decides.
+    """
     width = len(capacity)
-    calculator = AllTypes(width, [at for at in range(width) if at != PODS], precise=True)
+    calculator = AllTypes(width, [at for at in range(width) if at % (types or width) != PODS], precise=True)
     sharing = NoOvercommit() if spec.policy == NO_OVERCOMMIT else CapacityOverTime(spec.at_once, spec.average, spec.window)
     return Plan(capacity, PlanSettings(STEP, tuple(most), calculator, sharing, spec.cycle, exact=True, patience=PATIENCE))
 
