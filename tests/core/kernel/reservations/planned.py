@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from core.builders import GIB, Scenario
+from core.clusters import LABEL
 from treadle.core.effects import ReservationDecided
 from treadle.core.events import ApplicationSeen, QueueSeen, ReservationGone, ReservationSeen
 from treadle.core.model import CAPACITY, ApplicationSpec, FairSettings, QueueSpec
@@ -151,4 +152,27 @@ class Reserving(Scenario):
         ]
 
 
-__all__ = ["DISCIPLINES", "HOUR", "PLAN", "Interpreter", "Reserving", "asked", "wanted"]
+GPU = "gpu"
+
+
+class Split(Reserving):
+    """Under the capacity discipline with two more such nodes of a partition ``gpu``, of which ``plan`` and ``rest`` have half each."""
+
+    def __init__(self, default_partition: str | None = None, nodes: int = 2, **plan: Any) -> None:
+        self.default_partition = default_partition
+        super().__init__(CAPACITY, **plan)
+        spec = self.core.state.scheduler
+        self.scheduler(discipline=CAPACITY, fair=spec.fair, capacity=replace(spec.capacity, partitions={GPU: True}))
+        self.nodes(nodes, "gpu", cpu=10, memory=100, labels={LABEL: GPU})
+        self.plan()
+
+    def define(self, name: str, plan: PlanSpec | None = None, *, gpu: float | None = 50, **fields: Any) -> Reserving:
+        """Define a queue by its parts of both, of the partition nothing where that is None."""
+        path = f"root.{name}"
+        shares = {"": share(self.percents[name])} | ({} if gpu is None else {GPU: share(gpu)})
+        first = self.default_partition if name == "plan" else None
+        capacity = CapacityQueueSpec(path, partitions=shares, user_limit_factor=-1.0, default_partition=first)
+        return self.tell_queue(QueueSpec(path, capacity=capacity, plan=plan, **fields))
+
+
+__all__ = ["DISCIPLINES", "GPU", "HOUR", "PLAN", "Interpreter", "Reserving", "Split", "asked", "wanted"]

@@ -262,6 +262,15 @@ def test_a_pod_that_lies_leaves_when_the_reservation_needs_its_room(discipline: 
 
 
 @both
+def test_nobody_else_is_evicted_for_the_room_that_those_leave_who_lied(discipline: str) -> None:
+    world = in_the_lead(discipline)
+    world.pods(8, "liar", "root.rest", says=20.0, runs=9000.0)
+    world.run(START + 1).mine(6).run(START + 30)
+    assert {f"mine{number}" for number in range(6)} <= set(world.starts)
+    assert [each.uid.rstrip("0123456789") for each in world.evicted] == ["liar"] * 6
+
+
+@both
 def test_a_disruption_budget_is_asked_again(discipline: str) -> None:
     world = in_the_lead(discipline)
     world.pods(8, "liar", "root.rest", says=20.0, runs=9000.0)

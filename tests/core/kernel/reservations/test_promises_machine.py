@@ -17,7 +17,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from core.builders import a_pod, replaced
-from core.kernel.reservations.planned import DISCIPLINES, HOUR, PLAN, Interpreter, Reserving, asked, changed, wanted
+from core.clusters import LABEL
+from core.kernel.reservations.planned import DISCIPLINES, GPU, HOUR, PLAN, Interpreter, Reserving, Split, asked, changed, wanted
 from examples import examples
 from treadle.controllers.reservations import decision_of, status_of
 from treadle.core.events import PodGone, PodSeen
@@ -84,12 +85,13 @@ class PromisesMachine(RuleBasedStateMachine):
     """A queue that takes reservations, and what becomes of them."""
 
     discipline = DISCIPLINES[0]
+    partitions: tuple[str, ...] = ("",)
 
     @initialize(plan=plans, some=st.lists(st.tuples(several, starts, st.sampled_from([0, 0, *PERIODS])), max_size=3))
     def begin(self, plan: PlanSpec, some: list[tuple[list[Asked], float, float]]) -> None:
-        self.it = Reserving(self.discipline)
+        self.it = Reserving(self.discipline) if len(self.partitions) == 1 else Split()
         self.it.now = BEGIN * 3600.0
-        self.spec, self.percent, self.nodes = plan, 50.0, {"node-0", "node-1"}
+        self.spec, self.percent, self.nodes = plan, 50.0, {"node-0", "node-1", "gpu-0", "gpu-1"}
         self.generation, self.made = Counter[str](), 0
         self.specs: dict[str, ReservationSpec] = {}
         self.lost_at: float | None = None
@@ -159,15 +161,17 @@ class PromisesMachine(RuleBasedStateMachine):
         self.it.now = float(ceil(max(self.it.now, timer or 0))) if seconds is None else self.it.now + seconds
         self.look()
 
-    @rule(name=st.sampled_from(["node-0", "node-1", "node-2"]))
-    def node_comes_or_goes(self, name: str) -> None:
+    @rule(number=st.integers(0, 2), which=st.integers(0, 3))
+    def node_comes_or_goes(self, number: int, which: int) -> None:
+        partition = self.partitions[which % len(self.partitions)]
+        name = f"{partition or 'node'}-{number}"
         if name in self.nodes:
             self.nodes.remove(name)
             self.it.without_node(name)
             self.lost_at = self.it.now
         else:
             self.nodes.add(name)
-            self.it.node(name, cpu=10, memory=100)
+            self.it.node(name, cpu=10, memory=100, labels={LABEL: partition} if partition else {})
         self.it.wait(1)
         self.look()
 
@@ -188,7 +192,9 @@ class PromisesMachine(RuleBasedStateMachine):
         self.it.inside(f"in-{name}", name)
         for _ in range(count):
             self.made += 1
-            self.it.tell(PodSeen(a_pod(f"pod-{self.made}", application=f"in-{name}", cpu=cpu, memory=memory)))
+            partition = self.partitions[self.made % len(self.partitions)]
+            pod = a_pod(f"pod-{self.made}", application=f"in-{name}", cpu=cpu, memory=memory, partition=partition)
+            self.it.tell(PodSeen(pod))
         for bind in self.it.plan():
             spec = self.it.core.state.pods[bind.uid].spec
             self.it.tell(PodSeen(replaced(spec, node=bind.node, held_in=bind.queue, started=self.it.now)))
@@ -221,6 +227,9 @@ class PromisesMachine(RuleBasedStateMachine):
         self.generation[name] += 1
         begin = self.it.now / 3600 + start
         uid = self.specs[name].uid if name in self.specs else f"{name}-{self.generation[name]}"
+        requests = [
+            replace(each, partition=self.partitions[(at + ord(name[0])) % len(self.partitions)]) for at, each in enumerate(requests)
+        ]
         lagging = {**fields, "uid": uid, "reprovision": name in LAGGING}
         spec = wanted(name, *requests, start=begin, end=begin + length, generation=self.generation[name], **lagging)
         self.specs[name] = spec
@@ -264,7 +273,7 @@ class PromisesMachine(RuleBasedStateMachine):
         one = state.plans.of.get(PLAN)
         if one is None:
             return
-        has = state.types.named(one.plan.capacity)
+        has = one.dimensions.named(one.plan.capacity)
         times: dict[int, Counter[str]] = {}
         for promise in self.promises().values():
             for start, end, named in intervals(promise, now, now + LOOK):
@@ -323,7 +332,13 @@ class CapacityPromisesMachine(PromisesMachine):
     discipline = DISCIPLINES[1]
 
 
-@pytest.mark.parametrize("machine", [PromisesMachine, CapacityPromisesMachine])
+class PartitionedPromisesMachine(CapacityPromisesMachine):
+    """The same where every second request, pod and node is of a partition, of which the queue has half whatever it has of the rest."""
+
+    partitions = ("", GPU)
+
+
+@pytest.mark.parametrize("machine", [PromisesMachine, CapacityPromisesMachine, PartitionedPromisesMachine])
 def test_promises_are_kept_and_never_made_twice(machine: type[PromisesMachine]) -> None:
     from hypothesis.stateful import run_state_machine_as_test
 

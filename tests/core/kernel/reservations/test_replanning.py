@@ -149,3 +149,14 @@ def test_of_what_is_too_much_only_what_has_begun_by_then_goes(discipline: str) -
     lose(it).at(1).plan()
     it.wait(61).plan()
     assert (it.phase("once"), it.phase("daily")) == ("Dropped", "Accepted")
+
+
+@both
+def test_who_has_nothing_of_what_is_missing_stays_though_accepted_last(discipline: str) -> None:
+    it = Reserving(discipline)
+    it.nodes(2, "gpu", cpu=1, memory=1, resources={"nvidia.com/gpu": 8}).wait(1).plan()
+    it.ask(wanted("first", asked(cpu=1, hours=2, **{"nvidia.com/gpu": 8}), start=0, end=3)).plan()
+    it.ask(wanted("last", asked(cpu=8, hours=2), start=0, end=3)).plan()
+    it.without_node("gpu-0").wait(1).plan()
+    it.wait(60).plan()
+    assert (it.phase("first"), it.phase("last")) == ("Dropped", "Active")

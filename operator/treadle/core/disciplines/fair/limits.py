@@ -43,9 +43,11 @@ class FairLimits:
         """Return the weight of a queue."""
         return queue.weight
 
-    def due(self, queue: Queue, partition: str = "") -> Vector:  # noqa: ARG002 - one protocol for both
+    def due(self, queue: Queue, partition: str = "") -> Vector:
         """Return the steady fair share of a queue; of types that a policy above it does not share out the part that it has of memory."""
         cluster = self._state.cluster
+        if partition:
+            return [0] * len(cluster.total)  # it is no partition here
         update_steady_share(queue, cluster)
         shared = set(range(len(cluster.total)))
         for above in queue.chain[1:]:

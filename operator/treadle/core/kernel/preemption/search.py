@@ -124,6 +124,7 @@ class Search(ABC):
 
     def _take_in(self, application: Application) -> None:
         state = self.state
+        preemption, in_the_way = state.preemption, state.backfill.going
         queued = application.queue is not None and not _of_daemon(application)
         donors = {part for part in application.everywhere() if queued and self.donates(part)}
         for uid, record in application.pods.items():
@@ -131,10 +132,11 @@ class Search(ABC):
                 continue
             demand, owner = self.dense_of(record.shape), payer(record)
             charged = plus(demand, dense(record.paid, self.width)) if record.paid else demand
-            if record.spec.deleting or uid in state.preemption.marked:
+            asked = uid in preemption.marked or (uid in in_the_way and uid not in preemption.spared)
+            if record.spec.deleting or asked:
                 add_to(self.going[owner], charged)
                 add_to(self.leaving[record.node], demand)
-            elif owner in donors and uid not in state.preemption.spared and record.spec.priority < CRITICAL:
+            elif owner in donors and uid not in preemption.spared and record.spec.priority < CRITICAL:
                 self.on_node[record.node].append(Victim(record, owner, demand, charged))
 
     def dense_of(self, shape: Shape) -> Vector:

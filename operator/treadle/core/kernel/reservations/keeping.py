@@ -32,13 +32,18 @@ def keep(state: State) -> list[Effect]:
     bring_up(state)
     if not state.tree.planned.specs:  # so none of them is of another
         plans.discipline = state.discipline.name
-    if plans.discipline == state.discipline.name:
+    changing = plans.discipline != state.discipline.name and bool(plans.of)
+    if not changing:
         effects += [*replan_all(state), *decide(state), *reprovision(state)]
-    elif plans.of:  # what is due to queues is known when those of plans are defined for it
-        plans.discipline, plans.outdated = state.discipline.name, True
-        for one in plans.of.values():
-            one.stale = True
+        follow_plans(state)
+        return [*effects, *_end(state)]
+    # What is due to queues is known when those of plans are defined for the discipline: plans are looked at with the next pass.
+    plans.discipline, plans.outdated = state.discipline.name, True
+    for one in plans.of.values():
+        one.stale = True
     follow_plans(state)
+    for one in plans.of.values():
+        one.stale = True
     return [*effects, *_end(state)]
 
 

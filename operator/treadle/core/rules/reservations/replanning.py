@@ -17,7 +17,7 @@ HOUR = 60 * 60 * 1000
 def replan(plan: Plan, now: int, window: int = HOUR, moved: Callable[[Reservation], bool] | None = None) -> list[str]:
     """Delete, and return, what was accepted last until as much is promised as there is, at each step from ``now`` on within a ``window`` in ms.
 
-    A reservation goes as a whole. What is promised too much later than the window stays. ``moved``, which Hadoop does not have, is asked for each that
+    A reservation goes as a whole. In an exact plan it goes only if it has something of a type of which too much is promised: Hadoop goes by the sum of all. What is promised too much later than the window stays. ``moved``, which Hadoop does not have, is asked for each that
     has been deleted: it may put it into the plan at another place, where there is room, and says whether it did.
     """
     gone: list[str] = []
@@ -27,6 +27,8 @@ def replan(plan: Plan, now: int, window: int = HOUR, moved: Callable[[Reservatio
             for one in plan.active(time):
                 if not _short(plan, time):
                     break
+                if plan.settings.exact and not _part_of(plan, one, time):
+                    continue
                 plan.delete(one.name)
                 if moved is None or not moved(one):
                     gone.append(one.name)
@@ -45,6 +47,16 @@ def _short(plan: Plan, time: int) -> bool:
     if plan.settings.exact:
         return any(_over(plan, value) for _, _, value in plan.promised(time, time + 1))
     return _over(plan, plan.committed(time))
+
+
+def _part_of(plan: Plan, one: Reservation, time: int) -> bool:
+    """Whether a reservation has something of what is promised too much of at a time: without any of it its going would not help."""
+    mine = one.at(time)
+    return any(
+        more > have and mine[at]
+        for _, _, value in plan.promised(time, time + 1)
+        for at, (more, have) in enumerate(zip(value, plan.capacity, strict=True))
+    )
 
 
 def _over(plan: Plan, promised: Sequence[int]) -> bool:
