@@ -185,7 +185,7 @@ def test_the_commands_ask_make_and_print(fresh_cluster: Callable[..., Cluster], 
         code, said = command(plane, "plan", "root")
         assert code == 1
         assert 'treadle_reservations{phase="Accepted"} 1.0' in treadle.get("/metrics")[1]
-        assert 'treadle_plan_resource{kind="has",queue="root.plan",resource="cpu"} 8.0' in treadle.get("/metrics")[1]
+        assert 'treadle_plan_resource{kind="has",partition="",queue="root.plan",resource="cpu"} 8.0' in treadle.get("/metrics")[1]
 
 
 def test_what_is_proposed_from_the_history_is_taken(fresh_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
@@ -318,10 +318,25 @@ def test_what_runs_again_and_again_is_reserved_by_itself_where_the_queue_allows_
         assert conditions["NotActedOn"] == "False"
 
 
-def test_the_examples_of_the_documentation_are_taken_and_acted_on(fresh_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
+def of_the_documentation() -> list[dict[str, Any]]:
     text = (Path(__file__).parents[2] / "docs/reservations.md").read_text()
-    objects = [yaml.safe_load(block.partition("```")[0]) for block in text.split("```yaml\n")[1:]]
-    assert [one["kind"] for one in objects] == ["Queue", "Reservation", "Reservation", "Application", "Reservation"]
+    return [yaml.safe_load(block.partition("```")[0]) for block in text.split("```yaml\n")[1:]]
+
+
+def documented(name: str) -> dict[str, Any]:
+    return next(one for one in of_the_documentation() if one["metadata"]["name"] == name)
+
+
+def test_the_examples_of_the_documentation_are_taken_and_acted_on(fresh_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
+    assert [one["kind"] for one in of_the_documentation()] == [
+        "Queue",
+        "Reservation",
+        "Reservation",
+        "Reservation",
+        "Application",
+        "Reservation",
+    ]
+    objects = [one for one in of_the_documentation() if one["metadata"]["name"] != "training"]
     cluster = fresh_cluster(4, "8", "32Gi")
     plane = cluster.plane
     assert plane.api("POST", "/api/v1/namespaces", {"metadata": {"name": "etl"}})[0] == 201
@@ -425,3 +440,93 @@ def test_borrowed_room_is_there_at_the_start(
         eventually(lambda: running() == 3, 60, "all pods of the reservation bound")
         bound = datetime.now(UTC)
         assert start - timedelta(seconds=21) <= bound <= start + timedelta(seconds=3), (start, bound)
+
+
+def test_the_documentation_of_partitions_is_planned_on_them_and_runs_there(
+    fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
+) -> None:
+    plane = fresh_control_plane()
+    plane.apply_crds()
+    plane.create_nodes(2, "8", "64Gi")
+    gpus = {"labels": {"treadle.dev/partition": "gpu"}, "prefix": "gpu-", "resources": {"nvidia.com/gpu": "4"}}
+    plane.create_nodes(2, "8", "64Gi", **gpus)
+    plane.start_controller_manager()
+    plane.start_kwok()
+    preemption = {
+        "enabled": True,
+        "monitoringInterval": "1s",
+        "maxWaitBeforeKill": "2s",
+        "totalPreemptionPerRound": "1",
+        "naturalTerminationFactor": "1",
+    }
+    settings = {
+        "discipline": "Capacity",
+        "capacity": {"preemption": preemption},
+        "nodes": {"partitions": [{"name": "gpu", "exclusive": True}]},
+    }
+    scheduler = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Scheduler", "metadata": {"name": "treadle"}, "spec": settings}
+    assert plane.api("POST", "/apis/treadle.dev/v1alpha1/schedulers", scheduler)[0] == 201
+    cluster = Cluster(plane)
+    half = capacity_queue("root.nightly", "50%", partitions={"gpu": {"guaranteed": "50%"}})
+    half["spec"]["reservations"] = {"policy": "NoOverCommit", "leadTime": "10s"}
+    cluster.queues(half, capacity_queue("root.rest", "50%", partitions={"gpu": {"guaranteed": "50%"}}))
+    training = documented("training")
+    training["metadata"].pop("namespace")
+    large = documented("training")
+    large["metadata"] = {"name": "large"}
+    large["spec"]["expression"]["requests"][1] |= {"count": 8, "concurrency": 8}
+    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+        treadle.wait_ready()
+        make(plane, training)
+        eventually(lambda: status(plane, "training").get("phase") == "Accepted", 20, "the one of the documentation accepted")
+        promised = status(plane, "training")["allocations"]
+        assert [(one.get("partition", ""), one["demand"]) for one in promised] == [
+            ("", {"cpu": "8", "memory": "32Gi"}),
+            ("gpu", {"cpu": "8", "memory": "32Gi", "nvidia.com/gpu": "4"}),
+        ]
+        make(plane, large)
+        eventually(lambda: ready(plane, "large")[0] == "GangTooLarge", 20, "eight GPUs of the queue's four refused")
+        make(plane, reservation("elsewhere", "1", **on("fpga")))
+        eventually(lambda: ready(plane, "elsewhere")[0] == "NoSuchPartition", 20, "a partition that the queue has nothing of refused")
+
+        flood = [pod(f"flood-{number}", "root.rest", "flood", cpu="2", memory="1Gi") for number in range(8)]
+        for one in flood:
+            one["metadata"]["labels"]["treadle.dev/partition"] = "gpu"
+        cluster.pods(flood)
+        cluster.wait_bound(8)
+        soon = reservation("soon", "2", start=seconds(15), **on("gpu"))
+        soon["spec"] |= {"queue": "root.nightly", "deadline": at(seconds(120)), "applications": ["batch"]}
+        soon["spec"]["expression"]["requests"][0] |= {"count": 4, "concurrency": 4, "duration": "90s"}
+        make(plane, soon)
+        eventually(lambda: status(plane, "soon").get("phase") in {"Accepted", "Active"}, 5, "the one of a flooded partition accepted")
+        batch = [pod(f"batch-{number}", "root.nightly", "batch", cpu="2", memory="1Gi") for number in range(4)]
+        for one in batch:
+            one["metadata"]["labels"]["treadle.dev/partition"] = "gpu"
+        cluster.pods(batch)
+
+        def running() -> list[str]:
+            return [one["spec"]["nodeName"] for one in cluster.bound() if one["metadata"]["name"].startswith("batch-")]
+
+        eventually(lambda: len(running()) == 4, 60, "all its pods bound")
+        assert {name.rpartition("-")[0] for name in running()} == {"gpu"}
+        assert status(plane, "soon")["queue"].startswith("root.nightly.soon-")
+        code, said = command(plane, "plan", "root.nightly", "--ahead", "1m")
+        assert code == 0
+        assert said.splitlines()[0].endswith("; gpu: cpu 8, ephemeral-storage 1Ti, memory 64Gi, nvidia.com/gpu 4"), said
+        assert "gpu: cpu 8  default/soon" in " ".join(said.split("   ")), said
+        shown = treadle.get("/metrics")[1]
+        assert 'treadle_plan_resource{kind="promised",partition="gpu",queue="root.nightly",resource="cpu"} 8.0' in shown
+        kept = status(plane, "soon")["allocations"], status(plane, "soon")["accepted"]
+        treadle.kill()
+    with Treadle(plane.kubeconfig, tmp_path, name="again") as again:
+        again.wait_ready()
+        eventually(
+            lambda: 'partition="gpu",queue="root.nightly",resource="cpu"} 8.0' in again.get("/metrics")[1], 20, "the plan back"
+        )
+        assert (status(plane, "soon")["allocations"], status(plane, "soon")["accepted"]) == kept
+        assert status(plane, "training")["allocations"] == promised
+
+
+def on(partition: str) -> dict[str, Any]:
+    request = {"demand": {"cpu": "2"}, "count": 1, "duration": "1h", "partition": partition}
+    return {"queue": "root.nightly", "expression": {"requests": [request]}}

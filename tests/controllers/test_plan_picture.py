@@ -163,3 +163,23 @@ def test_it_follows_light_and_dark_and_runs_nothing() -> None:
 
 def test_the_picture_in_the_documentation_is_what_the_command_draws() -> None:
     assert (FOLDER / "plan.svg").read_text() == drawn(json.loads((FOLDER / "plan.json").read_text()))
+
+
+def test_a_resource_of_a_partition_is_drawn_against_what_the_queue_has_of_that() -> None:
+    one = reservation("a", (1, 3, {"cpu": "4"}))
+    one["status"]["allocations"].append({**one["status"]["allocations"][0], "partition": "gpu", "demand": {"cpu": "3"}})
+    queue = {**QUEUE, "status": {"guaranteed": {"cpu": "10"}, "partitions": {"gpu": {"guaranteed": {"cpu": "4"}}}}}
+
+    def said(**fields: str) -> list[str]:
+        return words(ET.fromstring(plan_picture(queue, [one], 0, 10 * HOUR, **fields)))
+
+    drawn = said(partition="gpu", resource="cpu")
+    assert drawn[0] == "What is promised of cpu of queue root.plan in partition gpu"
+    assert "the queue has 4" in drawn
+    assert said(resource="cpu")[0] == "What is promised of cpu of queue root.plan"
+    assert said()[0] == drawn[0], "the largest part of all"
+    assert said(partition="gpu")[0] == drawn[0]
+    with pytest.raises(NotPromised, match=r"queue root\.plan has no memory of partition gpu; it has cpu of partition gpu"):
+        said(partition="gpu", resource="memory")
+    with pytest.raises(NotPromised, match=r"queue root\.plan has no cpu of partition fpga; it has nothing of partition fpga"):
+        said(partition="fpga")

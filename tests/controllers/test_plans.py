@@ -86,3 +86,14 @@ def test_what_the_run_under_way_is_promised_besides_is_added_to_what_it_has() ->
 def test_many_are_named_in_part() -> None:
     text = plan_text(QUEUE, [reservation(f"r{number}", (0, 1, {"cpu": "1"})) for number in range(8)], 0, HOUR)
     assert text.splitlines()[2].endswith("ns/r0, ns/r1, ns/r2, ns/r3, ns/r4, ns/r5 and 2 more")
+
+
+def test_partitions_are_told_apart() -> None:
+    one = reservation("a", (1, 2, {"cpu": "4"}))
+    gpus = {"start": rfc3339(HOUR), "end": rfc3339(2 * HOUR), "partition": "gpu", "demand": {"cpu": "2", "nvidia.com/gpu": "1"}}
+    one["status"]["allocations"].append(gpus)
+    parts = {"gpu": {"guaranteed": {"cpu": "8", "nvidia.com/gpu": "4", "pods": "110"}}, "idle": {}}
+    queue = {"metadata": {"name": "root.plan"}, "status": {"guaranteed": {"cpu": "10"}, "partitions": parts}}
+    text = plan_text(queue, [one], HOUR, 2 * HOUR).splitlines()
+    assert text[0] == "queue root.plan has cpu 10; gpu: cpu 8, nvidia.com/gpu 4"
+    assert "cpu 4; gpu: cpu 2, nvidia.com/gpu 1  cpu 6; gpu: cpu 6, nvidia.com/gpu 3  ns/a" in " ".join(text[2].split("   "))

@@ -10,9 +10,10 @@ from controllers.bodies import Json
 from controllers.clusters import Cluster, condition
 from treadle.api.reservation import ReservationStatus
 from treadle.controllers.plans import plan_text
-from treadle.controllers.reservations import decision_of, duration, milliseconds, rfc3339
+from treadle.controllers.reservations import decision_of, duration, milliseconds, rfc3339, status_of
 from treadle.core.events import ReservationGone, ReservationLost, ReservationSeen
-from treadle.core.model.reservations import PlanSpec
+from treadle.core.model.reservations import Decision, PlanSpec, Promise
+from treadle.core.views.reservations import ReservationFigures
 
 TAKES: Json = {"fair": {"weight": "1"}, "reservations": {"policy": "NoOverCommit"}}
 
@@ -371,3 +372,17 @@ def test_what_a_queue_says_of_its_plan_is_what_the_core_has(cluster: Cluster) ->
         "Greedy", 3, False, "CapacityOverTime", 2 * hour, 0.5, 0.25, False, hour // 6, 0, 30_000, 168 * hour
     )
     assert condition(cluster.status("Queue", "root.full"), "NotActedOn")[0] == "False"
+
+
+def test_intervals_of_partitions_are_read_back_as_they_were_written() -> None:
+    steps = ((1000, 2000, (("cpu", 2000), ("gpu:cpu", 500), ("gpu:nvidia.com/gpu", 1))), (2000, 3000, (("big:memory", 1 << 30),)))
+    promise = Promise(1, "root.plan", "ann", 1, 1000, 4000, 0, steps, more=((3000, 4000, (("gpu:cpu", 1000),)),))
+    written = status_of(ReservationFigures("Accepted", Decision(1, promise), 1000, "", "", ""))
+    assert [(one.get("partition", ""), one["demand"]) for one in written["allocations"]] == [
+        ("", {"cpu": "2"}),
+        ("gpu", {"cpu": "500m", "nvidia.com/gpu": "1"}),
+        ("big", {"memory": "1Gi"}),
+    ]
+    kept = decision_of({name: value for name, value in written.items() if value is not None})
+    assert kept is not None
+    assert kept.promise == promise

@@ -16,6 +16,7 @@ from treadle.core.events import BindDone, PodGone, PodSeen, ReservationLost, Res
 from treadle.core.kernel.reservations.agreement import broken
 from treadle.core.kernel.reservations.following import child_path, default_path
 from treadle.core.kernel.reservations.in_front import KEPT
+from treadle.core.model import CAPACITY
 from treadle.core.model.reservations import PlanSpec
 from treadle.core.views.reservations import PlanFigures
 
@@ -156,6 +157,24 @@ def test_room_is_kept_in_front_of_it_on_its_partition_alone() -> None:
         at.tell(PodGone(f"short{number}"))
     at.at(1).pods(10, "mine", application="mine").run()
     assert at.placed("mine") == 10
+
+
+def test_a_partition_lends_nothing_while_room_is_kept_in_it() -> None:
+    at = World(lead=60_000)
+    spec = at.core.state.scheduler
+    assert spec.capacity is not None
+    shared = replace(spec.capacity, partitions={GPU: False})
+    at.scheduler(discipline=CAPACITY, fair=spec.fair, capacity=shared)
+    at.ask(wanted("a", on_gpu(cpu=1, count=10, concurrency=10, hours=1), start=1, end=2)).inside("mine", "a")
+    at.pods(20, "old", "root.rest", partition="").pods(4, "lent", "root.rest", partition="").run()
+    assert (at.placed("old"), at.placed("lent")) == (20, 4)
+    at.at(1).pods(10, "mine", application="mine").run()
+    assert at.placed("mine") == 10
+    at.pods(4, "late", "root.rest", partition="").run()
+    assert at.placed("late") == 0
+    at.now = 3600 + 61
+    at.run()
+    assert at.placed("late") == 4
 
 
 def test_who_was_backfilled_in_the_partition_and_stays_too_long_leaves_for_it() -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from treadle.core.disciplines.capacity.application_partition import shut_out
 from treadle.core.disciplines.capacity.quota import quota_of
 from treadle.core.kernel.nodes.candidates import pick
+from treadle.core.kernel.reservations.in_front import partitions_kept
 from treadle.core.kernel.tree.partitions import part_of
 
 if TYPE_CHECKING:
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
 
 
 def lenders(state: State) -> list[str]:
-    """Return the shareable partitions whose own ask for nothing that they could have at present."""
+    """Return the shareable partitions whose own ask for nothing that they could have at present, and in which no room is kept in front of a reservation."""
     roots = state.tree.roots
     shareable = [name for name, exclusive in sorted(state.scheduler.capacity.partitions.items()) if not exclusive]
-    return [name for name in shareable if name not in roots or not roots[name].active]
+    kept = partitions_kept(state) if shareable and state.plans.of else ()
+    return [name for name in shareable if name not in kept and (name not in roots or not roots[name].active)]
 
 
 def lending(state: State) -> bool:

@@ -23,7 +23,7 @@ from treadle.core.rules.capacity.preemption.ideal import Dealing, compute
 from treadle.core.rules.capacity.preemption.intra import look_inside
 from treadle.core.rules.capacity.preemption.priorities import edges_of
 from treadle.core.rules.capacity.preemption.selection import masters_allowed
-from treadle.core.units.amounts import add_to, least, minus, plus, take_from
+from treadle.core.units.amounts import add_to, least, minus, most, plus, take_from
 from treadle.core.units.comparison import dominant
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ class _CapacitySearch(Search):
             if not queue.queue.parental:
                 self.quotas[right, path, partition] = list(queue.obtain)
             self.has.setdefault((path, partition), list(queue.used))
-            self.owed[right, path, partition] = _owed(round_, queue, right)
+            self.owed[right, path, partition] = _owed(queue, right)
 
     def measure_inside(self, round_: Round) -> None:
         """Take over what may be obtained from each application of a leaf for others of it."""
@@ -260,7 +260,9 @@ class _CapacitySearch(Search):
         for hold in kept:
             release(state, hold, "victims are looked for instead")
         # What a node that cannot help has, only gets less: it is not looked at again for others who may take no more.
-        permitted = (need.right, need.queue, self.elsewhere, ask.application if ask.application.whole.allocated else None)
+        lacks_now = tuple(at for at in sorted(counted) if need.lacking[at] > 0)
+        whose = ask.application if ask.application.whole.allocated else None
+        permitted = (need.right, need.queue, self.elsewhere, whose, lacks_now)
         if kept or permitted != self.permitted:
             self.look_anew()
             self.permitted = permitted
@@ -380,6 +382,9 @@ class _CapacitySearch(Search):
                 break
             owed = self.owed[need.right, queue.path, partition]
             after = minus(minus(self.has[queue.path, partition], sum_of(queue.path)), victim.charged)
+            lacking = [at for at in calculator.deciding if need.lacking[at] > 0 and victim.charged[at] > 0]
+            if any(after[at] >= owed[at] for at in lacking):
+                continue  # it is not owed what is taken, however little it has of what it is owed
             if dominant(self.round.context.of(partition), sorted(calculator.deciding), after, owed, single=True) < 0:
                 return False
         return True
@@ -454,12 +459,11 @@ class _CapacitySearch(Search):
                 return f"queue {theirs} is owed what queue {mine} holds beyond what it is guaranteed"
 
 
-def _owed(round_: Round, queue: TempQueue, right: str) -> Vector:
+def _owed(queue: TempQueue, right: str) -> Vector:
     """Return what of its usage a queue keeps: its guarantee as far as it wants that, and where shares are balanced its ideal share as well."""
-    calculator = round_.context.calculator
-    kept = calculator.smaller(queue.total, plus(queue.used, queue.pending), queue.guaranteed)
+    kept = least(plus(queue.used, queue.pending), queue.guaranteed)
     if right == "balance":
-        kept = calculator.larger(queue.total, kept, queue.ideal)
+        kept = most(kept, queue.ideal)
     return least(queue.used, kept)
 
 

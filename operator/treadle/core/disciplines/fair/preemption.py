@@ -20,7 +20,7 @@ from treadle.core.model import Wait
 from treadle.core.rules.fair.starvation import find_starved, starvation, wants, worth_looking
 from treadle.core.rules.fair.victims import keeps_share
 from treadle.core.rules.victims import MayLose
-from treadle.core.units.amounts import add_to, beyond, plus
+from treadle.core.units.amounts import add_to, beyond, minus, plus
 
 if TYPE_CHECKING:
     from treadle.core.disciplines.fair.membership import FairMembership
@@ -91,7 +91,12 @@ def _starved(state: State, memory: FairMembership) -> list[StarvationState]:
 
 
 class _FairSearch(Search):
-    """Victims by the fair discipline: no application falls below its fair share."""
+    """Victims by the fair discipline: no application falls below its fair share, of what is ``lacking`` to who is ``helped``."""
+
+    helped: Application
+    lacking: Vector
+    permitted: tuple[object, ...] = ()
+    """For whom nodes have been looked at, and what that lacked."""
 
     def donates(self, part: Application) -> bool:
         """Whether a queue and those above it allow that others preempt from them."""
@@ -118,7 +123,13 @@ class _FairSearch(Search):
     def help(self, contender: StarvationState) -> list[Evict]:
         """Hold room for as many pods of an application as make up for what it lacks, and return whom to evict."""
         state, application = self.state, contender.application
-        lacking = starvation(contender)
+        lacking = self.lacking = starvation(contender)
+        # What a node that cannot help has, only gets less: it is not looked at again for others who may take no more.
+        permitted = (application if application.allocated else None), frozenset(at for at, value in enumerate(lacking) if value > 0)
+        if permitted != self.permitted:
+            self.look_anew()
+            self.permitted = permitted
+        self.helped = application
         effects: list[Evict] = []
         gangs: dict[tuple[str, str], None] = {}
         for ask in sorted(application.asks.values()):
@@ -157,9 +168,13 @@ class _FairSearch(Search):
         owner, state = victim.owner, self.state
         queue = owner.queue
         assert queue is not None
-        if victim.master and not _masters_may_go(state, queue):
+        if owner is self.helped or (victim.master and not _masters_may_go(state, queue)):
             return False
         going = plus(self.going[owner], considered)
+        after = minus(minus(owner.usage, going), victim.charged)
+        counted = queue.policy.counts(state.cluster)
+        if any(after[at] >= owner.instant_share[at] for at in counted if self.lacking[at] > 0 and victim.charged[at] > 0):
+            return True  # what is taken is beyond its share, however little it has of other types
         return keeps_share(queue.policy, state.cluster, owner.usage, owner.instant_share, going, victim.charged)
 
 

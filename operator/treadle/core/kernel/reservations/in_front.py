@@ -23,7 +23,7 @@ from treadle.core.model.scheduler import NEVER
 from treadle.core.units.resources import in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from treadle.core.effects import Placed
     from treadle.core.kernel.reservations.memory import Coming
@@ -55,10 +55,17 @@ def next_look(state: State) -> float:
 
 def kept(state: State) -> Kept | None:
     """Return what is kept in this pass, None where nothing is."""
-    if not state.plans.of:
-        return None
-    found = [each for one in state.plans.of.values() for each in one.coming if state.now < each.until]
+    found = list(_now(state)) if state.plans.of else []
     return Kept(state, found) if found else None
+
+
+def partitions_kept(state: State) -> set[str]:
+    """Return the partitions in which anything is kept now: they lend nothing meanwhile."""
+    return {each.partition for each in _now(state)}
+
+
+def _now(state: State) -> Iterator[Coming]:
+    return (each for one in state.plans.of.values() for each in one.coming if state.now < each.until)
 
 
 def guaranteed_to(state: State, queue: Queue) -> Vector:

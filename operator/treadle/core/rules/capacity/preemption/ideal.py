@@ -48,12 +48,22 @@ def compute(round_: Round, how: Dealing) -> None:
         for partition in round_.partitions:
             queue = round_.queue(path, partition)
             queue.obtain = context.none()
-            if calculator.more(
-                total, queue.used, round_.context.calculator.times(queue.guaranteed, 1.0 + preemption.ignored_over_capacity)
-            ):
+            tolerated = calculator.times(queue.guaranteed, 1.0 + preemption.ignored_over_capacity)
+            if _over(round_, total, queue.used, tolerated):
                 queue.obtain = list(queue.to_take)
                 if not how.with_held and calculator.positive(total, queue.obtain):
                     queue.obtain = calculator.times_up(queue.to_take, preemption.natural_termination, one)
+
+
+def _over(round_: Round, total: Vector, mine: Vector, other: Vector) -> bool:
+    """Whether one amount is more than another: by its dominant part, or where fractions are precise of any type.
+
+    Both are the same where guarantees are a part of all types. Else a queue that is guaranteed much of one type borrows another as far as that in Hadoop, and never gives it back to whom it is guaranteed.
+    """
+    calculator = round_.context.calculator
+    if round_.context.settings.precise:
+        return calculator.any_above_zero(minus(mine, other))
+    return calculator.more(total, mine, other)
 
 
 def _extras(queue: TempQueue, calculator: Calculator) -> None:
@@ -87,20 +97,20 @@ def _descend(round_: Round, queue: TempQueue, how: Dealing) -> None:
     unassigned = _deal(round_, total, some, unassigned, how, evenly=False)
     if others and calculator.positive(total, unassigned):
         _deal(round_, total, others, unassigned, how, evenly=True)
-    needed = round_.context.none()
+    precise, none = round_.context.settings.precise, round_.context.none()
+    needed = list(none)
     for child in queue.children:
-        if calculator.more(total, child.used, child.ideal):
-            add_to(needed, minus(child.used, child.ideal))
+        if _over(round_, total, child.used, child.ideal):
+            add_to(needed, most(minus(child.used, child.ideal), none) if precise else minus(child.used, child.ideal))
     scale = calculator.divide(total, round_.budget, needed) if calculator.more(total, needed, round_.budget) else 1.0
     for child in queue.children:
         has = minus(child.used, child.killable)
-        wanted = calculator.smaller(total, plus(child.used, child.pending), child.guaranteed)
-        keep = calculator.larger(total, wanted, child.ideal)
-        child.to_take = (
-            round_.context.calculator.times(minus(has, keep), scale)
-            if calculator.more(total, has, keep)
-            else round_.context.none()
-        )
+        asks = plus(child.used, child.pending)
+        if precise:
+            keep = most(least(asks, child.guaranteed), child.ideal)
+        else:
+            keep = calculator.larger(total, calculator.smaller(total, asks, child.guaranteed), child.ideal)
+        child.to_take = calculator.times(minus(has, keep), scale) if _over(round_, total, has, keep) else list(none)
     for child in queue.children:
         _descend(round_, child, how)
 
@@ -113,6 +123,10 @@ def _deal(round_: Round, total: Vector, queues: Sequence[TempQueue], unassigned:
     def part(queue: TempQueue) -> float:
         if not calculator.positive(total, queue.guaranteed):
             return NO_GUARANTEE
+        if round_.context.settings.precise:  # a plenty of one type does not stand in the way of its guarantee of another, nor brings it more of that
+            asks = minus(plus(queue.used, queue.pending), queue.ideal)
+            wanted = [at for at in calculator.deciding if asks[at] > 0 and queue.guaranteed[at]]
+            return max(quotient(queue.ideal[at], queue.guaranteed[at]) for at in wanted) if wanted else NO_GUARANTEE
         return calculator.divide(total, queue.ideal, queue.guaranteed)
 
     def compare(mine: TempQueue, theirs: TempQueue) -> int:
@@ -121,7 +135,7 @@ def _deal(round_: Round, total: Vector, queues: Sequence[TempQueue], unassigned:
     needy: Heap[TempQueue] = Heap(compare)
     for queue in queues:
         queue.ideal = list(queue.used)
-        if calculator.more(total, queue.used, queue.guaranteed):
+        if _over(round_, total, queue.used, queue.guaranteed):
             queue.ideal = plus(least(queue.guaranteed, queue.used), queue.untouchable)
         unassigned = minus(unassigned, queue.ideal)
         if calculator.less(total, queue.ideal, plus(queue.used, queue.pending)):
