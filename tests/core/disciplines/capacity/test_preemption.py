@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.clusters import QUICK, Partitioned, Preempting, settings
+from core.clusters import LABEL, QUICK, Partitioned, Preempting, settings
 from treadle.core.effects import Evict
 from treadle.core.events import EvictFailed
 from treadle.core.model.capacity import CapacityQueueSpec
@@ -101,6 +101,29 @@ def test_below_a_full_parent_one_child_gives_back_to_the_other(cluster: Preempti
 
 class Both(Preempting, Partitioned):
     """With partitions."""
+
+
+def test_cores_come_back_from_a_queue_that_is_guaranteed_more_memory_than_it_uses(cluster: Preempting) -> None:
+    cluster.preempting().share("root.a", "[cpu=16,memory=8Gi]").share("root.b", "[cpu=4,memory=72Gi]").nodes(5)
+    cluster.pods(15, "b", "root.b", "b").run(1)
+    assert cluster.running() == {"b": 15}
+    cluster.pods(30, "a", "root.a", "a", memory=0)
+    asked = cluster.run(10)
+    assert cluster.running() == {"a": 16, "b": 4}
+    assert {one.queue for one in asked} == {"root.b"}
+    cluster.pods(10, "c", "root.b", "c", memory=8).run(20)
+    assert cluster.running()["a"] == 16
+
+
+def test_what_is_borrowed_in_a_partition_comes_back_though_a_type_is_in_that_partition_alone() -> None:
+    both = Both()
+    both.scheduler(discipline="Capacity", capacity=settings(preemption=QUICK, partitions={"gpu": True}))
+    both.shares("root.a", "50%", "50%").shares("root.b", "50%", "50%").nodes(2, "plain", cpu=10, memory=20)
+    both.nodes(2, "gpu", cpu=10, memory=20, labels={LABEL: "gpu"}, resources={"nvidia.com/gpu": 4})
+    both.pods(20, "b", "root.b", "b", partition="gpu").run(1)
+    assert both.running() == {"b": 20}
+    both.pods(20, "a", "root.a", "a", partition="gpu").run(8)
+    assert both.running() == {"b": 10, "a": 10}
 
 
 def test_lent_nodes_come_back_to_their_partition() -> None:

@@ -316,3 +316,29 @@ def test_binds_of_holds_are_binds_like_any_other() -> None:
     (bind,) = cluster.plan()
     assert isinstance(bind, Bind)
     assert (bind.uid, bind.queue, bind.application) == ("starved-0", "root.starved", "ns/starved")
+
+
+def test_cores_come_back_from_a_queue_whose_minimum_has_more_memory_than_it_uses() -> None:
+    cluster = Cluster()
+    cluster.scheduler(fair=FairSettings(preemption=True, min_share_timeout=1.0, utilization_threshold=0.0))
+    cluster.queue("root.a", minimum=limits(cpu="16", memory="8Gi"), policy="drf", weight=0.001)
+    cluster.queue("root.b", minimum=limits(cpu="4", memory="70Gi"), policy="drf", weight=0.001)
+    cluster.nodes(5)
+    cluster.pods(15, "b", "root.b", "b").settle()
+    assert cluster.running() == {"b": 15}
+    cluster.pods(30, "a", "root.a", "a", memory=0).settle()
+    for _ in range(6):
+        cluster.leave(cluster.run(10))
+    assert cluster.running() == {"a": 16, "b": 4}
+
+
+def test_an_application_is_not_evicted_for_itself() -> None:
+    cluster = Cluster()
+    cluster.scheduler(fair=FairSettings(preemption=True, min_share_timeout=1.0, utilization_threshold=0.0))
+    for name, memory in (("a", "12Gi"), ("b", "20Gi")):
+        cluster.queue(f"root.{name}", minimum=limits(cpu="4", memory=memory), policy="drf", weight=0.001)
+    cluster.nodes(2)
+    cluster.pods(6, "small", "root.a", "a", memory=0).pods(2, "other", "root.b", "b").settle()
+    cluster.pods(2, "large", "root.a", "a", memory=4).settle()
+    assert cluster.running() == {"small": 6, "other": 2}
+    assert cluster.run(60) == []

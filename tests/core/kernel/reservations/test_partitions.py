@@ -23,7 +23,7 @@ from treadle.core.views.reservations import PlanFigures
 MINE = child_path(PLAN, "ns/a")
 
 
-def on_gpu(**fields: int | float) -> Any:
+def on_gpu(**fields: float) -> Any:
     """A request for nodes of the partition."""
     return replace(asked(**fields), partition=GPU)  # type: ignore[arg-type]
 
