@@ -487,7 +487,9 @@ def test_the_documentation_of_partitions_is_planned_on_them_and_runs_there(
         make(plane, large)
         eventually(lambda: ready(plane, "large")[0] == "GangTooLarge", 20, "eight GPUs of the queue's four refused")
         make(plane, reservation("elsewhere", "1", **on("fpga")))
-        eventually(lambda: ready(plane, "elsewhere")[0] == "NoSuchPartition", 20, "a partition that the queue has nothing of refused")
+        eventually(
+            lambda: ready(plane, "elsewhere")[0] == "NoSuchPartition", 20, "a partition that the queue has nothing of refused"
+        )
 
         flood = [pod(f"flood-{number}", "root.rest", "flood", cpu="2", memory="1Gi") for number in range(8)]
         for one in flood:
@@ -498,7 +500,9 @@ def test_the_documentation_of_partitions_is_planned_on_them_and_runs_there(
         soon["spec"] |= {"queue": "root.nightly", "deadline": at(seconds(120)), "applications": ["batch"]}
         soon["spec"]["expression"]["requests"][0] |= {"count": 4, "concurrency": 4, "duration": "90s"}
         make(plane, soon)
-        eventually(lambda: status(plane, "soon").get("phase") in {"Accepted", "Active"}, 5, "the one of a flooded partition accepted")
+        eventually(
+            lambda: status(plane, "soon").get("phase") in {"Accepted", "Active"}, 5, "the one of a flooded partition accepted"
+        )
         batch = [pod(f"batch-{number}", "root.nightly", "batch", cpu="2", memory="1Gi") for number in range(4)]
         for one in batch:
             one["metadata"]["labels"]["treadle.dev/partition"] = "gpu"

@@ -228,7 +228,8 @@ class PromisesMachine(RuleBasedStateMachine):
         begin = self.it.now / 3600 + start
         uid = self.specs[name].uid if name in self.specs else f"{name}-{self.generation[name]}"
         requests = [
-            replace(each, partition=self.partitions[(at + ord(name[0])) % len(self.partitions)]) for at, each in enumerate(requests)
+            replace(each, partition=self.partitions[(at + ord(name[0])) % len(self.partitions)])
+            for at, each in enumerate(requests)
         ]
         lagging = {**fields, "uid": uid, "reprovision": name in LAGGING}
         spec = wanted(name, *requests, start=begin, end=begin + length, generation=self.generation[name], **lagging)

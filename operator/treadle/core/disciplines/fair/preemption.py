@@ -125,7 +125,10 @@ class _FairSearch(Search):
         state, application = self.state, contender.application
         lacking = self.lacking = starvation(contender)
         # What a node that cannot help has, only gets less: it is not looked at again for others who may take no more.
-        permitted = (application if application.allocated else None), frozenset(at for at, value in enumerate(lacking) if value > 0)
+        permitted = (
+            (application if application.allocated else None),
+            frozenset(at for at, value in enumerate(lacking) if value > 0),
+        )
         if permitted != self.permitted:
             self.look_anew()
             self.permitted = permitted

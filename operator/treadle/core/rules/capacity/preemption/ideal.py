@@ -123,7 +123,9 @@ def _deal(round_: Round, total: Vector, queues: Sequence[TempQueue], unassigned:
     def part(queue: TempQueue) -> float:
         if not calculator.positive(total, queue.guaranteed):
             return NO_GUARANTEE
-        if round_.context.settings.precise:  # a plenty of one type does not stand in the way of its guarantee of another, nor brings it more of that
+        if (
+            round_.context.settings.precise
+        ):  # a plenty of one type does not stand in the way of its guarantee of another, nor brings it more of that
             asks = minus(plus(queue.used, queue.pending), queue.ideal)
             wanted = [at for at in calculator.deciding if asks[at] > 0 and queue.guaranteed[at]]
             return max(quotient(queue.ideal[at], queue.guaranteed[at]) for at in wanted) if wanted else NO_GUARANTEE
