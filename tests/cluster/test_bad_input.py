@@ -105,7 +105,7 @@ def test_bad_objects_get_clear_answers_and_the_scheduler_keeps_its_pace(
         "yunikorn.apache.org/user.info": "{" * 100_000,
     }
 
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.kubeconfig, tmp_path, "--user-source=claims") as treadle:
         treadle.wait_ready()
         for wanted, words in REFUSED_QUEUES:
             status, answer = plane.api("POST", "/apis/treadle.dev/v1alpha1/queues", wanted, STRICT)

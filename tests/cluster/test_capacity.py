@@ -152,7 +152,7 @@ def test_two_users_of_a_queue_share_it(fresh_control_plane: Callable[..., Contro
     plane = fresh_control_plane()
     half = capacity_queue("root.team", "100%", minimumUserLimitPercent=50)
     cluster = prepared(plane, 3, scheduler(), half)
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.kubeconfig, tmp_path, "--user-source=claims") as treadle:
         treadle.wait_ready()
         eventually(lambda: cluster.get("schedulers", "treadle").get("status", {}).get("discipline") == "Capacity", 30, "in force")
         for user in ("ann", "bob"):

@@ -104,7 +104,7 @@ def test_the_user_of_an_application_may_have_a_long_name(cluster: Cluster, tmp_p
     assert cluster.plane.api("POST", f"{TREADLE}/namespaces/default/applications", application)[0] == 201
     one = pod("long-0", "root.etl", "long")
     one["metadata"]["annotations"] = {"treadle.dev/user": "ü" * 400}
-    with Treadle(cluster.plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(cluster.plane.kubeconfig, tmp_path, "--user-source=claims") as treadle:
         witness = Witness(cluster, treadle.wait_ready(), "root.other")
         cluster.pods([one])
         cluster.wait_bound(1)

@@ -98,7 +98,7 @@ def ask(plane: ControlPlane, tmp_path: Path) -> Iterator[Ask]:
     kubeconfig = installed(plane, tmp_path)
     edits(plane, "etl", "robot")
     history = f"sqlite:///{tmp_path / 'history.db'}"
-    options = ("--rest", "--leader-elect", "--namespace", "treadle-system", "--history", history)
+    options = ("--rest", "--user-source=claims", "--leader-elect", "--namespace", "treadle-system", "--history", history)
     store = Store(history)
     for day in range(3):
         begun = 1_900_000_000.0 + 86_400 * day

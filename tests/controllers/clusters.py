@@ -7,6 +7,7 @@ from typing import Any
 
 from controllers.bodies import Json, Server
 from core.builders import a_node, a_pod
+from treadle.api.identity import Source
 from treadle.controllers.ledger import Ledger
 from treadle.controllers.status import status_of
 from treadle.core import Core
@@ -19,10 +20,10 @@ NOW, LATER = "2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z"
 class Cluster:
     """A ledger that feeds a core, as the service wires them."""
 
-    def __init__(self) -> None:
+    def __init__(self, users: Source = Source.NAMESPACE) -> None:
         self.core = Core(validate=True)
         self.server = Server()
-        self.ledger = Ledger("treadle", lambda event: self.core.handle(event, 0.0))
+        self.ledger = Ledger("treadle", lambda event: self.core.handle(event, 0.0), users)
         self.core.handle(NodeSeen(a_node("n", cpu=10, memory=100)), 0.0)
         self.bodies: dict[str, Json] = {}
 

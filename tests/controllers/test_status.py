@@ -13,6 +13,7 @@ from controllers.clusters import LATER, NOW, Cluster, condition
 from core.builders import a_node
 from core.kernel.together.sets import Answering
 from treadle.api import crds
+from treadle.api.identity import Source
 from treadle.api.objects import parse
 from treadle.controllers.status import merge_patch, percentage
 from treadle.core.effects import Evict
@@ -458,7 +459,8 @@ def test_a_rejected_application_is_not_accepted_and_says_which_rule_rejected_it(
     assert status["waiting"]["reason"] == "PlacementRejected"
 
 
-def test_a_denied_application_says_who_may_not_submit_where(cluster: Cluster) -> None:
+def test_a_denied_application_says_who_may_not_submit_where() -> None:
+    cluster = Cluster(Source.CLAIMS)
     cluster.create("Queue", "root", {"submitAcl": {}, "administerAcl": {"users": ["admin"]}})
     cluster.create("Queue", "root.a", {"submitAcl": {"users": ["ann"]}})
     cluster.create("Application", "app", {"queue": "root.a", "user": "bob"}, namespace="ns")
@@ -467,6 +469,15 @@ def test_a_denied_application_says_who_may_not_submit_where(cluster: Cluster) ->
 
     assert cluster.ready("Application", "app", "ns")[:2] == ("False", "AccessDenied")
     assert cluster.status("Application", "app", "ns")["user"] == "bob"
+
+
+def test_an_application_whose_user_is_not_believed_says_so(cluster: Cluster) -> None:
+    cluster.create("Application", "app", {"user": "bob"}, namespace="ns")
+    cluster.pod("p")
+    cluster.plan()
+    status = cluster.status("Application", "app", "ns")
+    assert status["user"] == "ns"
+    assert condition(status, "NotActedOn") == ("True", "FieldsNotActedOn", "accepted but not acted on yet: spec.user")
 
 
 def test_an_invalid_list_of_rules_leaves_the_last_good_settings_in_force(cluster: Cluster) -> None:

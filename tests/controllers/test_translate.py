@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from treadle.api.identity import Source
 from treadle.api.objects import parse
 from treadle.controllers import translate
 from treadle.core.errors import InvalidSpec
@@ -25,7 +26,10 @@ def scheduler(**spec: Any) -> SchedulerSpec:
 
 def application(annotations: dict[str, str] | None = None, **spec: Any) -> tuple[str, tuple[str, ...]]:
     meta = {"name": "app", "namespace": "ns", "annotations": annotations or {}}
-    found = translate.application(parse("Application", {"kind": "Application", "metadata": meta, "spec": spec}))  # type: ignore[arg-type]
+    model = parse("Application", {"kind": "Application", "metadata": meta, "spec": spec})
+    found = translate.application(model, users=Source.CLAIMS)  # type: ignore[arg-type]
+    stamped = translate.application(model, users=Source.STAMPS)  # type: ignore[arg-type]
+    assert (stamped.user, stamped.groups) == ("", ()), "nobody has stamped it"
     return found.user, found.groups
 
 
@@ -165,7 +169,7 @@ def test_settings_that_cannot_be_are_refused_with_the_field(spec: dict[str, Any]
         ({"yunikorn.apache.org/user.info": '{"user": "eve", "groups": ["a"]}'}, {}, ("eve", ("a",))),
     ],
 )
-def test_the_user_of_an_application_is_its_specs_then_its_annotations(
+def test_where_claims_are_believed_the_user_of_an_application_is_its_specs_then_its_annotations(
     annotations: dict[str, str], spec: dict[str, Any], expected: tuple[str, tuple[str, ...]]
 ) -> None:
     assert application(annotations, **spec) == expected

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 
 from kube.manifests import Json, container, node, pod, wired
+from treadle.api.identity import Source
 from treadle.core.model import HostPort, Limit, NodeSpec, PodSpec, Requirement, Taint, Toleration, Wish
 from treadle.core.model.nodes import NodePressure
 from treadle.core.model.opportunistic import NodeWord, PressureThreshold, Threshold
@@ -63,10 +64,24 @@ def test_the_driver_of_a_spark_application_is_its_master() -> None:
     assert labelled({"treadle.dev/role": "master"}).role == "master"
 
 
-def test_the_user_is_read_from_the_annotation_and_is_the_namespace_otherwise() -> None:
-    assert labelled(annotations={"treadle.dev/user": "alice"}).user == "alice"
-    assert labelled().user == "etl"
-    assert labelled(annotations={"treadle.dev/user": "alice", "treadle.dev/groups": "dev, ops"}).groups == ("dev", "ops")
+def test_the_user_is_the_namespace_unless_somebody_else_is_known() -> None:
+    claim = {"treadle.dev/user": "alice", "treadle.dev/groups": "dev, ops"}
+    stamp = {"treadle.dev/submitted-by": "bob", "treadle.dev/submitted-by-groups": "sales"}
+
+    def seen(notes: dict[str, str], source: Source) -> tuple[str, tuple[str, ...], str]:
+        manifest = pod("driver", metadata={"annotations": notes}, namespace="etl")
+        found = translate.pod(wired(manifest), source)
+        return found.user, found.groups, found.claimed
+
+    assert [seen(claim | stamp, source) for source in Source] == [
+        ("etl", (), "alice"),
+        ("bob", ("sales",), "alice"),
+        ("alice", ("dev", "ops"), ""),
+    ]
+    assert [seen(stamp, source) for source in Source] == [("etl", (), ""), ("bob", ("sales",), ""), ("bob", ("sales",), "")]
+    assert [seen({}, source) for source in Source] == [("etl", (), "")] * 3
+    assert seen(claim, Source.STAMPS) == ("etl", (), "alice")
+    assert labelled(annotations=claim).user == "etl", "who says nothing believes nobody"
 
 
 def test_identity_priority_and_age_are_taken_over() -> None:

@@ -155,6 +155,8 @@ async def test_a_submission_becomes_a_reservation_that_says_the_same(rest: Rest)
     assert made["metadata"]["annotations"] == {
         "treadle.dev/user": ROBOT,
         "treadle.dev/groups": "system:serviceaccounts",
+        "treadle.dev/submitted-by": ROBOT,
+        "treadle.dev/submitted-by-groups": "system:serviceaccounts",
         "treadle.dev/reservation-name": "nightly report",
     }
     assert made["spec"] == {
@@ -246,7 +248,12 @@ async def test_an_update_replaces_the_definition_and_keeps_whose_it_is(rest: Res
         "concurrency": 1,
         "duration": "1h",
     }
-    assert set(made["metadata"]["annotations"]) == {"treadle.dev/user", "treadle.dev/groups"}
+    assert set(made["metadata"]["annotations"]) == {
+        "treadle.dev/user",
+        "treadle.dev/groups",
+        "treadle.dev/submitted-by",
+        "treadle.dev/submitted-by-groups",
+    }
     assert made["metadata"]["annotations"]["treadle.dev/user"] == ROBOT
     assert made["status"]["plannedGeneration"] == 2
 

@@ -10,6 +10,8 @@ from typing import Final
 from pydantic import BaseModel
 
 from treadle.api import quantities
+from treadle.api.application import Application
+from treadle.api.identity import Source, who
 from treadle.api.objects import Object
 from treadle.api.reservation import Reservation
 from treadle.api.scheduler import Scheduler
@@ -270,10 +272,15 @@ _NEED_PODS = "spec.opportunistic.prediction.method"
 """Some methods of this field need what single pods use, which not every source tells."""
 
 
-def not_acted_on(model: Object) -> list[str]:
-    """The fields that are set in an object but not acted on, by path and in the order of the schema."""
+def not_acted_on(model: Object, users: Source = Source.CLAIMS) -> list[str]:
+    """The fields that are set in an object but not acted on, by path and in the order of the schema; ``users`` is what says whose it is."""
     acted = ACTED_ON[model.kind] - _by_value(model)
-    return list(dict.fromkeys(path for path in _set_fields(model.spec, "spec", acted) if path not in acted))
+    if users is not Source.CLAIMS and isinstance(model, Application):
+        acted -= {"spec.user"}
+    found = list(dict.fromkeys(path for path in _set_fields(model.spec, "spec", acted) if path not in acted))
+    if isinstance(model, Application | Reservation) and who(model.metadata.annotations, users).claimed:
+        found.append("metadata.annotations of its user")
+    return found
 
 
 def _by_value(model: Object) -> set[str]:

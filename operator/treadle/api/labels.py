@@ -277,7 +277,7 @@ def tags_of(annotations: Strings) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if not annotations or not (ALLOCATION_TAGS in annotations or APPLICATION_TAGS in annotations):
         return (), ()
     tags, of_application = (annotations.get(key, "") for key in (ALLOCATION_TAGS, APPLICATION_TAGS))
-    return tuple(sorted(set(_parts(tags)))), tuple(sorted(set(_parts(of_application))))
+    return tuple(sorted(set(parts(tags)))), tuple(sorted(set(parts(of_application))))
 
 
 def locality_of(annotations: Strings) -> tuple[tuple[str, ...], tuple[str, ...], bool] | None:
@@ -287,7 +287,7 @@ def locality_of(annotations: Strings) -> tuple[tuple[str, ...], tuple[str, ...],
     """
     if not annotations or not (LOCALITY_NODES in annotations or LOCALITY_RACKS in annotations or RELAX_LOCALITY in annotations):
         return None
-    nodes, racks = _parts(annotations.get(LOCALITY_NODES, "")), _parts(annotations.get(LOCALITY_RACKS, ""))
+    nodes, racks = parts(annotations.get(LOCALITY_NODES, "")), parts(annotations.get(LOCALITY_RACKS, ""))
     relax = annotations.get(RELAX_LOCALITY, "true")
     if relax not in {"true", "false"}:
         raise ValueError(f'metadata.annotations[{RELAX_LOCALITY}]: {relax[:64]!r} is not "true" or "false"')
@@ -298,7 +298,7 @@ def locality_of(annotations: Strings) -> tuple[tuple[str, ...], tuple[str, ...],
     return (nodes, racks, relax == "true") if nodes or racks else None
 
 
-def _parts(text: str) -> tuple[str, ...]:
+def parts(text: str) -> tuple[str, ...]:
     """The parts of a list that is parted by commas, in their order."""
     return tuple(stripped for part in text.split(",") if (stripped := part.strip()))
 
@@ -320,7 +320,7 @@ def user_of(annotations: Strings, namespace: str) -> tuple[str, tuple[str, ...]]
 
 def groups_of(annotations: Strings) -> tuple[str, ...]:
     """The groups of our own annotation, in their order."""
-    return _parts((annotations or _NONE).get(GROUPS, ""))
+    return parts((annotations or _NONE).get(GROUPS, ""))
 
 
 def _yunikorn_user(document: str) -> tuple[str, tuple[str, ...]] | None:

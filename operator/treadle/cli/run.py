@@ -11,6 +11,7 @@ from typing import Annotated, NoReturn
 import uvloop
 from cyclopts import Parameter
 
+from treadle.api.identity import Source
 from treadle.api.opportunistic import URL, URL_TEXT
 from treadle.kube import auth
 from treadle.kube.errors import CredentialsError
@@ -32,6 +33,7 @@ def run(
     history: Annotated[str, Parameter(env_var="TREADLE_HISTORY")] = "",
     history_days: Annotated[float, Parameter(env_var="TREADLE_HISTORY_DAYS")] = 90.0,
     eta: bool = False,
+    user_source: Source = Source.NAMESPACE,
     webhook_listen: str = "",
     webhook_name: str = "treadle",
     webhook_host: str = "",
@@ -68,6 +70,8 @@ def run(
         For how many days it is kept.
     eta:
         Forecast when applications that wait will start and end, in a process of its own.
+    user_source:
+        What says whose pods, Applications and Reservations are: their namespace alone (namespace), whom the API server's admission has stamped on them (stamps, with the policies of the chart), or their own annotations, which anybody may write (claims).
     webhook_listen:
         Where to serve the webhook that rewrites opportunistic pods, as host:port; nowhere if absent.
     webhook_name:
@@ -117,6 +121,7 @@ def run(
         namespace=namespace,
         binds_in_flight=binds_in_flight,
         eta=eta,
+        users=user_source,
         webhook=hook,
         history=history,
         history_days=history_days,

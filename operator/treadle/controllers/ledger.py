@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from treadle.api import acted, objects
+from treadle.api.identity import Source
 from treadle.api.profiles import NO_PROFILES, Profiles, names_any
 from treadle.api.queue import Queue, ReservationsFromHistory
 from treadle.controllers import removals, reservations, translate
@@ -78,8 +79,8 @@ class Entry:
 class Ledger:
     """All objects of our kinds; ``emit`` gets the events that follow from a change."""
 
-    def __init__(self, scheduler: str, emit: Callable[[Event], None]) -> None:
-        self.scheduler = scheduler
+    def __init__(self, scheduler: str, emit: Callable[[Event], None], users: Source = Source.NAMESPACE) -> None:
+        self.scheduler, self.users = scheduler, users
         self.entries: dict[Key, Entry] = {}
         self._emit = emit
         self._serving: SchedulerSpec | None = None
@@ -174,7 +175,7 @@ class Ledger:
         else:
             entry.model = model
             entry.problems = []
-            entry.not_acted_on = acted.not_acted_on(model)
+            entry.not_acted_on = acted.not_acted_on(model, self.users)
             if isinstance(event, ReservationSeen):
                 self._tell(entry, event.reservation)
             elif event is not None:
@@ -185,9 +186,9 @@ class Ledger:
             case "Queue":
                 return QueueSeen(translate.queue(model, self._profiles))
             case "Application":
-                return ApplicationSeen(translate.application(model, self._profiles))
+                return ApplicationSeen(translate.application(model, self._profiles, self.users))
             case "Reservation":
-                return ReservationSeen(translate.reservation(model, self._profiles))
+                return ReservationSeen(translate.reservation(model, self._profiles, self.users))
             case "Scheduler":
                 translate.scheduler(model, ())  # what it means is told when names are settled; what is wrong is found here
         return None

@@ -7,6 +7,7 @@ from typing import Any
 from treadle.api import labels
 from treadle.api.application import Application
 from treadle.api.common import Provisioning
+from treadle.api.identity import Source, who
 from treadle.api.profiles import NO_PROFILES, Profiles, resolved
 from treadle.api.quantities import seconds
 from treadle.api.queue import Acl, Queue, QueueOpportunistic, QueueReservations
@@ -131,12 +132,12 @@ def _opportunistic_limits(seen: QueueOpportunistic | None) -> dict[str, Limit]:
 _ITERATORS = {"Serial": SERIAL, "PopularTags": POPULAR_TAGS}
 
 
-def application(model: Application, profiles: Profiles = NO_PROFILES) -> ApplicationSpec:
-    """Translate an application; its id is ``namespace/name``. Its user is the spec's, else the annotation's, else unsaid. Raises ``InvalidSpec``."""
+def application(model: Application, profiles: Profiles = NO_PROFILES, users: Source = Source.NAMESPACE) -> ApplicationSpec:
+    """Translate an application; its id is ``namespace/name``. Where claims are believed its user is the spec's first, and else unsaid where nobody is known. Raises ``InvalidSpec``."""
     identity = f"{model.metadata.namespace}/{model.metadata.name}"
     notes = model.metadata.annotations
-    user, groups = labels.user_of(notes, "")
-    if model.spec.user and model.spec.user != user:
+    user, groups, _ = who(notes, users)
+    if users is Source.CLAIMS and model.spec.user and model.spec.user != user:
         user, groups = model.spec.user, () if user else labels.groups_of(notes)
     spec, made = resolved(model.spec, profiles), model.metadata.creation_timestamp
     return ApplicationSpec(
@@ -163,10 +164,10 @@ def application(model: Application, profiles: Profiles = NO_PROFILES) -> Applica
     )
 
 
-def reservation(model: Reservation, profiles: Profiles = NO_PROFILES) -> ReservationSpec:
-    """Translate a reservation; its id is ``namespace/name``. Its user is its annotation's, else its namespace. Raises ``InvalidSpec``."""
+def reservation(model: Reservation, profiles: Profiles = NO_PROFILES, users: Source = Source.NAMESPACE) -> ReservationSpec:
+    """Translate a reservation; its id is ``namespace/name``. Its user is who is known to have made it, else its namespace. Raises ``InvalidSpec``."""
     spec, meta = resolved(model.spec, profiles), model.metadata
-    user, groups = labels.user_of(meta.annotations, meta.namespace or "")
+    user, groups, _ = who(meta.annotations, users)
     said, created = spec.recurrence or "", 0 if meta.creation_timestamp is None else _ms(meta.creation_timestamp)
     again = recurring(said, spec.time_zone or UTC_ZONE, max(_ms(spec.arrival), created))
     return ReservationSpec(
@@ -188,7 +189,7 @@ def reservation(model: Reservation, profiles: Profiles = NO_PROFILES) -> Reserva
         ),
         Interpreter(spec.expression.interpreter),
         again.period,
-        user,
+        user or meta.namespace or "",
         groups,
         spec.priority,
         created=created,

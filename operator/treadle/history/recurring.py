@@ -9,7 +9,8 @@ from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from treadle.api.labels import MADE_FROM_HISTORY, MADE_REASONS, USER
+from treadle.api.identity import notes_of
+from treadle.api.labels import MADE_FROM_HISTORY, MADE_REASONS
 from treadle.api.quantities import seconds
 from treadle.core.model.applications import family, name_pattern
 from treadle.core.units.resources import amount
@@ -92,7 +93,7 @@ def wanted(group: Group, queue: str, solver: LinearSolver, now: float, wishes: W
     body = found.body
     notes = {MADE_REASONS: " ".join(found.reasons), MADE_FROM_HISTORY: digest(body["spec"])}
     if user := group.runs[0].user:
-        notes[USER] = user
+        notes |= notes_of(user)
     body["metadata"] |= {"annotations": notes}
     return Wanted(group, body, "")
 

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from treadle.api.identity import Source
 from treadle.api.labels import ALLOCATED_APPLICATION, ALLOCATED_QUEUE
 from treadle.core.events import BindDone, BindFailed, PodGone, PodSeen
 from treadle.kube import translate
@@ -92,8 +93,9 @@ class Binder:
         patience: float = 1.0,
         clock: Callable[[], float] = time.monotonic,
         announce: Announce | None = None,
+        users: Source = Source.NAMESPACE,
     ) -> None:
-        self.client = client
+        self.client, self._users = client, users
         self.limit: float = min(FIRST_LIMIT, most)
         self.bound = 0
         self.failed = 0
@@ -328,7 +330,7 @@ class Binder:
             if pod is None:
                 self._report(PodGone(placement.uid))
                 return
-            seen = translate.pod(pod)
+            seen = translate.pod(pod, self._users)
             if seen.node == placement.node:
                 self.bound += 1
                 self._report(BindDone(placement.uid))
@@ -352,7 +354,7 @@ class Binder:
             if pod is None:
                 self._report(PodGone(placement.uid))
                 return
-            seen = translate.pod(pod)
+            seen = translate.pod(pod, self._users)
             if seen.node:
                 self._report(PodSeen(seen, answer=True))
             else:
@@ -364,7 +366,7 @@ class Binder:
 
     async def _inherit(self, asked: Asked) -> None:
         pod = await self.doubts.settle(asked)
-        self._report(PodGone(asked.uid) if pod is None else PodSeen(translate.pod(pod), known=True))
+        self._report(PodGone(asked.uid) if pod is None else PodSeen(translate.pod(pod, self._users), known=True))
 
     def _grow(self) -> None:
         """Let one more be in flight once as many binds as may be now have gone well."""

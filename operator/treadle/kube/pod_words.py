@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 from treadle.api import labels
 from treadle.api.execution import says
 from treadle.api.gang_words import NOTHING, GangWords, gang_of
+from treadle.api.identity import Source, who
 from treadle.api.labels import Role
 from treadle.kube.pod_rules import known_labels
 
@@ -27,7 +28,7 @@ _NO_NAME: Final = labels.application_of(None, None, None, "")
 class PodWords(NamedTuple):
     """What is said, each by the function of ``treadle.api`` that reads it.
 
-    ``application`` is empty where it goes by the pod's owner or its name, and ``user`` where the namespace stands for it;
+    ``application`` is empty where it goes by the pod's owner or its name, and ``user`` where the namespace stands for it; ``claimed`` is the user that the pod claims in vain;
     ``problem`` says what about the gang makes no sense; ``chooses`` whether any of it has a say in the choice of the node;
     ``types`` whether the execution type is said; ``unread_duration`` says what about the run time makes no sense.
     """
@@ -40,6 +41,7 @@ class PodWords(NamedTuple):
     role: Role
     user: str
     groups: tuple[str, ...]
+    claimed: str
     partition: str
     profile: str
     tags: tuple[str, ...]
@@ -54,28 +56,30 @@ class PodWords(NamedTuple):
 _known: dict[object, PodWords] = {}
 
 
-def words_of(own: dict[str, str] | None, notes: dict[str, str] | None, group: str = "") -> PodWords:
-    """Return what a pod's labels and annotations say; ``group`` is the PodGroup of Kubernetes that its spec names."""
+def words_of(
+    own: dict[str, str] | None, notes: dict[str, str] | None, group: str = "", users: Source = Source.NAMESPACE
+) -> PodWords:
+    """Return what a pod's labels and annotations say; ``group`` is the PodGroup of Kubernetes that its spec names, ``users`` what says whose it is."""
     if notes and sum(map(len, notes.values())) > LONGEST:
-        return _read(own, notes, group)
+        return _read(own, notes, group, users)
     said = tuple([one for one in notes.items() if one[0] not in _OURS]) if notes else ()
-    key = (tuple(own.items()) if own else (), said, group)
+    key = (tuple(own.items()) if own else (), said, group, users)
     found = _known.get(key)
     if found is None:
         if len(_known) >= MOST_KNOWN:
             _known.clear()
-        found = _known[key] = _read(own, notes, group)
+        found = _known[key] = _read(own, notes, group, users)
     return found
 
 
-def _read(own: dict[str, str] | None, notes: dict[str, str] | None, group: str) -> PodWords:
+def _read(own: dict[str, str] | None, notes: dict[str, str] | None, group: str, users: Source) -> PodWords:
     gang, problem = NOTHING, ""
     try:
         gang = gang_of(own, notes, group)
     except ValueError as error:
         problem = str(error)
     application = labels.application_of(own, notes, None, "", gang.name if gang.group else "")
-    user, groups = labels.user_of(notes, "")
+    user, groups, claimed = who(notes, users)
     tags, application_tags = labels.tags_of(notes)
     duration, unread = 0.0, ""
     try:
@@ -91,6 +95,7 @@ def _read(own: dict[str, str] | None, notes: dict[str, str] | None, group: str) 
         labels.role_of(own, notes),
         user,
         groups,
+        claimed,
         labels.partition_of(own, notes),
         labels.profile_of(own, notes),
         tags,

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from treadle.api import labels
+from treadle.api.identity import Source
 from treadle.api.over_allocation import over_allocation_of
 from treadle.api.pressure import pressure_of
 from treadle.core.errors import InvalidSpec
@@ -109,8 +110,8 @@ def node(seen: wire.Node) -> NodeSpec:
     )
 
 
-def pod(seen: wire.Pod) -> PodSpec:
-    """Translate a pod."""
+def pod(seen: wire.Pod, users: Source = Source.NAMESPACE) -> PodSpec:
+    """Translate a pod; ``users`` is what says whose it is."""
     meta, spec, status = seen.metadata, seen.spec, seen.status
     if spec is None:
         return PodSpec(meta.uid, meta.namespace, meta.name)
@@ -119,7 +120,7 @@ def pod(seen: wire.Pod) -> PodSpec:
         if reference.controller:
             owner = (reference.kind, reference.name)
     own, notes = meta.labels, meta.annotations
-    words = words_of(own, notes, spec.scheduling_group.pod_group_name if spec.scheduling_group is not None else "")
+    words = words_of(own, notes, spec.scheduling_group.pod_group_name if spec.scheduling_group is not None else "", users)
     gang, problem = words.gang, ""
     application = words.application or labels.application_of(own, notes, owner, meta.name, gang.name if gang.group else "")
     alike = _alike(spec)
@@ -202,6 +203,7 @@ def pod(seen: wire.Pod) -> PodSpec:
         role=words.role,
         user=words.user or meta.namespace,
         groups=words.groups,
+        claimed=words.claimed,
         partition=words.partition,
         profile=words.profile,
         held_in=notes.get(labels.ALLOCATED_QUEUE, "") if notes and spec.node_name else "",

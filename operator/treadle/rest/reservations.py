@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import web
 
 from treadle.api import labels
+from treadle.api.identity import notes_of
 from treadle.core.model.reservations import LARGEST, Interpreter, Promise, ReservationDefinition, ReservationRequest
 from treadle.core.rules.reservations import validation
 from treadle.rest import forms, shapes, words
@@ -84,7 +85,7 @@ class Reservations:
         assert definition is not None
         assert queue is not None
         body = shapes.body(name, namespace, queue, definition)
-        body["metadata"]["annotations"] |= owner(user)
+        body["metadata"]["annotations"] |= notes_of(user.name, tuple(user.groups))
         made = await self._objects.create(body)
         if made is None:
             return await self._again(request, namespace, name, body)
@@ -256,12 +257,6 @@ def read(said: forms.Definition, demands: list[list[int]]) -> ReservationDefinit
         Interpreter.ALL if said.reservation_requests is None else shapes.interpreter(requests),
         shapes.recurrence(said),
     )
-
-
-def owner(user: User) -> dict[str, str]:
-    """Return the annotations that say whose a reservation is. Groups whose names have a comma cannot be said there."""
-    groups = ",".join(group for group in user.groups if "," not in group)
-    return {labels.USER: user.name, **({labels.GROUPS: groups} if groups else {})}
 
 
 def meets(promise: Promise, first: int, last: int) -> bool:

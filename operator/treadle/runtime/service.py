@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from treadle.api.application import Application
+from treadle.api.identity import Source
 from treadle.controllers.eta import unmade
 from treadle.controllers.ledger import Ledger
 from treadle.controllers.operator import Operator
@@ -107,6 +108,8 @@ class Options:
     prometheus: Credentials | None = None
     rest: bool = False
     """Whether YARN's REST is served on the port of ``listen``."""
+    users: Source = Source.NAMESPACE
+    """What says whose an object is."""
     rest_audience: str = ""
     """Whom the tokens of its users have to be for; the API server where it is empty."""
 
@@ -139,7 +142,7 @@ class Service:
             lease = Lease(self.client, options.namespace or access.namespace, f"treadle-{options.name}", identity)
             self.lease, self.client.right = lease, lease.right
         announce = None if self.lease is None else self.lease.record
-        self.binder = Binder(self.client, self._put, most=options.binds_in_flight, announce=announce)
+        self.binder = Binder(self.client, self._put, most=options.binds_in_flight, announce=announce, users=options.users)
         self.recorder = Recorder(self.patcher, identity)
         self.evictor = Evictor(
             self.client,
@@ -162,8 +165,8 @@ class Service:
         self._resting = Client(access, user_agent=f"treadle/{options.name}") if options.rest else None
         self.usage = UsageSource(self._asking, lambda: self.core.view, self._put, access.namespace, options.prometheus)
         self.group_statuses = GroupStatuses(lambda: self.core.view, self.patcher)
-        self.sources = Sources(self.client, self._put, self.group_statuses)
-        self.ledger = Ledger(options.name, self._put)
+        self.sources = Sources(self.client, self._put, self.group_statuses, options.users)
+        self.ledger = Ledger(options.name, self._put, options.users)
         self.statuses = Statuses(
             self.core,
             self.ledger,

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+from treadle.api.identity import Source
 from treadle.api.labels import GROUP, VERSION, queue_of
 from treadle.api.objects import PLURALS
 from treadle.controllers.ledger import Ledger
@@ -50,8 +51,14 @@ ASK_AGAIN = 1.0
 class Sources:
     """The reflectors of the built-in kinds; ``put`` takes the events."""
 
-    def __init__(self, client: Client, put: Callable[[Event], None], group_statuses: GroupStatuses | None = None) -> None:
-        self._put = put
+    def __init__(
+        self,
+        client: Client,
+        put: Callable[[Event], None],
+        group_statuses: GroupStatuses | None = None,
+        users: Source = Source.NAMESPACE,
+    ) -> None:
+        self._put, self._users = put, users
         self._failed: set[str] = set()
         self._problems: dict[str, str] = {}
         self._uids: dict[tuple[type, str, str], str] = {}
@@ -113,7 +120,7 @@ class Sources:
                 if statuses is not None:
                     statuses.left(pod.metadata.uid)
                 continue
-            spec = translate.pod(pod)
+            spec = translate.pod(pod, self._users)
             put(PodSeen(spec))
             if spec.gang_source and statuses is not None:
                 group = spec.gang_source, f"{spec.namespace}/{spec.gang}"
@@ -130,7 +137,7 @@ class Sources:
                 self._failed.add(uid)
                 status = pod.status
                 if self.failed.synced.is_set() and status is not None and translate.refused(status):
-                    self._put(PodRefused(translate.pod(pod), status.reason, status.message))
+                    self._put(PodRefused(translate.pod(pod, self._users), status.reason, status.message))
 
     def _nodes(self, changes: list[tuple[Change, wire.Node]]) -> None:
         for change, node in self._current(changes):

@@ -70,6 +70,8 @@ class PodSpec:
     role: str = ""
     user: str = ""
     groups: tuple[str, ...] = ()
+    claimed: str = ""
+    """The user whom the pod claims to be of, and is not taken to be; empty if it claims nobody else."""
     partition: str = ""
     """The partition of nodes that the pod asks for, empty if it did not say."""
     profile: str = ""

@@ -342,3 +342,19 @@ def test_an_application_is_not_evicted_for_itself() -> None:
     cluster.pods(2, "large", "root.a", "a", memory=4).settle()
     assert cluster.running() == {"small": 6, "other": 2}
     assert cluster.run(60) == []
+
+
+def test_nothing_is_taken_back_and_forth_between_whom_cores_and_whom_memory_is_due() -> None:
+    cluster = Cluster()
+    cluster.scheduler(fair=FairSettings(preemption=True, min_share_timeout=1.0, utilization_threshold=0.0))
+    cluster.queue("root.a", minimum=limits(cpu="8", memory="48Gi"), policy="drf", weight=0.001)
+    cluster.queue("root.b", minimum=limits(cpu="12", memory="32Gi"), policy="drf", weight=0.001)
+    cluster.nodes(5)
+    cluster.pods(10, "a", "root.a", "a", memory=6).pods(20, "b", "root.b", "b", memory=2).settle()
+    evicted = 0
+    for _ in range(30):
+        asked = cluster.run(10)
+        evicted += len(asked)
+        cluster.leave(asked)
+    assert evicted <= 10
+    assert sum(cluster.running().values()) >= 15

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from treadle.core.disciplines.fair.starvation import StarvationState, Starving
 from treadle.core.disciplines.fair.update_pass import update_pass
 from treadle.core.kernel.gangs.start import lacks
-from treadle.core.kernel.preemption.holds import forget_the_gone, release
+from treadle.core.kernel.preemption.holds import forget_the_gone, held_below, release
 from treadle.core.kernel.preemption.search import Search, Terms, Victim, next_round, starts_with_a_gang, waits_for_a_node
 from treadle.core.kernel.preemption.whole_gangs import make_room_for_gang
 from treadle.core.model import Wait
@@ -182,11 +182,20 @@ class _FairSearch(Search):
 
 
 def _times(contender: StarvationState, state: State, lacking: Vector, demand: Vector) -> int:
-    """Return how many pods of a demand make up for what is lacking without going beyond it."""
+    """Return how many pods of a demand make up for what is lacking without going beyond it.
+
+    Of other types they may take no more than the fair share of their leaf: what was taken beyond it would be taken back by whom it is due.
+    """
     queue = contender.application.queue
     assert queue is not None
-    types = [at for at in queue.policy.counts(state.cluster) if lacking[at] > 0 and demand[at] > 0]
-    return min((lacking[at] // demand[at] for at in types), default=0)
+    types = [at for at in queue.policy.counts(state.cluster) if demand[at] > 0]
+    if not any(lacking[at] > 0 for at in types):
+        return 0
+    shared = set(types).intersection(*(above.policy.counts(state.cluster) for above in queue.chain[1:]))
+    has = plus(queue.usage, held_below(state, queue)) if state.preemption.holds else queue.usage
+    rooms = {at: max(0, queue.instant_share[at] - has[at]) for at in shared}
+    rooms.update((at, lacking[at]) for at in types if lacking[at] > 0)
+    return min(room // demand[at] for at, room in rooms.items())
 
 
 def _masters_may_go(state: State, queue: Queue) -> bool:

@@ -40,6 +40,10 @@ class Reports:
     """Pods, by uid, that name resource profiles and are to be compared with them."""
     profiles_told: dict[Application, set[str]] = field(default_factory=dict)
     """The profiles of which an application has been told."""
+    claiming: dict[str, None] = field(default_factory=dict)
+    """Pods that wait and claim to be of a user whom they are not taken to be of, since this was last told."""
+    claims_told: set[Application] = field(default_factory=set)
+    """Applications of which that was told."""
     mistimed: dict[str, None] = field(default_factory=dict)
     """Pods, by uid, that say something of their run time which cannot be understood."""
     durations_told: set[Application] = field(default_factory=set)

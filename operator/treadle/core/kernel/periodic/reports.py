@@ -14,6 +14,7 @@ from treadle.core.effects import Effect, ReportWaiting
 from treadle.core.kernel.admission_checks import VOLUMES
 from treadle.core.kernel.periodic import failed_binds
 from treadle.core.kernel.periodic.failed_scheduling import misplaced, retell, tell, ungrouped, unheeded
+from treadle.core.kernel.pods.claimed_users import claims_ignored
 from treadle.core.kernel.pods.durations import untimed
 from treadle.core.kernel.pods.lifecycle import enqueue
 from treadle.core.kernel.pods.profile import unlike
@@ -57,6 +58,8 @@ def due(state: State, explainer: Explainer) -> list[Effect]:
         effects += unlike(state)
     if state.reports.mistimed:
         effects += untimed(state)
+    if state.reports.claiming:
+        effects += claims_ignored(state)
     if state.reports.again:
         effects += retell(state, explainer)
     return effects
