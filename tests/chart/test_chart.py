@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -37,6 +37,10 @@ def rendered(*arguments):
 
 def of_kind(kind, *arguments):
     return [document for document in rendered(*arguments) if document["kind"] == kind]
+
+
+def of_kind_named(name, kind, *arguments):
+    return [document for document in of_kind(kind, *arguments) if document["metadata"]["name"] == name]
 
 
 def deployment(*arguments):
@@ -80,7 +84,7 @@ def test_two_copies_elect_a_leader_and_are_probed():
     spec = deployment()
     (container,) = spec["template"]["spec"]["containers"]
     assert spec["replicas"] == 2
-    assert container["args"] == ["run", "--name=treadle", "--leader-elect"]
+    assert container["args"] == ["run", "--name=treadle", "--user-source=namespace", "--leader-elect"]
     assert container["livenessProbe"]["httpGet"] == {"path": "/healthz", "port": "http"}
     assert container["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "http"}
     assert container["ports"] == [{"name": "http", "containerPort": 8080, "protocol": "TCP"}]
@@ -106,7 +110,7 @@ def test_two_copies_that_both_decide_are_refused():
     assert answer.returncode != 0
     assert "two copies that both decide would break the queues' limits" in answer.stderr
     (container,) = deployment("--set=leaderElection.enabled=false,replicaCount=1")["template"]["spec"]["containers"]
-    assert container["args"] == ["run", "--name=treadle"]
+    assert container["args"] == ["run", "--name=treadle", "--user-source=namespace"]
 
 
 def test_kubelets_are_read_only_by_who_asks_for_it():
@@ -222,6 +226,7 @@ def test_what_is_optional_is_left_out_or_made_by_its_value():
 
 def test_opportunistic_pods_are_rewritten_by_the_newest_policy_that_the_server_knows():
     kind, group = "MutatingAdmissionPolicy", "admissionregistration.k8s.io"
+    of_kind = partial(of_kind_named, "treadle-opportunistic")
     assert of_kind(kind) == []
     served = {version: f"--api-versions={group}/{version}/{kind}" for version in ("v1beta1", "v1")}
     for arguments, version in (((served["v1beta1"],), "v1beta1"), ((served["v1"],), "v1"), (tuple(served.values()), "v1")):
@@ -233,7 +238,7 @@ def test_opportunistic_pods_are_rewritten_by_the_newest_policy_that_the_server_k
 
 
 def test_policy_and_webhook_are_about_the_same_pods_and_refuse_none():
-    (policy,) = of_kind("MutatingAdmissionPolicy", *EVERYTHING)
+    (policy,) = of_kind_named("treadle-opportunistic", "MutatingAdmissionPolicy", *EVERYTHING)
     (configuration,) = of_kind("MutatingWebhookConfiguration", *EVERYTHING)
     (hook,) = configuration["webhooks"]
     by_policy = policy["spec"]["matchConstraints"]
@@ -246,8 +251,43 @@ def test_policy_and_webhook_are_about_the_same_pods_and_refuse_none():
     assert hook["sideEffects"] == "None"
     assert "caBundle" not in hook["clientConfig"], "an upgrade leaves what the scheduler wrote"
     aliases = (*EVERYTHING, "--set=opportunistic.schedulerNames={yunikorn,treadle}")
-    (policy,) = of_kind("MutatingAdmissionPolicy", *aliases)
+    (policy,) = of_kind_named("treadle-opportunistic", "MutatingAdmissionPolicy", *aliases)
     assert policy["spec"]["matchConditions"][0]["expression"].endswith('in ["treadle","yunikorn"]')
+
+
+def test_stamps_are_believed_only_where_the_policies_are_that_write_them():
+    served = "--api-versions=admissionregistration.k8s.io/v1/MutatingAdmissionPolicy"
+
+    def source(*arguments):
+        (container,) = deployment(*arguments)["template"]["spec"]["containers"]
+        (found,) = [one.partition("=")[2] for one in container["args"] if one.startswith("--user-source=")]
+        kinds = ("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy")
+        names = {one["metadata"]["name"] for kind in kinds for one in of_kind(kind, *arguments)}
+        return found, {name for name in names if "identity" in name}
+
+    policies = {f"treadle-identity{end}" for end in ("", "-templates", "-cronjobs", "-kept", "-bindings")}
+    assert source(served) == ("stamps", policies)
+    assert source() == ("namespace", set())
+    assert source(served, "--set=identity.source=claims") == ("claims", set())
+    assert source(served, "--set=identity.source=namespace") == ("namespace", set())
+    assert "identity" in template("--set=identity.source=anybody").stderr
+
+
+def test_identity_policies_fail_closed_and_know_the_scheduler_and_its_names():
+    served = "--api-versions=admissionregistration.k8s.io/v1/MutatingAdmissionPolicy"
+    more = (
+        '--set-json=opportunistic.schedulerNames=["yunikorn"],identity.controllers=["system:kcm"],identity.controllerPrefixes=[]'
+    )
+    for kind in ("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"):
+        for policy in of_kind(kind, served, more):
+            name = policy["metadata"]["name"]
+            assert policy["spec"]["failurePolicy"] == ("Ignore" if name == "treadle-opportunistic" else "Fail"), name
+            bindings = of_kind(f"{kind}Binding", served, more)
+            assert sum(one["spec"]["policyName"] == name for one in bindings) == 1
+    (policy,) = of_kind_named("treadle-identity", "MutatingAdmissionPolicy", served, more)
+    ours, people = (one["expression"] for one in policy["spec"]["matchConditions"])
+    assert ours.endswith('in ["treadle","yunikorn"]')
+    assert people == '!(request.userInfo.username in ["system:kcm","system:serviceaccount:treadle-system:treadle"] || false)'
 
 
 def test_credentials_for_a_prometheus_are_mounted_and_sent_to_one_address():

@@ -42,7 +42,8 @@ PLURALS = {
 def rendered(*arguments: str, version: str = "v1") -> list[Json]:
     served = f"--api-versions=admissionregistration.k8s.io/{version}/MutatingAdmissionPolicy"
     command = [str(program("helm")), "template", "treadle", str(CHART), "--namespace=treadle-system", served, *arguments]
-    return [one for one in yaml.safe_load_all(subprocess.run(command, capture_output=True, check=True).stdout) if one]
+    found = (one for one in yaml.safe_load_all(subprocess.run(command, capture_output=True, check=True).stdout) if one)
+    return [one for one in found if "identity" not in one["metadata"]["name"]]
 
 
 def space(plane: ControlPlane, name: str, limits: Json | None = None) -> str:

@@ -33,6 +33,26 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- end }}
 
+{{- /* The version of MutatingAdmissionPolicies that the API server serves, empty for none. */ -}}
+{{- define "treadle.identity.version" -}}
+{{- $found := "" }}
+{{- range list "v1beta1" "v1" }}
+{{- if $.Capabilities.APIVersions.Has (printf "admissionregistration.k8s.io/%s/MutatingAdmissionPolicy" .) }}
+{{- $found = . }}
+{{- end }}
+{{- end }}
+{{- $found }}
+{{- end }}
+
+{{- /* What says whose an object is: stamps are believed only where the policies are that write them. */ -}}
+{{- define "treadle.identity.source" -}}
+{{- if and (eq .Values.identity.source "stamps") (not (include "treadle.identity.version" .)) -}}
+namespace
+{{- else -}}
+{{ .Values.identity.source }}
+{{- end }}
+{{- end }}
+
 {{- define "treadle.image" -}}
 {{- if .Values.image.digest }}
 {{- printf "%s@%s" .Values.image.repository .Values.image.digest }}
