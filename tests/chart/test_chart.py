@@ -54,7 +54,7 @@ def deployment(*arguments):
         "replicaCount=2",
         "agent.enabled=true,opportunistic.webhook.enabled=true",
         "agent.enabled=true,agent.alone.enabled=true,agent.alone.cpuPercent=85",
-        "networkPolicy.enabled=true,podMonitor.enabled=true",
+        "networkPolicy.enabled=true",
         "rest.enabled=true,rest.audience=treadle",
         "replicaCount=1,crds.install=false",
     ],
@@ -391,7 +391,11 @@ def test_what_selects_the_schedulers_pods_does_not_select_the_agents():
 
 
 def test_a_pod_monitor_needs_its_kind_in_the_cluster():
-    assert of_kind("PodMonitor", "--set=podMonitor.enabled=true") == []
+    answer = template("--set=podMonitor.enabled=true")
+    assert answer.returncode != 0
+    assert "podMonitor.enabled: the API server serves no PodMonitor (monitoring.coreos.com/v1)" in answer.stderr
+    served = "--api-versions=monitoring.coreos.com/v1/PodMonitor"
+    assert len(of_kind("PodMonitor", "--set=podMonitor.enabled=true", served)) == 1
 
 
 def test_a_scheduler_object_before_its_kind_is_refused_with_the_way_out():
