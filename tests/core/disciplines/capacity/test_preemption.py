@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from core.builders import a_pod
 from core.clusters import LABEL, QUICK, Partitioned, Preempting, settings
 from treadle.core.effects import Evict
-from treadle.core.events import EvictFailed
+from treadle.core.events import EvictFailed, PodSeen
+from treadle.core.model import PodSpec
 from treadle.core.model.capacity import CapacityQueueSpec
 from treadle.core.rules.capacity.calculators import AllTypes
+
+
+def with_gpu(name: str, queue: str) -> PodSpec:
+    return a_pod(name, f"root.{queue}", queue, resources={"nvidia.com/gpu": 1})
 
 
 @pytest.fixture
@@ -113,6 +119,27 @@ def test_cores_come_back_from_a_queue_that_is_guaranteed_more_memory_than_it_use
     assert {one.queue for one in asked} == {"root.b"}
     cluster.pods(10, "c", "root.b", "c", memory=8).run(20)
     assert cluster.running()["a"] == 16
+
+
+@pytest.mark.parametrize("began", [0, 1, 2, 3])
+def test_a_borrower_gives_back_every_gpu_of_which_it_is_guaranteed_none(cluster: Preempting, began: int) -> None:
+    cluster.preempting(ignored_over_capacity=0.0)
+    cluster.share("root.a", "[memory=50Gi,cpu=5,nvidia.com/gpu=4]").share("root.b", "[memory=50Gi,cpu=5]")
+    cluster.nodes(1, cpu=10, memory=100, resources={"nvidia.com/gpu": 4})
+    for name, count in (("a", began), ("b", 8)):
+        cluster.tell(*(PodSeen(with_gpu(f"{name}-{number}", name)) for number in range(count)))
+        cluster.run(2)
+    cluster.tell(*(PodSeen(with_gpu(f"a-more{number}", "a")) for number in range(4 - began)))
+    cluster.run(20)
+    assert cluster.running() == {"a": 4}
+
+
+@pytest.mark.parametrize("guaranteed", ["1", "100Ki", "10Mi"])
+def test_a_round_is_short_though_a_queue_is_guaranteed_next_to_nothing_of_a_type(cluster: Preempting, guaranteed: str) -> None:
+    cluster.preempting().share("root.a", f"[cpu=10,memory={guaranteed}]").share("root.b", "[cpu=10,memory=79Gi]").nodes(5)
+    cluster.pods(15, "a", "root.a", "a").run(1)
+    cluster.pods(20, "b", "root.b", "b", memory=0).run(3)
+    assert cluster.running()["b"] >= 8
 
 
 def test_what_is_borrowed_in_a_partition_comes_back_though_a_type_is_in_that_partition_alone() -> None:

@@ -472,3 +472,13 @@ def test_a_container_that_is_too_large_is_told_in_amounts_that_people_read() -> 
         "Invalid",
         "spec.expression.requests[0].demand: asks for cpu 64, memory 1Gi, and the largest container of queue root.plan has cpu 10, memory 100Gi",
     )
+
+
+@pytest.mark.parametrize("discipline", DISCIPLINES)
+def test_containers_may_be_as_large_as_the_queue_has_become(discipline: str) -> None:
+    at = Reserving(discipline)
+    at.ask(wanted("early", asked(cpu=12))).plan()
+    assert at.said("early")[0] == "GangTooLarge"
+    at.nodes(1, "more", cpu=40, memory=100).wait(1).plan()
+    at.ask(wanted("late", asked(cpu=12))).plan()
+    assert at.phase("late") == "Accepted"

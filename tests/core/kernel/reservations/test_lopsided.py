@@ -21,6 +21,8 @@ both = pytest.mark.parametrize("discipline", DISCIPLINES)
 class World(Reserving):
     """What is bound or evicted is so at once."""
 
+    evicted = 0
+
     def run(self, seconds: float) -> World:
         until = self.now + seconds
         while self.now < until:
@@ -31,6 +33,7 @@ class World(Reserving):
                     bound = replaced(spec, node=effect.node, held_in=effect.queue, started=self.now or 0.001)
                     self.tell(BindDone(effect.uid), PodSeen(bound))
                 elif isinstance(effect, Evict):
+                    self.evicted += 1
                     self.tell(PodGone(effect.uid))
             self.wait(0.5)
         return self
@@ -55,6 +58,40 @@ def test_who_borrows_its_cores_gives_them_back_though_it_is_guaranteed_more_memo
     at.pods(flood, "flood", default_path(PLAN)).pods(10, "rest", "root.rest").run(3)
     at.at(1).pods(8, "mine", application="mine", memory=memory or 1).run(30)
     assert (at.placed("mine"), at.placed("flood"), at.placed("rest")) == (8, 2, 10)
+
+
+@both
+@pytest.mark.parametrize("queue", [default_path(PLAN), "root.rest"])
+@pytest.mark.parametrize("applications", [2, 5, 10])
+def test_a_flood_of_small_applications_leaves_as_well(discipline: str, applications: int, queue: str) -> None:
+    at = World(discipline)
+    at.ask(wanted("a", asked(cpu=1, count=8, concurrency=8, hours=1, memory=1), start=1, end=2)).inside("mine", "a")
+    for number in range(applications):
+        at.pods(20 // applications, f"flood{number}-", queue)
+    at.run(3)
+    at.at(1).pods(8, "mine", application="mine").run(40)
+    assert at.placed("mine") == 8
+
+
+@both
+def test_a_run_that_is_short_of_memory_that_nobody_lacks_evicts_nobody_for_cores(discipline: str) -> None:
+    at = World(discipline)
+    at.ask(wanted("a", asked(cpu=1, count=8, hours=1, memory=10), start=1, end=3))
+    at.inside("x", "a").inside("y", "a").pods(10, "rest", "root.rest").at(1)
+    at.pods(20, "x", application="x").pods(20, "y", application="y").run(30)
+    evicted = at.evicted
+    at.run(120)
+    assert at.evicted == evicted
+    assert at.placed("rest") == 10
+
+
+@both
+def test_all_of_one_type_and_half_of_another_are_promised_and_the_rest_goes_on(discipline: str) -> None:
+    at = World(discipline)
+    at.ask(wanted("a", asked(cpu=1, count=5, concurrency=5, hours=1, memory=20), start=1, end=2)).inside("mine", "a")
+    at.pods(10, "flood", default_path(PLAN)).pods(2, "idle", default_path(PLAN), cpu=0).pods(10, "rest", "root.rest").run(3)
+    at.at(1).pods(5, "mine", application="mine").run(30)
+    assert at.placed("mine") == 5
 
 
 @both

@@ -347,3 +347,25 @@ def test_a_resource_type_that_comes_later_makes_the_plan_anew_with_what_was_prom
     one = at.core.state.plans.of[PLAN]
     assert "gpu:example.com/fpga" in one.dimensions.names
     assert one.plan.committed(600_000)[one.dimensions.index["gpu:cpu"]] == 4000
+
+
+def test_a_place_is_found_beside_what_was_promised_of_a_partition_that_has_nothing_now() -> None:
+    at = World()
+    at.ask(wanted("a", asked(cpu=1, count=2, hours=1), start=1, end=6)).plan()
+
+    at.percents |= {"rest": 100, "plan": 0}
+    at.define("rest").define("plan", plan=PlanSpec(lead=0)).run()
+    assert at.core.state.plans.of[PLAN].plan.capacity[:2] == (0, 0)
+    at.ask(wanted("b", on_gpu(cpu=2, count=4, hours=1), start=1, end=6)).plan()
+    assert at.phase("b") == "Accepted"
+    assert {name for *_, amounts in at.steps("b") for name in amounts} == {"gpu:cpu"}
+
+
+def test_pods_run_in_a_plan_that_has_nothing_of_the_default_partition() -> None:
+    at = World()
+    at.percents |= {"rest": 100, "plan": 0}
+    at.define("rest").define("plan", plan=PlanSpec(lead=0)).run()
+    at.ask(wanted("a", on_gpu(cpu=1, count=5, concurrency=5, hours=1), start=1, end=2)).inside("mine", "a").plan()
+    at.pods(3, "plain", default_path(PLAN))
+    at.at(1).pods(5, "mine", application="mine").run()
+    assert (at.placed("mine"), at.placed("plain")) == (5, 3)

@@ -151,12 +151,15 @@ class CapacityLimits:
         return capacities is not None and capacities.lifetimes
 
     def _most_applications(self, queue: Queue) -> int:
-        """Return how many applications a queue takes by its part of the default partition, whatever those below it have of that."""
+        """Return how many applications a queue takes by its part of the partition of which it has most, whatever those below it have of that."""
         settings, capacities = self._state.scheduler.capacity, self._capacities
         if settings.queue_max_applications > 0:
             return min(settings.queue_max_applications, settings.max_applications)
-        part = 1.0 if capacities is None else capacities.of[queue.path].share("").absolute
-        return settings.max_applications if isnan(part) else int(settings.max_applications * part)  # there is no cluster yet
+        known = None if capacities is None else capacities.of[queue.path]
+        parts = [1.0] if known is None else [known.share(partition).absolute for partition in known.configured]
+        if any(isnan(part) for part in parts):
+            return settings.max_applications  # there is no cluster yet
+        return int(settings.max_applications * max(parts))
 
     @property
     def _capacities(self) -> LiveCapacityTree | None:

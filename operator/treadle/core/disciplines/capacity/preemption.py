@@ -209,8 +209,6 @@ class _CapacitySearch(Search):
         """What each queue has without those who go, by path and partition."""
         self.owed: dict[tuple[str, str, str], Vector] = {}
         """What it keeps, by right, path and partition."""
-        self.permitted: tuple[object, ...] = ()
-        """For whom nodes have been looked at."""
         self.budget: Vector | None = None
         self.need: Need | None = None
 
@@ -246,12 +244,16 @@ class _CapacitySearch(Search):
         multiples of them. YARN takes containers until what is to be obtained is reached or passed. The queues of victims keep
         what they are owed, so that nothing is taken back and forth.
         """
+        counted = self.round.context.calculator.deciding
+        # What a node that cannot help has, only gets less: it is not looked at again for others who may take no more.
+        lacks_now = tuple(at for at in sorted(counted) if need.lacking[at] > 0)
+        whose = ask.application if need.right == "inside" and ask.application.whole.allocated else None
+        self.permitted = (need.right, need.queue, self.elsewhere, whose, lacks_now)
         if starts_with_a_gang(ask):
             return self._help_gang(need, ask, last=last)
         state, demand = self.state, self.charged_of(ask.shape)
         effects: list[Evict] = []
         self.need = need
-        counted = self.round.context.calculator.deciding
         mine = self.held_for(ask)
         kept = [hold for hold in mine if hold.without_victims]
         held = before = len(mine) - len(kept)
@@ -259,13 +261,8 @@ class _CapacitySearch(Search):
             return []
         for hold in kept:
             release(state, hold, "victims are looked for instead")
-        # What a node that cannot help has, only gets less: it is not looked at again for others who may take no more.
-        lacks_now = tuple(at for at in sorted(counted) if need.lacking[at] > 0)
-        whose = ask.application if ask.application.whole.allocated else None
-        permitted = (need.right, need.queue, self.elsewhere, whose, lacks_now)
-        if kept or permitted != self.permitted:
-            self.look_anew()
-            self.permitted = permitted
+        if kept:
+            self.look_again(ask.shape, [hold.row for hold in kept])
         while held < len(ask.pods) and _makes_up(demand, need.lacking, counted, last=last):
             full = None if waits_for_a_node(ask) else _full(ask)
             found = self.make_room(ask) if full is None else self.make_allowance(ask, full)

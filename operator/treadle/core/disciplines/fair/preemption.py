@@ -8,6 +8,7 @@ and the room is held for that ask.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from treadle.core.disciplines.fair.starvation import StarvationState, Starving
@@ -20,7 +21,7 @@ from treadle.core.model import Wait
 from treadle.core.rules.fair.starvation import find_starved, starvation, wants, worth_looking
 from treadle.core.rules.fair.victims import keeps_share
 from treadle.core.rules.victims import MayLose
-from treadle.core.units.amounts import add_to, beyond, minus, plus
+from treadle.core.units.amounts import add_to, beyond, minus, plus, take_from
 
 if TYPE_CHECKING:
     from treadle.core.disciplines.fair.membership import FairMembership
@@ -91,27 +92,33 @@ def _starved(state: State, memory: FairMembership) -> list[StarvationState]:
 
 
 class _FairSearch(Search):
-    """Victims by the fair discipline: no application falls below its fair share, of what is ``lacking`` to who is ``helped``."""
+    """Victims by the fair discipline: no application falls below its fair share, unless its leaf stays at its own, of what is ``lacking`` to who is ``helped``."""
 
     helped: Application
     lacking: Vector
-    permitted: tuple[object, ...] = ()
-    """For whom nodes have been looked at, and what that lacked."""
+    _leaving: defaultdict[Queue, Vector] | None = None
+    """What is on its way out of leaves, once that was asked."""
 
     def donates(self, part: Application) -> bool:
         """Whether a queue and those above it allow that others preempt from them."""
         return part.queue is not None and all(above.spec.preemptable for above in part.queue.chain)
 
+    def helps_others(self, row: int) -> bool:
+        """Whether pods of who is helped are there: others may have them."""
+        return any(victim.owner is self.helped for victim in self.on_node.get(row, ()))
+
     def permission(self) -> MayLose[Victim]:
-        """Return the check that an application stays at its share."""
-        taken: dict[Application, Vector] = {}
+        """Return the check that an application, or else its leaf, stays at its share."""
+        taken: dict[Application | Queue, Vector] = {}
 
         def may_lose(victim: Victim, considered: Vector) -> bool:
             del considered  # what its node gets back; here it matters what its queues do
             so_far = taken.setdefault(victim.owner, [0] * self.width)
-            if not self._may_lose(victim, so_far):
+            of_leaf = taken.setdefault(victim.owner.chain[0], [0] * self.width)
+            if not self._may_lose(victim, so_far, of_leaf):
                 return False
             add_to(so_far, victim.charged)
+            add_to(of_leaf, victim.charged)
             return True
 
         return may_lose
@@ -125,13 +132,8 @@ class _FairSearch(Search):
         state, application = self.state, contender.application
         lacking = self.lacking = starvation(contender)
         # What a node that cannot help has, only gets less: it is not looked at again for others who may take no more.
-        permitted = (
-            (application if application.allocated else None),
-            frozenset(at for at, value in enumerate(lacking) if value > 0),
-        )
-        if permitted != self.permitted:
-            self.look_anew()
-            self.permitted = permitted
+        self.permitted = frozenset(at for at, value in enumerate(lacking) if value > 0)
+        self.help_another()
         self.helped = application
         effects: list[Evict] = []
         gangs: dict[tuple[str, str], None] = {}
@@ -167,7 +169,17 @@ class _FairSearch(Search):
                 lacking = beyond(lacking, demand)
         return effects
 
-    def _may_lose(self, victim: Victim, considered: Vector) -> bool:
+    def taken(self, victim: Victim) -> None:
+        """Count a victim as gone from its leaf."""
+        if self._leaving is not None:
+            add_to(self._leaving[victim.owner.chain[0]], victim.charged)
+
+    def spared(self, victim: Victim) -> None:
+        """Count it as staying."""
+        if self._leaving is not None:
+            take_from(self._leaving[victim.owner.chain[0]], victim.charged)
+
+    def _may_lose(self, victim: Victim, considered: Vector, of_leaf: Vector) -> bool:
         owner, state = victim.owner, self.state
         queue = owner.queue
         assert queue is not None
@@ -176,9 +188,23 @@ class _FairSearch(Search):
         going = plus(self.going[owner], considered)
         after = minus(minus(owner.usage, going), victim.charged)
         counted = queue.policy.counts(state.cluster)
-        if any(after[at] >= owner.instant_share[at] for at in counted if self.lacking[at] > 0 and victim.charged[at] > 0):
+        lacking = [at for at in counted if self.lacking[at] > 0 and victim.charged[at] > 0]
+        if any(after[at] >= owner.instant_share[at] for at in lacking):
             return True  # what is taken is beyond its share, however little it has of other types
+        if queue is not self.helped.queue and self._beyond(queue, victim, of_leaf, lacking):
+            return True
         return keeps_share(queue.policy, state.cluster, owner.usage, owner.instant_share, going, victim.charged)
+
+    def _beyond(self, queue: Queue, victim: Victim, of_leaf: Vector, lacking: list[int]) -> bool:
+        """Whether a leaf stays at its share of a type without a pod: of many small applications none has a pod beyond its own."""
+        if self._leaving is None:
+            self._leaving = defaultdict(lambda: [0] * self.width)
+            for owner, amounts in self.going.items():
+                if owner.chain:
+                    add_to(self._leaving[owner.chain[0]], amounts)
+        cluster, going = self.state.cluster, self._leaving[queue]
+        shared = set(lacking).intersection(*(above.policy.counts(cluster) for above in queue.chain[1:]))
+        return any(queue.usage[at] - going[at] - of_leaf[at] - victim.charged[at] >= queue.instant_share[at] for at in shared)
 
 
 def _times(contender: StarvationState, state: State, lacking: Vector, demand: Vector) -> int:

@@ -85,7 +85,11 @@ class Search(ABC):
         self.kept: dict[int, Vector] = {}
         """What is kept on nodes for gangs as it comes: that is given up where pods go for others."""
         self.keep(hold for hold in state.preemption.holds if hold.gang[1] and hold.without_victims)
-        self._known: dict[int, _Spots] = {}
+        self.permitted: object = None
+        """Who may go for whom, as far as nodes that can help differ by it."""
+        self._known: dict[tuple[object, int], _Spots] = {}
+        self._passed_over: dict[int, set[int]] = {}
+        """Nodes that cannot help whoever is helped now, and perhaps can help others, by shape."""
         self._held = with_victims(state)
         self._holders = {hold.application for hold in state.preemption.holds}
         """For whom there have been holds in this round, so that not all are looked through for each ask."""
@@ -109,6 +113,24 @@ class Search(ABC):
     def look_anew(self) -> None:
         """Forget which nodes could not help: for another need they may."""
         self._known.clear()
+        self._passed_over.clear()
+
+    def look_again(self, shape: Shape, rows: Sequence[int]) -> None:
+        """Look again at nodes that have more room for pods of a shape than before."""
+        feasible = self._known.get((self.permitted, shape.id))
+        if feasible is not None:
+            feasible.rows = [*dict.fromkeys(rows), *(row for row in feasible.rows if row not in rows)]
+            feasible.roomy = True
+        self._passed_over.get(shape.id, set()).difference_update(rows)
+
+    def help_another(self) -> None:
+        """Look again at nodes that could not help whoever was helped until now."""
+        self._passed_over.clear()
+
+    def helps_others(self, row: int) -> bool:
+        """Whether a node that cannot help may help others than whoever is helped now."""
+        del row
+        return False
 
     def taken(self, victim: Victim) -> None:
         """Take note that a victim is asked to go."""
@@ -218,13 +240,18 @@ class Search(ABC):
         best: tuple[int, Picked[Victim]] | None = None
         seen = 0
         useless = []
+        passed_over = self._passed_over.setdefault(ask.shape.id, set())
         for row in feasible.rows:
+            if row in passed_over:
+                continue
             most = best[1].masters if best is not None else NO_BOUND
             picked = self._picked(ask.shape, demand, row, most)
             if picked is not None:
                 best = row, picked
                 if not best[1].masters:
                     break
+            elif best is None and self.helps_others(row):
+                passed_over.add(row)
             elif best is None:
                 useless.append(row)
             seen += best is not None
@@ -264,7 +291,7 @@ class Search(ABC):
 
     def _spots(self, shape: Shape, demand: Vector) -> _Spots:
         """Return the nodes that may help pods of a shape, those with the most room first, so that few have to go."""
-        feasible = self._known.get(shape.id)
+        feasible = self._known.get((self.permitted, shape.id))
         if feasible is None:
             nodes = self.state.nodes
             mask = nodes.mask(shape.constraints)
@@ -275,7 +302,7 @@ class Search(ABC):
                 room = self._room(row)
                 return (row in self.kept, -room[MEMORY] * per_memory[row] - room[CPU] * per_cpu[row], row)
 
-            feasible = self._known[shape.id] = _Spots(sorted(rows, key=taken))
+            feasible = self._known[self.permitted, shape.id] = _Spots(sorted(rows, key=taken))
         return feasible
 
     def _room(self, row: int) -> Vector:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from treadle.core.kernel.reservations.dimensions import Dimensions
@@ -47,20 +48,23 @@ def follow_queues(state: State) -> None:
         dimensions = _dimensions(state, queue)
         due = [state.discipline.limits.due(queue, partition) for partition in dimensions.partitions]
         capacity = tuple(value for mine in due for value in _as_long_as_types(state, mine, 0))
+        largest = _as_long_as_types(state, queue.largest or (), UNBOUNDED) * len(dimensions.partitions)
+        most = tuple(min(pair) for pair in zip(capacity, largest, strict=True))
         known = plans.of.get(path)
         if known is None or known.spec != spec or known.dimensions != dimensions:
             if known is not None:
                 _give_up(state, path)
-            largest = _as_long_as_types(state, queue.largest or (), UNBOUNDED) * len(dimensions.partitions)
-            most = [min(pair) for pair in zip(capacity, largest, strict=True)]
             plan = plan_of(spec, capacity, most, len(dimensions.types))
             known = plans.of[path] = PlanInForce(path, spec, plan, agent_of(spec), dimensions)
             for identity, one in plans.known.items():
                 if one.promise is not None and one.promise.queue == path:
                     plans.promised[identity] = None
                     plans.elsewhere[identity] = None
-        elif known.plan.capacity != capacity:
-            known.plan.capacity, known.stale = capacity, True
+        else:
+            if known.plan.capacity != capacity:
+                known.plan.capacity, known.stale = capacity, True
+            if known.plan.settings.most != most:
+                known.plan.settings = replace(known.plan.settings, most=most)
 
 
 def _dimensions(state: State, queue: Queue) -> Dimensions:

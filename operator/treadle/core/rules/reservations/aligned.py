@@ -150,7 +150,7 @@ class _AtOnce:
     def _ratios(self, values: Numbers, times: Numbers) -> list[float]:
         """Return what each step costs."""
         plan = self._search.plan
-        ratios = np.array(plan.settings.calculator.ratios(values, plan.capacity))
+        ratios = np.array(plan.parts(values))
         found: list[float] = (ratios * np.diff(times) / plan.settings.step).tolist()
         return found
 
@@ -167,7 +167,7 @@ def _cost(search: Search, load: OverTime, start: int, end: int) -> float:
     """Return the load of an interval as a part of the plan, summed over its steps of time."""
     plan, total = search.plan, 0.0
     for one, other, value in together(plus, load.segments(start, end), search.placed.segments(start, end)):
-        total += plan.settings.calculator.ratio(value, plan.capacity) * (other - one) / plan.settings.step
+        total += plan.part(value) * (other - one) / plan.settings.step
     return total
 
 

@@ -23,6 +23,8 @@ from treadle.core.rules.reservations.over_time import Amounts, OverTime, Segment
 from treadle.core.rules.reservations.peaks import peaks
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from treadle.core.model.reservations import ReservationDefinition
     from treadle.core.rules.capacity.calculators import Calculator
 
@@ -312,6 +314,21 @@ class Plan:
         if mine is not None and most is not None:
             np.minimum(free, np.array(most, dtype=np.int64) - at_times(mine, begins) + returned, out=free)
         return joined(points, free)
+
+    def part(self, value: Sequence[int]) -> float:
+        """Return which part of the plan some amount is, that of the type with the largest; in an exact plan without types of which it has nothing.
+
+        What is promised of these was lost: it would be infinitely much at any time, and no time better than another.
+        """
+        if self.settings.exact:
+            value = [mine if has else 0 for mine, has in zip(value, self.capacity, strict=True)]
+        return self.settings.calculator.ratio(value, self.capacity)
+
+    def parts(self, values: NDArray[np.int64]) -> list[float]:
+        """Return the same for each of some amounts, (amounts, types)."""
+        if self.settings.exact and not all(self.capacity):
+            values = np.where(np.array(self.capacity) > 0, values, 0)
+        return self.settings.calculator.ratios(values, self.capacity)
 
     def check_period(self, start: int, end: int, period: int) -> None:
         """Raise ``PlanningError`` for a period, if there is one, that does not divide the cycle or is shorter than an interval."""

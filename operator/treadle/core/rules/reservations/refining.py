@@ -210,7 +210,7 @@ class _Field:
         return found
 
     def _costs(self, load: Numbers) -> Costs:
-        costs: Costs = np.array(self._plan.settings.calculator.ratios(load, self._plan.capacity), dtype=np.float64) ** 2
+        costs: Costs = np.array(self._plan.parts(load), dtype=np.float64) ** 2
         return costs
 
     def _summed(self, values: Costs) -> Costs:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from treadle.core.rules.reservations.columns import at_times, cut
+from treadle.core.rules.reservations.cycles import Cycle
 from treadle.core.rules.reservations.errors import Lack, OvercommitError, PlanningError, QuotaError
 from treadle.core.rules.reservations.loads import shaped
 from treadle.core.rules.reservations.over_time import (
@@ -44,7 +45,7 @@ class NoOvercommit:
             return
         room = plan.available(wanted.user, old, first, last, wanted.period)
         for start, end, free, asked in side_by_side(room, wanted.shape.segments(first, last)):
-            if any(asked) and not fits(asked, free):
+            if any(asked) and not (_has_room(asked, free) if plan.settings.exact else fits(asked, free)):
                 words = f"from {start} to {end} the reservation has {asked}, and {free} may be had"
                 raise OvercommitError(words, Lack(start, end, asked, free))
 
@@ -83,8 +84,9 @@ class CapacityOverTime(NoOvercommit):
         if old is not None:
             mine = together(minus, mine, old.shape.segments(start, end))
         allowed = _part(plan.capacity, self.average)
+        asked = _types(wanted) if plan.settings.exact else range(len(allowed))
         for time, had in averages(stepped(len(allowed), mine), self.window):
-            if start <= time <= end and min(minus(allowed, had)) < 0:
+            if start <= time <= end and any(had[at] > allowed[at] for at in asked):
                 words = f"in the {self.window} ms before {time} the user would have {had} on average, and {allowed} may be had"
                 raise QuotaError(words, Lack(time - self.window, time, had, allowed, average=True))
 
@@ -107,7 +109,18 @@ def fits_in_columns(plan: Plan, wanted: Reservation, old: Reservation | None, fi
     times = cut((room, asked), first, last)[:-1]
     wants = at_times(asked, times)
     asks = wants.any(axis=1)
-    return bool((wants[asks] <= at_times(room, times)[asks]).all())
+    return bool(((wants <= at_times(room, times)) | (wants == 0))[asks].all())
+
+
+def _types(wanted: Reservation) -> list[int]:
+    """Return the types of which a reservation has something at any time."""
+    steps = wanted.shape.steps if isinstance(wanted.shape, Cycle) else wanted.shape
+    return [at for at in range(len(steps.nothing)) if any(value[at] for value in steps.values)]
+
+
+def _has_room(asked: Amounts, free: Amounts) -> bool:
+    """Whether what is asked for may be had: of what is not asked for there may be too little already."""
+    return all(wants <= has for wants, has in zip(asked, free, strict=True) if wants)
 
 
 def _part(capacity: Sequence[int], part: float) -> Amounts:

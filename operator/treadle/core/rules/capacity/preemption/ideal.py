@@ -17,6 +17,8 @@ from treadle.core.units.java_orders import Heap
 from treadle.core.units.resources import CPU, MEMORY, PODS, Vector
 
 NO_GUARANTEE = 2147483647.0
+MOST_ROUNDS = 10_000
+"""Rounds of dealing among siblings, where fractions are precise; what is left then is small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,17 +118,15 @@ def _descend(round_: Round, queue: TempQueue, how: Dealing) -> None:
 
 
 def _deal(round_: Round, total: Vector, queues: Sequence[TempQueue], unassigned: Vector, how: Dealing, *, evenly: bool) -> Vector:
-    calculator = round_.context.calculator
+    calculator, precise = round_.context.calculator, round_.context.settings.precise
     none = round_.context.none()
     one = [int(at != PODS) for at in range(calculator.width)]
 
     def part(queue: TempQueue) -> float:
         if not calculator.positive(total, queue.guaranteed):
             return NO_GUARANTEE
-        if (
-            round_.context.settings.precise
-        ):  # a plenty of one type does not stand in the way of its guarantee of another, nor brings it more of that
-            asks = minus(plus(queue.used, queue.pending), queue.ideal)
+        if precise:  # a plenty of one type does not stand in the way of its guarantee of another, nor brings it more of that
+            asks = _wanted(queue, how)
             wanted = [at for at in calculator.deciding if asks[at] > 0 and queue.guaranteed[at]]
             return max(quotient(queue.ideal[at], queue.guaranteed[at]) for at in wanted) if wanted else NO_GUARANTEE
         return calculator.divide(total, queue.ideal, queue.guaranteed)
@@ -142,8 +142,16 @@ def _deal(round_: Round, total: Vector, queues: Sequence[TempQueue], unassigned:
         unassigned = minus(unassigned, queue.ideal)
         if calculator.less(total, queue.ideal, plus(queue.used, queue.pending)):
             needy.push(queue)
+    rounds = 0
     while needy and calculator.positive(total, unassigned):
-        _normalize(calculator, needy.items, evenly=evenly)
+        rounds += 1
+        if precise:
+            needy = _still_needy(round_, needy, Heap(compare), how)
+            if not needy or rounds > MOST_ROUNDS:
+                break
+            _normalize_wanted(calculator, needy.items, how, evenly=evenly)
+        else:
+            _normalize(calculator, needy.items, evenly=evenly)
         before = list(unassigned)
         for queue in _most_underserved(round_, needy, compare):
             if not calculator.any_above_zero(unassigned):
@@ -170,6 +178,35 @@ def _most_underserved(round_: Round, needy: Heap[TempQueue], compare: object) ->
             round_.lacks(needy.items[0])
             return found
     return found
+
+
+def _still_needy(round_: Round, needy: Heap[TempQueue], fresh: Heap[TempQueue], how: Dealing) -> Heap[TempQueue]:
+    """Return the queues that could take anything yet. One that could not would count with its guarantee, and leave the others ever smaller parts of the rest."""
+    deciding = round_.context.calculator.deciding
+    for queue in needy.items:
+        wanted = _wanted(queue, how)
+        if any(wanted[at] > 0 for at in deciding):
+            fresh.push(queue)
+        else:
+            round_.lacks(queue)
+    return fresh
+
+
+def _normalize_wanted(calculator: Calculator, queues: Sequence[TempQueue], how: Dealing, *, evenly: bool) -> None:
+    """Compute the parts in which each type is dealt to those who want it: by their guarantees of it, evenly where none has any.
+
+    Hadoop's parts are by all guarantees, and by those of the dominant type as soon as one of them is guaranteed nothing of a type.
+    """
+    wants = [_wanted(queue, how) for queue in queues]
+    for at in range(calculator.width):
+        if at == PODS:
+            continue
+        mine = [queue for queue, wanted in zip(queues, wants, strict=True) if wanted[at] > 0]
+        total = 0 if evenly else sum(queue.guaranteed[at] for queue in mine)
+        for queue in queues:
+            queue.normalized[at] = 0.0
+        for queue in mine:
+            queue.normalized[at] = queue.guaranteed[at] / total if total else 1.0 / len(mine)
 
 
 def _normalize(calculator: Calculator, queues: Sequence[TempQueue], *, evenly: bool) -> None:
@@ -200,16 +237,26 @@ def _normalize(calculator: Calculator, queues: Sequence[TempQueue], *, evenly: b
                 queue.normalized[at] = single(quotient(single(queue.guaranteed[at]), single(total[at])))
 
 
+def _wanted(queue: TempQueue, how: Dealing) -> Vector:
+    """Return what a queue could take, each type by itself: a plenty of one is not taken for what is wanted of another."""
+    asks = plus(queue.used, queue.pending if how.with_held else queue.pending_now)
+    wanted = least(queue.maximum, asks)
+    if not how.balance and not queue.children:
+        wanted = least(wanted, most(queue.used, queue.guaranteed))
+    return [max(0, value - has) for value, has in zip(wanted, queue.ideal, strict=True)]
+
+
 def _offer(round_: Round, queue: TempQueue, amount: Vector, total: Vector, how: Dealing) -> Vector:
     """Offer an amount to a queue; returns what it does not take."""
+    if round_.context.settings.precise:
+        taken = least(_wanted(queue, how), amount)
+        add_to(queue.ideal, taken)
+        return minus(amount, taken)
     calculator, none = round_.context.calculator, round_.context.none()
     room = most(minus(queue.maximum, queue.ideal), none)
     wanted = minus(plus(queue.used, queue.pending if how.with_held else queue.pending_now), queue.ideal)
-    precise = round_.context.settings.precise  # each type by itself: a plenty of one is not taken for what is wanted of another
-    accepted = least(room, least(amount, wanted) if precise else calculator.smaller(total, amount, wanted))
-    if precise and not how.balance and not queue.children:
-        accepted = least(accepted, most(minus(most(queue.used, queue.guaranteed), queue.ideal), none))
-    elif not how.balance and not queue.children:
+    accepted = least(room, calculator.smaller(total, amount, wanted))
+    if not how.balance and not queue.children:
         beyond = minus(calculator.larger(total, queue.used, queue.guaranteed), queue.ideal)
         beyond = calculator.larger(total, beyond, none)
         accepted = calculator.smaller(total, accepted, beyond)
