@@ -358,3 +358,16 @@ def test_nothing_is_taken_back_and_forth_between_whom_cores_and_whom_memory_is_d
         cluster.leave(asked)
     assert evicted <= 10
     assert sum(cluster.running().values()) >= 15
+
+
+def test_a_small_application_stays_while_a_large_one_of_its_leaf_has_pods_to_spare() -> None:
+    cluster = Cluster()
+    cluster.scheduler(fair=ON)
+    cluster.queue("root.a", policy="drf").queue("root.b", policy="drf").nodes(2)
+    cluster.pods(6, "large", "root.b", "large").settle()
+    cluster.pods(1, "small", "root.b", "small").pods(1, "tiny", "root.b", "tiny").settle()
+    assert cluster.running() == {"large": 6, "small": 1, "tiny": 1}
+    cluster.pods(8, "mine", "root.a", "mine").settle()
+    for _ in range(4):
+        cluster.leave(cluster.run(20))
+    assert cluster.running() == {"mine": 4, "large": 2, "small": 1, "tiny": 1}

@@ -98,6 +98,8 @@ class _FairSearch(Search):
     lacking: Vector
     _leaving: defaultdict[Queue, Vector] | None = None
     """What is on its way out of leaves, once that was asked."""
+    _spare: dict[tuple[Queue, tuple[int, ...], tuple[int, ...]], bool] | None = None
+    """Whether an application of a leaf has a pod of a size to spare of any of some types, since a pod of the leaf was taken last."""
 
     def donates(self, part: Application) -> bool:
         """Whether a queue and those above it allow that others preempt from them."""
@@ -171,11 +173,13 @@ class _FairSearch(Search):
 
     def taken(self, victim: Victim) -> None:
         """Count a victim as gone from its leaf."""
+        self._spare = None
         if self._leaving is not None:
             add_to(self._leaving[victim.owner.chain[0]], victim.charged)
 
     def spared(self, victim: Victim) -> None:
         """Count it as staying."""
+        self._spare = None
         if self._leaving is not None:
             take_from(self._leaving[victim.owner.chain[0]], victim.charged)
 
@@ -196,7 +200,7 @@ class _FairSearch(Search):
         return keeps_share(queue.policy, state.cluster, owner.usage, owner.instant_share, going, victim.charged)
 
     def _beyond(self, queue: Queue, victim: Victim, of_leaf: Vector, lacking: list[int]) -> bool:
-        """Whether a leaf stays at its share of a type without a pod: of many small applications none has a pod beyond its own."""
+        """Whether a leaf stays at its share of a type without a pod, and none of its applications has such a pod beyond its own: many small ones have none."""
         if self._leaving is None:
             self._leaving = defaultdict(lambda: [0] * self.width)
             for owner, amounts in self.going.items():
@@ -204,7 +208,19 @@ class _FairSearch(Search):
                     add_to(self._leaving[owner.chain[0]], amounts)
         cluster, going = self.state.cluster, self._leaving[queue]
         shared = set(lacking).intersection(*(above.policy.counts(cluster) for above in queue.chain[1:]))
-        return any(queue.usage[at] - going[at] - of_leaf[at] - victim.charged[at] >= queue.instant_share[at] for at in shared)
+        if all(queue.usage[at] - going[at] - of_leaf[at] - victim.charged[at] < queue.instant_share[at] for at in shared):
+            return False
+        if self._spare is None:
+            self._spare = {}
+        key = queue, tuple(lacking), tuple(victim.charged[at] for at in lacking)
+        if key not in self._spare:
+            none = [0] * self.width
+            self._spare[key] = any(
+                one.usage[at] - self.going.get(one, none)[at] - size >= one.instant_share[at]
+                for one in queue.applications.values()
+                for at, size in zip(lacking, key[2], strict=True)
+            )
+        return not self._spare[key]
 
 
 def _times(contender: StarvationState, state: State, lacking: Vector, demand: Vector) -> int:
