@@ -365,9 +365,9 @@ def test_a_small_application_stays_while_a_large_one_of_its_leaf_has_pods_to_spa
     cluster.scheduler(fair=ON)
     cluster.queue("root.a", policy="drf").queue("root.b", policy="drf").nodes(2)
     cluster.pods(6, "large", "root.b", "large").settle()
-    cluster.pods(1, "small", "root.b", "small").pods(1, "tiny", "root.b", "tiny").settle()
-    assert cluster.running() == {"large": 6, "small": 1, "tiny": 1}
+    cluster.pods(1, "a1", "root.b", "a1").pods(1, "a2", "root.b", "a2").settle()
+    assert cluster.running() == {"large": 6, "a1": 1, "a2": 1}
     cluster.pods(8, "mine", "root.a", "mine").settle()
     for _ in range(4):
         cluster.leave(cluster.run(20))
-    assert cluster.running() == {"mine": 4, "large": 2, "small": 1, "tiny": 1}
+    assert cluster.running() == {"mine": 4, "large": 2, "a1": 1, "a2": 1}
