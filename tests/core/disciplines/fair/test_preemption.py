@@ -363,7 +363,7 @@ def test_nothing_is_taken_back_and_forth_between_whom_cores_and_whom_memory_is_d
 def test_a_small_application_stays_while_a_large_one_of_its_leaf_has_pods_to_spare() -> None:
     cluster = Cluster()
     cluster.scheduler(fair=ON)
-    cluster.queue("root.a", policy="drf").queue("root.b", policy="drf").nodes(2)
+    cluster.queue("root.a", policy="drf").queue("root.b", policy="drf").nodes(1, cpu=8, memory=32)
     cluster.pods(6, "large", "root.b", "large").settle()
     cluster.pods(1, "a1", "root.b", "a1").pods(1, "a2", "root.b", "a2").settle()
     assert cluster.running() == {"large": 6, "a1": 1, "a2": 1}
