@@ -306,7 +306,7 @@ def test_what_runs_again_and_again_is_reserved_by_itself_where_the_queue_allows_
         store.write([over], [], [], begun + 300)
     store.close()
     cluster.queues(plan_queue(fromHistory={"exclude": ["default/else-*"]}))
-    with Treadle(plane.kubeconfig, tmp_path, "--history", history) as treadle:
+    with Treadle(plane.kubeconfig, tmp_path, "--history", history, "--user-source=stamps") as treadle:
         treadle.wait_ready()
         eventually(lambda: plane.api("GET", f"{RESERVATIONS}/hourly")[0] == 200, 120, "it was made")
         eventually(lambda: status(plane, "hourly").get("phase") in {"Accepted", "Active"}, 10, "it was accepted")
