@@ -15,6 +15,7 @@ from cluster.treadle_process import Cluster, Treadle, queue
 from node_tier import cgroups
 from node_tier.pods import container, get, guaranteed, holds, idle_pod, phase, real, relabelled, running
 from node_tier.real_node import KUBELET_PORT, NAME, RealNode
+from treadle.core.units.resources import amount
 
 MIB, GIB = 1 << 20, 1 << 30
 SCHEDULERS = "/apis/treadle.dev/v1alpha1/schedulers"
@@ -136,8 +137,9 @@ def used_of(metrics: MetricsServer, since: float = 0.0) -> int:
         return sample is not None and datetime.fromisoformat(sample["timestamp"]).timestamp() > since
 
     eventually(told, 60, "metrics-server has a sample", 0.5)
-    said: str = metrics.samples()[NAME]["usage"]["memory"]
-    return int(said.removesuffix("Ki")) * 1024
+    return amount(
+        "memory", metrics.samples()[NAME]["usage"]["memory"]
+    )  # in whichever unit is shortest: Ki mostly, Mi now and then
 
 
 def filled(node: RealNode, cluster: Cluster, name: str, mebibytes: int) -> None:
