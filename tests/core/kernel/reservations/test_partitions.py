@@ -17,15 +17,15 @@ from treadle.core.kernel.reservations.agreement import broken
 from treadle.core.kernel.reservations.following import child_path, default_path
 from treadle.core.kernel.reservations.in_front import KEPT
 from treadle.core.model import CAPACITY
-from treadle.core.model.reservations import PlanSpec
+from treadle.core.model.reservations import Asked, PlanSpec
 from treadle.core.views.reservations import PlanFigures
 
 MINE = child_path(PLAN, "ns/a")
 
 
-def on_gpu(**fields: float) -> Any:
+def on_gpu(**fields: Any) -> Asked:
     """A request for nodes of the partition."""
-    return replace(asked(**fields), partition=GPU)  # type: ignore[arg-type]
+    return replace(asked(**fields), partition=GPU)
 
 
 class World(Split):

@@ -5,25 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.effects import USER_IGNORED, RecordEvent
+from treadle.core.kernel.pods.once import once
 
 if TYPE_CHECKING:
     from treadle.core.kernel.state import State
+    from treadle.core.kernel.tree.members import Application
+    from treadle.core.model import PodSpec
 
 MOST_NAME = 100
 
 
 def claims_ignored(state: State) -> list[RecordEvent]:
     """Return the events about pods that wait and claim a user in vain: one for an application."""
-    events: list[RecordEvent] = []
-    reports = state.reports
-    for uid in reports.claiming:
-        record = state.pods.get(uid)
-        if record is None or record.application is None or not record.spec.claimed:
-            continue
-        application, spec = record.application.whole, record.spec
-        if application not in reports.claims_told:
-            reports.claims_told.add(application)
-            note = f"its annotations claim the user {spec.claimed[:MOST_NAME]!r}, which is not believed; it counts for {application.user[:MOST_NAME]!r}"
-            events.append(RecordEvent(spec.uid, spec.namespace, spec.name, application.id, USER_IGNORED, note, record.cause))
-    reports.claiming.clear()
-    return events
+    return once(state, state.reports.claiming, state.reports.claims_told, USER_IGNORED, _note)
+
+
+def _note(spec: PodSpec, application: Application) -> str:
+    claimed, user = spec.claimed[:MOST_NAME], application.user[:MOST_NAME]
+    return f"its annotations claim the user {claimed!r}, which is not believed; it counts for {user!r}" if claimed else ""
