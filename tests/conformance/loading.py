@@ -10,7 +10,7 @@ from conformance.java_orders import configured
 from treadle.convert.allocations import AllocationFile, QueueElement, read
 from treadle.convert.amounts import Amounts
 from treadle.convert.rules import Rule
-from treadle.core.model import FairSettings, Limit, PlacementRule, QueueSpec
+from treadle.core.model import AccessList, FairSettings, Limit, PlacementRule, QueueSpec
 from treadle.core.rules.placement.rules import implied
 from treadle.core.units.amounts import f32
 from treadle.core.units.resources import UNBOUNDED, ResourceTypes
@@ -125,13 +125,13 @@ def _limits(amounts: Amounts) -> dict[str, Limit]:
     return {NAMES.get(name, name): Limit(min(value, UNBOUNDED)) for name, value in amounts.absolute.items()}
 
 
-def _acl(text: str | None) -> tuple[frozenset[str], frozenset[str]] | None:
+def _acl(text: str | None) -> AccessList | None:
     if text is None:
         return None
     if text.strip() == "*":
-        return frozenset({"*"}), frozenset()
+        return AccessList(frozenset({"*"}))
     users, _, groups = text.partition(" ")
-    return tuple(frozenset(one.strip() for one in part.split(",") if one.strip()) for part in (users, groups))  # type: ignore[return-value]
+    return AccessList(*(frozenset(one.strip() for one in part.split(",") if one.strip()) for part in (users, groups)))
 
 
 def _settings(found: AllocationFile, site: Mapping[str, str], case: Mapping[str, Any]) -> FairSettings:

@@ -11,7 +11,7 @@ from treadle.api.identity import Source
 from treadle.api.objects import parse
 from treadle.controllers import translate
 from treadle.core.errors import InvalidSpec
-from treadle.core.model import FairSettings, Limit, PlacementRule, QueueSpec, SchedulerSpec
+from treadle.core.model import AccessList, FairSettings, Limit, PlacementRule, QueueSpec, SchedulerSpec
 from treadle.core.model.scheduler import TogetherSettings
 
 
@@ -75,8 +75,8 @@ def test_every_setting_of_a_queue_is_told() -> None:
         fair_share_timeout=0.5,
         fair_share_threshold=0.4,
         preemptable=False,
-        submit=(frozenset({"ann"}), frozenset({"ops"})),
-        administer=(frozenset(), frozenset()),
+        submit=AccessList(frozenset({"ann"}), frozenset({"ops"})),
+        administer=AccessList(),
     )
 
 

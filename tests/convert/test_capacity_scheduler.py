@@ -83,6 +83,8 @@ def test_every_setting_of_a_queue_has_its_field() -> None:
                 "state": "STOPPED",
                 "acl_submit_applications": "ann,bob ops",
                 "acl_administer_queue": "*",
+                "acl_submit_reservations": " planners",
+                "acl_application_max_priority": "[user=ann,bob group=ops max_priority=7 default_priority=9] [user=* max_priority=2]",
                 "ordering-policy": "fair",
                 "ordering-policy.fair.enable-size-based-weight": "true",
                 "default-application-priority": "3",
@@ -100,6 +102,11 @@ def test_every_setting_of_a_queue_has_its_field() -> None:
         "maxRunningApplications": 7,
         "submitAcl": {"users": ["ann", "bob"], "groups": ["ops"]},
         "administerAcl": {"users": ["*"]},
+        "reserveAcl": {"groups": ["planners"]},
+        "priorityAcl": [
+            {"users": ["ann", "bob"], "groups": ["ops"], "maxPriority": 7, "defaultPriority": 7},
+            {"users": ["*"], "maxPriority": 2},
+        ],
         "capacity": {
             "guaranteed": "100%",
             "userLimitFactor": "1.5",
@@ -348,12 +355,35 @@ def test_rules_in_a_file_of_their_own_are_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "'' is not [user="),
+        ("[max_priority=x]", "'max_priority=x' is not user=NAMES"),
+        ("[user=ann max_priority=1] [nonsense", "'[nonsense' is not [user="),
+        ("[user=ann colour=red max_priority=1]", "'colour=red' is not user=NAMES"),
+    ],
+)
+def test_priorities_that_cannot_be_read_are_named(text: str, words: str) -> None:
+    assert f"{PREFIX}root.a.acl_application_max_priority: is left out; {words}" in notes(
+        {**PLAIN, f"{PREFIX}root.a.acl_application_max_priority": text}
+    )
+
+
+def test_a_star_bounds_no_priority() -> None:
+    found = objects({**PLAIN, f"{PREFIX}root.a.acl_application_max_priority": "*"})
+    assert "priorityAcl" not in found["root.a"]
+
+
+@pytest.mark.parametrize(
     ("name", "words"),
     [
         ("root.a.multi-node-sorting.policy", "nodes are chosen by nodes.scoring"),
         ("root.a.reservation-window", "the queue takes no reservations"),
         ("root.a.show-reservations-as-queues", "status.dynamicQueues lists the queues of reservations"),
-        ("root.a.acl_application_max_priority", "priorities are not granted to single users"),
+        (
+            "root.a.acl_application_max_priority",
+            "'1' is not [user=NAMES group=NAMES max_priority=NUMBER default_priority=NUMBER]",
+        ),
         ("root.a.ghost.capacity", "no list of queues names root.a.ghost"),
         ("root.a.leaf-queue-template.capacity", "no queues are made below root.a"),
         ("root.a.nonsense", "it has no counterpart"),

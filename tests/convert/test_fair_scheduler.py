@@ -22,7 +22,7 @@ CLASSIC = """<?xml version="1.0"?>
   <queue name="Dev_Team">
     <weight>60</weight>
     <maxResources>75%</maxResources>
-    <queue name="eng"><maxRunningApps>5</maxRunningApps><aclSubmitReservations>*</aclSubmitReservations></queue>
+    <queue name="eng"><maxRunningApps>5</maxRunningApps><aclSubmitReservations>*</aclSubmitReservations><aclListReservations>*</aclListReservations></queue>
     <queue name="science"><minResources>1024 mb, 2 vcores</minResources><aclSubmitApps>alice</aclSubmitApps></queue>
   </queue>
   <user name="bob"><maxRunningApps>3</maxRunningApps></user>
@@ -58,6 +58,7 @@ def test_the_classic_example_carries_over() -> None:
     assert specs["root.prod"]["fair"] == {"weight": "40", "schedulingPolicy": "fifo"}
     assert specs["root.dev-team"]["fair"]["maxResources"] == {"memory": "75%", "cpu": "75%"}
     assert specs["root.dev-team.eng"]["maxRunningApplications"] == 5
+    assert specs["root.dev-team.eng"]["reserveAcl"] == {"users": ["*"]}
     assert specs["root.dev-team.science"]["fair"]["minResources"] == {"memory": "1024Mi", "cpu": "2"}
     assert specs["treadle"]["fair"]["preemption"] is True
     assert specs["treadle"]["fair"]["waitTimeBeforeKill"] == "15s"
@@ -92,7 +93,7 @@ def test_every_setting_without_a_counterpart_has_its_line() -> None:
     notes = "\n".join(convert(read(CLASSIC), properties(SITE)).notes)
     for words in (
         "root.Dev_Team becomes root.dev-team",
-        "aclSubmitReservations has no counterpart",
+        "aclListReservations has no counterpart",
         "yarn.scheduler.fair.assignmultiple",
         "yarn.scheduler.minimum-allocation-mb: has no counterpart; pods get what they ask",
         "reservation-agent: is left out; some.Agent is not one of AlignedPlannerWithGreedy, GreedyReservationAgent",

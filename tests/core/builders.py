@@ -33,6 +33,7 @@ from treadle.core.model import (
     QueueSpec,
     Requirement,
     SchedulerSpec,
+    Settings,
     Wish,
 )
 
@@ -80,8 +81,8 @@ def limits(**named: str | int) -> dict[str, Limit]:
 class Scenario:
     """Tells a core what happens. Invariants are checked after every step; ``now`` moves by ``wait``."""
 
-    def __init__(self) -> None:
-        self.core = Core(validate=True)
+    def __init__(self, settings: Settings | None = None) -> None:
+        self.core = Core(settings, validate=True)
         self.now = 0.0
         self.effects: list[Bind | ReportWaiting] = []
 

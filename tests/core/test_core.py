@@ -7,7 +7,7 @@ import pytest
 from core.builders import GIB, Scenario, limits
 from core.clusters import Cluster, Growing
 from treadle.core.events import NodeSeen
-from treadle.core.model import FairSettings, NodeSpec
+from treadle.core.model import AccessList, FairSettings, NodeSpec
 from treadle.core.model.capacity import Capacity, CapacityQueueSpec, FlexibleCreation, Kind, PartitionShare, Portion
 
 
@@ -128,7 +128,7 @@ def test_a_pod_for_which_room_has_come_back_is_not_told_that_there_is_none() -> 
 
 def test_what_people_chose_makes_no_message_longer_than_may_be_written() -> None:
     scenario = Scenario().nodes(1)
-    nobody = (frozenset[str](), frozenset[str]())
+    nobody = AccessList()
     scenario.queue("root", submit=nobody, administer=nobody).queue("root.a")
     scenario.pod("p", "root.a", user="u" * 5000)
     scenario.plan()

@@ -170,10 +170,13 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
         {
             "spec.state",
             "spec.holdsQueues",
-            "spec.submitAcl.users",
-            "spec.submitAcl.groups",
-            "spec.administerAcl.users",
-            "spec.administerAcl.groups",
+            *(
+                f"spec.{acl}.{field}"
+                for acl in ("submitAcl", "administerAcl", "reserveAcl", "priorityAcl")
+                for field in ("users", "groups", "serviceAccounts", "namespaces")
+            ),
+            "spec.priorityAcl.maxPriority",
+            "spec.priorityAcl.defaultPriority",
             "spec.maxRunningApplications",
             "spec.opportunistic.limits.cpu",
             "spec.opportunistic.limits.memory",

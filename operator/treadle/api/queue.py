@@ -269,11 +269,67 @@ _Names = Annotated[
 ]
 
 
-class Acl(Model):
-    """Users and groups, as pods and applications are annotated with them; the user ``*`` is everybody, empty lists are nobody."""
+_Namespaces = Annotated[
+    list[Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]],
+    Field(max_length=256, json_schema_extra={"x-kubernetes-list-type": "set"}),
+    AfterValidator(once_each),
+]
+_ServiceAccounts = Annotated[
+    list[
+        Annotated[
+            str,
+            Field(
+                max_length=317,
+                pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+            ),
+        ]
+    ],
+    Field(max_length=256, json_schema_extra={"x-kubernetes-list-type": "set"}),
+    AfterValidator(once_each),
+]
 
-    users: _Names | None = None
-    groups: _Names | None = None
+
+_DEFAULT_TEXT: Final = "must not be over maxPriority"
+
+
+class Acl(Model):
+    """Who may do something: any of those named. Empty lists are nobody."""
+
+    users: _Names | None = Field(
+        default=None, description='Users, as docs/security.md says whose an object is; "*" is everybody.'
+    )
+    groups: _Names | None = Field(default=None, description="Groups of users.")
+    service_accounts: _ServiceAccounts | None = Field(
+        default=None, description="Service accounts, as namespace/name: their users are system:serviceaccount:NAMESPACE:NAME."
+    )
+    namespaces: _Namespaces | None = Field(default=None, description="Namespaces of the objects, whoever makes them.")
+
+
+class PriorityAcl(Acl):
+    """Which priority some may ask for (an entry of YARN's ``acl_application_max_priority``)."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            cel.RULES: [
+                cel.rule(
+                    "!has(self.defaultPriority) || self.defaultPriority <= self.maxPriority",
+                    _DEFAULT_TEXT,
+                    field_path=".defaultPriority",
+                )
+            ]
+        }
+    )
+
+    max_priority: Count = Field(description="The highest priority that their applications may ask for.")
+    default_priority: Count | None = Field(
+        default=None, description="The priority of their applications that ask for none; that of the queue if absent."
+    )
+
+    @model_validator(mode="after")
+    def _default_within(self) -> Self:
+        if self.default_priority is not None and self.default_priority > self.max_priority:
+            raise PydanticCustomError("default", _DEFAULT_TEXT, {"field": "defaultPriority"})
+        return self
 
 
 class OpportunisticLimits(Model):
@@ -379,6 +435,18 @@ class QueueSpec(Model):
     administer_acl: Acl | None = Field(
         default=None,
         description="Who may administer, and so submit, here and below. Absent: at the root everybody, elsewhere nobody.",
+    )
+    reserve_acl: Acl | None = Field(
+        default=None,
+        description="Who may reserve here and below, besides those who may administer. Absent here and above: whoever may submit.",
+    )
+    priority_acl: (
+        Annotated[list[PriorityAcl], Field(min_length=1, max_length=64, json_schema_extra={"x-kubernetes-list-type": "atomic"})]
+        | None
+    ) = Field(
+        default=None,
+        description="Who may ask for which priority here and below; the highest that an entry allows counts, and whom no entry names may ask for none. "
+        "Absent: as the nearest queue above says.",
     )
     fair: QueueFair = Field(default_factory=QueueFair, json_schema_extra={"default": {}})
     capacity: QueueCapacity | None = None

@@ -13,6 +13,7 @@ from cyclopts import Parameter
 
 from treadle.api.identity import Source
 from treadle.api.opportunistic import URL, URL_TEXT
+from treadle.core.model import OpenTo
 from treadle.kube import auth
 from treadle.kube.errors import CredentialsError
 from treadle.runtime.admission import WebhookOptions
@@ -34,6 +35,7 @@ def run(
     history_days: Annotated[float, Parameter(env_var="TREADLE_HISTORY_DAYS")] = 90.0,
     eta: bool = False,
     user_source: Source = Source.NAMESPACE,
+    access: OpenTo = OpenTo.EVERYBODY,
     webhook_listen: str = "",
     webhook_name: str = "treadle",
     webhook_host: str = "",
@@ -72,6 +74,8 @@ def run(
         Forecast when applications that wait will start and end, in a process of its own.
     user_source:
         What says whose pods, Applications and Reservations are: their namespace alone (namespace), whom the API server's admission has stamped on them (stamps, with the policies of the chart), or their own annotations, which anybody may write (claims).
+    access:
+        Whom queues let in while no access list of the root says it (submitAcl, administerAcl): everybody (open), each namespace to its own queue and the default one (namespace), or nobody whom a list does not name (closed).
     webhook_listen:
         Where to serve the webhook that rewrites opportunistic pods, as host:port; nowhere if absent.
     webhook_name:
@@ -111,7 +115,7 @@ def run(
     except PolicyUnusable as error:
         _refuse(1, str(error))
     try:
-        access = auth.load(str(kubeconfig) if kubeconfig else None, context)
+        server = auth.load(str(kubeconfig) if kubeconfig else None, context)
     except CredentialsError as error:
         _refuse(1, str(error))
     options = Options(
@@ -122,6 +126,7 @@ def run(
         binds_in_flight=binds_in_flight,
         eta=eta,
         users=user_source,
+        open_to=access,
         webhook=hook,
         history=history,
         history_days=history_days,
@@ -130,7 +135,7 @@ def run(
         rest_audience=rest_audience,
     )
     try:
-        uvloop.run(_serve(access, options))
+        uvloop.run(_serve(server, options))
     except CannotListen as error:
         _refuse(1, str(error))
 

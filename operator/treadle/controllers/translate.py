@@ -10,7 +10,7 @@ from treadle.api.common import Provisioning
 from treadle.api.identity import Source, who
 from treadle.api.profiles import NO_PROFILES, Profiles, resolved
 from treadle.api.quantities import seconds
-from treadle.api.queue import Acl, Queue, QueueOpportunistic, QueueReservations
+from treadle.api.queue import Acl, PriorityAcl, Queue, QueueOpportunistic, QueueReservations
 from treadle.api.queue import QueueSpec as QueueSpecModel
 from treadle.api.reservation import Reservation
 from treadle.api.scheduler import NodeWeights, ParentRule, Scheduler, SchedulerFair, SchedulerGangs, SchedulerPlaceTogether
@@ -19,12 +19,14 @@ from treadle.controllers import capacity, opportunistic
 from treadle.controllers.recurrence import UTC_ZONE, recurring, zone_of
 from treadle.core.errors import InvalidSpec
 from treadle.core.model import (
+    AccessList,
     ApplicationSpec,
     FairSettings,
     GangSettings,
     GangSpec,
     Limit,
     PlacementRule,
+    PriorityBound,
     QueueSpec,
     SchedulerSpec,
 )
@@ -66,6 +68,8 @@ def queue(model: Queue, profiles: Profiles = NO_PROFILES) -> QueueSpec:
         else capacity.queue(model.metadata.name, spec.capacity, running=spec.state == "Running"),
         submit=_acl(spec.submit_acl),
         administer=_acl(spec.administer_acl),
+        reserve=_acl(spec.reserve_acl),
+        priorities=_priorities(spec.priority_acl),
         plan=None if spec.reservations is None else plan(spec.reservations),
     )
 
@@ -336,8 +340,15 @@ def _limits(texts: dict[str, str] | None) -> dict[str, Limit] | None:
     return None if texts is None else {name: Limit.parse(name, text) for name, text in texts.items()}
 
 
-def _acl(acl: Acl | None) -> tuple[frozenset[str], frozenset[str]] | None:
-    return None if acl is None else (frozenset(acl.users or ()), frozenset(acl.groups or ()))
+def _acl(acl: Acl | None) -> AccessList | None:
+    if acl is None:
+        return None
+    accounts = (f"system:serviceaccount:{account.replace('/', ':')}" for account in acl.service_accounts or ())
+    return AccessList(frozenset({*(acl.users or ()), *accounts}), frozenset(acl.groups or ()), frozenset(acl.namespaces or ()))
+
+
+def _priorities(entries: list[PriorityAcl] | None) -> tuple[PriorityBound, ...]:
+    return tuple(PriorityBound(_acl(one) or AccessList(), one.max_priority, one.default_priority) for one in entries or ())
 
 
 def _number(text: str | None) -> float | None:

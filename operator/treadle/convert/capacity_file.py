@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from treadle.core.model.access import AccessList
 from treadle.core.model.capacity import (
     UNLIMITED,
     Capacity,
@@ -400,13 +401,13 @@ def _by_type(name: str, text: str) -> dict[str, Portion]:
     return result if result.get("memory", Portion(Kind.ABSOLUTE, 0)).value else {}
 
 
-def _acl(text: str | None) -> tuple[frozenset[str], frozenset[str]] | None:
+def _acl(text: str | None) -> AccessList | None:
     if text is None:
         return None
     if text.strip() == "*":
-        return frozenset({"*"}), frozenset()
+        return AccessList(frozenset({"*"}))
     users, _, groups = text.partition(" ")
-    return _listed(users), _listed(groups)
+    return AccessList(_listed(users), _listed(groups))
 
 
 def _listed(text: str) -> frozenset[str]:

@@ -16,7 +16,7 @@ ACL_SWITCH: Final = "yarn.acl.enable"
 MOST: Final = "yarn.scheduler.maximum-allocation-"
 _OF_QUEUES: Final = re.compile(
     r"queues|capacity|maximum-capacity|minimum-user-limit-percent|user-limit-factor|user-settings\..+\.weight|maximum-applications"
-    r"|maximum-am-resource-percent|max-parallel-apps|maximum-allocation(-mb|-vcores)?|state|acl_submit_applications|acl_administer_queue"
+    r"|maximum-am-resource-percent|max-parallel-apps|maximum-allocation(-mb|-vcores)?|state|acl_submit_(applications|reservations)|acl_administer_queue|acl_application_max_priority"
     r"|default-application-priority|priority|ordering-policy(\.fair\.enable-size-based-weight|\.exclusive-enforced-partitions)?"
     r"|accessible-node-labels(\.[^.]+\.(capacity|maximum-capacity|maximum-am-resource-percent))?|default-node-label-expression"
     r"|(intra-queue-preemption\.)?disable_preemption|(maximum|default)-application-lifetime|allow-zero-capacity-sum"
@@ -41,7 +41,6 @@ _QUEUE_REASONS: Final = {
     "instantaneous-max-capacity": "the queue takes no reservations",
     "show-reservations-as-queues": "status.dynamicQueues lists the queues of reservations",
     "multi-node-sorting": "nodes are chosen by nodes.scoring of the Scheduler",
-    "acl_application_max_priority": "priorities are not granted to single users; see maximumApplicationPriority of the Scheduler",
     "auto-queue-creation-v2.queue-auto-removal": "it is about the queue itself, which is declared and stays",
     "auto-create-child-queue.management-policy": "leaves of a managed parent have all of their capacity or none",
     "acl_": "there are no such access lists",

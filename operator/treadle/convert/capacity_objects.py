@@ -23,7 +23,7 @@ from treadle.convert.mapping_json import JSON_TEXT
 from treadle.convert.mapping_objects import mapping
 from treadle.convert.names import ROOT, RULE, Renames
 from treadle.convert.objects import Converted
-from treadle.convert.texts import acl, unique
+from treadle.convert.texts import acl, priority_acl, unique
 from treadle.core.model.capacity import CapacityQueueSpec
 from treadle.core.rules.capacity.auto.names import TreeNames
 from treadle.core.rules.capacity.context import Context
@@ -33,7 +33,12 @@ from treadle.core.rules.placement.mapping import InvalidMapping, Mapper
 from treadle.core.units.resources import UNBOUNDED, ResourceTypes
 
 _TYPES: Final = "yarn.resource-types"
-_ACLS: Final = {"acl_submit_applications": "submitAcl", "acl_administer_queue": "administerAcl"}
+_ACLS: Final = {
+    "acl_submit_applications": "submitAcl",
+    "acl_administer_queue": "administerAcl",
+    "acl_submit_reservations": "reserveAcl",
+}
+PRIORITIES: Final = "acl_application_max_priority"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +159,7 @@ def _queue(
         text = file.properties.text(prefix + name)
         if text is not None:
             found[field] = acl(text)
+    _priorities(prefix, file, found, blocks.notes)
     block = blocks.block(spec, prefix) | blocks.making(spec, prefix, removed=removed)
     if path == ROOT and "maximumAllocation" not in block:
         most = {"memory": f"{MOST}mb", "cpu": f"{MOST}vcores"}
@@ -166,6 +172,19 @@ def _queue(
     if reservations is not None:
         found["reservations"] = reservations
     return {"apiVersion": API_VERSION, "kind": "Queue", "metadata": {"name": ours}, "spec": found}
+
+
+def _priorities(prefix: str, file: CapacityFile, found: dict[str, Any], notes: list[str]) -> None:
+    text = file.properties.text(prefix + PRIORITIES)
+    if text is None:
+        return
+    try:
+        entries = priority_acl(text)
+    except ValueError as error:
+        notes.append(f"{prefix}{PRIORITIES}: is left out; {error}")
+        return
+    if entries:
+        found["priorityAcl"] = entries
 
 
 def _unsure(values: Mapping[str, str], sources: Sources) -> list[str]:
@@ -183,9 +202,11 @@ def _unsure(values: Mapping[str, str], sources: Sources) -> list[str]:
         )
     if JSON_FILE in values and not values.get(JSON_TEXT, "").strip():
         notes.append(f"{JSON_FILE}: give --mapping-rules {values[JSON_FILE]}; without it no application is mapped")
-    restricts = any(name.endswith(tuple(_ACLS)) for name in values)
+    restricts = any(name.endswith((*_ACLS, PRIORITIES)) for name in values)
     if restricts and values.get(ACL_SWITCH, "false").strip().lower() != "true":
-        notes.append(f"{ACL_SWITCH}: is not true, but access lists are always in force; take submitAcl and administerAcl out")
+        notes.append(
+            f"{ACL_SWITCH}: is not true, but access lists are always in force; take submitAcl, administerAcl, reserveAcl and priorityAcl out"
+        )
     return notes
 
 

@@ -53,7 +53,7 @@ _OTHERS = {
     "yarn.resource-types": "resource types are those of the nodes",
 }
 """Settings of others that bear on the scheduler: how the name begins, and what to do instead."""
-_ACLS = {"aclSubmitApps": "submitAcl", "aclAdministerApps": "administerAcl"}
+_ACLS = {"aclSubmitApps": "submitAcl", "aclAdministerApps": "administerAcl", "aclSubmitReservations": "reserveAcl"}
 
 
 @dataclass(slots=True)

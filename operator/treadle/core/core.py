@@ -549,9 +549,7 @@ class Core:
             return
         application.explicit = explicit
         application.requested = queue
-        priority = owners.priority_of(self.state, application)
-        for part in application.everywhere():
-            part.priority = priority
+        owners.asks_priority(self.state, application)
         owners.identify(self.state, application)
         for part in application.everywhere():
             self.state.dirty[part] = None

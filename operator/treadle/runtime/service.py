@@ -19,7 +19,7 @@ from treadle.controllers.eta import unmade
 from treadle.controllers.ledger import Ledger
 from treadle.controllers.operator import Operator
 from treadle.core import Core
-from treadle.core.model import Settings
+from treadle.core.model import OpenTo, Settings
 from treadle.kube.auth import Access
 from treadle.kube.binder import Binder
 from treadle.kube.claims import ClaimBinder
@@ -110,6 +110,8 @@ class Options:
     """Whether YARN's REST is served on the port of ``listen``."""
     users: Source = Source.NAMESPACE
     """What says whose an object is."""
+    open_to: OpenTo = OpenTo.EVERYBODY
+    """Whom queues let in while the root has no access lists."""
     rest_audience: str = ""
     """Whom the tokens of its users have to be for; the API server where it is empty."""
 
@@ -133,7 +135,9 @@ class Service:
         self.options = options
         self.access = access
         self.client = Client(access, user_agent=f"treadle/{options.name}")
-        settings = replace(options.settings or Settings(), epoch=time.time() - time.monotonic(), solver=Highs())
+        settings = replace(
+            options.settings or Settings(), epoch=time.time() - time.monotonic(), solver=Highs(), open_to=options.open_to
+        )
         self.core = Core(settings, validate=options.validate)
         self.patcher = Patcher(self.client)
         identity = options.identity or f"{socket.gethostname()}-{os.getpid()}"

@@ -13,8 +13,8 @@ from treadle.core.kernel.reservations.claims import claimed
 from treadle.core.kernel.reservations.following import default_path
 from treadle.core.kernel.reservations.places import place_of, unreserved
 from treadle.core.kernel.tree.members import Queue
-from treadle.core.model import Wait
-from treadle.core.rules.placement.access import may_submit
+from treadle.core.model import DEFAULT_QUEUE, Asker, OpenTo, Wait
+from treadle.core.rules.placement.access import bound_of, is_open, may_submit, own_queue
 from treadle.core.rules.placement.names import path_problem, tidy
 from treadle.core.rules.placement.rules import NOTHING_ASKED, Refused, Request, Rules, qualified
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 REJECTED = "PlacementRejected"
 DENIED = "AccessDenied"
+PRIORITY_DENIED = "PriorityDenied"
 
 
 class InForce:
@@ -226,13 +227,37 @@ def by_rules(state: State, rules: Rules, application: Application, request: Requ
 
 
 def allowed(state: State, application: Application, queue: Queue, path: str) -> Queue | Wait:
-    """Return the queue if the application's user may submit to it: ``queue`` is the one of ``path``, or the nearest above it."""
-    root = state.tree.root.spec
-    if root.submit is None or root.administer is None:
+    """Return the queue if the application's user may submit to it, with the priority that it asks for: ``queue`` is the one of ``path``, or the nearest above it."""
+    if is_open(state.tree.root.spec, state.settings.open_to) and not state.tree.bounded:
         return queue  # open to every user, as most trees are: no queue further down need be asked
-    groups = state.assignment.groups.get(application.id, ())
-    if may_submit(queue, application.user, groups):
-        return queue
-    of = f" of {', '.join(groups)}" if groups else ""
-    words = f"user {application.user}{of} may not submit to queue {path}: neither it nor a queue above it allows that"
-    return Wait(DENIED, queue.path, words)
+    who = asker_of(state, application)
+    if not may_submit(queue, path, who, state.settings.open_to):
+        return Wait(DENIED, queue.path, denied_words("submit to", path, who, state.settings.open_to))
+    bound = bound_of(queue, who)
+    if bound is not None and application.asked_priority > bound[0]:
+        words = f"{_of(who)} may ask for priority {bound[0]} at most in queue {path}, not {application.asked_priority}"
+        return Wait(PRIORITY_DENIED, queue.path, words)
+    return queue
+
+
+def asker_of(state: State, application: Application) -> Asker:
+    """Return who asks with an application."""
+    return asker(state, application.id, application.user, tuple(state.assignment.groups.get(application.id, ())))
+
+
+def asker(state: State, identity: str, user: str, groups: tuple[str, ...]) -> Asker:
+    """Return who asks with an object, which is named by ``namespace/name``."""
+    namespace = identity.partition("/")[0]
+    return Asker(user, groups, namespace, qualified(state.namespaces.get(namespace, "")))
+
+
+def denied_words(what: str, path: str, who: Asker, open_to: OpenTo) -> str:
+    """Say that somebody may not do something (``submit to``, ``reserve in``) with a queue."""
+    words = f"{_of(who)} may not {what} queue {path}: neither it nor a queue above it allows that"
+    if open_to is OpenTo.NAMESPACES:
+        words += f"; by itself namespace {who.namespace} may use {own_queue(who)} and {DEFAULT_QUEUE}"
+    return words
+
+
+def _of(who: Asker) -> str:
+    return f"user {who.user}{' of ' + ', '.join(who.groups) if who.groups else ''}"

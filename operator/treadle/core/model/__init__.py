@@ -3,6 +3,7 @@
 Adapters translate API objects to these; the core never sees JSON. Amounts are integers as ``units.resources`` defines them.
 """
 
+from treadle.core.model.access import AccessList, Asker, OpenTo, PriorityBound
 from treadle.core.model.applications import ApplicationSpec
 from treadle.core.model.constraints import NO_CONSTRAINTS, RACK_LABEL, Constraints, HostPort, Toleration, Wish
 from treadle.core.model.fair import FairSettings, PlacementRule
@@ -22,7 +23,9 @@ __all__ = [
     "FAIR",
     "NO_CONSTRAINTS",
     "RACK_LABEL",
+    "AccessList",
     "ApplicationSpec",
+    "Asker",
     "Constraints",
     "FairSettings",
     "GangSettings",
@@ -31,11 +34,13 @@ __all__ = [
     "LabelSelector",
     "Limit",
     "NodeSpec",
+    "OpenTo",
     "PlacementRule",
     "PodGroupSpec",
     "PodRules",
     "PodSpec",
     "PodTerm",
+    "PriorityBound",
     "QueueSpec",
     "Requirement",
     "SchedulerSpec",

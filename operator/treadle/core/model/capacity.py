@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from treadle.core.model.access import AccessList
+
 UNLIMITED = (1 << 31) - 1
 
 
@@ -129,8 +131,8 @@ class CapacityQueueSpec:
     max_lifetime: float | None = None
     default_lifetime: float | None = None
     allow_zero_sum: bool | None = None
-    submit: tuple[frozenset[str], frozenset[str]] | None = None
-    administer: tuple[frozenset[str], frozenset[str]] | None = None
+    submit: AccessList | None = None
+    administer: AccessList | None = None
     flexible: FlexibleCreation = field(default_factory=FlexibleCreation)
     managed: ManagedCreation | None = None
 

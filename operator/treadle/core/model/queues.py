@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from treadle.core.model.access import AccessList, PriorityBound
 from treadle.core.model.capacity import CapacityQueueSpec
 from treadle.core.model.reservations import PlanSpec
 from treadle.core.units.resources import amount
@@ -54,9 +55,13 @@ class QueueSpec:
     preemptable: bool = True
     capacity: CapacityQueueSpec | None = None
     """How the capacity discipline sees the queue; None: nothing is said, and that discipline cannot be in force."""
-    submit: tuple[frozenset[str], frozenset[str]] | None = None
-    """The (users, groups) that may submit; ``*`` among the users is every user. None: only an ancestor may allow it."""
-    administer: tuple[frozenset[str], frozenset[str]] | None = None
+    submit: AccessList | None = None
+    """Who may submit. None: only an ancestor may allow it."""
+    administer: AccessList | None = None
+    reserve: AccessList | None = None
+    """Who may reserve. None at every level: whoever may submit."""
+    priorities: tuple[PriorityBound, ...] = ()
+    """Who may ask for which priority, here and below, unless a queue below says it itself. Empty: the nearest ancestor says it."""
     plan: PlanSpec | None = None
     """How it takes reservations; such a queue holds queues, which are made for them. None: it takes none."""
 

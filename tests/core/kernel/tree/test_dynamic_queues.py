@@ -8,7 +8,7 @@ from core.builders import Scenario, a_pod, limits
 from treadle.core.errors import InvalidSpec
 from treadle.core.events import ApplicationSeen, PodSeen
 from treadle.core.kernel.tree.members import Queue
-from treadle.core.model import ApplicationSpec, FairSettings, PlacementRule
+from treadle.core.model import AccessList, ApplicationSpec, FairSettings, PlacementRule
 
 USERS = (PlacementRule("specified", create=False), PlacementRule("user"))
 BELOW = (
@@ -303,8 +303,8 @@ def test_a_bound_pod_of_a_queue_that_cannot_be_any_more_is_placed_by_the_rules()
 # ---- access
 
 
-def acl(*users: str, groups: tuple[str, ...] = ()) -> tuple[frozenset[str], frozenset[str]]:
-    return frozenset(users), frozenset(groups)
+def acl(*users: str, groups: tuple[str, ...] = ()) -> AccessList:
+    return AccessList(frozenset(users), frozenset(groups))
 
 
 def closed(**root: Any) -> Scenario:

@@ -7,13 +7,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from core.builders import Scenario, a_pod
 from examples import examples
 from treadle.core.events import PodSeen
-from treadle.core.model import PlacementRule
+from treadle.core.model import AccessList, PlacementRule
 
 PATHS = st.sampled_from(["root", "root.a", "root.a.b", "root.a.c", "root.ann", "root.a.ann"])
 ASKED = st.sampled_from(["", "root.a", "a.b", "a.c.d", "ann", "root.x.y"])
 USERS = st.sampled_from(["ann", "bob"])
 NAMES = st.integers(0, 7).map("p{}".format)
-ACLS = st.sampled_from([None, (frozenset({"ann"}), frozenset[str]()), (frozenset[str](), frozenset[str]())])
+ACLS = st.sampled_from([None, AccessList(frozenset({"ann"})), AccessList()])
 CREATE, NO_CREATE, REJECT = PlacementRule("specified"), PlacementRule("specified", create=False), PlacementRule("reject")
 NESTED = PlacementRule("nestedUserQueue", parent=PlacementRule("default", queue="root.a"))
 LISTS = st.sampled_from([None, (CREATE, REJECT), (NO_CREATE, PlacementRule("user")), (NO_CREATE, NESTED), (NESTED,)])
@@ -36,9 +36,7 @@ class Placement(RuleBasedStateMachine):
         self.scenario.scheduler(rules=rules)
 
     @rule(path=PATHS, policy=st.sampled_from(["drf", "fair", "fifo"]), holds=st.booleans(), running=st.booleans(), acl=ACLS)
-    def define(
-        self, path: str, policy: str, holds: bool, running: bool, acl: tuple[frozenset[str], frozenset[str]] | None
-    ) -> None:
+    def define(self, path: str, policy: str, holds: bool, running: bool, acl: AccessList | None) -> None:
         self.scenario.queue(path, policy=policy, holds_queues=holds, running=running, submit=acl, administer=acl)
 
     @rule(path=PATHS)

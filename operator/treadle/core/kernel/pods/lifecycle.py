@@ -17,7 +17,7 @@ from treadle.core.kernel.pods.charges import charge, discharge
 from treadle.core.kernel.pods.confirmation import confirms
 from treadle.core.kernel.pods.excess_types import countable
 from treadle.core.kernel.pods.masters import count_master, release_master
-from treadle.core.kernel.pods.owners import identify, more_urgent, only_namer
+from treadle.core.kernel.pods.owners import asks_priority, identify, more_urgent, only_namer, prioritize
 from treadle.core.kernel.pods.shaping import node_of, shape_of, stale
 from treadle.core.kernel.pods.states import ASSUMED, PodState
 from treadle.core.kernel.reservations.places import over
@@ -396,7 +396,7 @@ def _join(state: State, record: PodRecord) -> None:
             application.requested = explicit.queue
         application.wanted = state.gangs.queue_of(spec)
         application.pods[spec.uid] = record
-        application.priority = spec.priority if explicit is None or explicit.priority is None else explicit.priority
+        asks_priority(state, application)
         identify(state, application)
         if spec.node:
             application.allocated = 1  # a running application is let into a stopped queue
@@ -404,7 +404,7 @@ def _join(state: State, record: PodRecord) -> None:
         application.allocated = 0
     else:
         application.pods[spec.uid] = record
-        if spec.priority != application.priority:
+        if spec.priority > application.asked_priority:
             more_urgent(state, application, spec)
         begins = bool(spec.node) and not application.allocated  # the first of its pods that is on a node
         named = "" if application.wanted else state.gangs.queue_of(spec)
@@ -420,10 +420,15 @@ def _join(state: State, record: PodRecord) -> None:
 
 
 def assign_queue(state: State, application: Application, namespace: str) -> None:
-    """Put an application into the queue that it belongs to now, with its usage and its asks, or note why there is none.
+    """Put an application into the queue that it belongs to now, with its usage and its asks and the priority that it may have there, or note why there is none.
 
     One that runs moves only if the limits of the new queue allow it; otherwise it stays, and ``refused`` says why.
     """
+    _assign_queue(state, application, namespace)
+    prioritize(state, application)
+
+
+def _assign_queue(state: State, application: Application, namespace: str) -> None:
     before = state.assignment.asked.get(application.id)
     place = assign(state, application, namespace)
     if place is application.queue and place is not None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treadle.core.kernel.assign import asker_of
 from treadle.core.kernel.tree import admission
+from treadle.core.rules.placement.access import bound_of
 
 if TYPE_CHECKING:
     from treadle.core.kernel.state import State
@@ -12,21 +14,40 @@ if TYPE_CHECKING:
     from treadle.core.model import PodSpec
 
 
-def priority_of(state: State, application: Application) -> int:
-    """Return what an application's object says, or else the highest priority of its pods."""
+def asks_priority(state: State, application: Application) -> None:
+    """Take note of the priority that an application asks for: what its object says, or else the highest of its pods'."""
     explicit = state.explicit.get(application.id)
     if explicit is not None and explicit.priority is not None:
-        return explicit.priority
-    return max((record.spec.priority for record in application.pods.values()), default=0)
+        application.asked_priority = explicit.priority
+    else:
+        application.asked_priority = max((record.spec.priority for record in application.pods.values()), default=0)
 
 
 def more_urgent(state: State, application: Application, spec: PodSpec) -> None:
-    """Raise an application that no object gives a priority to that of a pod of its own; it stays when the pod goes, so that its place does not come and go."""
+    """Let an application that no object gives a priority to ask for that of a pod of its own; it stays when the pod goes, so that its place does not come and go."""
     explicit = state.explicit.get(application.id)
-    if spec.priority > application.priority and (explicit is None or explicit.priority is None):
+    if spec.priority > application.asked_priority and (explicit is None or explicit.priority is None):
+        application.asked_priority = spec.priority
+        prioritize(state, application)
+
+
+def prioritize(state: State, application: Application) -> None:
+    """Give an application the priority that it asks for, as far as its queue allows it, or the one for who asks for none."""
+    priority = application.asked_priority
+    if state.tree.bounded and application.queue is not None:
+        bound = bound_of(application.queue, asker_of(state, application))
+        if bound is not None:
+            most, default = bound
+            priority = min(most, priority if priority or default is None or _says(state, application) else default)
+    if priority != application.priority:
         for part in application.everywhere():
-            part.priority = spec.priority
+            part.priority = priority
             state.dirty[part] = None
+
+
+def _says(state: State, application: Application) -> bool:
+    explicit = state.explicit.get(application.id)
+    return explicit is not None and explicit.priority is not None
 
 
 def only_namer(application: Application, spec: PodSpec) -> bool:

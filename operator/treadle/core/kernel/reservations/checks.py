@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treadle.core.kernel.assign import asker, denied_words
 from treadle.core.kernel.reservations.forms import asked_in
 from treadle.core.kernel.reservations.words import DAY, MINUTE, duration, moment
-from treadle.core.rules.placement.access import may_submit
+from treadle.core.rules.placement.access import may_reserve
 from treadle.core.rules.reservations.validation import Invalid, Planned, Rule, check
 
 if TYPE_CHECKING:
@@ -50,11 +51,10 @@ def refusal(
     state: State, spec: ReservationSpec, one: PlanInForce, definition: ReservationDefinition, now: int
 ) -> tuple[str, str] | None:
     """Return the reason and the words for which a reservation is refused before anybody plans, None if it is not."""
-    queue = state.tree.queues[one.path]
-    root = state.tree.root.spec
-    if root.submit is not None and root.administer is not None and not may_submit(queue, spec.user, spec.groups):
-        words = f"user {spec.user} may not reserve in queue {one.path}: neither it nor a queue above it allows that"
-        return ACCESS_DENIED, words
+    queue, open_to = state.tree.queues[one.path], state.settings.open_to
+    who = asker(state, spec.id, spec.user, spec.groups)
+    if not may_reserve(queue, one.path, who, open_to):
+        return ACCESS_DENIED, denied_words("reserve in", one.path, who, open_to)
     for at, request in enumerate(spec.requests):
         if not any(value for _, value in request.demand):
             return (

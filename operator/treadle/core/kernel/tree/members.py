@@ -166,6 +166,7 @@ class Application:
     __slots__ = (
         "active",
         "allocated",
+        "asked_priority",
         "asks",
         "busy",
         "chain",
@@ -217,7 +218,8 @@ class Application:
         self.turn = (start, identity)
         self.explicit = False
         self.user = ""
-        self.priority = 0
+        self.asked_priority = self.priority = 0
+        """The one that it asks for, and the one that it has: at most what its queue allows."""
         self.weight = 1.0
         self.minimum: Vector | None = None
         self.maximum: Vector | None = None

@@ -81,7 +81,7 @@ def makes(spec: QueueSpec) -> bool:
 def _placing(spec: QueueSpec) -> tuple[object, ...]:
     """Return what of a definition has a say in which applications may be where."""
     creation = (None, None) if spec.capacity is None else (spec.capacity.flexible, spec.capacity.managed)
-    return (spec.policy, spec.running, spec.holds_queues, spec.submit, spec.administer, *creation)
+    return (spec.policy, spec.running, spec.holds_queues, spec.submit, spec.administer, spec.priorities, *creation)
 
 
 def _counted(count: int, what: str) -> str:
@@ -130,6 +130,8 @@ class QueueTree:
         self._accepted: dict[str, QueueSpec] = {}
         self.templates = False
         """Whether templates of definitions say which queues are made (the capacity discipline): those that have any hold queues."""
+        self.bounded = False
+        """Whether a definition has ever said who may ask for which priority."""
         self.edition = 0
         """Changes with the set of queues in force."""
 
@@ -151,7 +153,8 @@ class QueueTree:
             self.unsettled = True
 
     def _note_maker(self, spec: QueueSpec) -> None:
-        """Take note of whether a definition makes queues without saying that it holds them, and whether it takes reservations."""
+        """Take note of whether a definition makes queues without saying that it holds them, bounds priorities, or takes reservations."""
+        self.bounded = self.bounded or bool(spec.priorities)
         if makes(spec) and not spec.holds_queues:
             self._makers[spec.path] = None
         else:

@@ -1,7 +1,7 @@
-"""Who may submit to a queue: YARN's access control lists (``AllocationConfiguration.hasAccess``).
+"""Who may submit to a queue, and reserve in it: YARN's access control lists (``AllocationConfiguration.hasAccess``).
 
-Access is granted by the queue or by any ancestor, to all who may submit or administer. A list that is absent grants nothing, but
-at the root it grants every user: so to restrict anything, both lists of the root have to be given.
+Access is granted by the queue or by any ancestor, to all who may submit or administer. A list that is absent grants nothing, but at the root: there YARN lets every user in, so that both lists
+of the root have to be given to restrict anything. ``OpenTo`` says whom we let in there: every user as well, a namespace to its own queue, or nobody.
 """
 
 from __future__ import annotations
@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from treadle.core.model import QueueSpec
-
-Acl = tuple[frozenset[str], frozenset[str]] | None
-EVERYBODY = "*"
+from treadle.core.model import DEFAULT_QUEUE, Asker, OpenTo, PriorityBound, QueueSpec
+from treadle.core.rules.placement.rules import ROOT
 
 
 class Guarded(Protocol):
@@ -29,17 +27,49 @@ class Guarded(Protocol):
         ...
 
 
-def may_submit(queue: Guarded, user: str, groups: tuple[str, ...]) -> bool:
-    """Whether a user with these groups may submit to a queue."""
-    return any(
-        _grants(acl, user, groups, root=not above.spec.parent)
-        for above in reversed(queue.chain)
-        for acl in (above.spec.submit, above.spec.administer)
-    )
+def is_open(root: QueueSpec, open_to: OpenTo) -> bool:
+    """Whether every queue lets everybody in, since a list of the root is absent."""
+    return open_to is OpenTo.EVERYBODY and (root.submit is None or root.administer is None)
 
 
-def _grants(acl: Acl, user: str, groups: tuple[str, ...], *, root: bool) -> bool:
-    if acl is None:
-        return root
-    users, allowed = acl
-    return user in users or EVERYBODY in users or not allowed.isdisjoint(groups)
+def may_submit(queue: Guarded, path: str, who: Asker, open_to: OpenTo = OpenTo.EVERYBODY) -> bool:
+    """Whether somebody may submit to the queue ``path``: ``queue`` is that one, or the nearest above it that there is."""
+    root = queue.chain[-1].spec
+    if is_open(root, open_to):
+        return True
+    if open_to is OpenTo.NAMESPACES and root.submit is None and _by_namespace(queue, path, who):
+        return True
+    return any(acl is not None and who.listed(acl) for each in queue.chain for acl in (each.spec.submit, each.spec.administer))
+
+
+def may_reserve(queue: Guarded, path: str, who: Asker, open_to: OpenTo = OpenTo.EVERYBODY) -> bool:
+    """Whether somebody may reserve in a queue: whom a list of those who reserve or administer names, on the way up; without any list of those who reserve, whoever may submit."""
+    if all(each.spec.reserve is None for each in queue.chain):
+        return may_submit(queue, path, who, open_to)
+    return any(acl is not None and who.listed(acl) for each in queue.chain for acl in (each.spec.reserve, each.spec.administer))
+
+
+def bound_of(queue: Guarded, who: Asker) -> tuple[int, int | None] | None:
+    """Return the highest priority that somebody may ask for in a queue, and the one of who asks for none (None: the queue's); None if nothing is said.
+
+    The nearest queue upward that says anything decides. Of its entries that name the asker the one with the highest priority counts (``AppPriorityACLsManager``); whom none names may ask for none.
+    """
+    for each in queue.chain:
+        if each.spec.priorities:
+            mine: list[PriorityBound] = [one for one in each.spec.priorities if who.listed(one.who)]
+            best = max(mine, key=lambda one: one.most, default=None)
+            return (0, None) if best is None else (best.most, best.default)
+    return None
+
+
+def own_queue(who: Asker) -> str:
+    """Return the path of the queue that a namespace may use by itself: the one that it names, or else the one right below the root that is called like it."""
+    return who.own or f"{ROOT}.{who.namespace}"
+
+
+def _by_namespace(queue: Guarded, path: str, who: Asker) -> bool:
+    """Whether a namespace may submit by itself: to its own queue and below, and to the default one unless that has a list, for it is for whoever has no other."""
+    own = own_queue(who)
+    if path == own or path.startswith(f"{own}."):
+        return True
+    return path == DEFAULT_QUEUE and (queue.spec.path != path or queue.spec.submit is None)
