@@ -80,11 +80,20 @@ def test_no_two_rendered_objects_are_the_same_one():
     assert len(set(keys)) == len(keys)
 
 
+PLAIN = [
+    "run",
+    "--name=treadle",
+    "--user-source=namespace",
+    "--default-access=namespace",
+    "--publish-administrators=treadle-administrators",
+]
+
+
 def test_two_copies_elect_a_leader_and_are_probed():
     spec = deployment()
     (container,) = spec["template"]["spec"]["containers"]
     assert spec["replicas"] == 2
-    assert container["args"] == ["run", "--name=treadle", "--user-source=namespace", "--leader-elect"]
+    assert container["args"] == [*PLAIN, "--leader-elect"]
     assert container["livenessProbe"]["httpGet"] == {"path": "/healthz", "port": "http"}
     assert container["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "http"}
     assert container["ports"] == [{"name": "http", "containerPort": 8080, "protocol": "TCP"}]
@@ -110,7 +119,7 @@ def test_two_copies_that_both_decide_are_refused():
     assert answer.returncode != 0
     assert "two copies that both decide would break the queues' limits" in answer.stderr
     (container,) = deployment("--set=leaderElection.enabled=false,replicaCount=1")["template"]["spec"]["containers"]
-    assert container["args"] == ["run", "--name=treadle", "--user-source=namespace"]
+    assert container["args"] == PLAIN
 
 
 def test_kubelets_are_read_only_by_who_asks_for_it():
@@ -168,6 +177,7 @@ def test_the_rights_are_exactly_those_that_are_used():
         ("events.k8s.io", "events"): {"create", "patch"},
         ("apiextensions.k8s.io", "customresourcedefinitions"): look,
         ("coordination.k8s.io", "leases"): {"get", "create", "update"},
+        ("", "configmaps"): {"create"},
         **{("treadle.dev", kind): look for kind in ours},
         **{("treadle.dev", f"{kind}/status"): {"patch"} for kind in ours},
     }
@@ -219,7 +229,7 @@ def test_what_is_optional_is_left_out_or_made_by_its_value():
     assert {"PodDisruptionBudget", "FlowSchema", "PriorityLevelConfiguration"} <= kinds
     assert {"NetworkPolicy", "PodMonitor", "Scheduler", "DaemonSet"} <= {document["kind"] for document in rendered(*EVERYTHING)}
     bare = (
-        "--set=flowControl.enabled=false,podDisruptionBudget.enabled=false,serviceAccount.create=false,rbac.create=false,rbac.aggregate=false",
+        "--set=flowControl.enabled=false,podDisruptionBudget.enabled=false,serviceAccount.create=false,rbac.create=false,rbac.aggregate=false,access.administration.enabled=false",
     )
     assert {document["kind"] for document in rendered(*bare)} == {"CustomResourceDefinition", "Deployment", "Service"}
 
@@ -288,6 +298,36 @@ def test_identity_policies_fail_closed_and_know_the_scheduler_and_its_names():
     ours, people = (one["expression"] for one in policy["spec"]["matchConditions"])
     assert ours.endswith('in ["treadle","yunikorn"]')
     assert people == '!(request.userInfo.username in ["system:kcm","system:serviceaccount:treadle-system:treadle"] || false)'
+
+
+def test_edits_of_queues_are_judged_by_what_the_scheduler_publishes_and_fail_closed():
+    (published,) = of_kind("ConfigMap")
+    assert "data" not in published, "an upgrade leaves what the scheduler wrote"
+    name = published["metadata"]["name"]
+    (policy,) = of_kind_named("treadle-administration", "ValidatingAdmissionPolicy")
+    (binding,) = of_kind_named("treadle-administration", "ValidatingAdmissionPolicyBinding")
+    assert policy["spec"]["failurePolicy"] == "Fail"
+    where = {"name": name, "namespace": "treadle-system", "parameterNotFoundAction": "Deny"}
+    assert (binding["spec"]["paramRef"], binding["spec"]["validationActions"]) == (where, ["Deny"])
+    (role,) = of_kind("Role")
+    rules = [(rule.get("resourceNames"), rule["verbs"]) for rule in role["rules"] if rule["resources"] == ["configmaps"]]
+    assert rules == [([name], ["get", "patch"]), (None, ["create"])], "it changes no other ConfigMap"
+    roles = {one["metadata"]["name"]: one["rules"] for one in of_kind("ClusterRole")}
+    assert roles["treadle-queue-admin"][-1] == {"apiGroups": ["treadle.dev"], "resources": ["queues"], "verbs": ["administer"]}
+    assert not any("administer" in rule["verbs"] for rule in roles["treadle-team-admin"])
+
+    off = "--set=access.administration.enabled=false"
+    assert of_kind("ConfigMap", off) == [] == of_kind("ValidatingAdmissionPolicy", off)
+    (container,) = deployment(off)["template"]["spec"]["containers"]
+    assert not any("administrators" in argument for argument in container["args"])
+    assert "treadle-team-admin" not in {one["metadata"]["name"] for one in of_kind("ClusterRole", off)}
+
+
+def test_whom_queues_let_in_is_a_choice_of_three():
+    for choice in ("namespace", "closed", "open"):
+        (container,) = deployment(f"--set=access.default={choice}")["template"]["spec"]["containers"]
+        assert f"--default-access={choice}" in container["args"]
+    assert "default" in template("--set=access.default=anybody").stderr
 
 
 def test_credentials_for_a_prometheus_are_mounted_and_sent_to_one_address():

@@ -53,6 +53,10 @@ namespace
 {{- end }}
 {{- end }}
 
+{{- define "treadle.administrators" -}}
+{{ include "treadle.fullname" . }}-administrators
+{{- end }}
+
 {{- define "treadle.image" -}}
 {{- if .Values.image.digest }}
 {{- printf "%s@%s" .Values.image.repository .Values.image.digest }}

@@ -13,7 +13,7 @@ from cyclopts import Parameter
 
 from treadle.api.identity import Source
 from treadle.api.opportunistic import URL, URL_TEXT
-from treadle.core.model import OpenTo
+from treadle.core.model import DefaultAccess
 from treadle.kube import auth
 from treadle.kube.errors import CredentialsError
 from treadle.runtime.admission import WebhookOptions
@@ -35,7 +35,8 @@ def run(
     history_days: Annotated[float, Parameter(env_var="TREADLE_HISTORY_DAYS")] = 90.0,
     eta: bool = False,
     user_source: Source = Source.NAMESPACE,
-    access: OpenTo = OpenTo.EVERYBODY,
+    default_access: DefaultAccess = DefaultAccess.OPEN,
+    publish_administrators: str = "",
     webhook_listen: str = "",
     webhook_name: str = "treadle",
     webhook_host: str = "",
@@ -74,8 +75,10 @@ def run(
         Forecast when applications that wait will start and end, in a process of its own.
     user_source:
         What says whose pods, Applications and Reservations are: their namespace alone (namespace), whom the API server's admission has stamped on them (stamps, with the policies of the chart), or their own annotations, which anybody may write (claims).
-    access:
+    default_access:
         Whom queues let in while no access list of the root says it (submitAcl, administerAcl): everybody (open), each namespace to its own queue and the default one (namespace), or nobody whom a list does not name (closed).
+    publish_administrators:
+        A ConfigMap of --namespace in which it is kept who may administer queues, for the policies of the chart that judge edits of Queues; none if absent.
     webhook_listen:
         Where to serve the webhook that rewrites opportunistic pods, as host:port; nowhere if absent.
     webhook_name:
@@ -126,7 +129,8 @@ def run(
         binds_in_flight=binds_in_flight,
         eta=eta,
         users=user_source,
-        open_to=access,
+        default_access=default_access,
+        administrators=publish_administrators,
         webhook=hook,
         history=history,
         history_days=history_days,

@@ -19,7 +19,7 @@ from treadle.controllers.eta import unmade
 from treadle.controllers.ledger import Ledger
 from treadle.controllers.operator import Operator
 from treadle.core import Core
-from treadle.core.model import OpenTo, Settings
+from treadle.core.model import DefaultAccess, Settings
 from treadle.kube.auth import Access
 from treadle.kube.binder import Binder
 from treadle.kube.claims import ClaimBinder
@@ -35,6 +35,7 @@ from treadle.kube.resizer import Resizer
 from treadle.kube.transport import Client
 from treadle.metrics.exporter import render
 from treadle.rest.objects import Objects
+from treadle.runtime.administrators import Administrators
 from treadle.runtime.admission import Webhook, WebhookOptions, webhook
 from treadle.runtime.engine import Engine
 from treadle.runtime.forecaster import Forecaster
@@ -110,8 +111,10 @@ class Options:
     """Whether YARN's REST is served on the port of ``listen``."""
     users: Source = Source.NAMESPACE
     """What says whose an object is."""
-    open_to: OpenTo = OpenTo.EVERYBODY
+    default_access: DefaultAccess = DefaultAccess.OPEN
     """Whom queues let in while the root has no access lists."""
+    administrators: str = ""
+    """The ConfigMap in which it is published who may administer queues, of the namespace of the lease; empty for none."""
     rest_audience: str = ""
     """Whom the tokens of its users have to be for; the API server where it is empty."""
 
@@ -136,7 +139,10 @@ class Service:
         self.access = access
         self.client = Client(access, user_agent=f"treadle/{options.name}")
         settings = replace(
-            options.settings or Settings(), epoch=time.time() - time.monotonic(), solver=Highs(), open_to=options.open_to
+            options.settings or Settings(),
+            epoch=time.time() - time.monotonic(),
+            solver=Highs(),
+            default_access=options.default_access,
         )
         self.core = Core(settings, validate=options.validate)
         self.patcher = Patcher(self.client)
@@ -171,6 +177,10 @@ class Service:
         self.group_statuses = GroupStatuses(lambda: self.core.view, self.patcher)
         self.sources = Sources(self.client, self._put, self.group_statuses, options.users)
         self.ledger = Ledger(options.name, self._put, options.users)
+        self.administrators: Administrators | None = None
+        if options.administrators:
+            where = options.namespace or access.namespace
+            self.administrators = Administrators(self.client, where, options.administrators, lambda: self.core.view)
         self.statuses = Statuses(
             self.core,
             self.ledger,
@@ -330,6 +340,7 @@ class Service:
             **({"controllers": controllers} if controllers else {}),
             **({"lease": lost} if lost else {}),
             **({"binds": unread} if unread else {}),
+            **({"administrators": self.administrators.problem} if self.administrators and self.administrators.problem else {}),
             **({"webhook": self.webhook.problem} if self.webhook is not None and self.webhook.problem else {}),
         }
 
@@ -379,6 +390,8 @@ class Service:
         self._spawn(keep_listing(self.client, self.ledger, self._list_now), "lists")
         self._spawn(self.statuses.run(self._may_plan), "statuses")
         self._spawn(self.group_statuses.run(self._may_plan), "group-statuses")
+        if self.administrators is not None:
+            self._spawn(self.administrators.run(self._may_plan), "administrators")
         for reflector in self.sources.needed.values():
             await reflector.synced.wait()
         self._note("")

@@ -13,7 +13,7 @@ from treadle.core.kernel.reservations.claims import claimed
 from treadle.core.kernel.reservations.following import default_path
 from treadle.core.kernel.reservations.places import place_of, unreserved
 from treadle.core.kernel.tree.members import Queue
-from treadle.core.model import DEFAULT_QUEUE, Asker, OpenTo, Wait
+from treadle.core.model import DEFAULT_QUEUE, Asker, DefaultAccess, Wait
 from treadle.core.rules.placement.access import bound_of, is_open, may_submit, own_queue
 from treadle.core.rules.placement.names import path_problem, tidy
 from treadle.core.rules.placement.rules import NOTHING_ASKED, Refused, Request, Rules, qualified
@@ -228,11 +228,11 @@ def by_rules(state: State, rules: Rules, application: Application, request: Requ
 
 def allowed(state: State, application: Application, queue: Queue, path: str) -> Queue | Wait:
     """Return the queue if the application's user may submit to it, with the priority that it asks for: ``queue`` is the one of ``path``, or the nearest above it."""
-    if is_open(state.tree.root.spec, state.settings.open_to) and not state.tree.bounded:
+    if is_open(state.tree.root.spec, state.settings.default_access) and not state.tree.bounded:
         return queue  # open to every user, as most trees are: no queue further down need be asked
     who = asker_of(state, application)
-    if not may_submit(queue, path, who, state.settings.open_to):
-        return Wait(DENIED, queue.path, denied_words("submit to", path, who, state.settings.open_to))
+    if not may_submit(queue, path, who, state.settings.default_access):
+        return Wait(DENIED, queue.path, denied_words("submit to", path, who, state.settings.default_access))
     bound = bound_of(queue, who)
     if bound is not None and application.asked_priority > bound[0]:
         words = f"{_of(who)} may ask for priority {bound[0]} at most in queue {path}, not {application.asked_priority}"
@@ -251,10 +251,10 @@ def asker(state: State, identity: str, user: str, groups: tuple[str, ...]) -> As
     return Asker(user, groups, namespace, qualified(state.namespaces.get(namespace, "")))
 
 
-def denied_words(what: str, path: str, who: Asker, open_to: OpenTo) -> str:
+def denied_words(what: str, path: str, who: Asker, default_access: DefaultAccess) -> str:
     """Say that somebody may not do something (``submit to``, ``reserve in``) with a queue."""
     words = f"{_of(who)} may not {what} queue {path}: neither it nor a queue above it allows that"
-    if open_to is OpenTo.NAMESPACES:
+    if default_access is DefaultAccess.NAMESPACE:
         words += f"; by itself namespace {who.namespace} may use {own_queue(who)} and {DEFAULT_QUEUE}"
     return words
 

@@ -3,7 +3,7 @@
 Adapters translate API objects to these; the core never sees JSON. Amounts are integers as ``units.resources`` defines them.
 """
 
-from treadle.core.model.access import AccessList, Asker, OpenTo, PriorityBound
+from treadle.core.model.access import AccessList, Asker, DefaultAccess, PriorityBound
 from treadle.core.model.applications import ApplicationSpec
 from treadle.core.model.constraints import NO_CONSTRAINTS, RACK_LABEL, Constraints, HostPort, Toleration, Wish
 from treadle.core.model.fair import FairSettings, PlacementRule
@@ -27,6 +27,7 @@ __all__ = [
     "ApplicationSpec",
     "Asker",
     "Constraints",
+    "DefaultAccess",
     "FairSettings",
     "GangSettings",
     "GangSpec",
@@ -34,7 +35,6 @@ __all__ = [
     "LabelSelector",
     "Limit",
     "NodeSpec",
-    "OpenTo",
     "PlacementRule",
     "PodGroupSpec",
     "PodRules",

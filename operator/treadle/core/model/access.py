@@ -18,14 +18,14 @@ class AccessList(NamedTuple):
     """Namespaces of the objects, whoever made them."""
 
 
-class OpenTo(StrEnum):
+class DefaultAccess(StrEnum):
     """Whom the absent lists of the root let in."""
 
-    EVERYBODY = "open"
-    """YARN's default."""
-    NAMESPACES = "namespace"
-    """Each namespace to the queue of its own."""
-    NOBODY = "closed"
+    OPEN = "open"
+    """Everybody: YARN's default."""
+    NAMESPACE = "namespace"
+    """Each namespace, to the queue of its own and the default one."""
+    CLOSED = "closed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from treadle.core.model.access import OpenTo
+from treadle.core.model.access import DefaultAccess
 from treadle.core.model.programs import Solver
 
 
@@ -28,7 +28,7 @@ class Settings:
     """
     update_interval: float = 0.5
     """How often totals, limits and shares follow the cluster (FairScheduler's update-interval)."""
-    open_to: OpenTo = OpenTo.EVERYBODY
+    default_access: DefaultAccess = DefaultAccess.OPEN
     """Whom the absent access lists of the root let in."""
     solver: Solver | None = None
     """What solves integer programs, where a Scheduler asks for that; None: nothing does."""

@@ -10,7 +10,7 @@ from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.preemption.holds import kept_by_queue
 from treadle.core.kernel.together.placing import LARGEST
 from treadle.core.model.scheduler import ESTIMATED
-from treadle.core.views import explain, figures, provisioning, reservations, tree
+from treadle.core.views import access, explain, figures, provisioning, reservations, tree
 from treadle.core.views.opportunistic import by_queue, opportunistic, wanted
 from treadle.core.views.pod_groups import pod_groups
 from treadle.core.views.refusals import preferences, refusals
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Queue
     from treadle.core.kernel.tree.tree import Problem
+    from treadle.core.model import AccessList
     from treadle.core.model.opportunistic import OpportunisticSettings, Removal
     from treadle.core.units.resources import Vector
     from treadle.core.views.figures import ApplicationFigures, Counts, PodFigures, QueueFigures
@@ -104,6 +105,10 @@ class View:
     def problem(self, path: str) -> Problem | None:
         """Return why a queue is not in force as written, None if it is."""
         return self._state.tree.problems.get(path)
+
+    def administrators(self) -> dict[str, AccessList]:
+        """The lists of those who may administer queues, by path."""
+        return access.administrators(self._state)
 
     def draining_below(self, path: str) -> list[str]:
         """Return what is said of deleted queues just below a queue that are still in use."""

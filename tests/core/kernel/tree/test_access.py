@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from core.builders import Scenario
-from treadle.core.model import AccessList, OpenTo, PriorityBound, Settings
+from treadle.core.model import AccessList, DefaultAccess, PriorityBound, Settings
 from treadle.core.model.scheduler import CAPACITY, FAIR
 
 BOTH = pytest.mark.parametrize("discipline", [FAIR, CAPACITY])
@@ -17,8 +17,8 @@ def bound(most: int, *users: str, default: int | None = None) -> PriorityBound:
     return PriorityBound(AccessList(frozenset(users or {"*"})), most, default)
 
 
-def cluster(discipline: str = FAIR, open_to: OpenTo = OpenTo.EVERYBODY, cpu: int = 2) -> Scenario:
-    return Scenario(Settings(open_to=open_to)).scheduler(discipline=discipline).nodes(1, cpu=cpu, memory=64)
+def cluster(discipline: str = FAIR, default_access: DefaultAccess = DefaultAccess.OPEN, cpu: int = 2) -> Scenario:
+    return Scenario(Settings(default_access=default_access)).scheduler(discipline=discipline).nodes(1, cpu=cpu, memory=64)
 
 
 def priority(scenario: Scenario, name: str) -> int:
@@ -27,7 +27,7 @@ def priority(scenario: Scenario, name: str) -> int:
 
 @BOTH
 def test_a_namespace_has_its_own_queue_and_the_default_one_where_queues_are_by_namespace(discipline: str) -> None:
-    scenario = cluster(discipline, OpenTo.NAMESPACES, cpu=8).queue("root.prod").queue("root.team").queue("root.default")
+    scenario = cluster(discipline, DefaultAccess.NAMESPACE, cpu=8).queue("root.prod").queue("root.team").queue("root.default")
     scenario.pod("mine", "root.prod", "1").pod("any", "", "2")
     assert [bind.name for bind in scenario.plan()] == ["any"]
     assert scenario.why("mine") == (
@@ -44,8 +44,8 @@ def test_a_namespace_has_its_own_queue_and_the_default_one_where_queues_are_by_n
 
 @BOTH
 def test_a_cluster_without_queues_serves_every_namespace_unless_it_is_closed(discipline: str) -> None:
-    assert len(cluster(discipline, OpenTo.NAMESPACES).pod("p").plan()) == 1
-    closed = cluster(discipline, OpenTo.NOBODY).pod("p")
+    assert len(cluster(discipline, DefaultAccess.NAMESPACE).pod("p").plan()) == 1
+    closed = cluster(discipline, DefaultAccess.CLOSED).pod("p")
     assert not closed.plan()
     assert closed.why("p")[0] == "AccessDenied"
     assert [bind.name for bind in closed.queue("root", submit=AccessList(frozenset({"ns"}))).plan()] == ["p"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from treadle.core.model import AccessList, Asker, OpenTo, PriorityBound, QueueSpec
+from treadle.core.model import AccessList, Asker, DefaultAccess, PriorityBound, QueueSpec
 from treadle.core.rules.placement.access import bound_of, may_reserve, may_submit
 
 
@@ -91,46 +91,46 @@ TREE = {
 
 
 @pytest.mark.parametrize(
-    ("open_to", "own", "allowed"),
+    ("default_access", "own", "allowed"),
     [
-        (OpenTo.EVERYBODY, "", {"root.team", "root.team.etl", "root.teams", "root.prod", "root.default"}),
-        (OpenTo.NAMESPACES, "", {"root.team", "root.team.etl", "root.default"}),
-        (OpenTo.NAMESPACES, "root.prod", {"root.prod", "root.default"}),
-        (OpenTo.NOBODY, "root.prod", set()),
+        (DefaultAccess.OPEN, "", {"root.team", "root.team.etl", "root.teams", "root.prod", "root.default"}),
+        (DefaultAccess.NAMESPACE, "", {"root.team", "root.team.etl", "root.default"}),
+        (DefaultAccess.NAMESPACE, "root.prod", {"root.prod", "root.default"}),
+        (DefaultAccess.CLOSED, "root.prod", set()),
     ],
 )
 def test_without_lists_a_queue_is_open_to_everybody_to_its_own_namespace_or_to_nobody(
-    open_to: OpenTo, own: str, allowed: set[str]
+    default_access: DefaultAccess, own: str, allowed: set[str]
 ) -> None:
     who = Asker("ann", ("team",), "team", own)
-    assert {path for path, queue in TREE.items() if path != "root" and may_submit(queue, path, who, open_to)} == allowed
-    assert {path for path, queue in TREE.items() if path != "root" and may_reserve(queue, path, who, open_to)} == allowed
+    assert {path for path, queue in TREE.items() if path != "root" and may_submit(queue, path, who, default_access)} == allowed
+    assert {path for path, queue in TREE.items() if path != "root" and may_reserve(queue, path, who, default_access)} == allowed
 
 
 def test_a_queue_that_is_not_made_yet_is_its_namespace_s_by_its_path() -> None:
     root, who = TREE["root"], Asker("ann", (), "web")
-    assert may_submit(root, "root.web", who, OpenTo.NAMESPACES)
-    assert not may_submit(root, "root.webs", who, OpenTo.NAMESPACES)
+    assert may_submit(root, "root.web", who, DefaultAccess.NAMESPACE)
+    assert not may_submit(root, "root.webs", who, DefaultAccess.NAMESPACE)
 
 
 def test_the_default_queue_is_nobody_s_by_itself_where_it_has_a_list() -> None:
     queue = below(QueueSpec("root"), QueueSpec("root.default", submit=acl("bob")))
-    assert not may_submit(queue, "root.default", Asker("ann", (), "web"), OpenTo.NAMESPACES)
-    assert may_submit(queue, "root.default", Asker("bob", (), "web"), OpenTo.NAMESPACES)
+    assert not may_submit(queue, "root.default", Asker("ann", (), "web"), DefaultAccess.NAMESPACE)
+    assert may_submit(queue, "root.default", Asker("bob", (), "web"), DefaultAccess.NAMESPACE)
 
 
 def test_a_list_of_the_root_that_is_there_says_it_all() -> None:
     empty = below(QueueSpec("root", submit=acl()), QueueSpec("root.web"))
-    assert not may_submit(empty, "root.web", Asker("ann", (), "web"), OpenTo.NAMESPACES)
+    assert not may_submit(empty, "root.web", Asker("ann", (), "web"), DefaultAccess.NAMESPACE)
     everybody = below(QueueSpec("root", submit=acl("*")), QueueSpec("root.prod"))
-    assert may_submit(everybody, "root.prod", Asker("ann", (), "web"), OpenTo.NOBODY)
+    assert may_submit(everybody, "root.prod", Asker("ann", (), "web"), DefaultAccess.CLOSED)
 
 
 def test_lists_below_count_where_the_root_has_none() -> None:
     queue = below(QueueSpec("root"), QueueSpec("root.prod", submit=acl("ann")))
-    for open_to in (OpenTo.NAMESPACES, OpenTo.NOBODY):
-        assert may_submit(queue, "root.prod", Asker("ann", (), "web"), open_to)
-        assert not may_submit(queue, "root.prod", Asker("bob", (), "web"), open_to)
+    for default_access in (DefaultAccess.NAMESPACE, DefaultAccess.CLOSED):
+        assert may_submit(queue, "root.prod", Asker("ann", (), "web"), default_access)
+        assert not may_submit(queue, "root.prod", Asker("bob", (), "web"), default_access)
 
 
 # ---- who may reserve

@@ -51,10 +51,10 @@ def refusal(
     state: State, spec: ReservationSpec, one: PlanInForce, definition: ReservationDefinition, now: int
 ) -> tuple[str, str] | None:
     """Return the reason and the words for which a reservation is refused before anybody plans, None if it is not."""
-    queue, open_to = state.tree.queues[one.path], state.settings.open_to
+    queue, default_access = state.tree.queues[one.path], state.settings.default_access
     who = asker(state, spec.id, spec.user, spec.groups)
-    if not may_reserve(queue, one.path, who, open_to):
-        return ACCESS_DENIED, denied_words("reserve in", one.path, who, open_to)
+    if not may_reserve(queue, one.path, who, default_access):
+        return ACCESS_DENIED, denied_words("reserve in", one.path, who, default_access)
     for at, request in enumerate(spec.requests):
         if not any(value for _, value in request.demand):
             return (

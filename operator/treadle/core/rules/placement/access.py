@@ -1,7 +1,7 @@
 """Who may submit to a queue, and reserve in it: YARN's access control lists (``AllocationConfiguration.hasAccess``).
 
 Access is granted by the queue or by any ancestor, to all who may submit or administer. A list that is absent grants nothing, but at the root: there YARN lets every user in, so that both lists
-of the root have to be given to restrict anything. ``OpenTo`` says whom we let in there: every user as well, a namespace to its own queue, or nobody.
+of the root have to be given to restrict anything. ``DefaultAccess`` says whom we let in there: every user as well, a namespace to its own queue, or nobody.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from treadle.core.model import DEFAULT_QUEUE, Asker, OpenTo, PriorityBound, QueueSpec
+from treadle.core.model import DEFAULT_QUEUE, Asker, DefaultAccess, PriorityBound, QueueSpec
 from treadle.core.rules.placement.rules import ROOT
 
 
@@ -27,25 +27,25 @@ class Guarded(Protocol):
         ...
 
 
-def is_open(root: QueueSpec, open_to: OpenTo) -> bool:
+def is_open(root: QueueSpec, default_access: DefaultAccess) -> bool:
     """Whether every queue lets everybody in, since a list of the root is absent."""
-    return open_to is OpenTo.EVERYBODY and (root.submit is None or root.administer is None)
+    return default_access is DefaultAccess.OPEN and (root.submit is None or root.administer is None)
 
 
-def may_submit(queue: Guarded, path: str, who: Asker, open_to: OpenTo = OpenTo.EVERYBODY) -> bool:
+def may_submit(queue: Guarded, path: str, who: Asker, default_access: DefaultAccess = DefaultAccess.OPEN) -> bool:
     """Whether somebody may submit to the queue ``path``: ``queue`` is that one, or the nearest above it that there is."""
     root = queue.chain[-1].spec
-    if is_open(root, open_to):
+    if is_open(root, default_access):
         return True
-    if open_to is OpenTo.NAMESPACES and root.submit is None and _by_namespace(queue, path, who):
+    if default_access is DefaultAccess.NAMESPACE and root.submit is None and _by_namespace(queue, path, who):
         return True
     return any(acl is not None and who.listed(acl) for each in queue.chain for acl in (each.spec.submit, each.spec.administer))
 
 
-def may_reserve(queue: Guarded, path: str, who: Asker, open_to: OpenTo = OpenTo.EVERYBODY) -> bool:
+def may_reserve(queue: Guarded, path: str, who: Asker, default_access: DefaultAccess = DefaultAccess.OPEN) -> bool:
     """Whether somebody may reserve in a queue: whom a list of those who reserve or administer names, on the way up; without any list of those who reserve, whoever may submit."""
     if all(each.spec.reserve is None for each in queue.chain):
-        return may_submit(queue, path, who, open_to)
+        return may_submit(queue, path, who, default_access)
     return any(acl is not None and who.listed(acl) for each in queue.chain for acl in (each.spec.reserve, each.spec.administer))
 
 
