@@ -190,15 +190,23 @@ def signing_key() -> str:
     return f"-----BEGIN EC PRIVATE KEY-----\n{text}-----END EC PRIVATE KEY-----\n"
 
 
+SCHEDULER = "scheduler"
+"""The user whose rights are those of the chart."""
+
+
 class ControlPlane:
     """etcd and kube-apiserver on free loopback ports, in a temporary folder of their own.
 
-    `users` maps further user names to their groups; `admin` is always there, in system:masters. Authorization is RBAC.
+    `users` maps further user names to their groups; `admin` is always there, in system:masters, and `scheduler`. Authorization is RBAC.
     `arguments` are added to the API server's. Use it as a context manager, or call `start` and `stop`.
     """
 
     def __init__(self, users: Mapping[str, Sequence[str]] | None = None, arguments: Sequence[str] = ()) -> None:
-        self.users = {"admin": ["system:masters"], **{name: list(groups) for name, groups in (users or {}).items()}}
+        self.users = {
+            "admin": ["system:masters"],
+            SCHEDULER: [],
+            **{name: list(groups) for name, groups in (users or {}).items()},
+        }
         self.tokens = {name: secrets.token_hex(16) for name in self.users}
         self.arguments = list(arguments)
         self.folder = Path()
@@ -206,6 +214,8 @@ class ControlPlane:
         self.client = ApiClient("http://127.0.0.1:1")  # replaced by the first start
         self.processes: dict[str, Process] = {}
         self._ports: dict[str, int] = {}
+        self._given: set[str] = set()
+        """Namespaces as if installed in which the scheduler's rights were given."""
 
     # -- life
 
@@ -344,6 +354,18 @@ class ControlPlane:
     def token(self) -> str:
         """Bearer token of admin."""
         return self.tokens["admin"]
+
+    def scheduler_kubeconfig(self, namespace: str = "default") -> Path:
+        """Path of a kubeconfig with exactly the rights that the chart gives, installed in a namespace."""
+        from cluster.chart_rights import rights_for
+
+        if namespace not in self._given:
+            self._given.add(namespace)
+            for path, body in rights_for(SCHEDULER, namespace):
+                status, answer = self.api("POST", path, body)
+                if status >= 300 and status != http.HTTPStatus.CONFLICT:
+                    raise RefusedError(f"{body['metadata']['name']}: {status} {answer.get('message')}")
+        return self.kubeconfig_for(SCHEDULER)
 
     def kubeconfig_for(self, user: str) -> Path:
         """Path of a kubeconfig that logs in as `user`, which must be one of `users`."""

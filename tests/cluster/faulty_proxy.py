@@ -13,7 +13,7 @@ from typing import Self
 import aiohttp
 from aiohttp import web
 
-from cluster.control_plane import ControlPlane, ssl_context
+from cluster.control_plane import SCHEDULER, ControlPlane, ssl_context
 
 Forward = Callable[[], Awaitable[web.Response]]
 Fault = Callable[[web.Request, Forward], Awaitable[web.Response | None]]
@@ -78,7 +78,7 @@ def hung(release: threading.Event) -> Fault:
 class FaultyProxy:
     """Listens for plain HTTP on loopback. ``rules`` are (method, part of the path, fault, how often); the first that fits is used."""
 
-    def __init__(self, plane: ControlPlane, folder: Path, name: str = "proxy", user: str = "admin") -> None:
+    def __init__(self, plane: ControlPlane, folder: Path, name: str = "proxy", user: str = SCHEDULER) -> None:
         self.plane, self.user = plane, user
         self.rules: list[tuple[str, str, Fault, int]] = []
         self.seen: list[tuple[str, str, int]] = []
@@ -96,6 +96,8 @@ class FaultyProxy:
         self.rules.append((method, part, fault, times))
 
     def __enter__(self) -> Self:
+        if self.user == SCHEDULER:
+            self.plane.scheduler_kubeconfig()
         self._thread.start()
         asyncio.run_coroutine_threadsafe(self._start(), self._loop).result(30)
         cluster = {"server": self.url}

@@ -94,7 +94,7 @@ def world(
             assert plane.api("POST", QUEUES, queue(path, **more))[0] == 201, path
         folder = tmp_path_factory.mktemp("treadle")
         arguments = ("--namespace=treadle-system", "--publish-administrators=treadle-administrators", "--default-access=closed")
-        with Treadle(plane.kubeconfig, folder, *arguments) as treadle:
+        with Treadle(plane.scheduler_kubeconfig("treadle-system"), folder, *arguments) as treadle:
             treadle.wait_ready()
             eventually(lambda: "root.prod" in (plane.api("GET", LISTS)[1].get("data") or {}), 20, "the lists published")
             yield plane, tokens
@@ -190,6 +190,6 @@ def test_without_lists_of_the_root_an_open_cluster_leaves_it_to_the_rights_of_th
     bind(plane, "any", "treadle-team-admin")
     eventually(lambda: written(plane, "POST", queue("root.a"), token)[0] == 403, what="the policy in force")
     arguments = ("--namespace=treadle-system", "--publish-administrators=treadle-administrators")
-    with Treadle(plane.kubeconfig, tmp_path, *arguments) as treadle:
+    with Treadle(plane.scheduler_kubeconfig("treadle-system"), tmp_path, *arguments) as treadle:
         treadle.wait_ready()
         eventually(lambda: written(plane, "POST", queue("root.a"), token)[0] == 201, 20, "the root is everybody's")

@@ -83,7 +83,7 @@ def waiting_gang(fresh_cluster: Callable[..., Cluster], folder: Path) -> Iterato
     cluster = fresh_cluster(1, "2", "8Gi")
     install(cluster.plane)
     scheduler(cluster.plane, provisioning={"className": CHECK, "parameters": {"noRetry": "true"}})
-    with Treadle(cluster.plane.kubeconfig, folder) as treadle:
+    with Treadle(cluster.plane.scheduler_kubeconfig(), folder) as treadle:
         treadle.wait_ready()
         cluster.pods([member(f"w-{number}", "train", 3) for number in range(3)])
         yield cluster
@@ -99,7 +99,7 @@ def test_only_what_lacks_nodes_is_unschedulable(fresh_cluster: Callable[..., Clu
         "never": ("root.none", "1", "ZeroMaximum"),
         "no-node": ("root.large", "8", "Unschedulable"),
     }
-    with Treadle(cluster.plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(cluster.plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         cluster.pods([pod("first", "root.small", "first", cpu="1")])
         cluster.wait_bound(1)
@@ -164,7 +164,7 @@ def test_another_instance_goes_on_with_the_request_and_it_goes_with_the_gang(
     with waiting_gang(fresh_cluster, tmp_path) as cluster:
         first = the_request(cluster.plane)
         eventually(lambda: told(cluster.plane, "w-0")[0] == "NodesRequested", 30, "told")
-    with Treadle(cluster.plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(cluster.plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         eventually(lambda: first["metadata"]["name"] in told(cluster.plane, "w-0")[1], 60, "told again")
         assert [one["metadata"]["uid"] for one in requests(cluster.plane)] == [first["metadata"]["uid"]]
@@ -178,7 +178,7 @@ def test_a_gang_that_its_queue_holds_back_asks_for_nothing(fresh_cluster: Callab
     install(cluster.plane)
     scheduler(cluster.plane, provisioning={"className": CHECK})
     cluster.queues(queue("root.small", maxResources={"cpu": "2"}), queue("root.large"))
-    with Treadle(cluster.plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(cluster.plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         cluster.pods([member(f"a-{number}", "a", 2, leaf="root.small") for number in range(2)])
         cluster.wait_bound(2)
@@ -194,7 +194,7 @@ def test_without_the_kind_pods_are_unschedulable_and_the_scheduler_says_why(
 ) -> None:
     cluster = fresh_cluster(1, "2", "8Gi")
     scheduler(cluster.plane, provisioning={"className": CHECK})
-    with Treadle(cluster.plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(cluster.plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         cluster.pods([member(f"w-{number}", "train", 3) for number in range(3)])
         eventually(lambda: told(cluster.plane, "w-0")[0] == "Unschedulable", 60, "it lacks nodes")
@@ -218,7 +218,7 @@ def test_the_example_asks_as_its_application_says(fresh_cluster: Callable[..., C
         one["kind"]: create(cluster.plane, paths[one["kind"]], one)
         for one in yaml.safe_load_all((ROOT / "examples" / "provisioning.yaml").read_text())
     }
-    with Treadle(cluster.plane.kubeconfig, tmp_path):
+    with Treadle(cluster.plane.scheduler_kubeconfig(), tmp_path):
         request = the_request(cluster.plane)
         assert request["spec"]["provisioningClassName"] == "best-effort-atomic-scale-up.autoscaling.x-k8s.io"
         assert request["spec"]["parameters"] == {"ValidUntilSeconds": "1800"}

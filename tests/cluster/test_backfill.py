@@ -49,7 +49,7 @@ def test_a_gang_starts_in_time_though_short_pods_ran_in_front_of_it(
     plane.start_kwok(STAGES.read_text())
     cluster = Cluster(plane)
     cluster.queues(queue("root.small"), queue("root.train"))
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         cluster.pods(
             [running_for("long-1", "root.small", "3", "50s", "50s"), running_for("long-2", "root.small", "3", "50s", "50s")]
@@ -101,7 +101,7 @@ def test_a_reservation_finds_its_room_though_short_pods_ran_in_front_of_it(
     taking = queue("root.plan")
     taking["spec"]["reservations"] = {"policy": "NoOverCommit", "agent": "Greedy", "leadTime": "40s"}
     cluster.queues(queue("root.small"), taking)
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         cluster.pods([running_for(f"old-{number}", "root.small", "1", "1h", "") for number in range(4)])
         cluster.wait_bound(4)

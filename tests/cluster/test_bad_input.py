@@ -105,7 +105,7 @@ def test_bad_objects_get_clear_answers_and_the_scheduler_keeps_its_pace(
         "yunikorn.apache.org/user.info": "{" * 100_000,
     }
 
-    with Treadle(plane.kubeconfig, tmp_path, "--user-source=claims") as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path, "--user-source=claims") as treadle:
         treadle.wait_ready()
         for wanted, words in REFUSED_QUEUES:
             status, answer = plane.api("POST", "/apis/treadle.dev/v1alpha1/queues", wanted, STRICT)
@@ -144,7 +144,7 @@ def test_queues_that_contradict_one_another_are_answered_in_conditions(
         ready = cluster.condition(kind, name, "Ready")
         return ready.get("status", ""), ready.get("reason", "")
 
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         cluster.queues(
             queue("root.orphan.child"),
@@ -217,7 +217,7 @@ def test_what_is_accepted_but_not_acted_on_yet_is_named_in_a_condition(
     plane = fresh_control_plane()
     plane.apply_crds()
     cluster = Cluster(plane)
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         cluster.queues(spec("root.limited"))
         settings = {

@@ -194,7 +194,7 @@ def test_both_say_the_same_of_random_clusters(fresh_control_plane: Callable[...,
     calm = {"metadata": {"name": CALM}, "value": 0, "preemptionPolicy": "Never"}
     place.create("/apis/scheduling.k8s.io/v1/priorityclasses", calm)
     plane.start_kube_scheduler(extender.configuration)
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         for suite, case in cases():
             with place.cluster(case["input"]):

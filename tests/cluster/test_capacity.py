@@ -70,7 +70,7 @@ def test_the_classic_organisation_borrows_up_to_its_maximum_and_gives_back_what_
 ) -> None:
     plane = fresh_control_plane()
     cluster = prepared(plane, 5, *classic())
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         eventually(lambda: cluster.get("schedulers", "treadle").get("status", {}).get("discipline") == "Capacity", 30, "in force")
         ask(cluster, "root.dev.eng", 30)
@@ -125,7 +125,7 @@ def test_a_gpu_partition_is_kept_for_who_asks_for_it_and_lent_when_it_may_be(
         pods = [one for one in cluster.bound() if not one["metadata"].get("deletionTimestamp")]
         return Counter(f"{one['metadata']['labels']['treadle.dev/queue']} {one['spec']['nodeName']}" for one in pods)
 
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         eventually(lambda: cluster.get("schedulers", "treadle").get("status", {}).get("discipline") == "Capacity", 30, "in force")
         ask(cluster, "root.web", 10)
@@ -152,7 +152,7 @@ def test_two_users_of_a_queue_share_it(fresh_control_plane: Callable[..., Contro
     plane = fresh_control_plane()
     half = capacity_queue("root.team", "100%", minimumUserLimitPercent=50)
     cluster = prepared(plane, 3, scheduler(), half)
-    with Treadle(plane.kubeconfig, tmp_path, "--user-source=claims") as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path, "--user-source=claims") as treadle:
         treadle.wait_ready()
         eventually(lambda: cluster.get("schedulers", "treadle").get("status", {}).get("discipline") == "Capacity", 30, "in force")
         for user in ("ann", "bob"):
@@ -185,7 +185,7 @@ def test_a_stopped_queue_drains_and_the_discipline_is_refused_without_capacities
 ) -> None:
     plane = fresh_control_plane()
     cluster = prepared(plane, 2, scheduler(), capacity_queue("root.a", "50%"), queue("root.b"))
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         refused = eventually(
             lambda: (found := cluster.condition("schedulers", "treadle", "Ready")).get("reason") == "DisciplineRefused" and found,

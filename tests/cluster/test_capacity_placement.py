@@ -66,7 +66,7 @@ def test_a_rule_makes_a_users_queue_by_its_template_rejects_survives_a_crash_and
     template = {"enabled": True, "leafTemplate": {"guaranteed": "3w", "maximumApplications": 1}}
     cluster.queues(capacity_queue("root.users", "1w", autoCreation=template), capacity_queue("root.rest", "1w"))
 
-    with Treadle(plane.kubeconfig, tmp_path, "--user-source=claims") as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path, "--user-source=claims") as treadle:
         treadle.wait_ready()
         cluster.pods([of_user("Ann.Smith", pod("own")), of_user("bob", pod("his")), of_user("eve", pod("hers"))])
         held = allocated(cluster.wait_bound(2))
@@ -92,7 +92,7 @@ def test_a_rule_makes_a_users_queue_by_its_template_rejects_survives_a_crash_and
         f"{GROUP}/schedulers/treadle",
         {"capacity": {"mappingRules": [{**RULES[1], "policy": "custom", "customPlacement": "root.rest"}]}},
     )
-    with Treadle(plane.kubeconfig, tmp_path, "--user-source=claims") as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path, "--user-source=claims") as treadle:
         treadle.wait_ready()
         used = 'treadle_queue_resource{{kind="used",queue="{}",resource="cpu"}}'
         eventually(lambda: treadle.metric(used.format("root.users.bob")) == 0.5, 30, "what runs is in its queue")
@@ -123,7 +123,7 @@ def test_managed_leaves_have_their_capacity_and_lifetimes_end(fresh_cluster: Cal
         capacity_queue("root.managed", "50%", managedChildren=managed),
         capacity_queue("root.short", "50%", maximumApplicationLifetime="15s"),
     )
-    with Treadle(plane.kubeconfig, tmp_path, "--user-source=claims") as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path, "--user-source=claims") as treadle:
         treadle.wait_ready()
         cluster.pods(
             [pod("a", "root.managed.a"), pod("brief", "root.short", "brief"), pod("huge", "root.short", "brief", cpu="64")]

@@ -96,7 +96,9 @@ def test_the_service_account_may_do_what_it_needs_and_nothing_else(cluster, tmp_
     assert not may("update", "coordination.k8s.io", "leases")
     assert not may("get", "", "secrets")
     assert may("create", "", "pods", "eviction")
-    assert may("delete", "", "pods"), "victims whose budget is in the way, where the policy says so"
+    assert not may("delete", "", "pods"), "a feature of its own, which is asked for"
+    run(cluster, "helm", "upgrade", "treadle", str(CHART), "--set=rbac.features.deletions=true", folder=tmp_path)
+    assert may("delete", "", "pods"), "victims whose budget is in the way, and applications whose lifetime is over"
     assert not may("delete", "", "nodes")
     assert not may("patch", "", "pods")
     assert not may("update", "treadle.dev", "queues")
@@ -108,6 +110,7 @@ def test_the_rights_of_the_chart_are_enough_to_schedule(cluster, tmp_path):
     cluster.apply_crds(CHART / "files" / "crds")
     cluster.create_nodes(1)
     queue = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Queue", "metadata": {"name": "root.dev"}}
+    queue["spec"] = {"submitAcl": {"namespaces": ["default"]}}
     assert cluster.api("POST", f"{GROUP}/queues", queue)[0] == 201
     arguments = cluster.api("GET", f"/apis/apps/v1/namespaces/{SPACE}/deployments/treadle")[1]
     arguments = arguments["spec"]["template"]["spec"]["containers"][0]["args"]

@@ -79,7 +79,7 @@ def test_a_claim_has_its_devices_before_its_pod_is_bound(cluster: Cluster, tmp_p
         ),
     )
     create(plane, CLAIMS, claim("big", request(of="large")))
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         create(plane, PODS, with_claims("pod-two", "two"), with_claims("pod-big", "big"))
         cluster.wait_bound(2, 30)
@@ -128,7 +128,7 @@ def test_a_claim_is_shared_and_freed_and_two_pods_compete_for_one_device(cluster
     create(plane, CLAIMS, claim("shared", request(count=3)))
     template = {"metadata": {"name": "one", "namespace": "default"}, "spec": {"spec": claim("", request())["spec"]}}
     create(plane, TEMPLATES, template)
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         create(plane, PODS, *(with_claims(f"sharer-{number}", "shared") for number in range(5)))
         cluster.wait_bound(5, 30)
@@ -166,7 +166,7 @@ def test_a_restart_in_the_middle_loses_nothing(cluster: Cluster, tmp_path: Path)
     stray["status"] = {"allocation": {"devices": {"results": [result]}, "nodeSelector": {"nodeSelectorTerms": only}}}
     status, answer = plane.api("PUT", f"{CLAIMS}/stray/status", stray)
     assert status == 200, answer
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         create(plane, PODS, *(with_claims(f"pod-{number}", f"claim-{number}") for number in range(16)))
         eventually(
             lambda: any(devices_of(one) for one in get(plane, CLAIMS)["items"] if one["metadata"]["name"] != "stray"),
@@ -174,7 +174,7 @@ def test_a_restart_in_the_middle_loses_nothing(cluster: Cluster, tmp_path: Path)
             "it has begun",
         )
         treadle.kill()
-    with Treadle(plane.kubeconfig, tmp_path):
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path):
         cluster.wait_bound(16, 60)
         elsewhere = {"nodeSelector": {"kubernetes.io/hostname": "node-0"}}
         create(plane, PODS, with_claims("pod-stray", "stray", **elsewhere))
@@ -200,7 +200,7 @@ def test_the_example_has_its_devices(cluster: Cluster, tmp_path: Path) -> None:
         "Pod": PODS,
         "Job": "/apis/batch/v1/namespaces/default/jobs",
     }
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         for one in yaml.safe_load_all((ROOT / "examples" / "devices.yaml").read_text()):
             create(plane, paths[one["kind"]], one)
@@ -226,7 +226,7 @@ def test_an_extended_resource_that_a_class_serves_is_satisfied_by_a_claim_made_f
             resources.setdefault(part, {})[resource] = count
         return made
 
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         create(plane, PODS, asking("two", "example.com/gpu", "2"), asking("one", "deviceclass.resource.kubernetes.io/large", "1"))
         cluster.wait_bound(2, 30)
@@ -261,7 +261,7 @@ def test_devices_of_claims_count_against_the_maximum_of_a_queue(cluster: Cluster
         made["metadata"]["labels"]["treadle.dev/queue"] = "root.gpus"
         return made
 
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         for number in range(3):
             create(plane, PODS, asking(f"pod-{number}"))

@@ -58,7 +58,7 @@ def test_an_application_is_told_when_it_starts_and_what_then_happens_is_held_aga
     earlier = datetime.now(UTC).replace(microsecond=0) - timedelta(minutes=2)
     ends = earlier + timedelta(minutes=10)
     url = f"sqlite:///{tmp_path}/history.db"
-    with Treadle(cluster.plane.kubeconfig, tmp_path, "--eta", "--history", url) as treadle:
+    with Treadle(cluster.plane.scheduler_kubeconfig(), tmp_path, "--eta", "--history", url) as treadle:
         treadle.wait_ready()
         cluster.pods([pod("runs", "root.a", "runs", cpu="1")])
         cluster.wait_bound(1)
@@ -79,7 +79,7 @@ def test_an_application_is_told_when_it_starts_and_what_then_happens_is_held_aga
         assert asked(cluster, "default/runs").startswith("default/runs: nothing is forecast (phase Running)")
         treadle.kill()
     assert told(cluster, "waits") == found
-    with Treadle(cluster.plane.kubeconfig, tmp_path, "--eta", "--history", url) as treadle:
+    with Treadle(cluster.plane.scheduler_kubeconfig(), tmp_path, "--eta", "--history", url) as treadle:
         treadle.wait_ready()
         eventually(lambda: told(cluster, "waits").get("asOf", "") > found["asOf"], 30, "another forecast")
         assert told(cluster, "waits")["firstPodStart"] == times

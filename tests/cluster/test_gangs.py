@@ -61,7 +61,7 @@ def test_a_large_gang_among_many_small_pods_starts_whole_when_there_is_room_for_
     assert plane.api("POST", path, application("train", 200))[0] == 201
     free = 64 * nodes - SMALL
     cpu = free // 200 + 1  # the small pods leave too little for all of the gang
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         cluster.pods(
             [pod(f"small-{number}", "root.small", f"job-{number % 20}", cpu="1", memory="64Mi") for number in range(SMALL)]
@@ -94,7 +94,7 @@ def test_a_restart_in_the_middle_of_a_gangs_binds_completes_it(
     plane.create_nodes(10, "64", "256Gi")
     cluster = Cluster(plane)
     cluster.queues(queue("root.train"))
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         cluster.pods([member(f"worker-{number}", 500, cpu="1", memory="64Mi") for number in range(499)])
         wanted = (
@@ -105,7 +105,7 @@ def test_a_restart_in_the_middle_of_a_gangs_binds_completes_it(
         cluster.pods([member("worker-last", 500, cpu="1", memory="64Mi")])
         eventually(lambda: bound_of(cluster, "worker"), 60, "some are bound", 0.01)
         treadle.kill()
-    with Treadle(plane.kubeconfig, tmp_path):
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path):
         cluster.wait_bound(500)
 
 
@@ -121,7 +121,7 @@ def test_task_groups_in_yunikorns_words_start_together(fresh_cluster: Callable[.
         }
         return found
 
-    with Treadle(cluster.plane.kubeconfig, tmp_path):
+    with Treadle(cluster.plane.scheduler_kubeconfig(), tmp_path):
         cluster.pods([pod("other", application="other", cpu="2", memory="64Mi"), of("driver", "driver")])
         cluster.wait_bound(2)
         cluster.pods([of(f"executor-{number}", "executors") for number in range(14)])
@@ -143,7 +143,7 @@ def test_the_example_of_a_training_job_starts_whole(fresh_cluster: Callable[...,
     for one in yaml.safe_load_all((ROOT / "examples" / "gang.yaml").read_text()):
         status, answer = cluster.plane.api("POST", paths[one["kind"]], one)
         assert status == 201, answer
-    with Treadle(cluster.plane.kubeconfig, tmp_path):
+    with Treadle(cluster.plane.scheduler_kubeconfig(), tmp_path):
         names = eventually(
             lambda: len(found := [one["metadata"]["name"] for one in cluster.all_pods()]) == 8 and found, 60, "the pods"
         )

@@ -32,7 +32,7 @@ def test_definitions_that_were_deleted_and_put_back_are_watched_again(
 ) -> None:
     cluster = fresh_cluster(2)
     cluster.queues(queue("root.before"))
-    with Treadle(cluster.plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(cluster.plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         cluster.pods([pod("first", "root.before", "first")])
         cluster.wait_bound(1)
@@ -58,7 +58,7 @@ def test_an_api_server_that_was_restarted_is_watched_again(
     """It remembers nothing from before its start, so a watch that goes on from an older version ends in 410."""
     cluster = fresh_cluster(1)
     cluster.queues(queue("root.before"))
-    with Treadle(cluster.plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(cluster.plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         for _ in range(times):
             cluster.plane.stop_apiserver()

@@ -38,7 +38,7 @@ def test_the_history_survives_a_scheduler_that_is_killed(fresh_cluster: Callable
     cluster = fresh_cluster(1, "8", "16Gi")
     cluster.queues(queue("root.a"))
     with postgres() as url:
-        options = (cluster.plane.kubeconfig, tmp_path, "--leader-elect", "--history", url)
+        options = (cluster.plane.scheduler_kubeconfig(), tmp_path, "--leader-elect", "--history", url)
         with Treadle(*options) as first, Treadle(*options) as second:
             both = [first.wait_ready(), second.wait_ready()]
             leader = eventually(lambda: next((one for one in both if one.metric("treadle_leader") == 1), None), 30, "a leader")
@@ -74,7 +74,7 @@ def test_the_scheduler_object_says_that_the_history_cannot_be_written_and_nothin
     file = tmp_path / "history.db"
     url = f"sqlite:///{file}"
     said = lambda: cluster.condition("schedulers", "treadle", "Ready")  # noqa: E731
-    with Treadle(cluster.plane.kubeconfig, tmp_path, "--history", url) as treadle:
+    with Treadle(cluster.plane.scheduler_kubeconfig(), tmp_path, "--history", url) as treadle:
         treadle.wait_ready()
         eventually(lambda: kept(url, "--queue=root", "--samples"), 60, "the store is made")
         holder = sqlite3.connect(file)

@@ -218,7 +218,7 @@ def test_access_lists_hold_off_whoever_claims_to_be_somebody_else(
         queue = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Queue", "metadata": {"name": name}, "spec": spec}
         assert plane.api("POST", "/apis/treadle.dev/v1alpha1/queues", queue)[0] == 201
     claim = {"treadle.dev/user": who("ann"), STAMPED_USER: who("ann")}
-    with Treadle(plane.kubeconfig, tmp_path, "--user-source=stamps") as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path, "--user-source=stamps") as treadle:
         treadle.wait_ready()
         for name in ("bob", "ann"):
             body = made(pod(f"of-{name}", "root.a", f"app-{name}"), claim)

@@ -52,7 +52,7 @@ def test_an_application_that_ends_lets_the_next_one_run_also_after_a_crash(
     narrow["spec"]["maxRunningApplications"] = 1
     cluster.queues(narrow)
 
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         cluster.pods([pod(f"first-{number}", "root.narrow", "first") for number in range(2)])
         cluster.wait_bound(2)
@@ -64,7 +64,7 @@ def test_an_application_that_ends_lets_the_next_one_run_also_after_a_crash(
         assert message.endswith("queue root.narrow has 1 running applications; its limit is 1 (maxRunningApplications)")
         treadle.kill()
 
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         cluster.pods([pod("first-2", "root.narrow", "first")])
         assert {one["metadata"]["name"] for one in cluster.wait_bound(3)} == {"first-0", "first-1", "first-2"}
@@ -90,7 +90,7 @@ def test_a_running_application_moves_when_it_may_and_says_why_it_may_not(
     cluster.queues(source, queue("root.to", maxResources={"cpu": "500m"}))
     application(plane, "mover", "root.from")
 
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         cluster.pods([pod(f"mover-{number}", application="mover") for number in range(2)])
         cluster.wait_bound(2)
@@ -125,7 +125,7 @@ def test_edits_of_queues_take_effect_while_three_hundred_pods_wait(fresh_cluster
     def held() -> Counter[str]:
         return Counter(one["metadata"]["labels"]["treadle.dev/queue"] for one in cluster.bound())
 
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         eventually(lambda: held() == {"root.a": 4}, 60, "only what the first limits allow")
 

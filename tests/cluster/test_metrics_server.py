@@ -73,7 +73,7 @@ def test_by_metrics_server_the_newest_pod_leaves_a_node_that_is_used_too_much_an
         return found.get("reason", ""), found.get("message", "")
 
     server = MetricsServer(plane, f"--kubelet-port={kubelet}", "--deprecated-kubelet-completely-insecure")
-    with Treadle(plane.kubeconfig, tmp_path) as treadle, server:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle, server:
         treadle.wait_ready()
         eventually(lambda: on_nodes(cluster) == {"whole", "older"}, 60, "a node that is requested whole takes it by usage")
         eventually(lambda: ready() == ("InForce", ""), 30, "all is well")

@@ -56,7 +56,7 @@ def test_a_leaf_in_use_that_is_to_make_queues_under_the_capacity_discipline(clus
     maker = capacity_queue("root.made", "50%", autoCreation={"enabled": True})
     cluster.queues(maker, capacity_queue("root.other", "50%"))
     scheduler(cluster, discipline="Fair")
-    with Treadle(cluster.plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(cluster.plane.scheduler_kubeconfig(), tmp_path) as treadle:
         witness = Witness(cluster, treadle.wait_ready(), "root.other")
         cluster.pods([pod("user-0", "root.made", "user", cpu="1")])
         cluster.wait_bound(1)
@@ -69,7 +69,7 @@ def test_a_leaf_in_use_that_is_to_make_queues_under_the_capacity_discipline(clus
 
 def test_the_queue_of_a_waiting_master_goes_while_a_pod_brings_a_new_resource(cluster: Cluster, tmp_path: Path) -> None:
     cluster.queues(queue("root.default", maxAMShare="0.1"), queue("root.other"))
-    with Treadle(cluster.plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(cluster.plane.scheduler_kubeconfig(), tmp_path) as treadle:
         witness = Witness(cluster, treadle.wait_ready(), "root.other")
         masters = [pod(f"master-{number}", "root.default", f"spark-{number}", cpu="2", memory="1Gi") for number in range(6)]
         for master in masters:
@@ -104,7 +104,7 @@ def test_the_user_of_an_application_may_have_a_long_name(cluster: Cluster, tmp_p
     assert cluster.plane.api("POST", f"{TREADLE}/namespaces/default/applications", application)[0] == 201
     one = pod("long-0", "root.etl", "long")
     one["metadata"]["annotations"] = {"treadle.dev/user": "ü" * 400}
-    with Treadle(cluster.plane.kubeconfig, tmp_path, "--user-source=claims") as treadle:
+    with Treadle(cluster.plane.scheduler_kubeconfig(), tmp_path, "--user-source=claims") as treadle:
         witness = Witness(cluster, treadle.wait_ready(), "root.other")
         cluster.pods([one])
         cluster.wait_bound(1)

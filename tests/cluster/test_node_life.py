@@ -52,7 +52,7 @@ def test_a_node_through_its_life(fresh_control_plane: Callable[..., ControlPlane
     plane.apply_crds()
     cluster = Cluster(plane)
     plane.api("POST", NODES, fake_node("node-0", "4", "32Gi"))
-    with Treadle(plane.kubeconfig, tmp_path):
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path):
         create(plane, "first", cpu="2")
         cluster.wait_bound(1)
 
@@ -110,7 +110,7 @@ def test_a_pod_that_is_resized_in_place_counts_with_what_it_wishes_and_with_what
     plane.apply_crds()
     cluster = Cluster(plane)
     plane.api("POST", NODES, fake_node("node-0", "4", "32Gi"))
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         create(plane, "grows", cpu="1")
         cluster.wait_bound(1)
         in_force(plane, "grows", "1")

@@ -20,7 +20,7 @@ def test_a_large_pod_that_stands_first_at_a_node_is_not_overtaken_by_a_small_one
     cluster.queues(queue("root.batch"))
     body = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Scheduler", "metadata": {"name": "treadle"}}
     assert plane.api("POST", SCHEDULERS, {**body, "spec": {"opportunistic": {"nodeQueues": {"maximum": 8}}}})[0] == 201
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         cluster.pods([idle("first"), idle("second")])
         eventually(lambda: on_nodes(cluster) == {"first", "second"}, 30, "both run")

@@ -42,7 +42,7 @@ def test_2000_pods_survive_three_kills_of_the_scheduler(fresh_control_plane: Cal
     plane = fresh_control_plane()
     cluster = prepare(plane, nodes=60, pods=2000)
     moments = random.Random(7)
-    treadle = Treadle(plane.kubeconfig, tmp_path)
+    treadle = Treadle(plane.scheduler_kubeconfig(), tmp_path)
     for _ in range(3):
         before = len(cluster.bound())
         with treadle:
@@ -66,7 +66,7 @@ def test_an_api_server_that_is_gone_for_ten_seconds_costs_nothing_but_the_time(
 ) -> None:
     plane = fresh_control_plane()
     cluster = prepare(plane, nodes=60, pods=2000)
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         eventually(lambda: treadle.metric('treadle_binds_total{result="bound"}') >= 300, 60, "some binds", 0.01)
         plane.stop_apiserver()
         away = time.monotonic() + 10
@@ -81,7 +81,7 @@ def test_an_api_server_that_is_gone_for_ten_seconds_costs_nothing_but_the_time(
 def test_sigterm_in_the_middle_leaves_nothing_in_flight(fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path) -> None:
     plane = fresh_control_plane()
     cluster = prepare(plane, nodes=60, pods=1000)
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         eventually(lambda: treadle.metric('treadle_binds_total{result="bound"}') >= 200, 60, "some binds", 0.01)
         assert treadle.terminate() == 0
         assert "still in flight" not in treadle.log.read_text()
@@ -96,7 +96,7 @@ def test_10000_pods_on_1000_nodes_are_all_bound_in_under_400_mib(
 ) -> None:
     plane = fresh_control_plane()
     cluster = prepare(plane, nodes=1000, pods=10_000)
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         eventually(lambda: treadle.metric('treadle_binds_total{result="bound"}') >= 10_000, 300, "10,000 binds", 0.5)
         check(cluster, treadle.wait_ready(), 10_000)
         assert treadle.peak_mib() < 400
@@ -108,9 +108,9 @@ def test_of_two_schedulers_with_one_lease_only_the_leader_binds_and_the_other_ta
     plane = fresh_control_plane()
     cluster = prepare(plane, nodes=10, pods=50)
     arguments = ("--leader-elect", "--namespace", "default")
-    with Treadle(plane.kubeconfig, tmp_path, *arguments) as first:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path, *arguments) as first:
         cluster.wait_bound(50)
-        with Treadle(plane.kubeconfig, tmp_path, *arguments) as second:
+        with Treadle(plane.scheduler_kubeconfig(), tmp_path, *arguments) as second:
             eventually(lambda: (second.ready() or {}).get("leader", "").startswith("standby"), 30, "a standby")
             assert first.ready()["leader"] == "leader"
             cluster.pods([pod(f"late-{number}", "root.q1", "late") for number in range(20)])

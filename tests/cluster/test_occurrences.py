@@ -41,7 +41,7 @@ class Life:
 
     def __init__(self, plane: ControlPlane, folder: Path, discipline: str) -> None:
         self.plane, self.cluster = plane, Cluster(plane)
-        self.treadle = Treadle(plane.kubeconfig, folder)
+        self.treadle = Treadle(plane.scheduler_kubeconfig(), folder)
         self.made = 0
         plane.apply_crds()
         plane.create_nodes(4, "4", "64Gi")

@@ -33,7 +33,7 @@ def test_an_opportunistic_pod_runs_beside_guaranteed_ones_and_goes_when_they_wan
         assert plane.api("POST", PATHS[one["kind"]], one)[0] == 201
     cluster.queues(queue("root.prod", maxResources={"cpu": "4", "memory": "16Gi"}))
     cluster.pods([pod("first", "root.prod", "prod", cpu="2")])
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         eventually(lambda: on_nodes(cluster) == {"scan", "first"}, 60, "both run")
         used = {"cpu": "2", "memory": "256Mi", "pods": "1"}
@@ -61,7 +61,7 @@ def test_an_opportunistic_pod_runs_beside_guaranteed_ones_and_goes_when_they_wan
         eventually(lambda: on_nodes(cluster) == {"first", "more"}, 60, "the next one gets what is idle again")
 
         treadle.kill()
-        with Treadle(plane.kubeconfig, tmp_path) as successor:
+        with Treadle(plane.scheduler_kubeconfig(), tmp_path) as successor:
             successor.wait_ready()
             eventually(lambda: successor.metric('treadle_opportunistic_room{resource="cpu"}') == 2, 30, "a new one knows of it")
             cluster.pods([idle("third")])
@@ -78,7 +78,7 @@ def test_words_that_make_no_sense_are_told_with_what_is_allowed(fresh_cluster: C
     asks = idle("asks")
     asks["spec"]["containers"][0]["resources"]["requests"] = {"cpu": "1", "memory": "1Gi"}
     cluster.pods([unclear, neither, asks])
-    with Treadle(cluster.plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(cluster.plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         cluster.wait_bound(1)
         eventually(lambda: told(cluster.plane, "unclear")[0] == "InvalidPod", 60, "the demand is refused")
@@ -110,7 +110,7 @@ def test_an_application_that_is_opportunistic_makes_its_pods_so_while_it_says_it
         one["metadata"]["labels"]["treadle.dev/application"] = "nightly"
     asks["spec"]["containers"][0]["resources"]["requests"] = {"cpu": "1", "memory": "1Gi"}
     cluster.pods([silent])
-    with Treadle(cluster.plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(cluster.plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         cluster.wait_bound(1)
         eventually(lambda: treadle.metric('treadle_opportunistic_pods{state="running"}') == 1, 30, "it is opportunistic")
@@ -134,7 +134,7 @@ def test_a_gang_of_opportunistic_pods_starts_when_there_is_idle_room_for_all_of_
     for one in members:
         one["metadata"]["annotations"]["treadle.dev/gang-min-member"] = "3"
     cluster.pods(members)
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         eventually(lambda: told(plane, "m0")[0] == "NoIdleRoom", 60, "there is room for two of three")
         assert told(plane, "m0")[1].startswith('gang "g" needs room for 3 pods at once, and at most 2 fit now; ')
@@ -163,7 +163,7 @@ def test_where_room_goes_by_usage_a_node_that_is_requested_whole_takes_pods_unti
     body = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Scheduler", "metadata": {"name": "treadle"}}
     assert plane.api("POST", PATHS["Scheduler"], {**body, "spec": {"opportunistic": metrics_settings()}})[0] == 201
     cluster.pods([pod("whole", "root.prod", "prod", cpu="8", memory="32Gi"), idle("scan")])
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
 
         def ready() -> tuple[str, str]:

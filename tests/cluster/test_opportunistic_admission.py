@@ -278,7 +278,7 @@ def test_a_pod_with_ordinary_requests_and_the_label_is_placed_as_an_opportunisti
     cluster = Cluster(plane)
     cluster.queues(queue("root.prod"))
     cluster.pods([guaranteed("first", "root.prod", "prod", cpu="3")])
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         cluster.wait_bound(1)
         spec = {"containers": [container("c", {"cpu": "1", "memory": "1Gi"}), container("side", {"cpu": "2"})]}

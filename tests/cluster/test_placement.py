@@ -63,7 +63,7 @@ def test_rules_make_a_users_queue_survive_a_crash_reject_with_their_name_and_are
     users["spec"]["holdsQueues"] = True
     cluster.queues(users, queue("root.open"))
 
-    with Treadle(plane.kubeconfig, tmp_path, "--user-source=claims") as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path, "--user-source=claims") as treadle:
         treadle.wait_ready()
         cluster.pods([of_user("Ann.Smith", pod("own", application="etl")), pod("said", "root.open"), pod("lost", "root.nowhere")])
         bound = {one["metadata"]["name"]: one for one in cluster.wait_bound(3)}
@@ -82,7 +82,7 @@ def test_rules_make_a_users_queue_survive_a_crash_reject_with_their_name_and_are
 
     # what runs is put back into its queue, although the rules have changed meanwhile
     patch(plane, f"{GROUP}/schedulers/treadle", {"placementRules": [RULES[0], {"rule": "reject"}]})
-    with Treadle(plane.kubeconfig, tmp_path, "--user-source=claims") as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path, "--user-source=claims") as treadle:
         treadle.wait_ready()
         series = 'treadle_queue_resource{kind="used",queue="root.users.ann-dot-smith",resource="cpu"}'
         eventually(lambda: treadle.metric(series) == 0.5, 30, "the queue is there again, with what runs in it")
@@ -129,7 +129,7 @@ def test_who_may_not_submit_waits_and_a_bad_edit_of_a_queue_leaves_the_last_good
     prod["spec"]["submitAcl"] = {"users": ["ann"], "groups": ["ops"]}
     cluster.queues(root, prod)
 
-    with Treadle(plane.kubeconfig, tmp_path, "--user-source=claims") as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path, "--user-source=claims") as treadle:
         treadle.wait_ready()
         cluster.pods([of_user("ann", pod("hers", "root.prod")), of_user("bob", pod("his", "root.prod"))])
         cluster.wait_bound(1)
@@ -162,7 +162,7 @@ def test_the_classic_example_is_in_force_as_it_is_written(fresh_cluster: Callabl
     for one in documents:
         post(plane, f"{GROUP}/{one['kind'].lower()}s", one)
 
-    with Treadle(plane.kubeconfig, tmp_path, "--user-source=claims") as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path, "--user-source=claims") as treadle:
         treadle.wait_ready()
         member = of_user("ann", pod("hers"))
         member["metadata"]["annotations"]["treadle.dev/groups"] = "dev,ops"

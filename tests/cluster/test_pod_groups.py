@@ -69,7 +69,7 @@ def test_pods_start_with_the_minimum_of_their_group(
     plane.create_nodes(1, "4", "16Gi")
     cluster, path = Cluster(plane), f"/apis/{version}/namespaces/default/podgroups"
     eventually(lambda: plane.api("GET", path)[0] == 200, 30, "the kind is served")
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         for number in range(3):
             create(plane, PODS, member(f"early-{number}", version, "early"))
@@ -108,7 +108,7 @@ def test_the_status_of_a_group_says_what_its_own_scheduler_would(
     eventually(lambda: plane.api("GET", path)[0] == 200, 30, "the kind is served")
     create(plane, f"{GROUP}/schedulers", {**SCHEDULER, "spec": {"aliases": ["volcano"]}})
     create(plane, path, group(version, "g", minimum(version, 3)))
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         if version == VOLCANO:
             eventually(lambda: status_of(plane, path, "g").get("phase") == "Inqueue", 30, "operators may make its pods")
@@ -153,7 +153,7 @@ def test_kinds_that_come_later_are_found_and_those_that_go_leave_pods_alone(
     plane.apply_crds()
     plane.create_nodes(1, "2", "16Gi")
     cluster, path = Cluster(plane), f"/apis/{VOLCANO}/namespaces/default/podgroups"
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         for number in range(3):
             create(plane, PODS, member(f"a-{number}", VOLCANO, "a"))

@@ -73,7 +73,7 @@ def test_pods_of_two_schedulers_keep_to_each_others_rules(
     cluster.wait_bound(2)
     taken, by_cache = next(iter(nodes_of(cluster, "lonely"))), next(iter(nodes_of(cluster, "cache")))
 
-    with Treadle(plane.kubeconfig, tmp_path):
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path):
         near = {"podAffinity": {RULE: [selecting("cache", topologyKey=ZONE, namespaceSelector={"matchLabels": {"team": "x"}})]}}
         create(plane, *(labelled(f"web-{number}", "web", **evenly("web")) for number in range(9)))
         create(plane, *(labelled(f"db-{number}", "db", **alone("db")) for number in range(7)))
@@ -136,7 +136,7 @@ def test_the_placement_constraints_of_an_application_hold_for_its_pods(
     assert "must be a placement constraint: in,SCOPE,TAG" in answer["message"]
     status, answer = plane.api("POST", path, application("servers", "notin,node,server"))
     assert status == 201, answer
-    with Treadle(plane.kubeconfig, tmp_path):
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path):
         for number in range(4):
             one = labelled(f"server-{number}", "servers")
             one["metadata"]["annotations"] = {"treadle.dev/allocation-tags": "server"}
@@ -173,7 +173,7 @@ def test_pods_of_an_application_are_placed_together(fresh_cluster: Callable[...,
         one = labelled(f"pod-{number}", "mixed")
         one["metadata"]["annotations"] = {"treadle.dev/allocation-tags": tag, "treadle.dev/placement-constraints": constraint}
         create(plane, one)
-    with Treadle(plane.kubeconfig, tmp_path):
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path):
         cluster.wait_bound(3)
         left = eventually(
             lambda: [

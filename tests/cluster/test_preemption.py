@@ -66,7 +66,7 @@ def test_a_starved_queue_gets_its_share_back_and_a_disruption_budget_is_respecte
 ) -> None:
     plane = fresh_control_plane()
     cluster = prepared(plane)
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         cluster.wait_bound(NODES * CORES)
         eventually(lambda: healthy(cluster), 60, "a budget that allows no disruption")
         cluster.pods([pod(f"starved-{number}", "root.starved", "starved", cpu="1") for number in range(NODES * CORES)])
@@ -94,7 +94,7 @@ def test_a_victim_that_its_budget_does_not_let_go_is_deleted_only_where_the_poli
 ) -> None:
     plane = fresh_control_plane()
     cluster = prepared(plane, deleteBlockedVictims=True)
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         cluster.wait_bound(NODES * CORES)
         eventually(lambda: healthy(cluster), 60, "a budget that allows no disruption")
         cluster.pods([pod(f"starved-{number}", "root.starved", "starved", cpu="1") for number in range(NODES * CORES)])

@@ -48,7 +48,7 @@ def test_pods_spread_like_and_avoid_where_they_may_and_still_all_start(
         assert status == 201, answer
     selector = {"labelSelector": {"matchLabels": {"app": "web"}}}
     spread = [{"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway", **selector}]
-    with Treadle(plane.kubeconfig, tmp_path):
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path):
         create(plane, *(labelled(f"web-{number}", "web", topologySpreadConstraints=spread) for number in range(9)))
         cluster.wait_bound(9)
         zones = Counter(int(node_of(plane, f"web-{number}").removeprefix("node-")) % 3 for number in range(9))
@@ -79,7 +79,7 @@ def test_weights_of_the_scheduler_object_count(fresh_control_plane: Callable[...
     }
     status, answer = plane.api("POST", "/apis/treadle.dev/v1alpha1/schedulers", scheduler)
     assert status == 201, answer
-    with Treadle(plane.kubeconfig, tmp_path):
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path):
         one = labelled("a", "a")
         one["spec"]["containers"][0]["image"] = "registry.example/app:1"
         create(plane, one)

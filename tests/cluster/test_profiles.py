@@ -57,7 +57,7 @@ def test_the_example_holds_and_an_edited_profile_is_followed(fresh_cluster: Call
     for one in yaml.safe_load_all((ROOT / "examples" / "resource-profiles.yaml").read_text()):
         status, answer = create(cluster, one)
         assert status == 201, answer
-    with Treadle(cluster.plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(cluster.plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         assert len(cluster.wait_bound(1)) == 1, "the pod of the example"
         for number in range(5):
@@ -98,7 +98,7 @@ def test_pods_are_told_where_they_are_not_what_their_profile_is(fresh_cluster: C
     body = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Scheduler", "metadata": {"name": "treadle"}}
     assert create(cluster, {**body, "spec": {"resourceProfiles": profiles}})[0] == 201
     cluster.queues(queue("root.train"))
-    with Treadle(cluster.plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(cluster.plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         like = pod("like", "root.train", "like", cpu="8", memory="64Gi")
         like["metadata"]["annotations"] = {"treadle.dev/resource-profile": "gpu"}
@@ -176,7 +176,7 @@ def test_the_policy_of_the_example_gives_pods_what_their_profile_has(
     }
     assert made("unknown", "huge") == {}
     assert made("own", "gpu", requests={"cpu": "1"}) == {"requests": {"cpu": "1"}}
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         eventually(lambda: plane.api("GET", f"{PODS}/trainer")[1]["spec"].get("nodeName"), 30, "it is placed")
         eventually(

@@ -50,7 +50,7 @@ def test_a_pod_is_promoted_when_there_is_room_and_demoted_again_without_a_restar
     plane.start_kwok()
     cluster.queues(queue("root.batch", maxResources={"cpu": "3", "memory": "16Gi"}), queue("root.prod"))
     cluster.pods([idle("scan"), pod("first", "root.batch", "first", cpu="2")])
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         eventually(lambda: on_nodes(cluster) == {"scan", "first"}, 60, "both run")
         uid = plane.api("GET", f"{PODS}/scan")[1]["metadata"]["uid"]
@@ -94,7 +94,7 @@ def test_a_pod_that_wishes_it_becomes_guaranteed_by_itself_when_there_is_room(
     scan = idle("scan")
     scan["metadata"]["annotations"]["treadle.dev/promotion"] = "automatic"
     cluster.pods([pod("first", "root.batch", "first", cpu="2")])
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         eventually(lambda: on_nodes(cluster) == {"first"}, 60, "the guaranteed one runs")
         cluster.pods([scan])
@@ -118,7 +118,7 @@ def test_a_pod_whose_requests_cannot_be_changed_stays_what_it_is_and_says_why(
     equal["spec"]["containers"][0]["resources"]["limits"] = {"cpu": "1", "memory": "1Gi"}
     equal["metadata"]["annotations"] = {"treadle.dev/demand": "main cpu=1 memory=1Gi"}
     quota: dict[str, Any] = {"metadata": {"name": "q"}, "spec": {"hard": {"requests.cpu": "2"}}}
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         cluster.pods([equal, idle("scan", cpu="4")])
         cluster.wait_bound(2)
@@ -147,7 +147,7 @@ def test_a_promotion_by_itself_that_a_quota_refuses_leaves_the_label_as_it_was(
     eventually(lambda: plane.api("GET", f"{QUOTAS}/q")[1].get("status", {}).get("used"), 60, "the quota is counted")
     scan = idle("scan", cpu="4")
     scan["metadata"]["annotations"]["treadle.dev/promotion"] = "automatic"
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         cluster.pods([scan])
         (refused,) = eventually(lambda: events(plane, "ResizeRefused"), 60, "its quota is too small")
@@ -164,7 +164,7 @@ def test_what_a_pod_on_a_node_asks_for_in_words_that_make_no_sense_is_told_to_it
     plane, cluster = prepared(fresh_control_plane, cpu="8", memory="64Gi")
     cluster.queues(queue("root.batch"))
     cluster.pods([idle("unsaid", cpu="1"), idle("nonsense", cpu="1"), idle("wish", cpu="1")])
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         cluster.wait_bound(3)
         changes: dict[str, dict[str, Any]] = {
@@ -194,6 +194,6 @@ def test_a_pod_of_an_opportunistic_application_that_says_nothing_of_what_it_uses
     nothing = pod("nothing", "root.batch", "scan")
     nothing["spec"]["containers"][0]["resources"] = {}
     cluster.pods([nothing])
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         eventually(lambda: told(plane, "nothing")[0] == "InvalidPod", 20, "it waits and is told what to say")

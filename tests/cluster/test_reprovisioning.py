@@ -51,7 +51,7 @@ def test_a_run_that_began_late_is_promised_the_rest_later_through_a_restart(
     def status(name: str = "late") -> dict[str, Any]:
         return dict(plane.api("GET", f"{RESERVATIONS}/{name}")[1].get("status", {}))
 
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         start = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=8)
         body = reservation(
@@ -79,7 +79,7 @@ def test_a_run_that_began_late_is_promised_the_rest_later_through_a_restart(
         assert plane.api("POST", RESERVATIONS, other)[0] == 201
         eventually(lambda: status("other").get("phase") == "Rejected", 20, "nobody else is promised that")
         treadle.kill()
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         eventually(lambda: datetime.now(UTC) > start + timedelta(seconds=62), 90, "its first promise is over")
         assert status()["reprovisioned"]["allocations"], "it is there after a restart"

@@ -79,7 +79,7 @@ def test_reservations_are_accepted_or_refused_at_once_and_outlast_the_scheduler(
     cluster = fresh_cluster(2, "4", "16Gi")
     plane = cluster.plane
     cluster.queues(plan_queue())
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         make(plane, reservation("first", "6"))
         eventually(lambda: status(plane, "first").get("phase") == "Accepted", 2, "the first reservation accepted")
@@ -101,7 +101,7 @@ def test_reservations_are_accepted_or_refused_at_once_and_outlast_the_scheduler(
         treadle.kill()
     cluster.queues(plan_queue("root.later"))
     make(plane, reservation("third", "6"))
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         eventually(lambda: status(plane, "third").get("phase") == "Rejected", 5, "the third one refused")
     kept = status(plane, "first")
@@ -117,7 +117,7 @@ def test_times_of_a_calendar_outlast_the_scheduler_and_an_edit_that_is_refused(
     plane = cluster.plane
     cluster.queues(plan_queue(maximumPeriod="168h"))
     body = reservation("workdays", "6", hours=1, recurrence="0 3 * * 1-5", timeZone="Europe/Berlin")
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         make(plane, body)
         eventually(lambda: status(plane, "workdays").get("phase") in {"Accepted", "Active"}, 5, "the reservation accepted")
@@ -137,7 +137,7 @@ def test_times_of_a_calendar_outlast_the_scheduler_and_an_edit_that_is_refused(
         plane.api("PATCH", f"{RESERVATIONS}/workdays", edit, content_type="application/merge-patch+json")
         eventually(lambda: ready(plane, "workdays")[0] == "NoRoom", 5, "the edit refused")
         treadle.kill()
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         make(plane, reservation("again", "6", hours=2, recurrence="0 3 * * 3", timeZone="Europe/Berlin"))
         eventually(lambda: status(plane, "again").get("phase") == "Rejected", 5, "what was promised is in the way")
@@ -164,7 +164,7 @@ def test_the_commands_ask_make_and_print(fresh_cluster: Callable[..., Cluster], 
     large.write_text(yaml.safe_dump(reservation("large", "60")))
     assert command(plane, "reserve", str(file))[1].startswith("nothing is decided: no scheduler has looked at it")
     plane.api("DELETE", f"{RESERVATIONS}/nightly")
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         code, said = command(plane, "reserve", str(file), "--dry-run")
         assert (
@@ -202,7 +202,7 @@ def test_what_is_proposed_from_the_history_is_taken(fresh_cluster: Callable[...,
     store = Store(kept)
     store.write(runs, [], [], now)
     store.close()
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         code, said = command(plane, "reserve", "--from-history", "default/etl", "--store", kept)
         assert code == 0, said
@@ -232,7 +232,7 @@ def test_pods_of_a_reservation_wait_for_it_run_in_its_queue_and_go_on_beside_it(
         "spec": {"reservation": "nightly"},
     }
     assert plane.api("POST", "/apis/treadle.dev/v1alpha1/namespaces/default/applications", application)[0] == 201
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         wanted = reservation("nightly", "6", start=seconds(12))
         wanted["spec"]["deadline"] = at(seconds(24))
@@ -275,7 +275,7 @@ def test_runs_are_in_the_reservation_that_claims_their_names(fresh_cluster: Call
         found = {one["metadata"]["name"]: one["metadata"].get("annotations", {}) for one in cluster.bound()}
         return {name: said["treadle.dev/allocated-queue"] for name, said in found.items()}
 
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         make(plane, wanted)
         eventually(lambda: status(plane, "nightly").get("phase") == "Active", 20, "the reservation is active")
@@ -306,7 +306,7 @@ def test_what_runs_again_and_again_is_reserved_by_itself_where_the_queue_allows_
         store.write([over], [], [], begun + 300)
     store.close()
     cluster.queues(plan_queue(fromHistory={"exclude": ["default/else-*"]}))
-    with Treadle(plane.kubeconfig, tmp_path, "--history", history, "--user-source=stamps") as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path, "--history", history, "--user-source=stamps") as treadle:
         treadle.wait_ready()
         eventually(lambda: plane.api("GET", f"{RESERVATIONS}/hourly")[0] == 200, 120, "it was made")
         eventually(lambda: status(plane, "hourly").get("phase") in {"Accepted", "Active"}, 10, "it was accepted")
@@ -353,7 +353,7 @@ def test_the_examples_of_the_documentation_are_taken_and_acted_on(fresh_cluster:
         conditions = {one["type"]: one["status"] for one in plane.api("GET", path)[1].get("status", {}).get("conditions", [])}
         return conditions == {"Ready": "True", "NotActedOn": "False"}
 
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         for path in paths:
             eventually(lambda path=path: acted_on(path), 20, f"{path} in force as it is written")
@@ -420,7 +420,7 @@ def test_borrowed_room_is_there_at_the_start(
         "spec": {"reservation": "nightly"},
     }
     assert plane.api("POST", "/apis/treadle.dev/v1alpha1/namespaces/default/applications", application)[0] == 201
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         cluster.pods([pod(f"borrower-{number}", "root.rest", "borrower", cpu="1", memory="1Gi") for number in range(7)])
         cluster.wait_bound(7)
@@ -475,7 +475,7 @@ def test_the_documentation_of_partitions_is_planned_on_them_and_runs_there(
     large = documented("training")
     large["metadata"] = {"name": "large"}
     large["spec"]["expression"]["requests"][1] |= {"count": 8, "concurrency": 8}
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         make(plane, training)
         eventually(lambda: status(plane, "training").get("phase") == "Accepted", 20, "the one of the documentation accepted")
@@ -522,7 +522,7 @@ def test_the_documentation_of_partitions_is_planned_on_them_and_runs_there(
         assert " ".join(said.splitlines()[2].split()).endswith("gpu: cpu 8 gpu: cpu 0 default/soon"), said
         kept = status(plane, "soon")["allocations"], status(plane, "soon")["accepted"]
         treadle.kill()
-    with Treadle(plane.kubeconfig, tmp_path) as again:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as again:
         again.wait_ready()
         eventually(lambda: promise_of_gpu in again.get("/metrics")[1], 20, "the plan back")
         assert (status(plane, "soon")["allocations"], status(plane, "soon")["accepted"]) == kept

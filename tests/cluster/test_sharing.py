@@ -28,7 +28,7 @@ def test_three_queues_with_weights_1_2_3_hold_their_fair_shares_to_within_one_po
             for weight in (1, 2, 3)
         ]
     )
-    with Treadle(cluster.plane.kubeconfig, tmp_path):
+    with Treadle(cluster.plane.scheduler_kubeconfig(), tmp_path):
         capacity = NODES * 4 * 2
         bound = cluster.wait_bound(capacity)
 
@@ -46,7 +46,7 @@ def test_drf_gives_two_queues_of_unlike_demands_equal_dominant_shares_to_within_
     cluster.queues(queue("root.cpu", schedulingPolicy="drf"), queue("root.memory", schedulingPolicy="drf"))
     cluster.pods([pod(f"cpu-{number}", "root.cpu", "crunch", cpu="3", memory="1Gi") for number in range(100)])
     cluster.pods([pod(f"memory-{number}", "root.memory", "cache", cpu="1", memory="4Gi") for number in range(100)])
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         eventually(
             lambda: all("Insufficient" in why(plane, f"{name}-99") for name in ("cpu", "memory")),
@@ -66,7 +66,7 @@ def test_without_any_object_of_ours_a_pod_needs_nothing_but_the_scheduler_name(
     fresh_cluster: Callable[..., Cluster], tmp_path: Path
 ) -> None:
     cluster = fresh_cluster(2)
-    with Treadle(cluster.plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(cluster.plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         cluster.pods([pod("plain")])
         bound = cluster.wait_bound(1)
@@ -82,7 +82,7 @@ def test_without_the_crds_treadle_says_so_waits_and_goes_on_when_they_come(
     plane.create_nodes(1)
     cluster = Cluster(plane)
     cluster.pods([pod("early")])
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         eventually(lambda: "CustomResourceDefinitions of treadle.dev/v1alpha1 are not installed" in treadle.get("/readyz")[1], 30)
         assert treadle.get("/readyz")[0] == 503
         assert treadle.get("/healthz")[0] == 200

@@ -101,7 +101,7 @@ def executors(plane: ControlPlane) -> dict[str, str]:
 
 def test_three_executors_with_volumes_run_and_the_fourth_waits_for_its_queue(cluster: Cluster, tmp_path: Path) -> None:
     plane, provisioner = cluster.plane, Provisioner(cluster.plane)
-    with Treadle(plane.kubeconfig, tmp_path) as treadle, provisioner.running(), submitted(plane, tmp_path):
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle, provisioner.running(), submitted(plane, tmp_path):
         treadle.wait_ready()
         log = tmp_path / "spark.log"
         eventually(lambda: len(executors(plane)) == 4, 120, f"four executors; the log is {log}")

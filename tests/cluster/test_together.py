@@ -66,7 +66,7 @@ def test_the_example_of_a_set_finds_a_place_for_all_with_the_solver(
     create(plane, *yaml.safe_load_all((ROOT / "examples" / "placed-together.yaml").read_text()))
     eventually(lambda: len(cluster.all_pods()) == 4, 60, "the pods of both jobs")
     create(plane, node("a", "z0", disk="ssd"), node("b", "z1", disk="ssd"))
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         cluster.wait_bound(4)
         zones = by_kind(cluster)
         assert zones["loader"].isdisjoint(zones["query"])
@@ -96,7 +96,7 @@ def test_a_set_that_the_walk_places_only_in_part_says_why_and_follows_when_the_s
     cluster = fresh_cluster(2, "8", "32Gi")
     plane = cluster.plane
     create(plane, ours("Application", "pair", placeTogether="Serial"))
-    with Treadle(plane.kubeconfig, tmp_path):
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path):
         for name, other in (("one", "two"), ("two", "one")):
             found = pod(name, application="pair", cpu="100m", memory="64Mi")
             found["metadata"]["annotations"] = {
@@ -120,7 +120,7 @@ def test_alternatives_come_into_force_when_their_time_has_come(fresh_cluster: Ca
     assert status == 422
     assert "delayed-or(TIME" in answer["message"]
     create(plane, ours("Application", "patient", placementConstraints=["delayed-or(8s,disk=ssd:1m,disk!=ssd)"]))
-    with Treadle(plane.kubeconfig, tmp_path).wait_ready():
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path).wait_ready():
         create(plane, {"apiVersion": "v1", "kind": "Pod", **pod("p", application="patient", cpu="100m", memory="64Mi")})
         eventually(lambda: "more disk!=ssd will do as well" in told(plane, "p"), 30, "it says what it waits for")
         cluster.wait_bound(1)

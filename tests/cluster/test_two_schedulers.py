@@ -42,7 +42,7 @@ def test_a_refused_pod_is_told_and_the_one_that_replaces_it_goes_elsewhere(
     plane.apply_crds()
     cluster = Cluster(plane)
     plane.api("POST", "/api/v1/nodes", fake_node("node-0", "8", "32Gi"))
-    with Treadle(plane.kubeconfig, tmp_path):
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path):
         create(plane, pod("first", application="a", cpu="1", memory="1Gi"))
         cluster.wait_bound(1)
         words = "Node didn't have enough resource: cpu, requested: 1000, used: 7500, capacity: 8000"
@@ -64,7 +64,7 @@ def test_nominated_pods_and_headroom_are_left_their_room(
     theirs["spec"]["schedulerName"] = "default-scheduler"
     create(plane, theirs)
     patched(plane, f"{PODS}/theirs/status", {"status": {"nominatedNodeName": "node-0"}})
-    with Treadle(plane.kubeconfig, tmp_path):
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path):
         create(plane, pod("large", application="a", cpu="2", memory="1Gi"), pod("small", application="b", cpu="1", memory="1Gi"))
         eventually(lambda: node_of(plane, "small") == "node-0", what="what is left is ours")
         assert not node_of(plane, "large")

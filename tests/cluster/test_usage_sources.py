@@ -131,7 +131,7 @@ def test_what_kubelets_tell_decides(fresh_cluster: Callable[..., Cluster], tmp_p
     use = Use()
     kubelet.answers["/metrics/resource"] = lambda _: (503, b"starting")
     registered(cluster.plane, node, kubelet.port)
-    with Treadle(cluster.plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(cluster.plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         eventually(lambda: ready(cluster)[0] == "UsageUnknown", 60, "a kubelet that does not tell is told of")
         assert f"1 of 1 kubelets do not tell what is used: {node}: 503" in ready(cluster)[1]
@@ -153,7 +153,7 @@ def test_what_a_prometheus_tells_decides(fresh_cluster: Callable[..., Cluster], 
             return 200, json.dumps({"status": "success", "data": {"resultType": "vector", "result": series}}).encode()
 
         pages.answers["/api/v1/query"] = answer
-        with Treadle(cluster.plane.kubeconfig, tmp_path) as treadle:
+        with Treadle(cluster.plane.scheduler_kubeconfig(), tmp_path) as treadle:
             treadle.wait_ready()
             eventually(lambda: ready(cluster)[0] == "UsageUnknown", 60, "the query is told to be wrong")
             assert "spec.opportunistic.usage.prometheus.cpuQuery: 400 parse error" in ready(cluster)[1]
@@ -181,7 +181,7 @@ def test_what_node_agents_tell_of_nodes_pods_and_pressure_decides(fresh_cluster:
             return 200, json.dumps({**said, "pods": pods, "pressure": pressure}).encode()
 
         pages.answers["/sample"] = sample
-        with Treadle(plane.kubeconfig, tmp_path) as treadle:
+        with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
             treadle.wait_ready()
             eventually(lambda: ready(cluster)[0] == "UsageUnknown", 60, "there is no agent yet")
             assert "no pod with the labels app=agent runs in namespace default" in ready(cluster)[1]

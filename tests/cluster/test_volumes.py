@@ -53,7 +53,7 @@ def cluster(fresh_control_plane: Callable[..., ControlPlane]) -> Cluster:
 
 def test_a_claim_that_waits_for_its_first_consumer_gets_its_volume_on_the_pods_node(cluster: Cluster, tmp_path: Path) -> None:
     plane, provisioner = cluster.plane, Provisioner(cluster.plane)
-    with Treadle(plane.kubeconfig, tmp_path) as treadle, provisioner.running():
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle, provisioner.running():
         treadle.wait_ready()
         create(plane, CLAIMS, *(claim(f"data-{number}", "made") for number in range(20)), claim("zonal", "zonal"))
         pods = [with_claims(f"pod-{number}", f"data-{number}") for number in range(20)]
@@ -88,7 +88,7 @@ def test_volumes_that_are_there_are_given_to_claims_each_once(cluster: Cluster, 
     plane = cluster.plane
     create(plane, VOLUMES, *(volume(f"local-{number}", "local", on_nodes(HOST, f"node-{number % 3}")) for number in range(6)))
     create(plane, CLAIMS, *(claim(f"data-{number}", "local") for number in range(7)))
-    with Treadle(plane.kubeconfig, tmp_path):
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path):
         create(plane, "/api/v1/namespaces/default/pods", *(with_claims(f"pod-{number}", f"data-{number}") for number in range(7)))
         cluster.wait_bound(6)
         waiting = next(one["metadata"]["name"] for one in cluster.all_pods() if not one["spec"].get("nodeName"))
@@ -106,7 +106,7 @@ def test_pods_say_what_their_claims_wait_for_and_limits_hold(cluster: Cluster, t
     plane, provisioner = cluster.plane, Provisioner(cluster.plane)
     limited = {"drivers": [{"name": DRIVER, "nodeID": "x", "allocatable": {"count": 2}}]}
     create(plane, f"{STORAGE}/csinodes", *({"metadata": {"name": f"node-{number}"}, "spec": limited} for number in range(4)))
-    with Treadle(plane.kubeconfig, tmp_path), provisioner.running():
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path), provisioner.running():
         create(plane, CLAIMS, claim("never", "at-once"), claim("alone", "made", mode="ReadWriteOncePod"))
         lonely = [with_claims(f"lonely-{number}", "alone") for number in range(2)]
         create(plane, "/api/v1/namespaces/default/pods", with_claims("lost", "nowhere"), with_claims("never", "never"), *lonely)
@@ -143,7 +143,7 @@ def test_pods_say_what_their_claims_wait_for_and_limits_hold(cluster: Cluster, t
 def test_a_restart_while_claims_are_being_bound_loses_nothing(cluster: Cluster, tmp_path: Path) -> None:
     plane, provisioner = cluster.plane, Provisioner(cluster.plane)
     create(plane, CLAIMS, *(claim(f"data-{number}", "made") for number in range(10)))
-    with Treadle(plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
         create(
             plane, "/api/v1/namespaces/default/pods", *(with_claims(f"pod-{number}", f"data-{number}") for number in range(10))
         )
@@ -157,7 +157,7 @@ def test_a_restart_while_claims_are_being_bound_loses_nothing(cluster: Cluster, 
 
         before = eventually(selected, 30, "all claims have a node")
         treadle.kill()
-    with Treadle(plane.kubeconfig, tmp_path), provisioner.running():
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path), provisioner.running():
         cluster.wait_bound(10)
     assert {f"data-{one['metadata']['name'][4:]}": one["spec"]["nodeName"] for one in cluster.bound()} == before
 
@@ -168,7 +168,7 @@ def test_the_pods_of_a_gang_start_together_though_their_volumes_are_made_one_by_
     pods = [with_claims(f"worker-{number}", f"data-{number}") for number in range(6)]
     for one in pods:
         one["metadata"]["labels"] |= labels
-    with Treadle(plane.kubeconfig, tmp_path) as treadle, provisioner.running():
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle, provisioner.running():
         treadle.wait_ready()
         create(plane, CLAIMS, *(claim(f"data-{number}", "made") for number in range(6)))
         create(plane, "/api/v1/namespaces/default/pods", *pods[:5])

@@ -32,7 +32,7 @@ def cluster(fresh_cluster: Callable[..., Cluster]) -> Cluster:
 
 def test_pods_of_a_full_queue_are_told_of_by_one_event_with_limit_lack_and_who_is_ahead(cluster: Cluster, tmp_path: Path) -> None:
     cluster.queues(queue("root.etl", maxResources={"cpu": "3"}, schedulingPolicy="fifo"))
-    with Treadle(cluster.plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(cluster.plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         cluster.pods([pod(f"early-{number}", "root.etl", "early", cpu="1", memory="64Mi") for number in range(5)])
         cluster.wait_bound(3)
@@ -56,7 +56,7 @@ def test_pods_of_a_full_queue_are_told_of_by_one_event_with_limit_lack_and_who_i
 
 def test_a_queue_that_does_not_exist_is_told_of_when_the_default_takes_the_pod(cluster: Cluster, tmp_path: Path) -> None:
     cluster.queues(queue("root.default"), queue("root.etl"))
-    with Treadle(cluster.plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(cluster.plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         cluster.pods([pod("lost", "root.elt", "nightly")])
         cluster.wait_bound(1)
@@ -71,7 +71,7 @@ def test_a_queue_that_does_not_exist_is_told_of_when_the_default_takes_the_pod(c
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="no kubectl on this machine")
 def test_kubectl_describe_shows_it(cluster: Cluster, tmp_path: Path) -> None:
     kubectl = ["kubectl", f"--kubeconfig={cluster.plane.kubeconfig}"]
-    with Treadle(cluster.plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(cluster.plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         cluster.pods([pod("huge", cpu="64")])
         eventually(lambda: about(cluster, "huge"))

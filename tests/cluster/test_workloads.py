@@ -41,7 +41,7 @@ def running(control_plane_binaries: None, tmp_path_factory: pytest.TempPathFacto
         assert plane.api("POST", "/apis/treadle.dev/v1alpha1/schedulers", scheduler)[0] == 201
         found = Cluster(plane)
         found.queues(*(queue(name) for name in sorted({run.queue for run in RUNS})))
-        with Treadle(plane.kubeconfig, tmp_path_factory.mktemp("treadle")) as treadle:
+        with Treadle(plane.scheduler_kubeconfig(), tmp_path_factory.mktemp("treadle")) as treadle:
             treadle.wait_ready()
             yield found, treadle
 

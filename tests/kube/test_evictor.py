@@ -182,4 +182,41 @@ async def test_evictions_that_are_refused_for_want_of_a_right_are_told_of_once(c
     await at.evict("a", "b", "c", seconds=5)
     assert [type(event) for event in at.events] == [EvictFailed] * 3
     warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert warnings == ['evictions are refused, so nobody is preempted: 403 cannot create resource "pods/eviction"']
+    assert warnings == ['pods may not be evicted: 403 cannot create resource "pods/eviction"']
+
+
+NO_EVICTION = refused(403, 'pods "a" is forbidden: User "treadle" cannot create resource "pods/eviction" in API group ""')
+NO_DELETION = refused(403, 'pods "a" is forbidden: User "treadle" cannot delete resource "pods" in API group ""')
+
+
+async def test_rights_that_are_missing_are_known_until_they_are_there() -> None:
+    answers = [NO_EVICTION, ok(201)]
+    at = Evicting(lambda _: answers.pop(0))
+    assert at.evictor.problem == ""
+    await at.evict("a")
+    assert at.evictor.problem.startswith("pods may not be evicted: 403 ")
+    await at.evict("b")
+    assert at.evictor.problem == ""
+
+
+async def test_a_right_to_delete_that_is_missing_is_known_from_victims_and_from_lifetimes() -> None:
+    answers = {"DELETE": NO_DELETION, "POST": blocked()}
+    at = Evicting(lambda request: answers[request.method])
+    await at.evict(delete=True)
+    assert at.evictor.problem.startswith("pods may not be deleted: 403 ")
+
+    answers["DELETE"] = ok(200)
+    await at.evict(delete=True)
+    assert at.evictor.problem == ""
+
+    answers["DELETE"] = NO_DELETION
+    at.evictor.submit(Expire("uid-a", "ns", "a", "app", 1))
+    async with task_of(at.evictor.run()):
+        await asyncio.sleep(1.0)
+    assert at.evictor.problem.startswith("pods may not be deleted: 403 ")
+
+
+async def test_a_pod_that_a_webhook_keeps_says_nothing_of_our_rights() -> None:
+    at = Evicting(lambda _: refused(403, 'admission webhook "keep" denied the request: not this one'))
+    await at.evict()
+    assert at.evictor.problem == ""

@@ -40,7 +40,7 @@ def test_a_pod_is_promoted_and_demoted_in_place_and_the_kernel_holds_it_to_it(
 ) -> None:
     node = real_node()
     prepared(node)
-    with Treadle(node.plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(node.plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         node.plane.api("POST", PODS, idle_pod("scan", cpu="500m", memory="64Mi"))
         running(node, "scan")
@@ -77,7 +77,7 @@ def test_a_guaranteed_pod_takes_the_room_of_an_opportunistic_one_and_runs(
     node = real_node()
     cluster = prepared(node)
     cores = allocatable(node, "cpu")
-    with Treadle(node.plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(node.plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         node.plane.api("POST", PODS, idle_pod("scan", f"{cores}m", "64Mi", "-cores=1"))
         running(node, "scan")
@@ -110,7 +110,7 @@ def test_a_pod_that_the_kubelet_refuses_is_told_and_its_node_is_looked_at_again(
     unfinished.write_text(json.dumps(hidden))
     unfinished.rename(node.manifests / "hidden.json")
     eventually(lambda: list(node.pod_cgroups()), 30, "it runs")
-    with Treadle(node.plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(node.plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         node.plane.api("POST", PODS, guaranteed("first", cpu=f"{cores * 3 // 4}m"))
         eventually(lambda: phase(node, "first") == "Failed", 60, "the kubelet refuses it")
@@ -161,7 +161,7 @@ def test_a_node_that_is_really_used_too_much_frees_itself_before_the_kubelet_evi
     node = real_node()
     cluster = prepared(node)
     metrics = MetricsServer(node.plane, f"--kubelet-port={KUBELET_PORT}", "--kubelet-insecure-tls")
-    with metrics, Treadle(node.plane.kubeconfig, tmp_path) as treadle:
+    with metrics, Treadle(node.plane.scheduler_kubeconfig(), tmp_path) as treadle:
         before, whole = used_of(metrics), allocatable(node, "memory")
         most = int((before + 5.5 * GIB) * 100 / whole)
         settings = {

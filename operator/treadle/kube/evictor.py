@@ -25,6 +25,9 @@ WARN_EVERY = 300.0
 """Seconds between two warnings that evictions are refused."""
 MOST_QUEUES = 10_000
 """Queues for which victims are counted."""
+EVICTED, DELETED = "evicted", "deleted"
+NO_RIGHT = 'resource "pods'
+"""What the API server says where a right is missing, behind the user's name and the verb."""
 OVERTAKEN = "this instance does not lead any more"
 
 
@@ -58,6 +61,13 @@ class Evictor:
         self._under_way: set[asyncio.Task[None]] = set()
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._warned = float("-inf")
+        self._forbidden: dict[str, str] = {}
+        """Why pods may not be evicted or deleted, by the verb; until one may."""
+
+    @property
+    def problem(self) -> str:
+        """What the API server does not let us do with any pod; empty if nothing is known."""
+        return "; ".join(f"pods may not be {verb}: {why}" for verb, why in self._forbidden.items())
 
     def submit(self, victim: Evict | Expire) -> None:
         """Ask a pod to go, or delete it if its application's lifetime is over."""
@@ -125,12 +135,13 @@ class Evictor:
         if answer is None:
             return None, "the API server does not answer"
         if answer.status in {200, 201}:
+            self._forbidden.pop(EVICTED, None)
             self.evicted += 1
             self._went(victim)
             return answer, ""
         if answer.status == 429 or answer.status >= 500:  # a budget says 429 as a full server does, and two budgets say 500
             return answer, _why(answer)
-        self._settle(victim, answer)
+        self._settle(victim, answer, EVICTED)
         return answer, ""
 
     async def _expire(self, pod: Expire) -> None:
@@ -143,12 +154,14 @@ class Evictor:
         if answer is None:
             return
         if answer.status in {200, 202}:
+            self._forbidden.pop(DELETED, None)
             self.expired += 1
             self._over(pod)
             log.info("%s/%s was deleted: the lifetime of its application is over", pod.namespace, pod.name)
         elif answer.status in {404, 409}:
             self._report(PodGone(pod.uid))
         else:
+            self._note(answer, DELETED)
             log.info("%s/%s was not deleted: %s %s", pod.namespace, pod.name, answer.status, answer.error().message)
 
     async def _delete(self, victim: Evict, obstacle: str) -> None:
@@ -156,21 +169,28 @@ class Evictor:
         if answer is None:
             self._stays(victim, "the API server does not answer")
         elif answer.status in {200, 202}:
+            self._forbidden.pop(DELETED, None)
             self.deleted += 1
             log.info("%s/%s was deleted for preemption: %s", victim.namespace, victim.name, obstacle)
             self._went(victim)
         else:
-            self._settle(victim, answer)
+            self._settle(victim, answer, DELETED)
 
-    def _settle(self, victim: Evict, answer: Response) -> None:
+    def _settle(self, victim: Evict, answer: Response, verb: str) -> None:
         if answer.status in {404, 409}:  # gone, or another pod has the name by now
             self._report(PodGone(victim.uid))
             return
-        why = f"{answer.status} {answer.error().message}"
-        if answer.status in {401, 403} and self._clock() >= self._warned + WARN_EVERY:
-            self._warned = self._clock()
-            log.warning("evictions are refused, so nobody is preempted: %s", why)
-        self._stays(victim, why)
+        self._note(answer, verb)
+        self._stays(victim, f"{answer.status} {answer.error().message}")
+
+    def _note(self, answer: Response, verb: str) -> None:
+        """Take note of a refusal that is about our rights, and not about one pod, as a webhook's is."""
+        why = answer.error().message
+        if answer.status == 401 or (answer.status == 403 and NO_RIGHT in why):
+            self._forbidden[verb] = f"{answer.status} {why}"
+            if self._clock() >= self._warned + WARN_EVERY:
+                self._warned = self._clock()
+                log.warning("pods may not be %s: %s", verb, self._forbidden[verb])
 
     def _went(self, victim: Evict) -> None:
         self.gone_from[victim.queue] += 1

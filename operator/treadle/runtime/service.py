@@ -242,7 +242,8 @@ class Service:
         blind = self.core.view.backfills_by_estimates and self.forecaster is None
         asked = self.from_history is None and any(entry.from_history is not None for entry in self.ledger.entries.values())
         others = (one.trouble for one in (self.keeper, self.from_history) if one is not None)
-        return "; ".join(filter(None, (BLIND if blind else "", NO_HISTORY if asked else "", *others)))
+        mine = (BLIND if blind else "", NO_HISTORY if asked else "", self.evictor.problem)
+        return "; ".join(filter(None, (*mine, *others)))
 
     def _forecast_of(self, entry: Entry) -> dict[str, Any] | None:
         if self.forecaster is not None:
