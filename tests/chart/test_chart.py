@@ -1,5 +1,6 @@
 """What the chart renders, checked without a cluster by Helm itself."""
 
+import itertools
 import json
 import subprocess
 from functools import cache, partial
@@ -138,15 +139,19 @@ def test_who_tells_what_nodes_use_can_be_reached_where_the_network_is_closed():
     assert len(policy["spec"]["egress"]) == 2
 
 
+def rights(*arguments):
+    """What the scheduler may do: verbs by group and resource."""
+    found = {}
+    for role in [*of_kind("ClusterRole", *arguments), *of_kind("Role", *arguments)]:
+        if role["metadata"]["name"] in {"treadle-scheduler", "treadle-controllers", "treadle-leader"}:
+            for rule in role["rules"]:
+                for key in itertools.product(rule["apiGroups"], rule["resources"]):
+                    found.setdefault(key, set()).update(rule["verbs"])
+    return found
+
+
 def test_the_rights_are_exactly_those_that_are_used():
-    rules = {
-        (group, resource): set(rule["verbs"])
-        for role in [*of_kind("ClusterRole"), *of_kind("Role")]
-        if role["metadata"]["name"] in {"treadle-scheduler", "treadle-controllers", "treadle-leader"}
-        for rule in role["rules"]
-        for group in rule["apiGroups"]
-        for resource in rule["resources"]
-    }
+    rules = rights("--set=rbac.features.deletions=true")
     ours = ("schedulers", "queues", "applications", "reservations")
     stored = ("storageclasses", "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments")
     grouping = ("scheduling.k8s.io", "scheduling.volcano.sh", "scheduling.x-k8s.io", "scheduling.sigs.k8s.io")
@@ -177,10 +182,43 @@ def test_the_rights_are_exactly_those_that_are_used():
         ("events.k8s.io", "events"): {"create", "patch"},
         ("apiextensions.k8s.io", "customresourcedefinitions"): look,
         ("coordination.k8s.io", "leases"): {"get", "create", "update"},
-        ("", "configmaps"): {"create"},
+        ("", "configmaps"): {"get", "patch", "create"},
         **{("treadle.dev", kind): look for kind in ours},
         **{("treadle.dev", f"{kind}/status"): {"patch"} for kind in ours},
     }
+
+
+GROUPS = ("scheduling.k8s.io", "scheduling.volcano.sh", "scheduling.x-k8s.io", "scheduling.sigs.k8s.io")
+FEATURES = {
+    "evictions": {("", "pods/eviction"): {"create"}},
+    "deletions": {("", "pods"): {"delete"}},
+    "resizes": {("", "pods/resize"): {"patch"}},
+    "volumes": {("", "persistentvolumeclaims"): {"patch"}, ("", "persistentvolumes"): {"patch"}},
+    "devices": {
+        ("resource.k8s.io", "resourceclaims"): {"create", "patch", "delete"},
+        ("resource.k8s.io", "resourceclaims/status"): {"update", "patch"},
+        ("resource.k8s.io", "resourceclaims/binding"): {"update", "patch"},
+    },
+    "podGroups": {
+        ("scheduling.volcano.sh", "podgroups"): {"patch"},
+        **{(group, "podgroups/status"): {"patch"} for group in GROUPS},
+    },
+    "provisioning": {
+        ("autoscaling.x-k8s.io", "provisioningrequests"): {"get", "list", "watch", "create", "delete"},
+        ("", "podtemplates"): {"create"},
+    },
+    "usage": {("metrics.k8s.io", "nodes"): {"list"}, ("metrics.k8s.io", "pods"): {"list"}},
+}
+
+
+def test_a_feature_that_is_off_has_no_rights_and_pods_are_deleted_on_request_only():
+    values = yaml.safe_load((CHART / "values.yaml").read_text())["rbac"]["features"]
+    assert values == {name: name != "deletions" for name in FEATURES}
+    every = rights("--set=rbac.features.deletions=true")
+    for name, own in FEATURES.items():
+        without = rights(f"--set=rbac.features.deletions=true,rbac.features.{name}=false")
+        lost = {key: every[key] - without.get(key, set()) for key in every if every[key] != without.get(key, set())}
+        assert lost == own, name
 
 
 def test_leases_are_written_in_the_namespace_of_the_release_only():

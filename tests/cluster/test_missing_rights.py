@@ -101,3 +101,27 @@ def test_without_the_right_to_see_storage_only_pods_with_claims_wait_and_say_why
         assert plane.api("PUT", ROLE, role(*RULES, BINDS, SEES_STORAGE, SEES_CLAIMS))[0] == 200
         missing = 'persistentvolumeclaim "data" not found'
         eventually(lambda: scheduled(cluster, "stateful").get("message") == missing, 60, "storage is known")
+
+
+def test_a_scheduler_that_may_not_delete_pods_says_so_while_lifetimes_are_over(cluster: Cluster, tmp_path: Path) -> None:
+    plane = cluster.plane
+    without = [(groups, kinds, [verb for verb in verbs if verb != "delete"]) for groups, kinds, verbs in RULES]
+    assert plane.api("PUT", ROLE, role(*without, BINDS))[0] == 200
+    scheduler = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Scheduler", "metadata": {"name": "treadle"}}
+    assert plane.api("POST", "/apis/treadle.dev/v1alpha1/schedulers", scheduler)[0] == 201
+    short = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Application", "metadata": {"name": "short"}, "spec": {"lifetime": "12s"}}
+    with Treadle(plane.kubeconfig_for("limited"), tmp_path) as treadle:
+        treadle.wait_ready()
+        assert plane.api("POST", "/apis/treadle.dev/v1alpha1/namespaces/default/applications", short)[0] == 201
+        cluster.pods([pod("p", application="short")])
+        cluster.wait_bound(1)
+
+        def ready() -> dict[str, Any]:
+            return cluster.condition("schedulers", "treadle", "Ready")
+
+        told = eventually(lambda: "pods may not be deleted" in (found := ready()).get("message", "") and found, 60, "it is told")
+        assert (told["status"], 'cannot delete resource "pods"' in told["message"]) == ("True", True)
+        assert cluster.bound(), "the pod goes on"
+        assert plane.api("PUT", ROLE, role(*RULES, BINDS))[0] == 200
+        eventually(lambda: "deletionTimestamp" in cluster.all_pods()[0]["metadata"], 120, "it is deleted")
+        eventually(lambda: "deleted" not in ready()["message"], 60, "and nothing is missing any more")
