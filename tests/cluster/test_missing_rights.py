@@ -109,7 +109,12 @@ def test_a_scheduler_that_may_not_delete_pods_says_so_while_lifetimes_are_over(c
     assert plane.api("PUT", ROLE, role(*without, BINDS))[0] == 200
     scheduler = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Scheduler", "metadata": {"name": "treadle"}}
     assert plane.api("POST", "/apis/treadle.dev/v1alpha1/schedulers", scheduler)[0] == 201
-    short = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Application", "metadata": {"name": "short"}, "spec": {"lifetime": "12s"}}
+    short = {
+        "apiVersion": "treadle.dev/v1alpha1",
+        "kind": "Application",
+        "metadata": {"name": "short"},
+        "spec": {"lifetime": "12s"},
+    }
     with Treadle(plane.kubeconfig_for("limited"), tmp_path) as treadle:
         treadle.wait_ready()
         assert plane.api("POST", "/apis/treadle.dev/v1alpha1/namespaces/default/applications", short)[0] == 201

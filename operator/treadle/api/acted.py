@@ -162,6 +162,9 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.opportunistic.preemption.order",
             "spec.opportunistic.preemption.minimumRunTime",
             "spec.opportunistic.preemption.emergencyPercent",
+            "spec.namespaceLimits.queues",
+            "spec.namespaceLimits.waitingApplications",
+            "spec.namespaceLimits.waitingPods",
             "spec.nodes.partitionLabel",
             "spec.nodes.partitions",
         }

@@ -29,6 +29,7 @@ from treadle.api.common import (
     Model,
     Percent,
     Policy,
+    Positive,
     Provisioning,
     QueuePath,
     Ratio,
@@ -394,6 +395,19 @@ class SchedulerPlaceTogether(Model):
     )
 
 
+class NamespaceLimits(Model):
+    """What the applications of one namespace may have in the scheduler; what goes beyond waits outside of every queue."""
+
+    queues: Positive | None = Field(default=None, description="Queues that placement rules made for them.")
+    waiting_applications: Positive | None = Field(
+        default=None, description="Applications that wait in queues without any pod on a node."
+    )
+    waiting_pods: Positive | None = Field(
+        default=None,
+        description="Pods that wait in queues: with as many no further application comes in. An application that is in has all its pods there.",
+    )
+
+
 class SchedulerSpec(Model):
     """What an administrator asks of the scheduler."""
 
@@ -408,6 +422,7 @@ class SchedulerSpec(Model):
     placement_rules: Annotated[list[PlacementRule], Field(max_length=32)] | None = Field(
         default=None, json_schema_extra={"x-kubernetes-list-type": "atomic"}
     )
+    namespace_limits: NamespaceLimits | None = None
     placement_constraints: Annotated[list[TaggedConstraint], Field(max_length=64)] | None = Field(
         default=None,
         description="What holds for pods of all applications, beside what they and their pods say; all must hold.",

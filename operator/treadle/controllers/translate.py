@@ -13,7 +13,15 @@ from treadle.api.quantities import seconds
 from treadle.api.queue import Acl, PriorityAcl, Queue, QueueOpportunistic, QueueReservations
 from treadle.api.queue import QueueSpec as QueueSpecModel
 from treadle.api.reservation import Reservation
-from treadle.api.scheduler import NodeWeights, ParentRule, Scheduler, SchedulerFair, SchedulerGangs, SchedulerPlaceTogether
+from treadle.api.scheduler import (
+    NamespaceLimits,
+    NodeWeights,
+    ParentRule,
+    Scheduler,
+    SchedulerFair,
+    SchedulerGangs,
+    SchedulerPlaceTogether,
+)
 from treadle.api.scheduler import PlacementRule as Rule
 from treadle.controllers import capacity, opportunistic
 from treadle.controllers.recurrence import UTC_ZONE, recurring, zone_of
@@ -33,6 +41,7 @@ from treadle.core.model import (
 from treadle.core.model.gangs import Provisioning as ProvisioningSpec
 from treadle.core.model.reservations import Asked, Interpreter, PlanSpec, ReservationSpec
 from treadle.core.model.scheduler import DECLARED, TogetherSettings, Weights
+from treadle.core.model.scheduler import NamespaceLimits as NamespaceLimitsSpec
 from treadle.core.rules.constraints.parsing import parse_expression
 from treadle.core.rules.constraints.processor import POPULAR_TAGS, SERIAL
 from treadle.core.rules.placement.rules import analyse
@@ -240,7 +249,14 @@ def scheduler(model: Scheduler, aliases: tuple[str, ...]) -> SchedulerSpec:
         dict(spec.device_classes or {}),
         opportunistic.settings(spec.opportunistic),
         spec.backfill or DECLARED,
+        _namespace_limits(spec.namespace_limits),
     )
+
+
+def _namespace_limits(said: NamespaceLimits | None) -> NamespaceLimitsSpec:
+    if said is None:
+        return NamespaceLimitsSpec()
+    return NamespaceLimitsSpec(said.queues, said.waiting_applications, said.waiting_pods)
 
 
 def _weights(said: NodeWeights | None) -> Weights:

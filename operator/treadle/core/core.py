@@ -53,7 +53,7 @@ from treadle.core.events import (
     StorageSeen,
     UsageKnown,
 )
-from treadle.core.kernel import facts
+from treadle.core.kernel import facts, tenants
 from treadle.core.kernel.assign import concerned
 from treadle.core.kernel.backfill import filling
 from treadle.core.kernel.cycle import cycle
@@ -421,6 +421,7 @@ class Core:
             state.timers[0][0] if state.timers else None,
             state.updates.at + discipline.limits.interval() if state.updates.cluster_changed else None,
             state.assignment.refused_at + state.settings.update_interval if state.assignment.refused else None,
+            tenants.next_look(state),
             keeping.next_look(state),
             next_expiry(state),
             next_look(state),
@@ -532,8 +533,9 @@ class Core:
         return record is not None and record.state is PodState.ASSUMED
 
     def _retry_moves(self) -> None:
-        """Try refused moves again, once an update interval."""
+        """Try refused moves again, once an update interval, and let in whoever was held off."""
         state = self.state
+        tenants.let_in(state, self._assign_queues)
         if state.assignment.refused and state.now >= state.assignment.refused_at + state.settings.update_interval:
             state.assignment.refused_at = state.now
             self._assign_queues(list(state.assignment.refused))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treadle.core.kernel import tenants
 from treadle.core.kernel.reservations.claims import claimed
 from treadle.core.kernel.reservations.following import default_path
 from treadle.core.kernel.reservations.places import place_of, unreserved
@@ -51,6 +52,9 @@ class InForce:
 
 def assign(state: State, application: Application, namespace: str) -> Queue | Wait:
     """Return the queue that an application belongs to now, made if a rule says so, or why there is none."""
+    held = tenants.holds_off(state, application, namespace)
+    if held is not None:
+        return held
     if not state.plans.of and not state.plans.members:
         return _assign(state, application, namespace)
     explicit = state.explicit.get(application.id)
@@ -223,7 +227,9 @@ def by_rules(state: State, rules: Rules, application: Application, request: Requ
     opened = tree.open(nearest, application)
     if isinstance(opened, Wait):
         return opened
-    return nearest if nearest.path == path and nearest.defined else state.discipline.placement.make(path)
+    if nearest.path == path and nearest.defined:
+        return nearest
+    return tenants.make(state, application, path, lambda: state.discipline.placement.make(path), runs=runs)
 
 
 def allowed(state: State, application: Application, queue: Queue, path: str) -> Queue | Wait:

@@ -22,6 +22,7 @@ from treadle.core.kernel.pods.table import PodTable
 from treadle.core.kernel.preemption.memory import Preemption
 from treadle.core.kernel.reservations.memory import Plans
 from treadle.core.kernel.seam import Discipline
+from treadle.core.kernel.tenants import Tenants
 from treadle.core.kernel.together.memory import Together
 from treadle.core.kernel.tree.members import Application, Ask, PodRecord, Queue
 from treadle.core.kernel.tree.tree import QueueTree
@@ -84,6 +85,7 @@ class State:
     updates: Updates = field(default_factory=Updates)
     assignment: Assignment = field(default_factory=Assignment)
     admission: Admission = field(default_factory=Admission)
+    tenants: Tenants = field(default_factory=Tenants)
     locality: Locality = field(default_factory=Locality)
     preemption: Preemption = field(default_factory=Preemption)
     gangs: Gangs = field(default_factory=Gangs)

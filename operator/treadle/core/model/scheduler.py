@@ -42,6 +42,20 @@ class TogetherSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class NamespaceLimits:
+    """What one namespace may have: queues that rules make, applications and pods that wait. None: no limit."""
+
+    queues: int | None = None
+    applications: int | None = None
+    pods: int | None = None
+
+    @property
+    def unlimited(self) -> bool:
+        """Whether nothing is limited that waits."""
+        return self.applications is None and self.pods is None
+
+
+@dataclass(frozen=True, slots=True)
 class SchedulerSpec:
     """The scheduler's settings: the names that pods may ask for and how nodes are scored (Pack or Spread)."""
 
@@ -72,6 +86,7 @@ class SchedulerSpec:
     opportunistic: OpportunisticSettings = field(default_factory=OpportunisticSettings)
     backfill: str = DECLARED
     """By which run times pods may use room that is kept for others (``kernel.backfill``)."""
+    namespace_limits: NamespaceLimits = field(default_factory=NamespaceLimits)
 
     @property
     def names(self) -> frozenset[str]:

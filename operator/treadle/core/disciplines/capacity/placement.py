@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.disciplines.capacity.auto_queues import make, mapper_of, mapping_problem, names_of, parent_makes, restore, used
+from treadle.core.kernel import tenants
 from treadle.core.kernel.assign import REJECTED, allowed, by_rules
 from treadle.core.model import Wait
 from treadle.core.rules.placement.mapping import MappingRejected, Submission
@@ -90,7 +91,9 @@ def _by_mapping(state: State, application: Application, asked: str, namespace: s
         if isinstance(denied, Wait):
             return denied
     opened = tree.open(nearest, application)
-    return opened if isinstance(opened, Wait) or exists else make(state, path)
+    if isinstance(opened, Wait) or exists:
+        return opened
+    return tenants.make(state, application, path, lambda: make(state, path), runs=runs)
 
 
 def _wish(asked: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.effects import Placed, new_bind
+from treadle.core.kernel import tenants
 from treadle.core.kernel.admission_checks import OVER_LARGEST, block, gang_changed, requeue
 from treadle.core.kernel.assign import asked_for, assign, in_force
 from treadle.core.kernel.opportunistic.by_application import as_its_application_says, unheeded
@@ -431,6 +432,8 @@ def assign_queue(state: State, application: Application, namespace: str) -> None
 def _assign_queue(state: State, application: Application, namespace: str) -> None:
     before = state.assignment.asked.get(application.id)
     place = assign(state, application, namespace)
+    if place is application.wait and place is not None:
+        return
     if place is application.queue and place is not None:
         state.assignment.refused.pop(application, None)
         return
@@ -443,7 +446,10 @@ def _assign_queue(state: State, application: Application, namespace: str) -> Non
         state.assignment.refused[application] = why
         return
     state.assignment.refused.pop(application, None)
+    newcomer = application.queue is None and isinstance(place, Queue)
     put(state, application, place)
+    if newcomer:
+        tenants.came_in(state, application, namespace)
     asked = asked_for(state, application, namespace)
     if asked and isinstance(place, Queue) and not application.allocated and asked != place.path:
         state.reports.misnamed[application] = asked
