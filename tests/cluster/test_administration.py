@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 import itertools
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from chart.binaries import program
 from cluster.client import eventually
 from cluster.control_plane import ControlPlane
+from cluster.policies import RBAC, install
 from cluster.treadle_process import Treadle
 
-CHART = Path(__file__).resolve().parents[2] / "charts" / "treadle"
 QUEUES = "/apis/treadle.dev/v1alpha1/queues"
-RBAC = "/apis/rbac.authorization.k8s.io/v1"
 LISTS = "/api/v1/namespaces/treadle-system/configmaps/treadle-administrators"
 MERGE = "application/merge-patch+json"
-PATHS = {
-    "ValidatingAdmissionPolicy": "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
-    "ValidatingAdmissionPolicyBinding": "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
-    "ConfigMap": "/api/v1/namespaces/treadle-system/configmaps",
-    "ClusterRole": f"{RBAC}/clusterroles",
-}
 TREE = ("root", "root.prod", "root.team", "root.team.etl", "root.team.etl.nightly", "root.teams")
 NEW = ("root.new", "root.team.new", "root.team.etl.new", "root.prod.new", "root.teams.new")
 WRITERS = {"lead": "root.team", "member": "root.team", "etl": "root.team.etl", "own": "root.prod", "boss": "root", "robot": ""}
@@ -50,16 +40,6 @@ def bind(plane: ControlPlane, name: str, role: str) -> None:
     assert plane.api("POST", f"{RBAC}/clusterrolebindings", body)[0] == 201
 
 
-def installed(plane: ControlPlane) -> None:
-    """Apply what the chart has for administration: the policy and the roles."""
-    command = [str(program("helm")), "template", "treadle", str(CHART), "--namespace=treadle-system"]
-    command += ["--show-only=templates/administration.yaml", "--show-only=templates/rbac-users.yaml"]
-    for one in yaml.safe_load_all(subprocess.run(command, capture_output=True, check=True).stdout):
-        if one:
-            status, answer = plane.api("POST", PATHS[one["kind"]], one)
-            assert status == 201, answer
-
-
 @pytest.fixture(scope="module")
 def world(
     control_plane_binaries: None,  # noqa: ARG001
@@ -75,7 +55,7 @@ def world(
             accounts = "/api/v1/namespaces/team/serviceaccounts"
             assert plane.api("POST", accounts, {"metadata": {"name": name}})[0] == 201
             tokens[name] = plane.api("POST", f"{accounts}/{name}/token", {"spec": {}})[1]["status"]["token"]
-        installed(plane)
+        install(plane, "administration", "rbac-users")
         verb = {
             "apiGroups": ["treadle.dev"],
             "resources": ["queues"],
@@ -186,7 +166,7 @@ def test_without_lists_of_the_root_an_open_cluster_leaves_it_to_the_rights_of_th
         plane.create_namespace(name)
     assert plane.api("POST", "/api/v1/namespaces/team/serviceaccounts", {"metadata": {"name": "any"}})[0] == 201
     token = plane.api("POST", "/api/v1/namespaces/team/serviceaccounts/any/token", {"spec": {}})[1]["status"]["token"]
-    installed(plane)
+    install(plane, "administration", "rbac-users")
     bind(plane, "any", "treadle-team-admin")
     eventually(lambda: written(plane, "POST", queue("root.a"), token)[0] == 403, what="the policy in force")
     arguments = ("--namespace=treadle-system", "--publish-administrators=treadle-administrators")
