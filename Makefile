@@ -32,6 +32,7 @@ lint: setup ## style, types, import contracts, generated files
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/codespell
 	$(BIN)/treadle crds --check
+	$(BIN)/treadle metrics --check
 
 format: setup ## apply the formatter
 	$(BIN)/ruff check --fix --quiet . || true

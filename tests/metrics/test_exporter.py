@@ -10,12 +10,29 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from core.builders import a_node, a_pod
+from metrics.samples import QUEUE, SAMPLES
 from treadle.core import Core
 from treadle.core.events import NodeSeen, PodSeen
-from treadle.core.views.opportunistic import Times
-from treadle.metrics.exporter import QueueSample, Samples, render
+from treadle.metrics.exporter import Samples, render
 
-LABELS = {"queue", "resource", "kind", "state", "result", "use", "method", "code", "solver", "reason", "le"}
+LABELS = {
+    "queue",
+    "resource",
+    "kind",
+    "state",
+    "result",
+    "use",
+    "method",
+    "code",
+    "solver",
+    "reason",
+    "le",
+    "phase",
+    "during",
+    "partition",
+    "what",
+    "inside",
+}
 """Labels whose values are bounded by queues, resource types and constants."""
 UNITS = {"seconds", "bytes", "ratio"}
 NOT_BASE = (
@@ -30,43 +47,6 @@ NOT_BASE = (
     "millicores",
     "percent",
     "count_total",
-)
-
-QUEUE = QueueSample(
-    path="root.a",
-    used={"cpu": 1500, "memory": 1 << 30, "pods": 2},
-    pending={"cpu": 250},
-    fair_share={"cpu": 4000},
-    guaranteed={"cpu": 1000},
-    maximum={"nvidia.com/gpu": 8},
-    running=1,
-    accepted=2,
-    waiting_pods=3,
-)
-SAMPLES = Samples(
-    queues=[QUEUE],
-    pods={"waiting": 3, "assumed": 1, "bound": 2},
-    nodes=4,
-    decisions=10,
-    binds={"bound": 8, "failed": 1, "unknown": 1},
-    bind_seconds=1.25,
-    binds_in_flight=2,
-    bind_limit=17.5,
-    passes=99,
-    busy_seconds=0.5,
-    backlog=6,
-    requests={("bind", "POST", 201): 8, ("status", "PATCH", 0): 1},
-    watches={"pods": (1, 5)},
-    sets={"Better": 2, "NoBetter": 1},
-    provisioning={"requested": 3, "refused": 0, "provisioned": 2, "failed": 1},
-    opportunistic_pods={"waiting": 2, "running": 5, "leaving": 1},
-    opportunistic_room={"cpu": 2500, "memory": 1 << 30},
-    opportunistic_removed={"Requests": 4, "Usage": 0},
-    opportunistic_times={"removal": Times(3, 12.5, {5.0: 2, 60.0: 3})},
-    predictions={"predictions": {"cpu": 5}, "predictions_below": {"cpu": 1}, "prediction_shortfall": {"cpu": 0.2}},
-    leader=False,
-    status_writes=7,
-    events_written=3,
 )
 
 
