@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from treadle.core.views.opportunistic import Times
-from treadle.metrics.exporter import QueueSample, Samples
+from treadle.metrics.exporter import QueueSample, Samples, UserSample
 
+TIMES = Times(3, 12.5, {5.0: 2, 60.0: 3})
 QUEUE = QueueSample(
     path="root.a",
     used={"cpu": 1500, "memory": 1 << 30, "pods": 2},
@@ -36,7 +37,7 @@ SAMPLES = Samples(
     opportunistic_pods={"waiting": 2, "running": 5, "leaving": 1},
     opportunistic_room={"cpu": 2500, "memory": 1 << 30},
     opportunistic_removed={"Requests": 4, "Usage": 0},
-    opportunistic_times={name: Times(3, 12.5, {5.0: 2, 60.0: 3}) for name in ("asking", "removal", "overuse")},
+    opportunistic_times=dict.fromkeys(("asking", "removal", "overuse"), TIMES),
     predictions={
         "predictions": {"cpu": 5},
         "predictions_below": {"cpu": 1},
@@ -55,6 +56,20 @@ SAMPLES = Samples(
     history={"written": 4, "dropped": 0},
     forecasts={"made": 1},
     eta_outcomes={("start", True): 1},
+    profile="treadle",
+    waits={"root.a": TIMES},
+    reasons={"Unschedulable": 3},
+    waited={"Unschedulable": 4.5},
+    users={"ann": UserSample({"cpu": 1500}, {"waiting": 3, "placed": 1})},
+    pending={"active": 1, "backoff": 0, "unschedulable": 2, "gated": 0},
+    attempts={"scheduled": 8, "unschedulable": 5, "error": 1},
+    pass_times=TIMES,
+    bind_times=TIMES,
+    attempt_times=TIMES,
+    entered_times=TIMES,
+    searches=4,
+    victims=TIMES,
+    silent={"pods": 12.5},
     leader=False,
     status_writes=7,
     events_written=3,

@@ -32,8 +32,10 @@ LABELS = {
     "partition",
     "what",
     "inside",
+    "user",
+    "profile",
 }
-"""Labels whose values are bounded by queues, resource types and constants."""
+"""Labels whose values are bounded by queues, resource types and constants; users are told of up to a number."""
 UNITS = {"seconds", "bytes", "ratio"}
 NOT_BASE = (
     "milliseconds",
@@ -135,6 +137,16 @@ def test_no_family_and_no_series_stands_twice() -> None:
         ("treadle_api_requests_total", {"use": "status", "method": "PATCH", "code": "0"}, 1),
         ("treadle_watch_relists_total", {"resource": "pods"}, 1),
         ("treadle_watches_opened_total", {"resource": "pods"}, 5),
+        ("treadle_queue_wait_seconds_bucket", {"queue": "root.a", "le": "5"}, 2),
+        ("treadle_queue_wait_seconds_bucket", {"queue": "root.a", "le": "+Inf"}, 3),
+        ("treadle_queue_wait_seconds_sum", {"queue": "root.a"}, 12.5),
+        ("treadle_waiting_pods", {"reason": "Unschedulable"}, 3),
+        ("treadle_waited_seconds_total", {"reason": "Unschedulable"}, 4.5),
+        ("treadle_user_pods", {"user": "ann", "state": "placed"}, 1),
+        ("treadle_user_resource", {"user": "ann", "resource": "cpu"}, 1.5),
+        ("treadle_watch_silent_seconds", {"resource": "pods"}, 12.5),
+        ("treadle_pass_duration_seconds_count", {}, 3),
+        ("treadle_bind_duration_seconds_count", {}, 3),
         ("treadle_leader", {}, 0),
         ("treadle_status_writes_total", {}, 7),
         ("treadle_events_recorded_total", {}, 3),

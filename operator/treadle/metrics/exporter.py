@@ -15,6 +15,7 @@ from treadle.core.views.opportunistic import Times
 from treadle.metrics.table import GROUPS, PROCESS, Declared
 
 Amounts = Mapping[str, int]
+NOTHING = Times(0, 0.0, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,14 @@ class QueueSample:
 
 
 @dataclass(frozen=True, slots=True)
+class UserSample:
+    """What one user's pods on nodes request, and how many pods there are, by state."""
+
+    used: Amounts
+    pods: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Samples:
     """All numbers of one moment."""
 
@@ -51,6 +60,31 @@ class Samples:
     backlog: int
     requests: Mapping[tuple[str, str, int], int] = field(default_factory=dict)
     watches: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    profile: str = ""
+    """The name of the scheduler, which kube-scheduler's metrics have as the profile."""
+    waits: Mapping[str, Times] = field(default_factory=dict)
+    """How long pods waited that were placed, by queue."""
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    """How many pods wait, by the reason."""
+    waited: Mapping[str, float] = field(default_factory=dict)
+    """Seconds that pods have waited, summed over pods, by the reason."""
+    users: Mapping[str, UserSample] = field(default_factory=dict)
+    pending: Mapping[str, int] = field(default_factory=dict)
+    """How many pods wait, by kube-scheduler's names."""
+    attempts: Mapping[str, int] = field(default_factory=dict)
+    """How often it was tried to place pods, by kube-scheduler's names of the results."""
+    pass_times: Times = NOTHING
+    bind_times: Times = NOTHING
+    attempt_times: Times = NOTHING
+    """From the pass that decided a node until the pod was bound."""
+    entered_times: Times = NOTHING
+    """From when a pod first waited until it was bound."""
+    searches: int = 0
+    """How often pods were looked for that may go."""
+    victims: Times = NOTHING
+    """How many had to go at a time."""
+    silent: Mapping[str, float] = field(default_factory=dict)
+    """Seconds since a watch told anything."""
     leader: bool = True
     status_writes: int = 0
     events_written: int = 0
@@ -152,6 +186,18 @@ def _family(declared: Declared, rows: Iterable[Row]) -> Metric:
 def _rows(samples: Samples) -> Iterator[tuple[str, Iterable[Row]]]:
     """Yield the rows of each metric that is there, by its name."""
     yield from _queues(samples)
+    yield "treadle_queue_wait_seconds", _by_one(samples.waits)
+    yield "treadle_waiting_pods", _by_one(samples.reasons)
+    yield "treadle_waited_seconds_total", _by_one(samples.waited)
+    yield (
+        "treadle_user_pods",
+        [((user, state), count) for user, one in samples.users.items() for state, count in one.pods.items()],
+    )
+    yield (
+        "treadle_user_resource",
+        [((user, name), value) for user, one in samples.users.items() for name, value in _shown(one.used)],
+    )
+    yield from _of_kube_scheduler(samples)
     yield "treadle_pods", _by_one(samples.pods)
     yield "treadle_nodes", _one(samples.nodes)
     yield "treadle_decisions_total", _one(samples.decisions)
@@ -160,6 +206,7 @@ def _rows(samples: Samples) -> Iterator[tuple[str, Iterable[Row]]]:
     yield "treadle_provisioning_requests_total", _by_one(samples.provisioning)
     yield "treadle_binds_total", _by_one(samples.binds)
     yield "treadle_bind_seconds_total", _one(samples.bind_seconds)
+    yield "treadle_bind_duration_seconds", [((), samples.bind_times)]
     yield "treadle_binds_in_flight", _one(samples.binds_in_flight)
     yield "treadle_binds_in_flight_limit", _one(samples.bind_limit)
     yield "treadle_pods_fenced_total", _one(samples.fenced)
@@ -174,6 +221,7 @@ def _rows(samples: Samples) -> Iterator[tuple[str, Iterable[Row]]]:
     yield from _opportunistic(samples)
     yield "treadle_leader", _one(int(samples.leader))
     yield "treadle_passes_total", _one(samples.passes)
+    yield "treadle_pass_duration_seconds", [((), samples.pass_times)]
     yield "treadle_engine_busy_seconds_total", _one(samples.busy_seconds)
     yield "treadle_engine_backlog_events", _one(samples.backlog)
     yield "treadle_longest_collection_seconds", _one(samples.longest_collection)
@@ -185,6 +233,7 @@ def _rows(samples: Samples) -> Iterator[tuple[str, Iterable[Row]]]:
     )
     yield "treadle_watch_relists_total", [((name,), relists) for name, (relists, _) in samples.watches.items()]
     yield "treadle_watches_opened_total", [((name,), opened) for name, (_, opened) in samples.watches.items()]
+    yield "treadle_watch_silent_seconds", _by_one(samples.silent)
     yield "treadle_status_writes_total", _one(samples.status_writes)
     yield "treadle_events_recorded_total", _one(samples.events_written)
     yield "treadle_writes_withheld_total", _one(samples.withheld)
@@ -199,6 +248,16 @@ def _rows(samples: Samples) -> Iterator[tuple[str, Iterable[Row]]]:
             [((what, str(inside).lower()), count) for (what, inside), count in samples.eta_outcomes.items()],
         )
         yield "treadle_forecast_longest_slice_seconds", _one(samples.forecast_slice)
+
+
+def _of_kube_scheduler(samples: Samples) -> Iterator[tuple[str, Iterable[Row]]]:
+    profile = samples.profile
+    yield "scheduler_pending_pods", _by_one(samples.pending)
+    yield "scheduler_schedule_attempts_total", [((profile, result), count) for result, count in samples.attempts.items()]
+    yield "scheduler_scheduling_attempt_duration_seconds", [((profile, "scheduled"), samples.attempt_times)]
+    yield "scheduler_pod_scheduling_sli_duration_seconds", [((), samples.entered_times)]
+    yield "scheduler_preemption_attempts_total", _one(samples.searches)
+    yield "scheduler_preemption_victims", [((), samples.victims)]
 
 
 def _opportunistic(samples: Samples) -> Iterator[tuple[str, Iterable[Row]]]:
@@ -263,7 +322,7 @@ def _one(value: float) -> list[Row]:
     return [((), value)]
 
 
-def _by_one(values: Mapping[str, float]) -> list[Row]:
+def _by_one(values: Mapping[str, float] | Mapping[str, Times]) -> list[Row]:
     return [((label,), value) for label, value in values.items()]
 
 

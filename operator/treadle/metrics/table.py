@@ -66,11 +66,42 @@ GROUPS: dict[str, tuple[Declared, ...]] = {
             "treadle_queue_applications", "Applications of a queue and below, by state (running, accepted).", "queue", "state"
         ),
         _gauge("treadle_queue_waiting_pods", "Pods that wait in a queue and below.", "queue"),
+        _histogram(
+            "treadle_queue_wait_seconds",
+            "From the creation of a pod, which the API tells in whole seconds, to the decision of its node, by the queue just below the root that it is in; of more than 50 such queues the further ones together.",
+            "queue",
+        ),
         _counter("treadle_queue_preempted_pods_total", "Pods preempted from a queue.", "queue"),
+    ),
+    "Users": (
+        _gauge(
+            "treadle_user_pods",
+            "Pods of a user, by state (waiting, placed); beyond the 50 users with the most pods all others together.",
+            "user",
+            "state",
+        ),
+        _gauge(
+            "treadle_user_resource",
+            "What the pods of a user on nodes request; beyond the 50 users with the most pods all others together.",
+            "user",
+            "resource",
+            unit=AMOUNT,
+        ),
     ),
     "Pods and nodes": (
         _gauge("treadle_pods", "Pods known, by state (waiting, assumed, bound).", "state"),
         _gauge("treadle_nodes", "Nodes known."),
+        _gauge(
+            "treadle_waiting_pods",
+            "Pods that wait, by the reason of docs/reasons.md; WaitingForTurn are those that are looked at next.",
+            "reason",
+        ),
+        _counter(
+            "treadle_waited_seconds_total",
+            "Time that pods have waited since the start, summed over pods, by the reason at the time.",
+            "reason",
+            unit="seconds",
+        ),
         _counter("treadle_decisions_total", "Placements decided."),
         _counter("treadle_pods_refused_total", "Pods that the kubelet of their node did not take.", "reason"),
         _counter(
@@ -88,6 +119,7 @@ GROUPS: dict[str, tuple[Declared, ...]] = {
         _counter(
             "treadle_binds_total", "Binds sent, by result (bound, failed, unknown: no answer, and the pod was asked).", "result"
         ),
+        _histogram("treadle_bind_duration_seconds", "From sending a bind to its answer, whatever that is."),
         _counter("treadle_bind_seconds_total", "Time that answered binds took, summed.", unit="seconds"),
         _gauge("treadle_binds_in_flight", "Binds sent and not answered."),
         _gauge(
@@ -186,6 +218,7 @@ GROUPS: dict[str, tuple[Declared, ...]] = {
     "The engine": (
         _gauge("treadle_leader", "1 while this instance leads."),
         _counter("treadle_passes_total", "Passes of the engine that planned."),
+        _histogram("treadle_pass_duration_seconds", "Time that a pass took: planning, and handing over what was decided."),
         _counter("treadle_engine_busy_seconds_total", "Time spent handling events and planning.", unit="seconds"),
         _gauge("treadle_engine_backlog_events", "Events taken in and not yet handled."),
         _gauge(
@@ -203,6 +236,12 @@ GROUPS: dict[str, tuple[Declared, ...]] = {
         _counter("treadle_api_requests_total", "Requests to the API server; code 0 is no answer.", "use", "method", "code"),
         _counter("treadle_watch_relists_total", "Lists made again because a version had expired.", "resource"),
         _counter("treadle_watches_opened_total", "Watches opened; the server ends them in bursts.", "resource"),
+        _gauge(
+            "treadle_watch_silent_seconds",
+            "Time since a watch has told anything; bookmarks come about every minute.",
+            "resource",
+            unit="seconds",
+        ),
         _counter("treadle_status_writes_total", "Status patches and events written."),
         _counter(
             "treadle_events_recorded_total",
@@ -235,6 +274,34 @@ GROUPS: dict[str, tuple[Declared, ...]] = {
             unit="seconds",
             when=FORECASTS,
         ),
+    ),
+    "Under kube-scheduler's names": (
+        _gauge(
+            "scheduler_pending_pods",
+            "Pods that wait: active compete now, backoff are tried again later since a bind failed, gated have scheduling gates, unschedulable are all others.",
+            "queue",
+        ),
+        _counter(
+            "scheduler_schedule_attempts_total",
+            "Attempts to place pods: scheduled are bound, error are refused binds, unschedulable had no room or were held by a limit; pods of an application that are alike are tried as one then.",
+            "profile",
+            "result",
+        ),
+        _histogram(
+            "scheduler_scheduling_attempt_duration_seconds",
+            "From the beginning of the pass that decided a node to the answer that the pod is bound; there is no other result than scheduled.",
+            "profile",
+            "result",
+        ),
+        _histogram(
+            "scheduler_pod_scheduling_sli_duration_seconds",
+            "From when a pod first waited at this instance, its gates gone, to the answer that it is bound.",
+        ),
+        _counter(
+            "scheduler_preemption_attempts_total",
+            "Searches for pods that may go for a pod, or for a whole gang, those in vain included.",
+        ),
+        _histogram("scheduler_preemption_victims", "Pods that had to go for a pod, or for a whole gang.", unit=""),
     ),
     "The process": (
         _counter("process_cpu_seconds_total", "Total user and system CPU time spent in seconds.", unit="seconds", when=PROC),
