@@ -1,6 +1,7 @@
 """What the chart renders, checked without a cluster by Helm itself."""
 
 import json
+import re
 import subprocess
 from functools import cache, partial
 from pathlib import Path
@@ -13,9 +14,10 @@ from chart.binaries import program
 ROOT = Path(__file__).resolve().parents[2]
 CHART = ROOT / "charts" / "treadle"
 EVERYTHING = (
-    "--set=networkPolicy.enabled=true,podMonitor.enabled=true,scheduler.create=true,agent.enabled=true,opportunistic.webhook.enabled=true",
+    "--set=networkPolicy.enabled=true,podMonitor.enabled=true,prometheusRule.enabled=true,scheduler.create=true,agent.enabled=true,opportunistic.webhook.enabled=true",
     "--api-versions=admissionregistration.k8s.io/v1/MutatingAdmissionPolicy",
     "--api-versions=monitoring.coreos.com/v1/PodMonitor",
+    "--api-versions=monitoring.coreos.com/v1/PrometheusRule",
     "--api-versions=treadle.dev/v1alpha1/Scheduler",
 )
 
@@ -215,7 +217,7 @@ def test_the_custom_resource_definitions_are_those_of_the_models_and_stay():
 
 def test_what_is_optional_is_left_out_or_made_by_its_value():
     kinds = {document["kind"] for document in rendered()}
-    assert not kinds & {"NetworkPolicy", "PodMonitor", "Scheduler", "DaemonSet", "MutatingWebhookConfiguration"}
+    assert not kinds & {"NetworkPolicy", "PodMonitor", "PrometheusRule", "Scheduler", "DaemonSet", "MutatingWebhookConfiguration"}
     assert {"PodDisruptionBudget", "FlowSchema", "PriorityLevelConfiguration"} <= kinds
     assert {"NetworkPolicy", "PodMonitor", "Scheduler", "DaemonSet"} <= {document["kind"] for document in rendered(*EVERYTHING)}
     bare = (
@@ -396,6 +398,56 @@ def test_a_pod_monitor_needs_its_kind_in_the_cluster():
     assert "podMonitor.enabled: the API server serves no PodMonitor (monitoring.coreos.com/v1)" in answer.stderr
     served = "--api-versions=monitoring.coreos.com/v1/PodMonitor"
     assert len(of_kind("PodMonitor", "--set=podMonitor.enabled=true", served)) == 1
+
+
+SERVES_RULES = "--api-versions=monitoring.coreos.com/v1/PrometheusRule"
+RULES = yaml.safe_load((CHART / "files" / "rules.yaml").read_text())
+
+
+def alerts(groups):
+    return {rule["alert"]: rule for group in groups for rule in group["rules"]}
+
+
+def test_alerts_need_their_kind_in_the_cluster():
+    answer = template("--set=prometheusRule.enabled=true")
+    assert answer.returncode != 0
+    assert "prometheusRule.enabled: the API server serves no PrometheusRule (monitoring.coreos.com/v1)" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("address", "begin"),
+    [
+        ("", ""),
+        ("https://example.com/docs", "https://example.com/docs/"),
+        ("https://example.com/docs/", "https://example.com/docs/"),
+    ],
+)
+def test_alerts_are_those_of_the_rules_file_with_the_address_of_their_runbooks(address, begin):
+    (found,) = of_kind("PrometheusRule", f"--set=prometheusRule.enabled=true,prometheusRule.runbookUrl={address}", SERVES_RULES)
+    made, plain = alerts(found["spec"]["groups"]), alerts(RULES["groups"])
+    assert set(made) == set(plain)
+    for name, rule in plain.items():
+        runbook = begin + rule["annotations"]["runbook_url"]
+        assert made[name] == {**rule, "annotations": {**rule["annotations"], "runbook_url": runbook}}
+
+
+def test_alerts_may_have_labels_by_which_a_prometheus_chooses_them():
+    (found,) = of_kind("PrometheusRule", "--set=prometheusRule.enabled=true,prometheusRule.labels.release=main", SERVES_RULES)
+    assert found["metadata"]["labels"]["release"] == "main"
+
+
+def test_each_alert_has_a_runbook_and_nothing_else_has():
+    sections = re.findall(r"^## (\w+)$", (ROOT / "docs" / "runbooks.md").read_text(), re.MULTILINE)
+    assert sections == list(alerts(RULES["groups"]))
+    for name, rule in alerts(RULES["groups"]).items():
+        assert rule["annotations"]["runbook_url"] == f"runbooks.md#{name.lower()}"
+        assert rule["labels"]["severity"] in {"critical", "warning"}
+
+
+def test_each_alert_is_tested_where_it_fires_and_where_it_does_not():
+    tests = yaml.safe_load((ROOT / "tests" / "chart" / "alerts.yaml").read_text())["tests"]
+    outcomes = {(one["alertname"], bool(one["exp_alerts"])) for test in tests for one in test["alert_rule_test"]}
+    assert outcomes == {(name, fires) for name in alerts(RULES["groups"]) for fires in (True, False)}
 
 
 def test_a_scheduler_object_before_its_kind_is_refused_with_the_way_out():

@@ -117,7 +117,7 @@ def metrics_of(service: Parts) -> Samples:
         passes=engine.passes,
         busy_seconds=engine.busy_seconds,
         backlog=engine.backlog,
-        core_errors=dict(engine.care.errors),
+        core_errors={"event": 0, "pass": 0, "shares": 0, **engine.care.errors},
         set_aside=len(engine.care.set_aside),
         opportunistic_pods={
             "waiting": idle.waiting,
