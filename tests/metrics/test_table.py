@@ -94,6 +94,29 @@ async def test_a_running_instance_exposes_what_the_table_declares(api: FakeApi, 
         assert labels <= {frozenset(DECLARED[name].labels)}, name
 
 
+async def test_a_pod_that_is_bound_is_measured(api: FakeApi) -> None:
+    add_nodes(api)
+    async with treadle(api, listen="127.0.0.1:0") as service:
+        add_pods(api, "a")
+        await bound(api, "a")
+        await until(lambda: service.engine.measures.scheduled.times().count == 1, "the answer is taken in")
+        text = (await get(service, "/metrics"))[1]
+
+    assert 'treadle_queue_wait_seconds_count{queue="root.default"} 1.0' in text
+    assert "treadle_bind_duration_seconds_count 1.0" in text
+    assert 'scheduler_schedule_attempts_total{profile="treadle",result="scheduled"} 1.0' in text
+    assert 'scheduler_scheduling_attempt_duration_seconds_count{profile="treadle",result="scheduled"} 1.0' in text
+    assert "scheduler_pod_scheduling_sli_duration_seconds_count 1.0" in text
+    passes = re.search(r"^treadle_passes_total (\S+)$", text, re.MULTILINE)
+    measured = re.search(r"^treadle_pass_duration_seconds_count (\S+)$", text, re.MULTILINE)
+    assert passes is not None
+    assert measured is not None
+    assert float(passes[1]) == float(measured[1]) > 0
+    silent = re.search(r'^treadle_watch_silent_seconds{resource="pods"} (\S+)$', text, re.MULTILINE)
+    assert silent is not None
+    assert 0 <= float(silent[1]) < 60
+
+
 def known() -> set[str]:
     """All that texts may name: what is declared, the series of histograms, the agent's metrics, and the tables of the history."""
     histograms = {one.name + suffix for one in table.TABLE if one.kind == "histogram" for suffix in SERIES}
