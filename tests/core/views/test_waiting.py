@@ -8,8 +8,10 @@ import pytest
 
 from core.builders import Scenario, limits
 from core.clusters import Preempting
+from treadle.core.events import ProvisionerKnown
 from treadle.core.kernel.pods.states import PodState
-from treadle.core.model import Settings
+from treadle.core.model import GangSettings, Settings
+from treadle.core.model.gangs import Provisioning
 from treadle.core.views import waiting as module
 from treadle.core.views.waiting import OTHERS, UserFigures, WaitingFigures
 
@@ -118,3 +120,27 @@ def test_searches_for_victims_and_how_many_there_were_are_counted() -> None:
     searches, victims = cluster.core.view.preemptions
     assert victims == {2: 1}
     assert searches >= 1
+
+
+def test_a_gang_for_which_nodes_are_asked_is_counted_so() -> None:
+    settings = GangSettings(provisioning=Provisioning("check-capacity.autoscaling.x-k8s.io"))
+    cluster = Scenario().scheduler(gangs=settings).nodes(1, cpu=2).tell(ProvisionerKnown(True))
+    for number in range(3):
+        cluster.pod(f"g{number}", gang="g", gang_minimums=(("g", 3),))
+    cluster.plan()
+
+    assert cluster.why("g0")[0] == "NodesRequested"
+    assert figures(cluster).reasons == {"NodesRequested": 3}
+
+
+def test_opportunistic_pods_are_counted_by_their_reasons_and_users() -> None:
+    cluster = Scenario().nodes(1, cpu=2).queue("root.a")
+    for number in range(3):
+        cluster.pod(f"idle{number}", "root.a", "idle", cpu=0, memory=0, opportunistic=(("cpu", 1500), ("memory", 1)), user="ann")
+    cluster.pod("nowhere", "root.nowhere", "lost", cpu=0, memory=0, opportunistic=(("cpu", 1), ("memory", 1)), user="ann")
+    cluster.plan()
+    told = Counter(cluster.why(uid)[0] for uid, record in cluster.core.state.pods.items() if record.state is PodState.WAITING)
+
+    assert told == {"NoIdleRoom": 2, "QueueNotFound": 1}
+    assert figures(cluster).reasons == told
+    assert figures(cluster).users["ann"].waiting == 3

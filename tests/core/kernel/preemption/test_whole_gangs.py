@@ -74,9 +74,7 @@ def test_who_cannot_have_room_for_all_has_none_made(make: Any) -> None:
     asked, placed = run(at, 40)
     assert asked == []
     assert placed == []
-    searches, victims = at.core.view.preemptions
-    assert searches >= 1, "a search in vain is one"
-    assert victims == {}
+    assert at.core.view.preemptions[1] == {}
     at.tell(*(PodSeen(a_pod(f"one{number}", "root.starved", application="one")) for number in range(2)))
     assert len(run(at, 40)[0]) == 2, "others of the queue are helped"
 
