@@ -92,6 +92,17 @@ METRICS_SERVER = GoModule(  # a module of its own, as its dependencies are not t
     named=("sigs.k8s.io/metrics-server",),
     missing_go=NO_GO,
 )
+PROMETHEUS = GoModule(
+    folder=TOOLS / "prometheus",
+    packages={
+        "prometheus": "github.com/prometheus/prometheus/cmd/prometheus",
+        "promtool": "github.com/prometheus/prometheus/cmd/promtool",
+    },
+    kind="prometheus",
+    named=("github.com/prometheus/prometheus",),
+    tags="remove_all_sd",  # what it finds its targets by in clouds is half of it
+    missing_go=NO_GO,
+)
 
 
 def cluster_tests_required() -> bool:
@@ -101,7 +112,7 @@ def cluster_tests_required() -> bool:
 
 def missing_binaries() -> list[str]:
     """Names of the programs that the cache lacks."""
-    return [name for module in (MODULE, METRICS_SERVER) for name in module.missing()]
+    return [name for module in (MODULE, METRICS_SERVER, PROMETHEUS) for name in module.missing()]
 
 
 def build_binaries() -> Path:
@@ -501,6 +512,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         folder = build_binaries()
         METRICS_SERVER.build()
+        PROMETHEUS.build()
     except ControlPlaneMissingError as missing:
         print(missing)
         return int(arguments[0] == "build" or cluster_tests_required())

@@ -10,13 +10,32 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from core.builders import a_node, a_pod
+from metrics.samples import QUEUE, SAMPLES
 from treadle.core import Core
 from treadle.core.events import NodeSeen, PodSeen
-from treadle.core.views.opportunistic import Times
-from treadle.metrics.exporter import QueueSample, Samples, render
+from treadle.metrics.exporter import Samples, render
 
-LABELS = {"queue", "resource", "kind", "state", "result", "use", "method", "code", "solver", "reason", "le"}
-"""Labels whose values are bounded by queues, resource types and constants."""
+LABELS = {
+    "queue",
+    "resource",
+    "kind",
+    "state",
+    "result",
+    "use",
+    "method",
+    "code",
+    "solver",
+    "reason",
+    "le",
+    "phase",
+    "during",
+    "partition",
+    "what",
+    "inside",
+    "user",
+    "profile",
+}
+"""Labels whose values are bounded by queues, resource types and constants; users are told of up to a number."""
 UNITS = {"seconds", "bytes", "ratio"}
 NOT_BASE = (
     "milliseconds",
@@ -30,43 +49,6 @@ NOT_BASE = (
     "millicores",
     "percent",
     "count_total",
-)
-
-QUEUE = QueueSample(
-    path="root.a",
-    used={"cpu": 1500, "memory": 1 << 30, "pods": 2},
-    pending={"cpu": 250},
-    fair_share={"cpu": 4000},
-    guaranteed={"cpu": 1000},
-    maximum={"nvidia.com/gpu": 8},
-    running=1,
-    accepted=2,
-    waiting_pods=3,
-)
-SAMPLES = Samples(
-    queues=[QUEUE],
-    pods={"waiting": 3, "assumed": 1, "bound": 2},
-    nodes=4,
-    decisions=10,
-    binds={"bound": 8, "failed": 1, "unknown": 1},
-    bind_seconds=1.25,
-    binds_in_flight=2,
-    bind_limit=17.5,
-    passes=99,
-    busy_seconds=0.5,
-    backlog=6,
-    requests={("bind", "POST", 201): 8, ("status", "PATCH", 0): 1},
-    watches={"pods": (1, 5)},
-    sets={"Better": 2, "NoBetter": 1},
-    provisioning={"requested": 3, "refused": 0, "provisioned": 2, "failed": 1},
-    opportunistic_pods={"waiting": 2, "running": 5, "leaving": 1},
-    opportunistic_room={"cpu": 2500, "memory": 1 << 30},
-    opportunistic_removed={"Requests": 4, "Usage": 0},
-    opportunistic_times={"removal": Times(3, 12.5, {5.0: 2, 60.0: 3})},
-    predictions={"predictions": {"cpu": 5}, "predictions_below": {"cpu": 1}, "prediction_shortfall": {"cpu": 0.2}},
-    leader=False,
-    status_writes=7,
-    events_written=3,
 )
 
 
@@ -155,6 +137,16 @@ def test_no_family_and_no_series_stands_twice() -> None:
         ("treadle_api_requests_total", {"use": "status", "method": "PATCH", "code": "0"}, 1),
         ("treadle_watch_relists_total", {"resource": "pods"}, 1),
         ("treadle_watches_opened_total", {"resource": "pods"}, 5),
+        ("treadle_queue_wait_seconds_bucket", {"queue": "root.a", "le": "5"}, 2),
+        ("treadle_queue_wait_seconds_bucket", {"queue": "root.a", "le": "+Inf"}, 3),
+        ("treadle_queue_wait_seconds_sum", {"queue": "root.a"}, 12.5),
+        ("treadle_waiting_pods", {"reason": "Unschedulable"}, 3),
+        ("treadle_waited_seconds_total", {"reason": "Unschedulable"}, 4.5),
+        ("treadle_user_pods", {"user": "ann", "state": "placed"}, 1),
+        ("treadle_user_resource", {"user": "ann", "resource": "cpu"}, 1.5),
+        ("treadle_watch_silent_seconds", {"resource": "pods"}, 12.5),
+        ("treadle_pass_duration_seconds_count", {}, 3),
+        ("treadle_bind_duration_seconds_count", {}, 3),
         ("treadle_leader", {}, 0),
         ("treadle_status_writes_total", {}, 7),
         ("treadle_events_recorded_total", {}, 3),

@@ -69,3 +69,10 @@ namespace
 app.kubernetes.io/name: {{ include "treadle.name" . | trunc 57 | trimSuffix "-" }}-agent
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
+
+{{- /* How the metrics are scraped, for PodMonitor and ServiceMonitor; the argument is the values of either. */ -}}
+{{- define "treadle.metricsEndpoint" -}}
+port: http
+path: /metrics
+interval: {{ .interval }}
+{{- end }}

@@ -20,6 +20,7 @@ app.command("treadle.cli.crds:crds", name="crds", help="Print, write or check th
 app.command("treadle.cli.demo:demo", name="demo", help="Show it all on a pretended cluster, with a live page.")
 app.command("treadle.cli.eta:eta", name="eta", help="Tell when an application will start and end.")
 app.command("treadle.cli.history:history", name="history", help="Show what applications and queues have used.")
+app.command("treadle.cli.metrics:metrics", name="metrics", help="Print the metrics there are, or write or check their page.")
 app.command("treadle.cli.plan:plan", name="plan", help="Print what is promised of a queue, over time.")
 app.command("treadle.cli.reserve:reserve", name="reserve", help="Make a reservation, or ask whether it would be accepted.")
 app.command("treadle.cli.run:run", name="run", help="Schedule the pods of a cluster.")

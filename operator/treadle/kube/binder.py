@@ -104,6 +104,8 @@ class Binder:
         self.doubts = Doubts(client)
         self.seconds: float = 0.0
         """The sum of the latencies of all answered binds."""
+        self.took: Callable[[float], None] = _nobody
+        """Is told the latency of each, in seconds."""
         self.away: float = 0.0
         """Seconds that went to passes, counted by who makes them: an answer that comes meanwhile is not slow."""
         self._report = report
@@ -298,6 +300,7 @@ class Binder:
             return _Doubt("no answer, and the pod is not bound")
         took = self._clock() - start
         self.seconds += took
+        self.took(took)
         if answer.status == 201:
             self.bound += 1
             if took - (self.away - away) > self._patience:
@@ -410,3 +413,8 @@ _NOT_DONE = frozenset({400, 401, 403, 405, 406, 413, 414, 415, 422, 431})
 
 def _asked(placement: Placement) -> Asked:
     return Asked(placement.uid, placement.namespace, placement.name, placement.version, placement.node)
+
+
+def _nobody(seconds: float) -> None:
+    """Take no note."""
+    del seconds

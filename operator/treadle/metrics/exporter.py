@@ -1,19 +1,21 @@
 """The metrics page, rendered from a snapshot in a thread, so that a scrape never holds up the loop.
 
-No label names a pod, a node or an application: the number of series is bounded by queues times resources.
+Which families there are says the table (``metrics.table``); here is which numbers of a snapshot are theirs.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import Metric
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
 from treadle.core.views.opportunistic import Times
+from treadle.metrics.table import GROUPS, PROCESS, Declared
 
 Amounts = Mapping[str, int]
+NOTHING = Times(0, 0.0, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,14 @@ class QueueSample:
 
 
 @dataclass(frozen=True, slots=True)
+class UserSample:
+    """What one user's pods on nodes request, and how many pods there are, by state."""
+
+    used: Amounts
+    pods: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Samples:
     """All numbers of one moment."""
 
@@ -50,6 +60,31 @@ class Samples:
     backlog: int
     requests: Mapping[tuple[str, str, int], int] = field(default_factory=dict)
     watches: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    profile: str = ""
+    """The name of the scheduler, which kube-scheduler's metrics have as the profile."""
+    waits: Mapping[str, Times] = field(default_factory=dict)
+    """How long pods waited that were placed, by queue."""
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    """How many pods wait, by the reason."""
+    waited: Mapping[str, float] = field(default_factory=dict)
+    """Seconds that pods have waited, summed over pods, by the reason."""
+    users: Mapping[str, UserSample] = field(default_factory=dict)
+    pending: Mapping[str, int] = field(default_factory=dict)
+    """How many pods wait, by kube-scheduler's names."""
+    attempts: Mapping[str, int] = field(default_factory=dict)
+    """How often it was tried to place pods, by kube-scheduler's names of the results."""
+    pass_times: Times = NOTHING
+    bind_times: Times = NOTHING
+    attempt_times: Times = NOTHING
+    """From the pass that decided a node until the pod was bound."""
+    entered_times: Times = NOTHING
+    """From when a pod first waited until it was bound."""
+    searches: int = 0
+    """How often pods were looked for that may go."""
+    victims: Times = NOTHING
+    """How many had to go at a time."""
+    silent: Mapping[str, float] = field(default_factory=dict)
+    """Seconds since a watch told anything."""
     leader: bool = True
     status_writes: int = 0
     events_written: int = 0
@@ -105,222 +140,144 @@ class Samples:
     """Of the queues that take reservations, by path and partition: what each plan ``has``, and what is ``promised`` now."""
 
 
+Row = tuple[tuple[str, ...], float | Times]
+"""The values of the labels, in the order of the table, and the number."""
+
+
+class Undeclared(Exception):
+    """A snapshot has numbers of a metric that the table does not declare."""
+
+
 class _Page(Collector):
     def __init__(self, samples: Samples) -> None:
         self._samples = samples
 
     def collect(self) -> Iterable[Metric]:
-        """Yield every family."""
-        samples = self._samples
-        yield from _queues(samples.queues)
-        yield _labelled(
-            GaugeMetricFamily("treadle_reservations", "Reservations, by phase.", labels=["phase"]), samples.reservations
-        )
-        yield _plans(samples.plans)
-        yield _labelled(GaugeMetricFamily("treadle_pods", "Pods known, by state.", labels=["state"]), samples.pods)
-        yield GaugeMetricFamily("treadle_nodes", "Nodes known.", samples.nodes)
-        yield CounterMetricFamily("treadle_decisions", "Placements decided.", samples.decisions)
-        yield GaugeMetricFamily(
-            "treadle_longest_collection_seconds",
-            "The longest that a collection of garbage has stopped everything.",
-            samples.longest_collection,
-        )
-        yield _labelled(CounterMetricFamily("treadle_binds", "Binds sent, by result.", labels=["result"]), samples.binds)
-        yield CounterMetricFamily("treadle_bind_seconds", "Time that answered binds took, summed.", samples.bind_seconds)
-        yield GaugeMetricFamily("treadle_binds_in_flight", "Binds sent and not answered.", samples.binds_in_flight)
-        yield GaugeMetricFamily(
-            "treadle_binds_in_flight_limit", "How many binds may be in flight at present.", samples.bind_limit
-        )
-        yield _labelled(
-            CounterMetricFamily("treadle_evictions", "Victims of preemption, by what became of them.", labels=["result"]),
-            samples.evictions,
-        )
-        yield GaugeMetricFamily("treadle_holds", "Pods for which room is held until victims have left.", samples.holds)
-        yield _labelled(
-            CounterMetricFamily(
-                "treadle_backfilled_pods",
-                "Pods placed in room that is kept for others, and those evicted from there.",
-                labels=["result"],
-            ),
-            samples.backfilled,
-        )
-        yield _labelled(
-            CounterMetricFamily(
-                "treadle_reservations_lagging",
-                "Occurrences of reservations whose runs lagged, by whether there was room to promise them more.",
-                labels=["result"],
-            ),
-            samples.lagging,
-        )
-        if samples.from_history:
-            yield _labelled(
-                CounterMetricFamily(
-                    "treadle_reservations_from_history",
-                    "Reservations made from the history, changed since and deleted.",
-                    labels=["result"],
-                ),
-                samples.from_history,
-            )
-        yield _labelled(
-            CounterMetricFamily("treadle_queue_preempted_pods", "Pods preempted from a queue.", labels=["queue"]),
-            samples.preempted,
-        )
-        yield _labelled(
-            CounterMetricFamily("treadle_pods_refused", "Pods that the kubelet of their node did not take.", labels=["reason"]),
-            samples.refused,
-        )
-        yield _labelled(
-            CounterMetricFamily(
-                "treadle_sets_placed_together",
-                "Sets of pods that were placed together, by what came of the solver: Better is its answer, all else that of the walk.",
-                labels=["solver"],
-            ),
-            samples.sets,
-        )
-        yield _labelled(
-            CounterMetricFamily(
-                "treadle_provisioning_requests",
-                "ProvisioningRequests for gangs: those made (requested), refused by the API server, and what the autoscaler answered (provisioned, failed).",
-                labels=["result"],
-            ),
-            samples.provisioning,
-        )
-        yield from _opportunistic(samples)
-        yield CounterMetricFamily("treadle_passes", "Passes of the engine that planned.", samples.passes)
-        yield CounterMetricFamily("treadle_engine_busy_seconds", "Time spent handling events and planning.", samples.busy_seconds)
-        yield GaugeMetricFamily("treadle_engine_backlog_events", "Events taken in and not yet handled.", samples.backlog)
-        yield _labelled(
-            CounterMetricFamily("treadle_core_errors", "Defects met by the core, by what it did.", labels=["during"]),
-            samples.core_errors,
-        )
-        yield GaugeMetricFamily("treadle_objects_set_aside", "Objects that the core cannot stand.", samples.set_aside)
-        yield CounterMetricFamily(
-            "treadle_pods_fenced", "Pods written to, so that a bind without an answer can take place no more.", samples.fenced
-        )
-        yield CounterMetricFamily("treadle_writes_withheld", "Writes not sent, since another may lead.", samples.withheld)
-        if samples.history:
-            yield _labelled(
-                CounterMetricFamily(
-                    "treadle_history_records",
-                    "Records of the history that were written, or dropped for want of a store.",
-                    labels=["result"],
-                ),
-                samples.history,
-            )
-            yield GaugeMetricFamily(
-                "treadle_history_waiting", "Records of the history that wait to be written.", samples.history_waiting
-            )
-            yield CounterMetricFamily("treadle_history_failures", "Writes of the history that failed.", samples.history_failures)
-        if samples.forecasts:
-            yield _labelled(
-                CounterMetricFamily("treadle_forecasts", "Forecasts, by what came of them.", labels=["result"]), samples.forecasts
-            )
-            outcomes = CounterMetricFamily(
-                "treadle_eta_outcomes",
-                "First starts and ends of applications of which a range had been told, and whether they lay inside.",
-                labels=["what", "inside"],
-            )
-            for (what, inside), count in samples.eta_outcomes.items():
-                outcomes.add_metric([what, str(inside).lower()], count)
-            yield outcomes
-            yield GaugeMetricFamily(
-                "treadle_forecast_longest_slice_seconds",
-                "The longest that taking facts for a forecast has stopped everything.",
-                samples.forecast_slice,
-            )
-        requests = CounterMetricFamily(
-            "treadle_api_requests", "Requests to the API server; code 0 is no answer.", labels=["use", "method", "code"]
-        )
-        for (use, method, code), value in samples.requests.items():
-            requests.add_metric([use, method, str(code)], value)
-        yield requests
-        relists = CounterMetricFamily(
-            "treadle_watch_relists", "Lists made again because a version had expired.", labels=["resource"]
-        )
-        reopened = CounterMetricFamily(
-            "treadle_watches_opened", "Watches opened; the server ends them in bursts.", labels=["resource"]
-        )
-        for resource, (again, opened) in samples.watches.items():
-            relists.add_metric([resource], again)
-            reopened.add_metric([resource], opened)
-        yield relists
-        yield reopened
-        yield GaugeMetricFamily("treadle_leader", "1 while this instance leads.", int(samples.leader))
-        yield CounterMetricFamily("treadle_status_writes", "Status patches and events written.", samples.status_writes)
-        yield CounterMetricFamily(
-            "treadle_events_recorded",
-            "Events that the API server took; Scheduled is one for an application and a while.",
-            samples.events_written,
-        )
+        """Yield every family that is there, in the order of the table."""
+        found = dict(_rows(self._samples))
+        for group, declared in GROUPS.items():
+            if group == PROCESS:
+                continue
+            for one in declared:
+                rows = found.pop(one.name, None)
+                if rows is not None:
+                    yield _family(one, rows)
+        if found:
+            raise Undeclared(f"not in the table of metrics: {', '.join(found)}")
 
 
-def _opportunistic(samples: Samples) -> Iterable[Metric]:
-    yield _labelled(
-        GaugeMetricFamily(
-            "treadle_opportunistic_pods",
-            "Opportunistic pods, by state: they wait, stand in queues at nodes (queued, of those that wait), run, or leave, being asked to.",
-            labels=["state"],
-        ),
-        samples.opportunistic_pods,
+def _family(declared: Declared, rows: Iterable[Row]) -> Metric:
+    name = declared.name.removesuffix("_total") if declared.kind == "counter" else declared.name
+    family = Metric(name, declared.help, declared.kind)
+    add, names = family.add_sample, declared.labels
+    for values, number in rows:
+        labels = dict(zip(names, values, strict=True))
+        if isinstance(number, Times):
+            for bound, count in number.within.items():
+                add(f"{name}_bucket", {**labels, "le": f"{bound:g}"}, count)
+            add(f"{name}_bucket", {**labels, "le": "+Inf"}, number.count)
+            add(f"{name}_count", labels, number.count)
+            add(f"{name}_sum", labels, number.total)
+        else:
+            add(declared.name, labels, number)
+    return family
+
+
+def _rows(samples: Samples) -> Iterator[tuple[str, Iterable[Row]]]:
+    """Yield the rows of each metric that is there, by its name."""
+    yield from _queues(samples)
+    yield "treadle_queue_wait_seconds", _by_one(samples.waits)
+    yield "treadle_waiting_pods", _by_one(samples.reasons)
+    yield "treadle_waited_seconds_total", _by_one(samples.waited)
+    yield (
+        "treadle_user_pods",
+        [((user, state), count) for user, one in samples.users.items() for state, count in one.pods.items()],
     )
-    yield GaugeMetricFamily(
-        "treadle_opportunistic_queue_limit",
-        "How many pods may stand in the queue of a node at present; 0 where nodes have none.",
-        samples.queue_limit,
+    yield (
+        "treadle_user_resource",
+        [((user, name), value) for user, one in samples.users.items() for name, value in _shown(one.used)],
     )
-    yield CounterMetricFamily(
-        "treadle_opportunistic_queue_shed", "Times that a pod had to leave the queue of a node, which was too long.", samples.shed
+    yield from _of_kube_scheduler(samples)
+    yield "treadle_pods", _by_one(samples.pods)
+    yield "treadle_nodes", _one(samples.nodes)
+    yield "treadle_decisions_total", _one(samples.decisions)
+    yield "treadle_pods_refused_total", _by_one(samples.refused)
+    yield "treadle_sets_placed_together_total", _by_one(samples.sets)
+    yield "treadle_provisioning_requests_total", _by_one(samples.provisioning)
+    yield "treadle_binds_total", _by_one(samples.binds)
+    yield "treadle_bind_seconds_total", _one(samples.bind_seconds)
+    yield "treadle_bind_duration_seconds", [((), samples.bind_times)]
+    yield "treadle_binds_in_flight", _one(samples.binds_in_flight)
+    yield "treadle_binds_in_flight_limit", _one(samples.bind_limit)
+    yield "treadle_pods_fenced_total", _one(samples.fenced)
+    yield "treadle_evictions_total", _by_one(samples.evictions)
+    yield "treadle_holds", _one(samples.holds)
+    yield "treadle_backfilled_pods_total", _by_one(samples.backfilled)
+    yield "treadle_reservations", _by_one(samples.reservations)
+    yield "treadle_plan_resource", _plans(samples.plans)
+    yield "treadle_reservations_lagging_total", _by_one(samples.lagging)
+    if samples.from_history:
+        yield "treadle_reservations_from_history_total", _by_one(samples.from_history)
+    yield from _opportunistic(samples)
+    yield "treadle_leader", _one(int(samples.leader))
+    yield "treadle_passes_total", _one(samples.passes)
+    yield "treadle_pass_duration_seconds", [((), samples.pass_times)]
+    yield "treadle_engine_busy_seconds_total", _one(samples.busy_seconds)
+    yield "treadle_engine_backlog_events", _one(samples.backlog)
+    yield "treadle_longest_collection_seconds", _one(samples.longest_collection)
+    yield "treadle_core_errors_total", _by_one(samples.core_errors)
+    yield "treadle_objects_set_aside", _one(samples.set_aside)
+    yield (
+        "treadle_api_requests_total",
+        [((use, method, str(code)), value) for (use, method, code), value in samples.requests.items()],
     )
-    yield _labelled(
-        GaugeMetricFamily(
-            "treadle_opportunistic_room",
-            "Idle room that opportunistic pods were given; cpu in cores, memory in bytes.",
-            labels=["resource"],
-        ),
-        {name: value / 1000 if name == "cpu" else value for name, value in samples.opportunistic_room.items()},
-    )
-    yield _labelled(
-        CounterMetricFamily(
-            "treadle_opportunistic_pods_removed",
-            "Opportunistic pods that were asked to go: guaranteed pods request their room (Requests), their node is used too much (Usage), or tasks wait there for too long (Pressure).",
-            labels=["reason"],
-        ),
-        samples.opportunistic_removed,
-    )
-    for name, words in _TIMES.items():
+    yield "treadle_watch_relists_total", [((name,), relists) for name, (relists, _) in samples.watches.items()]
+    yield "treadle_watches_opened_total", [((name,), opened) for name, (_, opened) in samples.watches.items()]
+    yield "treadle_watch_silent_seconds", _by_one(samples.silent)
+    yield "treadle_status_writes_total", _one(samples.status_writes)
+    yield "treadle_events_recorded_total", _one(samples.events_written)
+    yield "treadle_writes_withheld_total", _one(samples.withheld)
+    if samples.history:
+        yield "treadle_history_records_total", _by_one(samples.history)
+        yield "treadle_history_waiting", _one(samples.history_waiting)
+        yield "treadle_history_failures_total", _one(samples.history_failures)
+    if samples.forecasts:
+        yield "treadle_forecasts_total", _by_one(samples.forecasts)
+        yield (
+            "treadle_eta_outcomes_total",
+            [((what, str(inside).lower()), count) for (what, inside), count in samples.eta_outcomes.items()],
+        )
+        yield "treadle_forecast_longest_slice_seconds", _one(samples.forecast_slice)
+
+
+def _of_kube_scheduler(samples: Samples) -> Iterator[tuple[str, Iterable[Row]]]:
+    profile = samples.profile
+    yield "scheduler_pending_pods", _by_one(samples.pending)
+    yield "scheduler_schedule_attempts_total", [((profile, result), count) for result, count in samples.attempts.items()]
+    yield "scheduler_scheduling_attempt_duration_seconds", [((profile, "scheduled"), samples.attempt_times)]
+    yield "scheduler_pod_scheduling_sli_duration_seconds", [((), samples.entered_times)]
+    yield "scheduler_preemption_attempts_total", _one(samples.searches)
+    yield "scheduler_preemption_victims", [((), samples.victims)]
+
+
+def _opportunistic(samples: Samples) -> Iterator[tuple[str, Iterable[Row]]]:
+    yield "treadle_opportunistic_pods", _by_one(samples.opportunistic_pods)
+    yield "treadle_opportunistic_queue_limit", _one(samples.queue_limit)
+    yield "treadle_opportunistic_queue_shed_total", _one(samples.shed)
+    yield "treadle_opportunistic_room", [((name,), shown) for name, shown in _shown(samples.opportunistic_room)]
+    yield "treadle_opportunistic_pods_removed_total", _by_one(samples.opportunistic_removed)
+    for name in ("asking", "removal", "overuse"):
         if name in samples.opportunistic_times:
-            one = samples.opportunistic_times[name]
-            buckets = [*((f"{bound:g}", count) for bound, count in one.within.items()), ("+Inf", one.count)]
-            yield HistogramMetricFamily(f"treadle_opportunistic_{name}_seconds", words, buckets=buckets, sum_value=one.total)
-    for name, words in _PREDICTIONS.items():
-        family = CounterMetricFamily(f"treadle_opportunistic_{name}", words, labels=["resource"])
-        yield _labelled(family, samples.predictions.get(name, {}))
+            yield f"treadle_opportunistic_{name}_seconds", [((), samples.opportunistic_times[name])]
+    for name in ("predictions", "predictions_below", "prediction_shortfall", "prediction_waste"):
+        yield f"treadle_opportunistic_{name}_total", _by_one(samples.predictions.get(name, {}))
 
 
-_TIMES = {
-    "asking": "From the first sample of a node above a preemption threshold until a pod was asked to go for it.",
-    "removal": "From the first sample of a node above a preemption threshold until a pod that was asked to go for it was gone.",
-    "overuse": "From the first sample of a node above a preemption threshold until one that was not above, while opportunistic pods are there.",
-}
-_PREDICTIONS = {
-    "predictions": "Predictions of nodes' peaks whose time is over.",
-    "predictions_below": "Those of them that were below the peak.",
-    "prediction_shortfall": "What was lacking of those, each as a part of the peak, summed.",
-    "prediction_waste": "What was too much of the others, each as a part of the peak, summed.",
-}
-
-
-def _queues(queues: Sequence[QueueSample]) -> Iterable[Metric]:
-    resources = GaugeMetricFamily(
-        "treadle_queue_resource",
-        "Amounts of a queue by kind (used, pending, fair_share, guaranteed, maximum); cpu in cores, memory in bytes.",
-        labels=["queue", "resource", "kind"],
-    )
-    applications = GaugeMetricFamily(
-        "treadle_queue_applications", "Applications of a queue and below, by state.", labels=["queue", "state"]
-    )
-    waiting = GaugeMetricFamily("treadle_queue_waiting_pods", "Pods that wait in a queue and below.", labels=["queue"])
-    for queue in queues:
+def _queues(samples: Samples) -> Iterator[tuple[str, Iterable[Row]]]:
+    resources: list[Row] = []
+    partitions: list[Row] = []
+    for queue in samples.queues:
+        path = queue.path
         kinds = {
             "used": queue.used,
             "pending": queue.pending,
@@ -329,49 +286,48 @@ def _queues(queues: Sequence[QueueSample]) -> Iterable[Metric]:
             "maximum": queue.maximum,
         }
         for kind, amounts in kinds.items():
-            for resource, value in amounts.items():
-                resources.add_metric([queue.path, resource, kind], value / 1000 if resource == "cpu" else value)
-        applications.add_metric([queue.path, "running"], queue.running)
-        applications.add_metric([queue.path, "accepted"], queue.accepted)
-        waiting.add_metric([queue.path], queue.waiting_pods)
-    partitions = GaugeMetricFamily(
-        "treadle_queue_partition_resource",
-        "Amounts of a queue in a partition of nodes by kind (used, pending, guaranteed); cpu in cores, memory in bytes.",
-        labels=["queue", "partition", "resource", "kind"],
-    )
-    for queue in queues:
+            resources += [((path, resource, kind), value) for resource, value in _shown(amounts)]
         for partition, by_kind in queue.partitions.items():
             for kind, amounts in by_kind.items():
-                for resource, value in amounts.items():
-                    shown = value / 1000 if resource == "cpu" else value
-                    partitions.add_metric([queue.path, partition, resource, kind], shown)
-    yield partitions
-    yield resources
-    yield applications
-    yield waiting
-
-
-def _plans(plans: Mapping[tuple[str, str], Mapping[str, Amounts]]) -> Metric:
-    family = GaugeMetricFamily(
-        "treadle_plan_resource",
-        "What the plan of a queue has of a partition of nodes (empty: the default one), and what is promised of it now, by kind (has, promised); cpu in cores, memory in bytes.",
-        labels=["queue", "partition", "resource", "kind"],
+                partitions += [((path, partition, resource, kind), value) for resource, value in _shown(amounts)]
+    yield "treadle_queue_resource", resources
+    yield "treadle_queue_partition_resource", partitions
+    yield (
+        "treadle_queue_applications",
+        [
+            ((queue.path, state), count)
+            for queue in samples.queues
+            for state, count in (("running", queue.running), ("accepted", queue.accepted))
+        ],
     )
-    for (path, partition), kinds in plans.items():
-        for kind, amounts in kinds.items():
-            for resource, value in amounts.items():
-                family.add_metric([path, partition, resource, kind], value / 1000 if resource == "cpu" else value)
-    return family
+    yield "treadle_queue_waiting_pods", [((queue.path,), queue.waiting_pods) for queue in samples.queues]
+    yield "treadle_queue_preempted_pods_total", _by_one(samples.preempted)
 
 
-def _labelled(family: GaugeMetricFamily | CounterMetricFamily, values: Mapping[str, float]) -> Metric:
-    for label, value in values.items():
-        family.add_metric([label], value)
-    return family
+def _plans(plans: Mapping[tuple[str, str], Mapping[str, Amounts]]) -> Iterable[Row]:
+    return [
+        ((path, partition, resource, kind), value)
+        for (path, partition), kinds in plans.items()
+        for kind, amounts in kinds.items()
+        for resource, value in _shown(amounts)
+    ]
+
+
+def _shown(amounts: Amounts) -> Iterator[tuple[str, float]]:
+    """Yield amounts in base units: the core has cpu in milli-units."""
+    return ((name, value / 1000 if name == "cpu" else value) for name, value in amounts.items())
+
+
+def _one(value: float) -> list[Row]:
+    return [((), value)]
+
+
+def _by_one(values: Mapping[str, float] | Mapping[str, Times]) -> list[Row]:
+    return [((label,), value) for label, value in values.items()]
 
 
 def render(samples: Samples) -> bytes:
-    """Return the page in Prometheus' text format, the process' own numbers included."""
+    """Return the page in Prometheus' text format, the process' own numbers included. Raises ``Undeclared``."""
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
     registry.register(_Page(samples))

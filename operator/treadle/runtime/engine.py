@@ -36,6 +36,7 @@ from treadle.kube.evictor import Evictor
 from treadle.kube.recorder import Recorder
 from treadle.kube.resizer import Resizer
 from treadle.runtime.care import INTERNAL_ERROR, Care
+from treadle.runtime.measures import Measures
 from treadle.runtime.policies import RAISED
 from treadle.runtime.provisioning import Provisioner
 from treadle.runtime.waiting import WaitingReports
@@ -96,6 +97,8 @@ class Engine:
         self._rests_until = float("-inf")
         self.stopping = False
         self.care = Care(core)
+        self.measures = Measures(lambda: core.view, may_plan)
+        binder.took = self.measures.binds.add
         self._inbox: deque[Event] = deque()
         self._wake = asyncio.Event()
         self._sampled_at, self._sampled, self._growing = self.passed_at, 0, 0
@@ -199,14 +202,16 @@ class Engine:
                 break
             care.handled(event)
             if isinstance(event, BindDone):
-                self._record(event.uid)
+                self._record(event.uid, now)
             elif self.history is not None:
                 self.history(event)
         self.busy_seconds += time.perf_counter() - start
 
-    def _record(self, uid: str) -> None:
-        """Count a pod that was bound for the events that people read; one that is gone already needs none."""
-        pod = self.core.view.pod(uid)
+    def _record(self, uid: str, now: float) -> None:
+        """Count a pod that was bound for the events that people read, and take its times; one that is gone already needs none."""
+        view = self.core.view
+        pod = view.pod(uid)
+        self.measures.bound(view, uid, now)
         if pod is not None and pod.queue and pod.node:
             self.recorder.scheduled(pod.spec.namespace, pod.application, pod.queue, pod.spec.name, uid, pod.node)
 
@@ -265,6 +270,7 @@ class Engine:
         took = time.perf_counter() - start
         self.passes += 1
         self.busy_seconds += took
+        self.measures.passes.add(took)
         self.longest_pass = max(self.longest_pass, took)
         self.binder.away += took
         if took > LONG:

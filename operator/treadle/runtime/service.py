@@ -348,6 +348,7 @@ class Service:
     async def start(self) -> None:
         """Start every part; returns when the HTTP port is open. Scheduling begins when everything is synced."""
         self._spawn(self.engine.run(), "engine")
+        self._spawn(self.engine.measures.run(), "measures")
         self._spawn(self.binder.run(), "binder")
         self._spawn(self.evictor.run(), "evictor")
         self._spawn(self.claims.run(), "claims")

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Protocol
 
-from treadle.metrics.exporter import QueueSample, Samples
+from treadle.metrics.exporter import QueueSample, Samples, UserSample
+from treadle.metrics.histogram import Histogram, doubling
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from treadle.core import Core
+    from treadle.core.views.opportunistic import Times
     from treadle.history.keeper import Keeper
     from treadle.kube.binder import Binder
     from treadle.kube.evictor import Evictor
@@ -21,6 +26,7 @@ if TYPE_CHECKING:
     from treadle.runtime.from_history import FromHistory
     from treadle.runtime.garbage import Garbage
     from treadle.runtime.provisioning import Provisioner
+    from treadle.runtime.service import Options
     from treadle.runtime.sources import Sources
     from treadle.runtime.usage import UsageSource
 
@@ -30,6 +36,7 @@ class Parts(Protocol):
 
     core: Core
     binder: Binder
+    options: Options
     engine: Engine
     evictor: Evictor
     client: Client
@@ -69,8 +76,28 @@ def metrics_of(service: Parts) -> Samples:
         for queue in view.queues()
     ]
     counts, idle = view.counts(), view.opportunistic()
+    measures, now = engine.measures, time.monotonic()
+    measures.look()
+    waiting = measures.waiting
+    searches, victims = view.preemptions
     return Samples(
         queues=queues,
+        profile=service.options.name,
+        waits={name: one.times() for name, one in measures.by_queue.items()},
+        reasons=waiting.reasons,
+        waited=dict(measures.waited),
+        users={
+            name: UserSample(user.used, {"waiting": user.waiting, "placed": user.placed}) for name, user in waiting.users.items()
+        },
+        pending={name: getattr(waiting, name) for name in ("active", "backoff", "unschedulable", "gated")},
+        attempts={"scheduled": binder.bound, "unschedulable": view.parked, "error": binder.failed},
+        pass_times=measures.passes.times(),
+        bind_times=measures.binds.times(),
+        attempt_times=measures.scheduled.times(),
+        entered_times=measures.entered.times(),
+        searches=searches,
+        victims=_victims(victims),
+        silent={name: now - one.alive_at for name, one in service.sources.all.items() if one.alive_at >= 0},
         pods={"waiting": counts.waiting, "assumed": counts.assumed, "bound": counts.bound},
         nodes=counts.nodes,
         decisions=counts.decisions,
@@ -90,7 +117,7 @@ def metrics_of(service: Parts) -> Samples:
         passes=engine.passes,
         busy_seconds=engine.busy_seconds,
         backlog=engine.backlog,
-        core_errors=dict(engine.care.errors),
+        core_errors={"event": 0, "pass": 0, "shares": 0, **engine.care.errors},
         set_aside=len(engine.care.set_aside),
         opportunistic_pods={
             "waiting": idle.waiting,
@@ -125,6 +152,14 @@ def metrics_of(service: Parts) -> Samples:
         status_writes=service.patcher.sent,
         events_written=service.recorder.written,
     )
+
+
+def _victims(victims: Mapping[int, int]) -> Times:
+    """Return how many victims there were at a time: the bounds are those of kube-scheduler."""
+    found = Histogram(doubling(1, 7))
+    for count, times in victims.items():
+        found.add(count, times)
+    return found.times()
 
 
 def _history(keeper: Keeper) -> dict[str, Any]:

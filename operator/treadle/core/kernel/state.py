@@ -115,6 +115,8 @@ class State:
     enough_partitions: int = 16
     """With how many partitions that pods have named it is time to see which are in use."""
     decisions: int = 0
+    parked: int = 0
+    """How often pods that are alike were taken out of the competition, for want of room or by a limit."""
     _sequence: int = 0
 
     def __post_init__(self) -> None:

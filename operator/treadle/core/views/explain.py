@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from treadle.core.model import Constraints
 
 
+TURN, GATED = "WaitingForTurn", "SchedulingGated"
 MOST_TAINTS = 3
 """Taints that are named in a message."""
 LONGEST = 1024
@@ -84,7 +85,7 @@ def explain(state: State, uid: str) -> Explanation | None:
     if record.state is PodState.DELAYED:
         return Explanation(name, record.state.value, BIND_FAILED, words_of(record), queue, identity)
     reason, message = (
-        ("SchedulingGated", "the pod has scheduling gates")
+        (GATED, "the pod has scheduling gates")
         if spec.gated
         else ("NotPlaced", "the pod is being deleted or its bind was refused")
     )
@@ -101,7 +102,7 @@ def _waiting(state: State, ask: Ask) -> tuple[str, str]:
     wait = ask.obstacle
     if wait is None:
         return (
-            "WaitingForTurn",
+            TURN,
             f"{ahead(ask)} pods of queue {ask.application.queue.path if ask.application.queue else '-'} are ahead",
         )
     reason = limit_of_now(state, ask) or wait.reason
@@ -113,6 +114,15 @@ def _waiting(state: State, ask: Ask) -> tuple[str, str]:
         ) + wait.message
     words = _LIMITS.get(reason)
     return reason, words(state, ask) if words is not None else wait.message
+
+
+def reason(state: State, ask: Ask) -> str:
+    """Return the reason of ``waiting`` without its words, which take much longer."""
+    wait = ask.obstacle
+    if wait is None:
+        return TURN
+    found = limit_of_now(state, ask) or wait.reason
+    return told_as(state, ask, "")[0] if found == NO_NODE and wait.blocker else found
 
 
 def limit_of_now(state: State, ask: Ask) -> str:

@@ -14,6 +14,7 @@ from treadle.core.views import access, explain, figures, provisioning, reservati
 from treadle.core.views.opportunistic import by_queue, opportunistic, wanted
 from treadle.core.views.pod_groups import pod_groups
 from treadle.core.views.refusals import preferences, refusals
+from treadle.core.views.waiting import placement_times, waiting_figures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from treadle.core.views.pod_groups import PodGroupFigures
     from treadle.core.views.provisioning import Lack
     from treadle.core.views.reservations import PlanFigures, ReservationFigures
+    from treadle.core.views.waiting import PlacementTimes, WaitingFigures
 
 
 class View:
@@ -252,7 +254,25 @@ class View:
         """Explain one pod; None if it is not known."""
         return explain.explain(self._state, uid)
 
+    def placement_times(self, uid: str) -> PlacementTimes | None:
+        """Return when what became of a pod that has a node, None if it has none or is not known."""
+        return placement_times(self._state, uid)
+
+    def waiting(self) -> WaitingFigures:
+        """Count the pods that wait by their reasons, and what users have: looks at every ask and application."""
+        return waiting_figures(self._state)
+
     # ---- everything
+
+    @property
+    def parked(self) -> int:
+        """How often pods that are alike were looked at in vain."""
+        return self._state.parked
+
+    @property
+    def preemptions(self) -> tuple[int, dict[int, int]]:
+        """How often it was searched for pods that may go, and how often so many were found."""
+        return self._state.preemption.attempts, dict(self._state.preemption.victims)
 
     def counts(self) -> Counts:
         """Return how many there are of everything."""

@@ -61,6 +61,9 @@ def test_all_who_are_in_its_way_go_and_all_of_it_starts(make: Any) -> None:
     assert len(asked) == 6
     assert sorted(placed) == ["g0", "g1", "g2"]
     assert not at.core.state.preemption.holds
+    searches, victims = at.core.view.preemptions
+    assert victims == {6: 1}, "those who go for a gang are counted as its victims together"
+    assert searches >= 1
 
 
 @pytest.mark.parametrize("make", [fair, capacity])
@@ -71,6 +74,7 @@ def test_who_cannot_have_room_for_all_has_none_made(make: Any) -> None:
     asked, placed = run(at, 40)
     assert asked == []
     assert placed == []
+    assert at.core.view.preemptions[1] == {}
     at.tell(*(PodSeen(a_pod(f"one{number}", "root.starved", application="one")) for number in range(2)))
     assert len(run(at, 40)[0]) == 2, "others of the queue are helped"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -109,6 +110,21 @@ def next_telling(state: State) -> float | None:
 def waiting(state: State, record: PodRecord) -> tuple[str, str]:
     """Return (reason, message) of an opportunistic pod that waits."""
     return _waiting(state, record, {}, Caps(state, held_by_queue(state)), Together(state))
+
+
+def reasons(state: State) -> Counter[str]:
+    """Return how many opportunistic pods wait for which reason."""
+    found: Counter[str] = Counter()
+    if not state.opportunistic.waiting:
+        return found
+    caps, together = Caps(state, held_by_queue(state)), Together(state)
+    for record in state.opportunistic.waiting.values():
+        wait = obstacle(state, record, together)
+        if wait is not None:
+            found[wait.reason] += 1
+        else:
+            found[AT_MAXIMUM if caps.words(record) else NO_ROOM] += 1
+    return found
 
 
 def _waiting(

@@ -213,6 +213,8 @@ def withdraw(state: State, record: PodRecord, *, stays: bool = False) -> None:
 def enqueue(state: State, record: PodRecord) -> None:
     """Let a pod wait in the ask of its kind; the ask competes if nothing is known to block it."""
     assert record.application is not None
+    if record.entered < 0:
+        record.entered = state.now
     if stale(state, record):
         record.shape = shape_of(state, record.spec, record.kind)
     spec, partition = record.spec, state.discipline.membership.partition_wanted(record.application, record.spec)

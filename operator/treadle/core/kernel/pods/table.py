@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treadle.core.kernel.pods.states import ASSUMED, BOUND, DELAYED, TRANSITIONS, WAITING, PodState
+from treadle.core.kernel.pods.states import ASSUMED, BOUND, DELAYED, IDLE, TRANSITIONS, WAITING, PodState
 from treadle.core.kernel.tree.members import PodRecord
 
 
@@ -21,6 +21,16 @@ class PodTable(dict[str, PodRecord]):
     def waiting(self) -> int:
         """How many pods wait, or will again."""
         return self._count[WAITING] + self._count[DELAYED]
+
+    @property
+    def delayed(self) -> int:
+        """How many of them are tried again at a later time, since a bind failed."""
+        return self._count[DELAYED]
+
+    @property
+    def idle(self) -> int:
+        """How many pods are not to be placed now."""
+        return self._count[IDLE]
 
     @property
     def assumed(self) -> int:

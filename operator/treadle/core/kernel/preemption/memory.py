@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -48,5 +49,14 @@ class Preemption:
     spared: dict[str, float] = field(default_factory=dict)
     waits: dict[Ask, tuple[str, float]] = field(default_factory=dict)
     left_alone: dict[int, float] = field(default_factory=dict)
+    attempts: int = 0
+    """Searches for pods that may go for a pod, or for a gang, those in vain included."""
+    victims: Counter[int] = field(default_factory=Counter)
+    """How often so many pods had to go for one, or for a gang."""
     looked: float = float("-inf")
     reserved: float = float("-inf")
+
+    def chosen(self, victims: int) -> None:
+        """Take note that so many pods have to go for one, or for a gang; none where room comes free anyway."""
+        if victims:
+            self.victims[victims] += 1

@@ -182,6 +182,7 @@ class Search(ABC):
 
     def make_room(self, ask: Ask) -> list[Evict] | None:
         """Hold room for one more pod of an ask, and return whom to evict for it; None if there is no way to make any."""
+        self.state.preemption.attempts += 1
         if self.exhausted or self.over_maximum(ask.application, self.charged_of(ask.shape)):
             return None
         found = self.victims(ask, self.dense_of(ask.shape))
@@ -190,6 +191,7 @@ class Search(ABC):
     def make_allowance(self, ask: Ask, full: Queue) -> list[Evict] | None:
         """Let pods below a queue at its maximum go for one more pod of an ask below it, which has room on a node; None if there is no way."""
         state, demand = self.state, self.charged_of(ask.shape)
+        state.preemption.attempts += 1
         row = pick(state.nodes, ask.shape, state.score)
         if row < 0 or self.exhausted:
             return None
@@ -347,6 +349,7 @@ class Search(ABC):
         self._holders.add(ask.application)
         if not gang[1]:
             self.leave(picked.victims)
+            state.preemption.chosen(len(victims))
         return [self._evict(victim, ask.application) for victim in picked.victims]
 
     def _give_up(self, row: int) -> None:

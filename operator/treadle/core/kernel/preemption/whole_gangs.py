@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 def make_room_for_gang(search: Search, application: Application, gang: tuple[str, str], lacking: Lacking) -> list[Evict] | None:
     """Hold room for all pods that a gang lacks, and return whom to evict for it; None if there is no way."""
     state = search.state
+    state.preemption.attempts += 1
     mine = of_gang(state, gang)
     if any(not hold.without_victims for hold in mine) or _others_are_helped(state, application, gang):
         return None
@@ -37,7 +38,9 @@ def make_room_for_gang(search: Search, application: Application, gang: tuple[str
         for hold in mine:
             place(state, hold)
         return None
-    return [evict for ask, row, picked in found for evict in search.hold(ask, row, picked, gang)]
+    evicts = [evict for ask, row, picked in found for evict in search.hold(ask, row, picked, gang)]
+    state.preemption.chosen(len(evicts))
+    return evicts
 
 
 def _found(search: Search, application: Application, lacking: Lacking) -> list[tuple[Ask, int, Picked[Victim]]] | None:

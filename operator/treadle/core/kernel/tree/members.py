@@ -38,6 +38,7 @@ class PodRecord:
         "application",
         "ask",
         "cause",
+        "entered",
         "failure_words",
         "failures",
         "kind",
@@ -72,6 +73,8 @@ class PodRecord:
         """What the API server said when a bind of it failed last."""
         self.master = False
         """Whether it is counted among the masters of its queue."""
+        self.entered = float("-inf")
+        """When it first waited here; minus infinity: it never did."""
         self.since = 0.0
         """When it was last assumed."""
         self.reported_reason, self.reported_message = spec.reported

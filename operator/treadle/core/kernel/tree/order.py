@@ -89,6 +89,7 @@ def park(state: State, ask: Ask, wait: Wait) -> None:
     if ask.wait is None or ask.wait.reason != wait.reason:
         state.record(ask.application.id, "waits", wait.reason)
     ask.wait = wait
+    state.parked += 1
     arm_report(state, ask)
 
 
