@@ -118,7 +118,9 @@ def test_the_rights_of_the_chart_are_enough_to_schedule(cluster, tmp_path):
         str(as_service_account(cluster, tmp_path)),
     ]
     with (tmp_path / "log").open("wb") as log:
-        process = subprocess.Popen([*command, "--namespace", SPACE, "--listen", ""], stdout=log, stderr=log)
+        process = subprocess.Popen(
+            [*command, "--namespace", SPACE, "--listen", "", "--probes-listen", ""], stdout=log, stderr=log
+        )
     try:
         pod = {
             "metadata": {"name": "first", "labels": {"treadle.dev/queue": "root.dev"}},
