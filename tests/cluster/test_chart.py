@@ -119,7 +119,7 @@ def test_the_rights_of_the_chart_are_enough_to_schedule(cluster, tmp_path):
     ]
     with (tmp_path / "log").open("wb") as log:
         process = subprocess.Popen(
-            [*command, "--namespace", SPACE, "--listen", "", "--probes-listen", ""], stdout=log, stderr=log
+            [*command, "--namespace", SPACE, "--listen", "127.0.0.1:0", "--probes-listen", "127.0.0.1:0"], stdout=log, stderr=log
         )
     try:
         pod = {
