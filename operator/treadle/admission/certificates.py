@@ -65,11 +65,19 @@ def make(hosts: tuple[str, ...], now: dt.datetime, subject: str = "treadle-webho
 
 def load(context: ssl.SSLContext, certificate: Certificate) -> None:
     """Serve with a certificate from now on; connections that are open go on with the one that they have."""
+    load_pem(context, certificate.key + certificate.pem)
+
+
+def load_pem(context: ssl.SSLContext, pem: bytes) -> None:
+    """Serve with a key and a certificate from now on. In the thread that shakes hands: a context has the one without the other for a moment.
+
+    Raises ``OSError`` where they do not belong together, ``ValueError`` for a key that needs a password.
+    """
     with tempfile.TemporaryDirectory() as folder:  # the standard library reads files only
         path = Path(folder) / "pem"
         path.touch(mode=0o600)
-        path.write_bytes(certificate.key + certificate.pem)
-        context.load_cert_chain(path)
+        path.write_bytes(pem)
+        context.load_cert_chain(path, password="")  # without one OpenSSL would ask at the terminal
 
 
 def ends(pem: bytes) -> dt.datetime | None:

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from treadle import __version__
 from treadle.api.application import Application
 from treadle.api.identity import Source
 from treadle.controllers.eta import unmade
@@ -34,6 +35,8 @@ from treadle.kube.recorder import Recorder
 from treadle.kube.resizer import Resizer
 from treadle.kube.reviews import Reviews
 from treadle.kube.transport import Client
+from treadle.rest.document import PATH as DOCUMENT
+from treadle.rest.document import document
 from treadle.rest.objects import Objects
 from treadle.runtime.admission import Webhook, WebhookOptions, webhook
 from treadle.runtime.doors import Doors, Told, routes_of
@@ -51,6 +54,8 @@ from treadle.runtime.tls import Files, SelfSigned, TlsOptions, certificate_of
 from treadle.runtime.usage import UsageSource
 from treadle.runtime.waiting import WaitingReports
 from treadle.usage.credentials import Credentials
+from treadle.web.guard import guarded
+from treadle.web.server import answering
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -457,6 +462,8 @@ class Service:
                 self._serving, replace(self.options.tls, namespace=self.options.namespace or self.access.namespace)
             )
             self._spawn(self.certificate.keep(), "certificate")
+        described = document(rest=self.options.rest, forecasts=self.forecaster is not None, version=__version__)
+        routes.append(guarded(answering(DOCUMENT, lambda: described), reviews, right=False))
         await self.doors.open(self.options.listen, routes, None if self.certificate is None else self.certificate.context)
 
     def _spawn(self, coroutine: Any, name: str) -> asyncio.Task[Any]:

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from treadle.admission.bundle import JSON_PATCH, TRIES, with_ours
-from treadle.admission.certificates import Certificate, load, make
+from treadle.admission.certificates import Certificate, load, load_pem, make
 from treadle.kube.errors import ApiError, KubeError
 from treadle.kube.transport import Client
 
@@ -72,13 +72,13 @@ class Files:
         """Serve what is in the files, if that has changed; what cannot be served leaves the one before in place."""
         certificate, key = self._paths
         try:
-            read = hashlib.sha256(b"\0".join(path.read_bytes() for path in self._paths)).digest()
+            pem = key.read_bytes() + b"\n" + certificate.read_bytes()
+            read = hashlib.sha256(pem).digest()
             if read == self._seen:
                 self.problem = ""
                 return
-            trial = context()  # loading half of a pair would leave the context with a key that is of another certificate
-            trial.load_cert_chain(certificate, key, password="")
-            self.context.load_cert_chain(certificate, key, password="")
+            load_pem(context(), pem)  # half of a pair would leave what is served with a key that is of another certificate
+            load_pem(self.context, pem)
         except (OSError, ValueError) as error:  # SSLError is an OSError; ValueError: a key with a password
             problem = f"the certificate {certificate} with the key {key} cannot be served: {error}"
             if problem != self.problem:
@@ -93,7 +93,7 @@ class Files:
         """Look for ever."""
         while True:
             await asyncio.sleep(LOOKED_AFTER_EVERY)
-            await asyncio.to_thread(self.look)
+            self.look()
 
 
 class SelfSigned:
