@@ -10,7 +10,8 @@ import time
 from pathlib import Path
 
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import padding, rsa
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
 from chart.binaries import program
 from cluster.control_plane import ControlPlane
@@ -32,16 +33,17 @@ def token(plane: ControlPlane, namespace: str, name: str, *audiences: str) -> st
     return said
 
 
-def expired(plane: ControlPlane, valid: str) -> str:
-    """A token like a valid one, signed by the same key, whose time is over."""
+def minted(plane: ControlPlane, valid: str, left: int) -> str:
+    """A token like a valid one, signed by the same key, that has so many seconds left; below 0 its time is over."""
     head, said, _ = valid.split(".")
     claims = json.loads(base64.urlsafe_b64decode(said + "=" * (-len(said) % 4)))
     now = int(time.time())
-    claims |= {"iat": now - 7200, "nbf": now - 7200, "exp": now - 3600}
+    claims |= {"iat": now - 7200, "nbf": now - 7200, "exp": now + left}
     text = f"{head}.{_encoded(json.dumps(claims).encode())}"
     key = serialization.load_pem_private_key((plane.folder / "sa.key").read_bytes(), None)
-    assert isinstance(key, rsa.RSAPrivateKey)
-    return f"{text}.{_encoded(key.sign(text.encode(), padding.PKCS1v15(), hashes.SHA256()))}"
+    assert isinstance(key, ec.EllipticCurvePrivateKey)
+    pair = decode_dss_signature(key.sign(text.encode(), ec.ECDSA(hashes.SHA256())))
+    return f"{text}.{_encoded(b''.join(one.to_bytes(32, 'big') for one in pair))}"
 
 
 def _encoded(text: bytes) -> str:

@@ -9,13 +9,15 @@ import socket
 import ssl
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from itertools import count
 from pathlib import Path
 
 import pytest
 
-from cluster.accounts import account, expired, installed, reads_metrics, token
+from cluster.accounts import account, installed, minted, reads_metrics, token
 from cluster.control_plane import ControlPlane
 from cluster.treadle_process import Cluster, Treadle, eventually, pod
 from treadle.admission.certificates import Certificate, make
@@ -64,7 +66,7 @@ def answered(port: int, path: str, bearer: str = "", tls: ssl.SSLContext | None 
 def test_each_door_asks_who_comes_and_what_they_may(plane: ControlPlane, kubeconfig: Path, tmp_path: Path) -> None:
     valid, guest = token(plane, "etl", "robot"), token(plane, "etl", "guest")
     foreign = token(plane, "etl", "robot", "somebody-else")
-    ended = expired(plane, valid)
+    ended, lasting = minted(plane, valid, -3600), minted(plane, valid, 3600)
     with Treadle(kubeconfig, tmp_path, "--rest", "--eta", anonymous_metrics=False) as treadle:
         eventually(lambda: treadle.get("/readyz")[0] == 200, 60, "ready")
         for path in GUARDED:
@@ -76,6 +78,7 @@ def test_each_door_asks_who_comes_and_what_they_may(plane: ControlPlane, kubecon
         assert answered(treadle.port, DOCUMENT, guest)[0] == 200, "it is told to anybody who is known"
         for path in (METRICS, STATUS, ETA, DOCUMENT):
             assert answered(treadle.port, path, valid)[0] == 200, path
+        assert answered(treadle.port, METRICS, lasting)[0] == 200, "the one that has ended differs by its time alone"
         assert "treadle_nodes 2.0" in answered(treadle.port, METRICS, valid)[1]
         assert {treadle.get(path) for path in ("/healthz", "/livez")} == {(200, "ok\n")}
         assert treadle.get("/readyz") == (200, '{"ready":true}')
@@ -217,16 +220,33 @@ def crowd() -> Iterator[Callable[..., None]]:
         thread.join(30)
 
 
+def bound(cluster: Cluster, name: str) -> float:
+    """Make a hundred pods, and return in how many seconds they were bound."""
+    there, began = len(cluster.bound()), time.monotonic()
+    cluster.pods([pod(f"{name}-{number}", cpu="10m", memory="16Mi") for number in range(100)])
+    cluster.wait_bound(there + 100, 60)
+    return time.monotonic() - began
+
+
 def test_a_crowd_that_wants_to_do_harm_starves_neither_the_probes_nor_pods(
     plane: ControlPlane, kubeconfig: Path, tmp_path: Path, crowd: Callable[..., None]
 ) -> None:
     cluster = Cluster(plane)
-    _, options = written(tmp_path)
+    certificate, options = written(tmp_path)
     with Treadle(kubeconfig, tmp_path, "--rest", *options, anonymous_metrics=False) as treadle:
         eventually(lambda: treadle.get("/readyz")[0] == 200, 60, "ready")
+        quiet = bound(cluster, "quiet")
         crowd(treadle.port, 300, b"")  # no handshake
         crowd(treadle.port, 300, b"\x16\x03\x01")  # the beginning of one
-        slow, slowest = threading.Event(), [0.0]
+        trust, strangers = trusting(certificate.pem.decode()), count()
+        slow, slowest, statuses = threading.Event(), [0.0], Counter()
+
+        def guess() -> None:
+            while not slow.is_set():
+                try:
+                    statuses[answered(treadle.port, METRICS, f"guess-{next(strangers)}", trust)[0]] += 1
+                except (OSError, http.client.HTTPException):
+                    statuses[0] += 1
 
         def probe() -> None:
             while not slow.is_set():
@@ -236,17 +256,18 @@ def test_a_crowd_that_wants_to_do_harm_starves_neither_the_probes_nor_pods(
                 slowest[0] = max(slowest[0], time.monotonic() - began)
                 slow.wait(0.1)
 
-        prober = threading.Thread(target=probe)
-        prober.start()
+        threads = [threading.Thread(target=one) for one in (probe, guess, guess)]
+        for thread in threads:
+            thread.start()
         try:
-            began = time.monotonic()
-            cluster.pods([pod(f"p-{number}", cpu="10m", memory="16Mi") for number in range(100)])
-            cluster.wait_bound(100, 60)
-            took = time.monotonic() - began
+            crowded = bound(cluster, "crowded")
         finally:
             slow.set()
-            prober.join(30)
-        print(json.dumps({"bound_in": round(took, 2), "slowest_probe": round(slowest[0], 3)}))
+            for thread in threads:
+                thread.join(60)
+        found = {"quiet": quiet, "crowded": crowded, "slowest_probe": slowest[0], "guesses": dict(statuses)}
+        print(json.dumps(found))
+        assert set(statuses) <= {0, 401, 429}
         assert slowest[0] < 5, "a kubelet waits five seconds"
     assert "Traceback" not in treadle.log.read_text()
 

@@ -35,11 +35,15 @@ def test_every_answer_is_one_that_is_declared_and_none_is_a_failure(
         [], [], began,
     )  # fmt: skip
     store.close()
-    with Treadle(cluster.plane.kubeconfig, tmp_path, "--rest", "--history", url) as treadle:
-        treadle.wait_ready()
+    with Treadle(cluster.plane.kubeconfig, tmp_path, "--rest", "--history", url, anonymous_metrics=False) as treadle:
+        eventually(lambda: treadle.get("/readyz")[0] == 200, 60, "ready")
         client = ApiClient(f"http://127.0.0.1:{treadle.port}", token=cluster.plane.token)
         listed = "/ws/v1/cluster/reservation/list?namespace=default"
         eventually(lambda: client.request("GET", listed)[0] == 200, 30, "what the queue has is known")
+        submit = client.request("GET", "/openapi/v3")[1]["paths"]["/ws/v1/cluster/reservation/submit"]["post"]
+        example = submit["requestBody"]["content"]["application/json"]["example"]
+        status, answer = client.request("POST", "/ws/v1/cluster/reservation/submit?namespace=default", example)
+        assert status == 202, answer
         client.close()
         command = [
             str(Path(sys.executable).with_name("schemathesis")), "run", f"http://127.0.0.1:{treadle.port}/openapi/v3",

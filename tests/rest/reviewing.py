@@ -72,6 +72,7 @@ class Rest:
     def __init__(self, api: ReviewingApi) -> None:
         self.api, self.url, self.token = api, "", "robot"
         self.unready = ""
+        self.door: Door
         self.ledger = Ledger("treadle", lambda _: None)
         self.ledger.seen("Queue", queue())
         self.decide: Callable[[Rest], None] = Rest.accept
@@ -164,7 +165,7 @@ async def resting(audience: str = "") -> AsyncIterator[Rest]:
     try:
         api.create("namespaces", {"metadata": {"name": "etl"}})
         async with Client(Access(api.url)) as client:
-            door = Door(Asker(Reviews(client, lambda: rest.clock), audience), lambda: rest.unready)
+            door = rest.door = Door(Asker(Reviews(client, lambda: rest.clock), audience), lambda: rest.unready)
             objects = Objects(client, rest.turn, lambda: rest.clock)
             async with serve("127.0.0.1", 0, routes(door, objects, rest.ledger.entries, lambda: float(NOW))) as rest.url:
                 yield rest

@@ -10,7 +10,6 @@ import pytest
 from kube.access import until
 from rest.reviewing import ROBOT, Rest, resting, submission
 from treadle.fakeapi import ApiError
-from treadle.kube.transport import POOLS
 from treadle.rest.reservations import BASE
 from treadle.rest.serving import MOST_UNDER_WAY
 from treadle.web.gate import Limits
@@ -125,16 +124,15 @@ async def test_what_the_api_servers_rules_refuse_is_told(rest: Rest) -> None:
 
 
 async def test_no_more_requests_are_under_way_than_are_bounded(rest: Rest) -> None:
-    gate, inside = asyncio.Event(), []
+    gate = asyncio.Event()
 
     async def wait(method: str, path: str) -> None:
         if method == "GET" and path.endswith("/reservations"):
-            inside.append(path)
             await gate.wait()
 
     rest.api.before = wait
     waiting = [asyncio.create_task(rest.ask("GET", "/list?queue=root.plan")) for _ in range(MOST_UNDER_WAY)]
-    await until(lambda: len(inside) >= POOLS["read"], "all that the API server is asked at once")
+    await until(lambda: rest.door._under_way == MOST_UNDER_WAY, "all under way")
     status, message = await rest.refusal("GET", "/list?queue=root.plan")
     assert (status, message) == (503, f"{MOST_UNDER_WAY} requests are under way, and no more are answered at once")
     gate.set()

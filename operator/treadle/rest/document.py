@@ -57,6 +57,24 @@ _REFUSAL: Json = {
     "required": ["RemoteException"],
     "additionalProperties": False,
 }
+_ID = "reservation_1893970000000_0001"
+_DEFINITION: Json = {
+    "arrival": 1893978000000,
+    "deadline": 1893992400000,
+    "reservation-name": "report",
+    "recurrence-expression": "0",
+    "reservation-requests": {
+        "reservation-request-interpreter": 1,
+        "reservation-request": [
+            {"duration": 3600000, "num-containers": 2, "min-concurrency": 1, "capability": {"memory": 1024, "vCores": 1}}
+        ],
+    },
+}
+_EXAMPLES: Json = {
+    "Submission": {"queue": reservations.DEFAULT_QUEUE, "reservation-id": _ID, "reservation-definition": _DEFINITION},
+    "Update": {"reservation-id": _ID, "reservation-definition": {**_DEFINITION, "reservation-name": "later report"}},
+    "Deletion": {"reservation-id": _ID},
+}
 _EMPTY: Json = {"type": "object", "additionalProperties": False}
 _LISTED: Json = {
     "type": "object",
@@ -150,6 +168,7 @@ def _asked(
     }
     if body:
         found["requestBody"] = {"required": True, "content": _json({"$ref": _AT.format(name=body)})}
+        found["requestBody"]["content"]["application/json"]["example"] = _EXAMPLES[body]
     return found
 
 
@@ -202,7 +221,9 @@ def _estimator() -> Json:
     null_or = {"anyOf": [{"type": "null"}, _OVER_TIME]}
     return {
         f"{base}/estimator/{{pipeline}}": {
-            "get": _asked("estimate", "What the next run needs", {200: _OVER_TIME}, parameters=(pipeline,))
+            "get": _asked(
+                "estimate", "What the next run needs", {200: _OVER_TIME}, parameters=({**pipeline, "example": "nightly"},)
+            )
         },
         f"{base}/skylinestore/estimation/{{pipeline}}": {
             "get": _asked("estimation", "The estimate that was made last", {200: null_or}, parameters=(pipeline,))
