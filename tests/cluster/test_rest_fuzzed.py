@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from cluster.client import ApiClient
 from cluster.treadle_process import Cluster, Treadle, eventually
 from treadle.history.runs import SUCCEEDED, Run, Step
@@ -17,6 +19,7 @@ CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,re
 SECONDS = 240
 
 
+@pytest.mark.slow
 def test_every_answer_is_one_that_is_declared_and_none_is_a_failure(
     fresh_cluster: Callable[..., Cluster], tmp_path: Path
 ) -> None:

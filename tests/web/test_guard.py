@@ -7,7 +7,12 @@ import logging
 
 import pytest
 
-from treadle.kube.reviews import KEPT, MOST_KEPT
+from treadle.kube.auth import Access
+from treadle.kube.reviews import KEPT, MOST_KEPT, Reviews
+from treadle.kube.transport import Client
+from treadle.web.gate import Limits
+from treadle.web.guard import guarded
+from treadle.web.server import answering, serve
 from web.doors import doors
 
 SECRET = "a-token-that-nobody-may-see"
@@ -86,3 +91,21 @@ async def test_no_token_stands_in_the_log_whatever_becomes_of_it(caplog: pytest.
         await door.get(token=SECRET)
     assert "is not answered, since nobody can be asked who may" in caplog.text
     assert SECRET not in caplog.text
+
+
+async def test_a_user_who_asks_too_often_is_told_when_to_come_again_and_others_are_answered() -> None:
+    limits = Limits(user_requests=0.25, user_requests_burst=2)
+    async with doors(limits) as door:
+        assert [(await door.get(token="scraper"))[0] for _ in range(3)] == [200, 200, 429]
+        status, _, headers = await door.get(token="scraper")
+        assert (status, headers["Retry-After"]) == (429, "4")
+        assert (await door.get(token="stranger"))[0] == 403
+
+
+async def test_a_route_for_all_who_are_known_asks_for_no_right() -> None:
+    async with doors() as door, Client(Access(door.judge.url)) as client:
+        routes = [guarded(answering("/known", lambda: {"told": 3}), Reviews(client), right=False)]
+        async with serve("127.0.0.1", 0, routes) as door.url:
+            assert [(await door.get("/known", token=one))[0] for one in ("", "stolen", "stranger")] == [401, 401, 200]
+            assert (await door.get("/known", token="stranger", method="HEAD"))[0] == 200
+    assert {one["kind"] for one in door.judge.asked} == {"TokenReview"}

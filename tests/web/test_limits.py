@@ -14,7 +14,7 @@ from kube.access import until
 from treadle.admission.certificates import load
 from treadle.runtime.tls import context
 from treadle.web import gate
-from treadle.web.gate import Buckets, Gate, Limits
+from treadle.web.gate import Buckets, Gate, Limits, peer_of
 from web.certificates import made, trusting
 from web.doors import Doors, doors
 
@@ -50,6 +50,20 @@ def test_connections_are_counted_for_each_address_and_in_all() -> None:
     inside.leave("a")
     assert (inside.full, inside.enter("c")) == (False, True)
     assert inside.turned_away == {"connections": 2}
+
+
+@pytest.mark.parametrize(
+    ("address", "peer"),
+    [
+        ("10.0.0.1", "10.0.0.1"),
+        ("::ffff:10.0.0.1", "10.0.0.1"),
+        ("fd00:1:2:3:4:5:6:7", "fd00:1:2:3::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("", ""),
+    ],
+)
+def test_whoever_has_an_address_of_ipv6_has_its_network(address: str, peer: str) -> None:
+    assert peer_of(address) == peer
 
 
 async def test_an_address_has_so_many_connections_and_gets_another_when_one_ends() -> None:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 from aiohttp import web
 
-from treadle.web.gate import Gate, Limits
+from treadle.web.gate import Gate, Limits, peer_of
 
 log = logging.getLogger(__name__)
 
@@ -117,7 +117,7 @@ class Listening:
                 self._pause()
                 self._loop.call_later(1.0, self._resume)
                 return
-            peer = str(address[0])
+            peer = peer_of(str(address[0]))
             if not self._gate.enter(peer):
                 connection.close()
                 continue

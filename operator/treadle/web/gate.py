@@ -10,6 +10,7 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from ipaddress import IPv6Address, IPv6Network
 
 MOST_KNOWN = 4096
 """Whoever asked last stays known, so many of them; who is forgotten begins anew with a full burst."""
@@ -41,6 +42,14 @@ class Limits:
     leaving: float = 30.0
     """For an answer to be taken."""
     handshake: float = 5.0
+
+
+def peer_of(address: str) -> str:
+    """Return whom an address stands for: itself, or for IPv6 its network of 64 bits, of which whoever has one address has all."""
+    if ":" not in address:
+        return address
+    found = IPv6Address(address.partition("%")[0])
+    return str(found.ipv4_mapped or IPv6Network((found, 64), strict=False))
 
 
 class Buckets:

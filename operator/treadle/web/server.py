@@ -10,7 +10,7 @@ import msgspec
 from aiohttp import web
 
 from treadle.web.connection import HEADERS, Listening, bound
-from treadle.web.gate import Gate, Limits
+from treadle.web.gate import Gate, Limits, peer_of
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 YEAR = 31_536_000
@@ -59,7 +59,7 @@ def too_many(wait: int) -> web.HTTPTooManyRequests:
 async def _bounded(request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> web.StreamResponse:
     """Answer a request that comes in time, is not too large and not one too many; the body is in memory then."""
     gate = request.app[GATE]
-    if wait := gate.asks(request.remote or ""):
+    if wait := gate.asks(peer_of(request.remote or "")):
         raise _last(too_many(wait))
     if (request.content_length or 0) > gate.limits.body:
         raise _last(web.HTTPRequestEntityTooLarge(max_size=gate.limits.body, actual_size=request.content_length or 0))
