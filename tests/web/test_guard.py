@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from treadle.kube.auth import Access
-from treadle.kube.reviews import KEPT, MOST_KEPT, Reviews
+from treadle.kube.reviews import KEPT, MOST_KEPT, Reviews, User
 from treadle.kube.transport import Client
 from treadle.web.gate import Limits
 from treadle.web.guard import guarded
@@ -71,13 +71,15 @@ async def test_so_many_answers_are_kept_and_no_more(monkeypatch: pytest.MonkeyPa
 
 
 async def test_many_who_bring_the_same_token_at_once_are_asked_about_once_and_who_leaves_hinders_nobody() -> None:
-    async with doors() as door:
-        asked = [asyncio.create_task(door.get(token="scraper")) for _ in range(20)]
+    async with doors() as door, Client(Access(door.judge.url)) as client:
+        reviews = Reviews(client)
+        asked = [asyncio.create_task(reviews.who("scraper")) for _ in range(20)]
         await asyncio.sleep(0)
         asked[0].cancel()
-        answers = await asyncio.gather(*asked, return_exceptions=True)
-        assert [one[0] for one in answers[1:]] == [200] * 19
-        assert len(door.judge.asked) == 2
+        found = await asyncio.gather(*asked, return_exceptions=True)
+        assert isinstance(found[0], asyncio.CancelledError)
+        assert found[1:] == [User("prometheus")] * 19
+        assert len(door.judge.asked) == 1
 
 
 async def test_no_token_stands_in_the_log_whatever_becomes_of_it(caplog: pytest.LogCaptureFixture) -> None:

@@ -70,7 +70,8 @@ async def test_an_address_has_so_many_connections_and_gets_another_when_one_ends
     async with doors(Limits(connections_of_one=4)) as door:
         held = [await door.connect() for _ in range(4)]
         reader, writer = await door.connect()
-        assert await reader.read() == b"", "it is hung up on before it says anything"
+        async with asyncio.timeout(Limits().arriving / 2):
+            assert await reader.read() == b"", "it is hung up on before it says anything"
         writer.close()
         held[0][1].close()
 
