@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from treadle.metrics.exporter import Samples, render
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from aiohttp import web
 
     from treadle.kube.reviews import Reviews
+
+log = logging.getLogger(__name__)
 
 P = TypeVar("P")
 PROBES = Limits(connections=64, connections_of_one=32, body=0, arriving=5.0, leaving=5.0)
@@ -48,6 +52,14 @@ def listen_address(text: str) -> tuple[str, int]:
     if not colon or not port.isdecimal() or int(port) > 65535 or (":" in host and not host.startswith("[")):
         raise ValueError(f"{text!r} is not host:port, such as 0.0.0.0:8080, [::]:8080 or :8080")
     return host.removeprefix("[").removesuffix("]") or "0.0.0.0", int(port)  # noqa: S104 - what an absent host means
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches a host."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def open_routes(told: Told) -> list[web.RouteDef]:
@@ -83,6 +95,8 @@ class Doors:
 
     async def open(self, listen: str, routes: list[web.RouteDef], tls: ssl.SSLContext | None) -> None:
         """Serve all else. Raises ``CannotListen``."""
+        if tls is None and not is_loopback(listen_address(listen)[0]):
+            log.warning("%s is served without TLS: whoever listens on the way can take the tokens that are sent there", listen)
         self.url = await self._open(listen, routes, tls, None)
 
     async def _open(self, listen: str, routes: list[web.RouteDef], tls: ssl.SSLContext | None, limits: Limits | None) -> str:
