@@ -43,6 +43,6 @@ COPY --from=build /opt/treadle /opt/treadle
 # A number, so that runAsNonRoot can be checked by the kubelet.
 USER 65532:65532
 WORKDIR /tmp
-EXPOSE 8080
+EXPOSE 8080 8081
 ENTRYPOINT ["treadle"]
 CMD ["run"]

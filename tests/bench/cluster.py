@@ -157,6 +157,9 @@ def treadle(discipline: str = "Fair", setup: Setup = PLAIN) -> dict[str, Any]:
             str(plane.kubeconfig),
             "--listen",
             f"127.0.0.1:{port}",
+            "--probes-listen",
+            "",
+            "--anonymous-metrics",
             "--log-level",
             "warning",
         ]

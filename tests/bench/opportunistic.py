@@ -62,6 +62,7 @@ def run(*, with_idle: bool) -> dict[str, Any]:
         port = plane_port()
         page = f"http://127.0.0.1:{port}/metrics"
         command = [PYTHON, "-m", "treadle", "run", "--kubeconfig", str(plane.kubeconfig), "--listen", f"127.0.0.1:{port}"]
+        command += ["--probes-listen", "", "--anonymous-metrics"]
         started = time.perf_counter()
         process = ends.enter_context(subprocess.Popen([*command, "--log-level", "warning"]))
         ends.callback(process.terminate)

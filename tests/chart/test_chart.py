@@ -25,6 +25,14 @@ EVERYTHING = (
     "--api-versions=treadle.dev/v1alpha1/Scheduler",
 )
 
+SELF_SIGNED = [
+    "--tls-self-signed",
+    "--tls-config-map=treadle-ca",
+    "--tls-host=treadle.treadle-system.svc",
+    "--tls-host=treadle.treadle-system",
+]
+MONITORED = ("--set=podMonitor.enabled=true", "--api-versions=monitoring.coreos.com/v1/PodMonitor")
+
 
 def helm(*arguments):
     return subprocess.run([str(program("helm")), *arguments], capture_output=True, text=True, check=False, timeout=120)
@@ -99,10 +107,14 @@ def test_two_copies_elect_a_leader_and_are_probed():
     spec = deployment()
     (container,) = spec["template"]["spec"]["containers"]
     assert spec["replicas"] == 2
-    assert container["args"] == [*PLAIN, "--leader-elect"]
-    assert container["livenessProbe"]["httpGet"] == {"path": "/healthz", "port": "http"}
-    assert container["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "http"}
-    assert container["ports"] == [{"name": "http", "containerPort": 8080, "protocol": "TCP"}]
+    assert container["args"] == [*PLAIN, "--leader-elect", *SELF_SIGNED]
+    assert container["startupProbe"]["httpGet"] == {"path": "/healthz", "port": "probes"}
+    assert container["livenessProbe"]["httpGet"] == {"path": "/healthz", "port": "probes"}
+    assert container["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "probes"}
+    assert container["ports"] == [
+        {"name": "https", "containerPort": 8080, "protocol": "TCP"},
+        {"name": "probes", "containerPort": 8081, "protocol": "TCP"},
+    ]
 
 
 def test_the_pods_run_with_no_privilege_and_are_placed_by_another_scheduler():
@@ -125,13 +137,13 @@ def test_two_copies_that_both_decide_are_refused():
     assert answer.returncode != 0
     assert "two copies that both decide would break the queues' limits" in answer.stderr
     (container,) = deployment("--set=leaderElection.enabled=false,replicaCount=1")["template"]["spec"]["containers"]
-    assert container["args"] == PLAIN
+    assert container["args"] == [*PLAIN, *SELF_SIGNED]
 
 
 def test_kubelets_are_read_only_by_who_asks_for_it():
     def rights(*arguments):
         roles = of_kind("ClusterRole", *arguments)
-        return [rule["verbs"] for role in roles for rule in role["rules"] if "nodes/proxy" in rule["resources"]]
+        return [rule["verbs"] for role in roles for rule in role["rules"] if "nodes/proxy" in rule.get("resources", ())]
 
     assert rights() == []
     assert rights("--set=opportunistic.usage.kubelets=true") == [["get"]]
@@ -228,15 +240,16 @@ def test_a_feature_that_is_off_has_no_rights_and_pods_are_deleted_on_request_onl
 
 def test_leases_are_written_in_the_namespace_of_the_release_only():
     for role in of_kind("ClusterRole"):
-        assert all("leases" not in rule["resources"] for rule in role["rules"])
-    assert [role["metadata"]["namespace"] for role in of_kind("Role")] == ["treadle-system"]
+        assert all("leases" not in rule.get("resources", ()) for rule in role["rules"])
+    assert {role["metadata"]["namespace"] for role in of_kind("Role")} == {"treadle-system"}
 
 
 def test_no_right_is_a_wildcard():
     for role in [*of_kind("ClusterRole"), *of_kind("Role")]:
         for rule in role["rules"]:
-            assert "*" not in (*rule["apiGroups"], *rule["resources"], *rule["verbs"])
-            assert "secrets" not in rule["resources"]
+            named = [one for key in ("apiGroups", "resources", "nonResourceURLs", "verbs") for one in rule.get(key, ())]
+            assert not any("*" in one for one in named)
+            assert "secrets" not in named
 
 
 def test_every_binding_binds_a_role_of_the_chart_to_the_service_account():
@@ -274,7 +287,9 @@ def test_what_is_optional_is_left_out_or_made_by_its_value():
     bare = (
         "--set=flowControl.enabled=false,podDisruptionBudget.enabled=false,serviceAccount.create=false,rbac.create=false,rbac.aggregate=false,access.administration.enabled=false",
     )
-    assert {document["kind"] for document in rendered(*bare)} == {"CustomResourceDefinition", "Deployment", "Service"}
+    assert {document["kind"] for document in rendered(*bare)} == {
+        "CustomResourceDefinition", "Deployment", "Service", "ConfigMap",
+    }  # fmt: skip
 
 
 def test_opportunistic_pods_are_rewritten_by_the_newest_policy_that_the_server_knows():
@@ -344,15 +359,15 @@ def test_identity_policies_fail_closed_and_know_the_scheduler_and_its_names():
 
 
 def test_edits_of_queues_are_judged_by_what_the_scheduler_publishes_and_fail_closed():
-    (published,) = of_kind("ConfigMap")
+    name = "treadle-administrators"
+    (published,) = of_kind_named(name, "ConfigMap")
     assert "data" not in published, "an upgrade leaves what the scheduler wrote"
-    name = published["metadata"]["name"]
     (policy,) = of_kind_named("treadle-administration", "ValidatingAdmissionPolicy")
     (binding,) = of_kind_named("treadle-administration", "ValidatingAdmissionPolicyBinding")
     assert policy["spec"]["failurePolicy"] == "Fail"
     where = {"name": name, "namespace": "treadle-system", "parameterNotFoundAction": "Deny"}
     assert (binding["spec"]["paramRef"], binding["spec"]["validationActions"]) == (where, ["Deny"])
-    (role,) = of_kind("Role")
+    (role,) = of_kind_named("treadle-leader", "Role")
     rules = [(rule.get("resourceNames"), rule["verbs"]) for rule in role["rules"] if rule["resources"] == ["configmaps"]]
     assert rules == [([name], ["get", "patch"]), (None, ["create"])], "it changes no other ConfigMap"
     roles = {one["metadata"]["name"]: one["rules"] for one in of_kind("ClusterRole")}
@@ -360,7 +375,7 @@ def test_edits_of_queues_are_judged_by_what_the_scheduler_publishes_and_fail_clo
     assert not any("administer" in rule["verbs"] for rule in roles["treadle-team-admin"])
 
     off = "--set=access.administration.enabled=false"
-    assert of_kind("ConfigMap", off) == [] == of_kind("ValidatingAdmissionPolicy", off)
+    assert of_kind_named(name, "ConfigMap", off) == [] == of_kind("ValidatingAdmissionPolicy", off)
     (container,) = deployment(off)["template"]["spec"]["containers"]
     assert not any("administrators" in argument for argument in container["args"])
     assert "treadle-team-admin" not in {one["metadata"]["name"] for one in of_kind("ClusterRole", off)}
@@ -478,8 +493,7 @@ def test_a_pod_monitor_needs_its_kind_in_the_cluster():
     assert answer.returncode != 0
     assert "podMonitor.enabled: the API server serves no PodMonitor (monitoring.coreos.com/v1)" in answer.stderr
     served = "--api-versions=monitoring.coreos.com/v1/PodMonitor"
-    (found,) = of_kind("PodMonitor", "--set=podMonitor.enabled=true", served)
-    assert found["spec"]["podMetricsEndpoints"] == [{"port": "http", "path": "/metrics", "interval": "15s"}]
+    assert len(of_kind("PodMonitor", "--set=podMonitor.enabled=true", served)) == 1
 
 
 SERVES_SERVICES = "--api-versions=monitoring.coreos.com/v1/ServiceMonitor"
@@ -501,7 +515,10 @@ def test_a_service_monitor_finds_the_service_and_the_port_by_name():
     ]
     assert len(services) == 1
     (endpoint,) = found["spec"]["endpoints"]
-    assert endpoint == {"port": "http", "path": "/metrics", "interval": "45s"}
+    (monitor,) = of_kind("PodMonitor", *MONITORED)
+    (as_pods,) = monitor["spec"]["podMetricsEndpoints"]
+    assert endpoint == {**as_pods, "interval": "45s"}, "by the same token"
+    assert of_kind("Secret", settings, SERVES_SERVICES), "which the chart makes"
     assert endpoint["port"] in {port["name"] for port in services[0]["spec"]["ports"]}
 
 
@@ -551,9 +568,13 @@ def test_alerts_may_have_labels_by_which_a_prometheus_chooses_them():
 DASHBOARDS = {path.name: path.read_text() for path in (CHART / "files" / "dashboards").glob("*.json")}
 
 
+def dashboards(*arguments):
+    return [one for one in of_kind("ConfigMap", *arguments) if "-dashboard-" in one["metadata"]["name"]]
+
+
 def test_each_dashboard_is_a_config_map_that_the_sidecar_finds():
-    assert not of_kind("ConfigMap")
-    found = of_kind("ConfigMap", "--set=dashboards.enabled=true")
+    assert not dashboards()
+    found = dashboards("--set=dashboards.enabled=true")
     assert {name: text for one in found for name, text in one["data"].items()} == {
         f"treadle-{name}": text for name, text in DASHBOARDS.items()
     }
@@ -564,7 +585,7 @@ def test_each_dashboard_is_a_config_map_that_the_sidecar_finds():
 
 def test_the_label_of_dashboards_and_their_folder_may_be_chosen():
     chosen = "--set=dashboards.enabled=true,dashboards.label=show,dashboards.labelValue=yes,dashboards.annotations.grafana_folder=Batch"
-    for one in of_kind("ConfigMap", chosen):
+    for one in dashboards(chosen):
         assert one["metadata"]["labels"]["show"] == "yes"
         assert "grafana_dashboard" not in one["metadata"]["labels"]
         assert one["metadata"]["annotations"] == {"grafana_folder": "Batch"}
@@ -603,6 +624,95 @@ def test_each_alert_is_tested_where_it_fires_and_where_it_does_not():
     assert outcomes == {(name, fires) for name in alerts(RULES["groups"]) for fires in (True, False)}
 
 
+def test_prometheus_reads_metrics_over_tls_with_a_token_of_an_account_that_may_nothing_else():
+    (monitor,) = of_kind("PodMonitor", *MONITORED)
+    assert monitor["spec"]["podMetricsEndpoints"] == [
+        {
+            "port": "https",
+            "path": "/metrics",
+            "interval": "15s",
+            "scheme": "https",
+            "tlsConfig": {
+                "serverName": "treadle.treadle-system.svc",
+                "ca": {"configMap": {"name": "treadle-ca", "key": "ca.crt"}},
+            },
+            "authorization": {"type": "Bearer", "credentials": {"name": "treadle-metrics", "key": "token"}},
+        }
+    ]
+    assert f"--tls-host={monitor['spec']['podMetricsEndpoints'][0]['tlsConfig']['serverName']}" in SELF_SIGNED
+    (secret,) = of_kind("Secret", *MONITORED)
+    (account,) = [one for one in of_kind("ServiceAccount", *MONITORED) if one["metadata"]["name"] == "treadle-metrics"]
+    assert secret["type"] == "kubernetes.io/service-account-token"
+    assert secret["metadata"]["annotations"] == {"kubernetes.io/service-account.name": account["metadata"]["name"]}
+    bound = [
+        one
+        for one in (*of_kind("ClusterRoleBinding", *MONITORED), *of_kind("RoleBinding", *MONITORED))
+        if one["subjects"][0]["name"] == account["metadata"]["name"]
+    ]
+    assert [one["roleRef"]["name"] for one in bound] == ["treadle-metrics-reader"]
+    (role,) = of_kind_named("treadle-metrics-reader", "ClusterRole")
+    assert role["rules"] == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
+
+
+def test_prometheus_may_have_a_token_from_elsewhere_or_need_none():
+    def endpoint(*more):
+        (monitor,) = of_kind("PodMonitor", *MONITORED, *more)
+        assert of_kind("Secret", *MONITORED, *more) == []
+        return monitor["spec"]["podMetricsEndpoints"][0]
+
+    known = endpoint("--set=metrics.tokenSecret.name=prom,metrics.tokenSecret.key=t,metrics.insecureSkipVerify=true")
+    assert known["authorization"]["credentials"] == {"name": "prom", "key": "t"}
+    assert known["tlsConfig"] == {"insecureSkipVerify": True}
+    plain = ("--set=metrics.anonymous=true,tls.enabled=false",)
+    assert endpoint(*plain) == {"port": "http", "path": "/metrics", "interval": "15s"}
+    arguments = deployment(*plain)["template"]["spec"]["containers"][0]["args"]
+    assert "--anonymous-metrics" in arguments
+    assert not any("tls" in one for one in arguments)
+
+
+def test_a_certificate_may_come_from_a_secret_which_also_tells_who_signed_it():
+    arguments = (*MONITORED, "--set=tls.secret=cert")
+    pod = deployment(*arguments)["template"]["spec"]
+    (container,) = pod["containers"]
+    files = {"name": "tls", "mountPath": "/etc/treadle/tls", "readOnly": True}
+    assert files in container["volumeMounts"]
+    assert {"name": "tls", "secret": {"secretName": "cert", "defaultMode": 0o440}} in pod["volumes"]
+    told = [one for one in container["args"] if "tls" in one]
+    assert told == ["--tls-cert-file=/etc/treadle/tls/tls.crt", "--tls-private-key-file=/etc/treadle/tls/tls.key"]
+    assert of_kind_named("treadle-ca", "ConfigMap", *arguments) == []
+    assert "treadle-ca" not in {role["metadata"]["name"] for role in of_kind("Role", *arguments)}
+    (monitor,) = of_kind("PodMonitor", *arguments)
+    assert monitor["spec"]["podMetricsEndpoints"][0]["tlsConfig"]["ca"] == {"secret": {"name": "cert", "key": "ca.crt"}}
+    assert "whose names are in it" in template("--set=tls.secret=cert,tls.names={x}").stderr
+    assert "tls.enabled, which is off" in template("--set=tls.secret=cert,tls.enabled=false").stderr
+
+
+def test_the_scheduler_may_tell_its_certificate_in_one_config_map_and_ask_about_tokens_and_rights():
+    (told,) = of_kind_named("treadle-ca", "ConfigMap")
+    assert "data" not in told, "an upgrade leaves what the scheduler wrote"
+    (role,) = of_kind_named(told["metadata"]["name"], "Role")
+    only = {
+        "apiGroups": [""],
+        "resources": ["configmaps"],
+        "resourceNames": [told["metadata"]["name"]],
+        "verbs": ["get", "patch"],
+    }
+    assert role["rules"] == [only]
+    (doors,) = of_kind_named("treadle-doors", "ClusterRole")
+    rights = {(resource, verb) for rule in doors["rules"] for resource in rule["resources"] for verb in rule["verbs"]}
+    assert rights == {("tokenreviews", "create"), ("subjectaccessreviews", "create")}
+    more = deployment("--set=tls.names={10.0.0.1}")["template"]["spec"]["containers"][0]["args"]
+    assert "--tls-host=10.0.0.1" in more
+
+
+def test_probes_and_the_service_are_all_that_is_let_in_where_the_network_is_closed():
+    (policy,) = of_kind("NetworkPolicy", "--set=networkPolicy.enabled=true")
+    (service,) = of_kind("Service")
+    let_in = {one["port"] for one in policy["spec"]["ingress"][0]["ports"]}
+    assert let_in == {"https", "probes"}
+    assert [one["targetPort"] for one in service["spec"]["ports"]] == ["https"]
+
+
 def test_a_scheduler_object_before_its_kind_is_refused_with_the_way_out():
     answer = template("--set=scheduler.create=true")
     assert answer.returncode != 0
@@ -628,6 +738,8 @@ def test_a_digest_wins_over_a_tag():
         ("image.pullPolicy=Sometimes", "/image/pullPolicy"),
         ("service.port=70000", "/service/port"),
         ("image.digest=latest", "/image/digest"),
+        ("metrics.tokenSecret.key=", "/metrics/tokenSecret/key"),
+        ("tls.name=x", "additional properties 'name' not allowed"),
         ("agent.port=0", "/agent/port"),
         ("agent.podsCgroup=/kubepods", "/agent/podsCgroup"),
         ("agent.alone.cpuPercent=101", "/agent/alone/cpuPercent"),
@@ -673,7 +785,7 @@ def test_yarns_rest_and_its_rights_are_there_where_they_are_asked_for():
     (role,) = [one for one in of_kind("ClusterRole", *on) if one["metadata"]["name"] == "treadle-rest"]
     rights = {(resource, verb) for rule in role["rules"] for resource in rule["resources"] for verb in rule["verbs"]}
     own = {("reservations", verb) for verb in ("get", "create", "update", "delete")}
-    assert rights == {("tokenreviews", "create"), ("subjectaccessreviews", "create"), *own}
+    assert rights == own
     bound = {one["roleRef"]["name"]: one["subjects"] for one in of_kind("ClusterRoleBinding", *on)}
     assert [one["name"] for one in bound["treadle-rest"]] == ["treadle"]
 

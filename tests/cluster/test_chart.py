@@ -61,6 +61,8 @@ def test_a_release_is_installed_upgraded_and_removed_and_leaves_our_objects(clus
     queue = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Queue", "metadata": {"name": "root.kept"}}
     run(cluster, "kubectl", "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s", folder=tmp_path)
     assert cluster.api("POST", f"{GROUP}/queues", queue)[0] == 201
+    told, merge = f"/api/v1/namespaces/{SPACE}/configmaps/treadle-ca", "application/merge-patch+json"
+    assert cluster.api("PATCH", told, {"data": {"ca.crt": "ours"}}, content_type=merge)[0] == 200
 
     run(
         cluster,
@@ -72,6 +74,7 @@ def test_a_release_is_installed_upgraded_and_removed_and_leaves_our_objects(clus
         folder=tmp_path,
     )
     assert cluster.api("GET", f"{GROUP}/schedulers/treadle")[1]["spec"]["nodes"] == {"scoring": "Spread"}
+    assert cluster.api("GET", told)[1]["data"] == {"ca.crt": "ours"}, "what copies have told stays"
 
     run(cluster, "helm", "uninstall", "treadle", folder=tmp_path)
     assert cluster.api("GET", f"/apis/apps/v1/namespaces/{SPACE}/deployments/treadle")[0] == 404
@@ -121,7 +124,9 @@ def test_the_rights_of_the_chart_are_enough_to_schedule(cluster, tmp_path):
         str(as_service_account(cluster, tmp_path)),
     ]
     with (tmp_path / "log").open("wb") as log:
-        process = subprocess.Popen([*command, "--namespace", SPACE, "--listen", ""], stdout=log, stderr=log)
+        process = subprocess.Popen(
+            [*command, "--namespace", SPACE, "--listen", "127.0.0.1:0", "--probes-listen", "127.0.0.1:0"], stdout=log, stderr=log
+        )
     try:
         pod = {
             "metadata": {"name": "first", "labels": {"treadle.dev/queue": "root.dev"}},

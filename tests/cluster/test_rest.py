@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from itertools import cycle
@@ -13,31 +10,16 @@ from typing import Any
 
 import pytest
 
-from chart.binaries import program
+from cluster.accounts import RBAC, account, installed, token
 from cluster.client import ApiClient
 from cluster.control_plane import ControlPlane
 from cluster.treadle_process import Cluster, Treadle, eventually
 from treadle.history.runs import SUCCEEDED, Run, Step
 from treadle.history.store import Store
 
-CHART = Path(__file__).resolve().parents[2] / "charts" / "treadle"
 REST = "/ws/v1/cluster/reservation"
-RBAC = "/apis/rbac.authorization.k8s.io/v1"
 HOUR = 3_600_000
 Ask = Callable[..., tuple[int, Any]]
-
-
-def account(plane: ControlPlane, namespace: str, name: str) -> None:
-    code, answer = plane.api("POST", f"/api/v1/namespaces/{namespace}/serviceaccounts", {"metadata": {"name": name}})
-    assert code == 201, answer
-
-
-def token(plane: ControlPlane, namespace: str, name: str, *audiences: str) -> str:
-    path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
-    code, answer = plane.api("POST", path, {"spec": {"audiences": list(audiences)} if audiences else {}})
-    assert code == 201, answer
-    said: str = answer["status"]["token"]
-    return said
 
 
 def edits(plane: ControlPlane, namespace: str, name: str) -> None:
@@ -50,28 +32,6 @@ def edits(plane: ControlPlane, namespace: str, name: str) -> None:
     view = {**body, "metadata": {"name": f"{name}-view"}, "roleRef": {**body["roleRef"], "name": "treadle-view"}}  # type: ignore[dict-item]
     for one in (body, view):
         assert plane.api("POST", f"{RBAC}/namespaces/{namespace}/rolebindings", one)[0] == 201
-
-
-def installed(plane: ControlPlane, folder: Path) -> Path:
-    """Install the chart, and return a kubeconfig that has a token of its service account and nothing else."""
-    environment = {
-        **os.environ,
-        "HOME": str(folder),
-        "HELM_CACHE_HOME": str(folder),
-        "HELM_CONFIG_HOME": str(folder),
-        "HELM_DATA_HOME": str(folder),
-    }
-    command = [str(program("helm")), "--kubeconfig", str(plane.kubeconfig), "--namespace=treadle-system"]
-    sets = "--set=rest.enabled=true,crds.install=false,serviceAccount.create=false,serviceAccount.name=treadle"
-    done = subprocess.run(
-        [*command, "install", "treadle", str(CHART), sets], capture_output=True, text=True, check=False, env=environment
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    said = json.loads(Path(plane.kubeconfig).read_text())
-    said["users"][0]["user"] = {"token": token(plane, "treadle-system", "treadle")}
-    path = folder / "treadle.kubeconfig"
-    path.write_text(json.dumps(said))
-    return path
 
 
 @pytest.fixture
@@ -201,7 +161,7 @@ def test_who_may_reserves_with_a_service_accounts_token_and_who_may_not_is_refus
     )
 
     assert plane.api("DELETE", f"{RBAC}/namespaces/etl/rolebindings/robot")[0] == 200
-    eventually(lambda: ask("/delete", {"reservation-id": first}, robot)[0] == 403, 10, "the right that was withdrawn gone")
+    eventually(lambda: ask("/delete", {"reservation-id": first}, robot)[0] == 403, 30, "the right that was withdrawn gone")
 
 
 def test_whom_the_queue_does_not_take_is_refused_by_it(plane: ControlPlane, ask: Ask) -> None:

@@ -17,6 +17,8 @@ from typing import Any, Self
 from cluster.client import eventually
 from cluster.control_plane import ControlPlane
 
+PROBES = {"/healthz", "/livez", "/readyz"}
+
 
 def free_port() -> int:
     with socket.socket() as probe:
@@ -27,11 +29,13 @@ def free_port() -> int:
 class Treadle:
     """Starts, asks and ends a scheduler. Its log goes to a file in ``folder`` and is shown when something is wrong."""
 
-    def __init__(self, kubeconfig: Path | str, folder: Path, *arguments: str) -> None:
-        self.port = free_port()
+    def __init__(self, kubeconfig: Path | str, folder: Path, *arguments: str, anonymous_metrics: bool = True) -> None:
+        self.port, self.probes_port = free_port(), free_port()
         self.log = folder / f"treadle-{self.port}.log"
         self._command = [
-            sys.executable, "-m", "treadle", "run", "--kubeconfig", str(kubeconfig), "--listen", f"127.0.0.1:{self.port}", *arguments,
+            sys.executable, "-m", "treadle", "run", "--kubeconfig", str(kubeconfig),
+            "--listen", f"127.0.0.1:{self.port}", "--probes-listen", f"127.0.0.1:{self.probes_port}",
+            *(["--anonymous-metrics"] if anonymous_metrics else []), *arguments,
         ]  # fmt: skip
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -61,8 +65,9 @@ class Treadle:
         return self.process.wait(60)
 
     def get(self, path: str) -> tuple[int, str]:
+        port = self.probes_port if path in PROBES else self.port
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             with error:
@@ -71,8 +76,10 @@ class Treadle:
             return 0, ""
 
     def ready(self) -> dict[str, Any] | None:
-        """The details of /readyz once it answers 200."""
-        status, text = self.get("/readyz")
+        """The details of /status once /readyz answers 200."""
+        if self.get("/readyz")[0] != 200:
+            return None
+        status, text = self.get("/status")
         return json.loads(text) if status == 200 else None
 
     def wait_ready(self) -> Self:

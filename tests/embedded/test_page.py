@@ -59,7 +59,7 @@ async def read(url: str) -> tuple[str, str, str]:
 
 
 async def test_the_page_its_script_and_its_style_are_served_with_their_types_and_allow_nothing_from_outside():
-    async with serve("127.0.0.1", 0, None, page.page_routes(tree)) as url:
+    async with serve("127.0.0.1", 0, page.page_routes(tree)) as url:
         types = {name: (await read(f"{url}{name}"))[1] for name in ["/", *(f"/static/{file}" for file in FILES)]}
         policy = (await read(f"{url}/"))[2]
 
@@ -100,7 +100,7 @@ def test_the_script_never_makes_markup_of_text():
 async def test_the_stream_delivers_the_tree_again_and_again_and_asks_for_a_quick_return():
     numbers = iter(range(100))
     async with (
-        serve("127.0.0.1", 0, None, page.page_routes(lambda: {**tree(), "at": next(numbers)}, every=0.01)) as url,
+        serve("127.0.0.1", 0, page.page_routes(lambda: {**tree(), "at": next(numbers)}, every=0.01)) as url,
         aiohttp.ClientSession() as session,
         session.get(f"{url}/api/stream") as answer,
     ):
@@ -116,7 +116,7 @@ async def test_the_stream_delivers_the_tree_again_and_again_and_asks_for_a_quick
 
 async def test_many_readers_cost_one_look_at_the_core():
     looks = []
-    async with serve("127.0.0.1", 0, None, page.page_routes(lambda: looks.append(1) or tree(), every=3600)) as url:
+    async with serve("127.0.0.1", 0, page.page_routes(lambda: looks.append(1) or tree(), every=3600)) as url:
         bodies = {(await read(f"{url}/api/tree"))[0] for _ in range(5)}
 
     assert len(looks) == len(bodies) == 1
@@ -152,7 +152,7 @@ def _luminance(colour: str) -> float:
 
 @browser.needed
 async def test_a_browser_shows_the_queues_and_why_pods_wait_in_words_that_a_screen_reader_gets_too(tmp_path):
-    async with serve("127.0.0.1", 0, None, page.page_routes(tree, every=0.1)) as url, browser.opened(url, tmp_path) as shown:
+    async with serve("127.0.0.1", 0, page.page_routes(tree, every=0.1)) as url, browser.opened(url, tmp_path) as shown:
         await shown.until("document.getElementById('status').textContent === 'live'")
         rows = await shown.ask(
             "[...document.querySelectorAll('#queues tbody tr')].map(row => row.innerText.split(/\\s+/).join(' '))"
@@ -169,7 +169,7 @@ async def test_a_browser_shows_the_queues_and_why_pods_wait_in_words_that_a_scre
 @browser.needed
 async def test_a_browser_shows_hostile_names_as_text(tmp_path):
     async with (
-        serve("127.0.0.1", 0, None, page.page_routes(lambda: tree(f"root.{HOSTILE}", HOSTILE), every=0.1)) as url,
+        serve("127.0.0.1", 0, page.page_routes(lambda: tree(f"root.{HOSTILE}", HOSTILE), every=0.1)) as url,
         browser.opened(url, tmp_path) as shown,
     ):
         await shown.until("document.getElementById('status').textContent === 'live'")
@@ -184,7 +184,7 @@ async def test_a_browser_shows_hostile_names_as_text(tmp_path):
 @browser.needed
 async def test_a_browser_says_that_the_connection_is_lost_and_comes_back_by_itself(tmp_path):
     async with AsyncExitStack() as stack:
-        async with serve("127.0.0.1", 0, None, page.page_routes(tree, every=0.1)) as url:
+        async with serve("127.0.0.1", 0, page.page_routes(tree, every=0.1)) as url:
             shown = await stack.enter_async_context(browser.opened(url, tmp_path))
             await shown.until("document.getElementById('status').textContent === 'live'")
         await shown.until("document.getElementById('status').dataset.state === 'lost'")

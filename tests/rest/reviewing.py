@@ -13,6 +13,7 @@ from aiohttp import web
 from treadle.controllers.ledger import Ledger
 from treadle.fakeapi import FakeApi
 from treadle.kube.auth import Access
+from treadle.kube.reviews import KEPT, Reviews
 from treadle.kube.transport import Client
 from treadle.rest.asking import Asker
 from treadle.rest.objects import Objects
@@ -71,10 +72,15 @@ class Rest:
     def __init__(self, api: ReviewingApi) -> None:
         self.api, self.url, self.token = api, "", "robot"
         self.unready = ""
+        self.door: Door
         self.ledger = Ledger("treadle", lambda _: None)
         self.ledger.seen("Queue", queue())
         self.decide: Callable[[Rest], None] = Rest.accept
         self.clock = 0.0
+
+    def forget(self) -> None:
+        """Let the time go by for which answers of the API server are kept."""
+        self.clock += KEPT
 
     async def turn(self, seconds: float) -> None:
         """Let the scheduler have its turn."""
@@ -159,9 +165,9 @@ async def resting(audience: str = "") -> AsyncIterator[Rest]:
     try:
         api.create("namespaces", {"metadata": {"name": "etl"}})
         async with Client(Access(api.url)) as client:
-            door = Door(Asker(client, audience), lambda: rest.unready)
+            door = rest.door = Door(Asker(Reviews(client, lambda: rest.clock), audience), lambda: rest.unready)
             objects = Objects(client, rest.turn, lambda: rest.clock)
-            async with serve("127.0.0.1", 0, None, routes(door, objects, rest.ledger.entries, lambda: float(NOW))) as rest.url:
+            async with serve("127.0.0.1", 0, routes(door, objects, rest.ledger.entries, lambda: float(NOW))) as rest.url:
                 yield rest
     finally:
         await api.stop()

@@ -1,15 +1,18 @@
-"""Who may ask: the API server says whose a token is and what they may do, for each request."""
+"""Who may ask: the API server says whose a token is and what they may do."""
 
 from __future__ import annotations
 
 import asyncio
 
+import aiohttp
 import pytest
 
 from kube.access import until
 from rest.reviewing import ROBOT, Rest, resting, submission
 from treadle.fakeapi import ApiError
+from treadle.rest.reservations import BASE
 from treadle.rest.serving import MOST_UNDER_WAY
+from treadle.web.gate import Limits
 
 UNKNOWN = (401, "Unable to obtain user name, user not authenticated")
 EACH = [
@@ -65,6 +68,7 @@ async def test_the_namespace_is_the_one_that_is_named_or_the_service_accounts_ow
     status, message = await rest.refusal("POST", "/submit?namespace=ml", submission())
     assert (status, message) == (403, f"User {ROBOT} may not create reservations.treadle.dev in namespace ml: by a test")
     rest.api.rights.add((ROBOT, "create", "ml"))
+    rest.forget()
     assert (await rest.ask("POST", "/submit?namespace=ml", submission()))[0] == 202
     assert [one["metadata"]["namespace"] for one in rest.stored()] == ["ml"]
     rest.token = "alice"
@@ -83,6 +87,7 @@ async def test_a_token_for_somebody_else_is_none_where_an_audience_is_wanted() -
         assert await rest.refusal("POST", "/new-reservation") == UNKNOWN
         assert rest.api.reviews[0]["spec"] == {"token": "robot", "audiences": ["treadle"]}
         rest.api.audiences = ["treadle"]
+        rest.forget()
         assert (await rest.ask("POST", "/new-reservation"))[0] == 200
 
 
@@ -127,8 +132,44 @@ async def test_no_more_requests_are_under_way_than_are_bounded(rest: Rest) -> No
 
     rest.api.before = wait
     waiting = [asyncio.create_task(rest.ask("GET", "/list?queue=root.plan")) for _ in range(MOST_UNDER_WAY)]
-    await until(lambda: len(rest.api.reviews) == 2 * MOST_UNDER_WAY, "all under way")
+    await until(lambda: rest.door._under_way == MOST_UNDER_WAY, "all under way")
     status, message = await rest.refusal("GET", "/list?queue=root.plan")
     assert (status, message) == (503, f"{MOST_UNDER_WAY} requests are under way, and no more are answered at once")
     gate.set()
     assert {status for status, _, _ in await asyncio.gather(*waiting)} == {200}
+
+
+async def test_a_right_that_is_withdrawn_counts_no_longer_than_answers_are_kept(rest: Rest) -> None:
+    assert (await rest.ask("POST", "/new-reservation"))[0] == 200
+    rest.api.rights.remove((ROBOT, "create", "etl"))
+    assert (await rest.ask("POST", "/new-reservation"))[0] == 200
+    assert [review["kind"] for review in rest.api.reviews] == ["TokenReview", "SubjectAccessReview"]
+    rest.forget()
+    assert (await rest.refusal("POST", "/new-reservation"))[0] == 403
+
+
+async def test_a_token_that_is_withdrawn_counts_no_longer_than_answers_are_kept(rest: Rest) -> None:
+    assert (await rest.ask("POST", "/new-reservation"))[0] == 200
+    del rest.api.tokens["robot"]
+    rest.forget()
+    assert await rest.refusal("POST", "/new-reservation") == UNKNOWN
+
+
+async def test_the_api_server_is_asked_once_for_many_who_ask_the_same_at_once(rest: Rest) -> None:
+    answers = await asyncio.gather(*(rest.ask("POST", "/new-reservation") for _ in range(20)))
+    assert {status for status, _, _ in answers} == {200}
+    assert len(rest.api.reviews) == 2
+
+
+async def test_a_user_that_asks_too_often_is_told_when_to_come_again(rest: Rest) -> None:
+    headers = {"Authorization": "Bearer robot"}
+    async with aiohttp.ClientSession(headers=headers) as session:
+        for _ in range(Limits().user_requests_burst + 20):
+            async with session.post(f"{rest.url}{BASE}/new-reservation") as answer:
+                status, text = answer.status, await answer.text()
+            if status != 200:
+                break
+    assert (status, answer.headers["Retry-After"]) == (429, "1")
+    assert f"User {ROBOT} sends too many requests" in text
+    rest.token = "alice"
+    assert (await rest.ask("POST", "/new-reservation?namespace=etl"))[0] == 200, "others are answered"

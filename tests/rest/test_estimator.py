@@ -17,6 +17,7 @@ from treadle.history.estimates import Estimates
 from treadle.history.runs import FAILED, SUCCEEDED, Run, Step
 from treadle.history.store import Store
 from treadle.kube.auth import Access
+from treadle.kube.reviews import Reviews
 from treadle.kube.transport import Client
 from treadle.rest.asking import Asker
 from treadle.rest.estimator import BASE, routes
@@ -77,10 +78,10 @@ async def served(world: World, kept: bool = True) -> AsyncIterator[World]:
     world.api.rights = {(ROBOT, verb, "etl") for verb in ("list", "delete")} | {("alice", "list", "etl")}
     try:
         async with Client(Access(world.api.url)) as client:
-            door = Door(Asker(client), lambda: "")
+            door = Door(Asker(Reviews(client)), lambda: "")
             estimates = Estimates(world.url, world.solver) if kept else None
             asked = routes(door, estimates, lambda: world.problem or world.solver.problem)
-            async with serve("127.0.0.1", 0, None, asked) as world.address:
+            async with serve("127.0.0.1", 0, asked) as world.address:
                 yield world
     finally:
         await world.api.stop()

@@ -17,12 +17,17 @@ from treadle.fakeapi import FakeApi
 from treadle.kube.auth import Access
 from treadle.runtime.service import Options, Service, running
 
+PROBES = {"/healthz", "/livez", "/readyz"}
 QUICK = Settings(report_after=0.02, report_again=0.05, refresh_after=0.05, retry_first=0.02, retry_most=0.1, update_interval=0.02)
 """The times of the core, short enough for a test on the real clock."""
 
 
 def options(**changes: Any) -> Options:
-    return Options(**{"listen": "", "status_every": 0.02, "settings": QUICK, "validate": True, "controllers": False, **changes})
+    """Options of a test; where a port is listened on, probes have one too, and metrics are told to anybody."""
+    ports = {"probes": "127.0.0.1:0", "anonymous_metrics": True} if changes.get("listen") else {}
+    return Options(
+        **{"listen": "", "status_every": 0.02, "settings": QUICK, "validate": True, "controllers": False, **ports, **changes}
+    )
 
 
 @asynccontextmanager
@@ -76,7 +81,8 @@ async def waits(api: FakeApi, name: str, reason: str) -> str:
 
 
 async def get(service: Service, path: str) -> tuple[int, str]:
-    async with aiohttp.ClientSession() as session, session.get(service.url + path) as answer:
+    door = service.doors.probes_url if path in PROBES else service.doors.url
+    async with aiohttp.ClientSession() as session, session.get(door + path) as answer:
         return answer.status, await answer.text()
 
 

@@ -12,7 +12,7 @@ from kube.access import served
 from runtime.services import get_json, treadle
 from treadle.fakeapi import FakeApi
 from treadle.runtime.admission import WebhookOptions
-from treadle.runtime.service import CannotListen
+from treadle.runtime.doors import CannotListen
 
 
 @pytest.fixture
@@ -30,8 +30,8 @@ async def test_a_configuration_that_is_not_there_is_said_and_hinders_nothing(api
         assert service.webhook is not None
         assert service.webhook.url.startswith("https://127.0.0.1:")
         await service.webhook.look()
-        status, details = await get_json(service, "/readyz")
-        assert status == 200
+        status, details = await get_json(service, "/status")
+        assert (status, details["ready"]) == (200, True)
         assert details["webhook"].startswith("MutatingWebhookConfiguration missing: 404")
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from core.builders import Scenario, a_pod, replaced
 from kube.access import served, until
-from runtime.services import add_nodes, add_pods, condition, get, get_json, treadle
+from runtime.services import add_nodes, add_pods, condition, get, treadle
 from treadle.core.events import ApplicationGone, ApplicationSeen, PodGone, PodSeen, RunTimesKnown
 from treadle.core.model import ApplicationSpec, Settings
 from treadle.fakeapi import FakeApi
@@ -254,8 +254,9 @@ async def test_a_service_writes_what_is_forecast_into_the_status_and_serves_it(
         assert told()["eta"]["deadlineRisk"] == 100
         risk = next(one for one in told()["conditions"] if one["type"] == "DeadlineAtRisk")
         assert (risk["status"], risk["reason"]) == ("True", "ProbablyLate")
-        status, page = await get_json(service, "/eta")
-        assert (status, list(page["applications"])) == (200, ["default/app"])
+        assert service.forecaster is not None
+        assert list(service.forecaster.everything()["applications"]) == ["default/app"]
+        assert (await get(service, "/eta"))[0] == 401, "it names applications, so it is told to nobody without a token"
         assert 'treadle_forecasts_total{result="made"}' in (await get(service, "/metrics"))[1]
         for name in ("one", "two"):
             api.delete("pods", name)

@@ -28,7 +28,7 @@ async def test_the_scheduler_decides_and_its_decision_is_the_answer(api: Reviewi
     async with treadle(api, controllers=True, listen="127.0.0.1:0", rest=True) as service:
         await controllers_watch(api)
         rest = Rest(api)
-        rest.url = service.url
+        rest.url = service.doors.url
         await until(
             lambda: api.get("queues", "root.plan").get("status", {}).get("steadyFairShare", {}).get("cpu") == "8",
             "what the queue has",

@@ -31,7 +31,8 @@ from treadle.kube.auth import Access
 from treadle.kube.devices import PATHS as DEVICE_PATHS
 from treadle.kube.storage import PATHS
 from treadle.runtime import service as service_module
-from treadle.runtime.service import CannotListen, Service, listen_address, running
+from treadle.runtime.doors import CannotListen, Doors, listen_address
+from treadle.runtime.service import Service, running
 
 
 @pytest.fixture
@@ -288,8 +289,9 @@ async def test_without_the_kinds_it_says_so_and_begins_when_they_come() -> None:
         async with running(Access(api.url), options(listen="127.0.0.1:0")) as service:
             await until(lambda: "kubectl apply -f crds/" in service.waiting_for)
             assert not service.synced
-            status, details = await get_json(service, "/readyz")
-            assert (status, details["ready"]) == (503, False)
+            assert (await get(service, "/readyz"))[0] == 503
+            _, details = await get_json(service, "/status")
+            assert details["ready"] is False
             assert "CustomResourceDefinitions" in details["waitingFor"]
             for kind in KINDS:
                 api.create("customresourcedefinitions", crds.crd(kind))
@@ -356,7 +358,8 @@ async def test_a_synced_service_is_healthy_ready_and_has_metrics(api: FakeApi) -
         add_pods(api, "a")
         await bound(api, "a")
         assert await get(service, "/healthz") == (200, "ok\n")
-        status, details = await get_json(service, "/readyz")
+        assert await get(service, "/readyz") == (200, '{"ready":true}')
+        status, details = await get_json(service, "/status")
         assert (status, details["synced"], details["leader"], details["waitingFor"]) == (200, True, "leader", "")
         assert set(details["watches"]) == {"pods", "failed pods", "nodes", "namespaces", *PATHS, *DEVICE_PATHS}
         await until(lambda: service.core.state.bound == 1)
@@ -371,11 +374,13 @@ async def test_while_the_server_is_away_it_is_not_ready_and_still_healthy(api: F
         await api.stop()
         await until(lambda: service.sources.pods.problem)
         status, details = await get_json(service, "/readyz")
-        assert (status, details["synced"], details["watchesAlive"]) == (503, True, False)
+        assert (status, details["ready"], bool(details["watches"]["pods"])) == (503, False, True)
+        _, details = await get_json(service, "/status")
+        assert (details["synced"], details["watchesAlive"]) == (True, False)
         assert details["watches"]["pods"]["problem"]
         assert (await get(service, "/healthz"))[0] == 200
         await api.start(port=port)
-        await until(lambda: service.ready()[0])
+        await until(lambda: not service.unready())
 
 
 async def test_a_task_that_ended_makes_it_unhealthy(api: FakeApi) -> None:
@@ -406,7 +411,7 @@ async def test_a_watch_that_says_nothing_while_the_server_answers_makes_it_unhea
     api: FakeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with treadle(api) as service:
-        await until(lambda: service.ready()[0])
+        await until(lambda: not service.unready())
         assert service.healthy() == ""
         monkeypatch.setattr("treadle.runtime.service.STUCK_AFTER", -1.0)
         assert service.healthy().startswith("the watch of pods has said nothing for ")
@@ -445,8 +450,22 @@ async def test_an_ipv6_address_stands_in_brackets_in_the_url(api: FakeApi) -> No
     server.close()
     await server.wait_closed()
     async with treadle(api, listen="[::1]:0") as service:
-        assert service.url.startswith("http://[::1]:")
-        assert (await get(service, "/healthz"))[0] == 200
+        assert service.doors.url.startswith("http://[::1]:")
+        assert (await get(service, "/metrics"))[0] == 200
+
+
+@pytest.mark.parametrize(("host", "clear"), [("0.0.0.0", True), ("127.0.0.1", False), ("[::1]", False), ("localhost", False)])
+async def test_a_port_that_others_reach_in_the_clear_is_warned_of(
+    host: str, clear: bool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = Doors()
+
+    async def nowhere(*_: object) -> str:
+        return ""
+
+    monkeypatch.setattr(opened, "_open", nowhere)
+    await opened.open(f"{host}:0", [], None)
+    assert ("is served without TLS" in caplog.text) is clear
 
 
 # -- ends
@@ -553,7 +572,7 @@ async def test_of_two_replicas_one_schedules_and_the_other_takes_over(api: FakeA
             add_pods(api, "a")
             await bound(api, "a")
             assert (two.core.state.decisions, one.core.state.decisions) == (1, 0)
-            assert one.ready()[1]["leader"] == "standby, two leads"
+            assert one.state()["leader"] == "standby, two leads"
             await until(lambda: one.core.state.bound == 1)
     assert api.get("leases.coordination.k8s.io", "treadle-treadle")["spec"]["holderIdentity"] == ""
 

@@ -65,14 +65,56 @@ namespace
 {{- end }}
 {{- end }}
 
+{{- /* The port of all but the probes, by what is spoken there. */ -}}
+{{- define "treadle.portName" -}}
+{{- ternary "https" "http" .Values.tls.enabled }}
+{{- end }}
+
+{{- /* The name of the service in the certificate. */ -}}
+{{- define "treadle.serverName" -}}
+{{ include "treadle.fullname" . }}.{{ .Release.Namespace }}.svc
+{{- end }}
+
+{{- /* Not empty where the chart makes the account and the token with which Prometheus reads metrics. */ -}}
+{{- define "treadle.ownMetricsToken" -}}
+{{- if and (or .Values.podMonitor.enabled .Values.serviceMonitor.enabled) (not .Values.metrics.anonymous) (not .Values.metrics.tokenSecret.name) -}}
+true
+{{- end }}
+{{- end }}
+
+{{- /* How Prometheus reads the metrics: an endpoint of a PodMonitor or a ServiceMonitor. */ -}}
+{{- define "treadle.monitorEndpoint" -}}
+port: {{ include "treadle.portName" . }}
+path: /metrics
+{{- if .Values.tls.enabled }}
+scheme: https
+tlsConfig:
+  {{- if .Values.metrics.insecureSkipVerify }}
+  insecureSkipVerify: true
+  {{- else }}
+  serverName: {{ include "treadle.serverName" . }}
+  ca:
+    {{- if .Values.tls.secret }}
+    secret:
+      name: {{ .Values.tls.secret }}
+      key: ca.crt
+    {{- else }}
+    configMap:
+      name: {{ include "treadle.fullname" . }}-ca
+      key: ca.crt
+    {{- end }}
+  {{- end }}
+{{- end }}
+{{- if not .Values.metrics.anonymous }}
+authorization:
+  type: Bearer
+  credentials:
+    name: {{ default (printf "%s-metrics" (include "treadle.fullname" .)) .Values.metrics.tokenSecret.name }}
+    key: {{ .Values.metrics.tokenSecret.key }}
+{{- end }}
+{{- end }}
+
 {{- define "treadle.agent.selector" -}}
 app.kubernetes.io/name: {{ include "treadle.name" . | trunc 57 | trimSuffix "-" }}-agent
 app.kubernetes.io/instance: {{ .Release.Name }}
-{{- end }}
-
-{{- /* How the metrics are scraped, for PodMonitor and ServiceMonitor; the argument is the values of either. */ -}}
-{{- define "treadle.metricsEndpoint" -}}
-port: http
-path: /metrics
-interval: {{ .interval }}
 {{- end }}

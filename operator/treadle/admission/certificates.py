@@ -1,4 +1,4 @@
-"""A certificate of our own for the webhook's port.
+"""A certificate of our own for a port.
 
 Each copy makes its own, keeps the key to itself and signs it itself; the API server trusts those whose certificates stand in the caBundle of the webhook.
 So there is no Secret, no authority and nothing to rotate by hand.
@@ -26,8 +26,8 @@ class Certificate(NamedTuple):
     ends_at: dt.datetime
 
 
-def make(hosts: tuple[str, ...], now: dt.datetime) -> Certificate:
-    """Return a new certificate for names or addresses of hosts. ``now`` has a time zone."""
+def make(hosts: tuple[str, ...], now: dt.datetime, subject: str = "treadle-webhook") -> Certificate:
+    """Return a new certificate for names or addresses of hosts; its own name begins with ``subject``. ``now`` has a time zone."""
     from ipaddress import ip_address
 
     from cryptography import x509
@@ -44,7 +44,7 @@ def make(hosts: tuple[str, ...], now: dt.datetime) -> Certificate:
     key = ec.generate_private_key(ec.SECP256R1())
     serial = x509.random_serial_number()
     # A name of its own: OpenSSL looks for who signed by name, and takes the first of several in a bundle.
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"treadle-webhook-{serial:x}")])
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"{subject}-{serial:x}")])
     ends_at = now + VALID_FOR
     signed = (
         x509.CertificateBuilder()
@@ -65,11 +65,19 @@ def make(hosts: tuple[str, ...], now: dt.datetime) -> Certificate:
 
 def load(context: ssl.SSLContext, certificate: Certificate) -> None:
     """Serve with a certificate from now on; connections that are open go on with the one that they have."""
+    load_pem(context, certificate.key + certificate.pem)
+
+
+def load_pem(context: ssl.SSLContext, pem: bytes) -> None:
+    """Serve with a key and a certificate from now on. In the thread that shakes hands: a context has the one without the other for a moment.
+
+    Raises ``OSError`` where they do not belong together, ``ValueError`` for a key that needs a password.
+    """
     with tempfile.TemporaryDirectory() as folder:  # the standard library reads files only
         path = Path(folder) / "pem"
         path.touch(mode=0o600)
-        path.write_bytes(certificate.key + certificate.pem)
-        context.load_cert_chain(path)
+        path.write_bytes(pem)
+        context.load_cert_chain(path, password="")  # without one OpenSSL would ask at the terminal
 
 
 def ends(pem: bytes) -> dt.datetime | None:

@@ -46,21 +46,9 @@ def routes(scheduler_names: Callable[[], frozenset[str]]) -> list[web.RouteDef]:
 
     async def answer(request: web.Request) -> web.Response:
         try:
-            body = await _body(request)
-            content = msgspec.json.encode(review(body, scheduler_names()))
+            content = msgspec.json.encode(review(await request.read(), scheduler_names()))
         except ValueError as error:
             return web.Response(text=f"{error}\n", status=400)
         return web.Response(body=content, content_type="application/json")
 
     return [web.post(PATH, answer)]
-
-
-async def _body(request: web.Request) -> bytes:
-    """Read a body, which may be larger than aiohttp allows by itself. Raises ``ValueError`` for one that is too large."""
-    parts, size = [], 0
-    async for part in request.content.iter_any():
-        size += len(part)
-        if size > MOST_BODY:
-            raise ValueError(f"the body has more than {MOST_BODY} bytes")
-        parts.append(part)
-    return b"".join(parts)

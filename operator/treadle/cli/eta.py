@@ -13,7 +13,7 @@ WHAT = (("firstPodStart", "first pod starts"), ("lastPodStart", "last pod starts
 def eta(application: str, /, *, kubeconfig: Path | None = None, context: str | None = None) -> None:
     """Print when an application's pods that wait will start and when it will end, as its status says.
 
-    Applications without an object are at /eta of the scheduler's HTTP port.
+    Applications without an object are at /eta of the scheduler's port, for those who may get it.
 
     Parameters
     ----------

@@ -17,8 +17,10 @@ from treadle.core.model import DefaultAccess
 from treadle.kube import auth
 from treadle.kube.errors import CredentialsError
 from treadle.runtime.admission import WebhookOptions
+from treadle.runtime.doors import CannotListen, listen_address
 from treadle.runtime.policies import PolicyUnusable, load_policies
-from treadle.runtime.service import CannotListen, Options, listen_address, running
+from treadle.runtime.service import Options, running
+from treadle.runtime.tls import BadCertificate, TlsOptions
 from treadle.usage.credentials import Credentials
 
 
@@ -28,6 +30,13 @@ def run(
     context: str | None = None,
     name: str = "treadle",
     listen: str = "0.0.0.0:8080",
+    probes_listen: str = "0.0.0.0:8081",
+    tls_cert_file: Path | None = None,
+    tls_private_key_file: Path | None = None,
+    tls_self_signed: Annotated[bool, Parameter(negative="")] = False,
+    tls_host: tuple[str, ...] = (),
+    tls_config_map: str = "",
+    anonymous_metrics: Annotated[bool, Parameter(negative="")] = False,
     leader_elect: bool = False,
     namespace: str = "",
     binds_in_flight: int = 64,
@@ -60,7 +69,21 @@ def run(
     name:
         The Scheduler object to serve, and the schedulerName that pods ask for.
     listen:
-        Where to serve /healthz, /readyz and /metrics, as host:port; empty for nowhere.
+        Where to serve /metrics, /status and what else is asked for, as host:port, to those who have a token and the right; empty for nowhere.
+    probes_listen:
+        Where to serve /healthz and /readyz, which need no token and say little, as host:port; empty for nowhere.
+    tls_cert_file:
+        A PEM file with the certificate of --listen and those that signed it; it is read again when it changes.
+    tls_private_key_file:
+        The PEM file of its key.
+    tls_self_signed:
+        Make that certificate instead, and a new one before it ends.
+    tls_host:
+        A name or an address that such a certificate is for, such as treadle.treadle-system.svc; may be given several times.
+    tls_config_map:
+        The ConfigMap whose key ca.crt tells clients such certificates, in the namespace of --namespace; nowhere if absent.
+    anonymous_metrics:
+        Tell /metrics and /status to anybody, without a token.
     leader_elect:
         Hold a Lease while scheduling, so that several replicas can run.
     namespace:
@@ -99,15 +122,12 @@ def run(
         _refuse(2, f"--log-level: {log_level!r} is not known; allowed are debug, info, warning, error")
     if binds_in_flight < 1:
         _refuse(2, f"--binds-in-flight: {binds_in_flight} is too few; at least 1 is needed to bind anything")
-    if listen:
-        try:
-            listen_address(listen)
-        except ValueError as error:
-            _refuse(2, f"--listen: {error}")
+    _check_doors(listen, probes_listen, anonymous_metrics=anonymous_metrics)
     if rest and not listen:
         _refuse(2, "--rest: is served at the address of --listen, which is empty")
     if rest_audience and not rest:
         _refuse(2, f"--rest-audience: {rest_audience!r} is for the users of --rest, which is not given")
+    tls = _tls(listen, tls_cert_file, tls_private_key_file, tls_host, tls_config_map, self_signed=tls_self_signed)
     _check_history(history, history_days)
     hook = _webhook(webhook_listen, webhook_name, webhook_host)
     credentials = _credentials(prometheus_credentials, prometheus_address)
@@ -124,6 +144,9 @@ def run(
     options = Options(
         name=name,
         listen=listen,
+        probes=probes_listen,
+        tls=tls,
+        anonymous_metrics=anonymous_metrics,
         leader_elect=leader_elect,
         namespace=namespace,
         binds_in_flight=binds_in_flight,
@@ -140,7 +163,7 @@ def run(
     )
     try:
         uvloop.run(_serve(server, options))
-    except CannotListen as error:
+    except (CannotListen, BadCertificate) as error:
         _refuse(1, str(error))
 
 
@@ -157,6 +180,38 @@ def _webhook(listen: str, name: str, host: str) -> WebhookOptions | None:
             f"--webhook-listen: {listen!r} needs --webhook-host and --webhook-name as well; --webhook-host is the name in its certificate",
         )
     return WebhookOptions(at, port, (host,), name)
+
+
+def _check_doors(listen: str, probes: str, *, anonymous_metrics: bool) -> None:
+    for option, where in (("listen", listen), ("probes-listen", probes)):
+        try:
+            if where:
+                listen_address(where)
+        except ValueError as error:
+            _refuse(2, f"--{option}: {error}")
+    if listen and listen == probes and not listen.endswith(":0"):
+        _refuse(2, f"--probes-listen: {probes!r} is the address of --listen; probes have a port of their own")
+    if anonymous_metrics and not listen:
+        _refuse(2, "--anonymous-metrics: metrics are served at the address of --listen, which is empty")
+
+
+def _tls(
+    listen: str, certificate: Path | None, key: Path | None, hosts: tuple[str, ...], config_map: str, *, self_signed: bool
+) -> TlsOptions | None:
+    files = certificate is not None or key is not None
+    if (files or self_signed) and not listen:
+        _refuse(2, "--tls-cert-file and --tls-self-signed: are for the address of --listen, which is empty")
+    if files and self_signed:
+        _refuse(2, "--tls-self-signed: makes a certificate, and --tls-cert-file has one; give one of them")
+    if files and (certificate is None or key is None):
+        _refuse(2, "--tls-cert-file and --tls-private-key-file are required together")
+    if (hosts or config_map) and not self_signed:
+        _refuse(2, "--tls-host and --tls-config-map: are for the certificate that --tls-self-signed makes, which is not given")
+    if self_signed and not hosts:
+        _refuse(2, "--tls-self-signed: needs --tls-host, the name in its certificate")
+    if not files and not self_signed:
+        return None
+    return TlsOptions(certificate, key, hosts, config_map)
 
 
 def _check_history(history: str, days: float) -> None:

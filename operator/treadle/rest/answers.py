@@ -17,6 +17,7 @@ CLASSES = {
     404: f"{_WEBAPP}NotFoundException",
     406: "javax.ws.rs.NotAcceptableException",
     415: "javax.ws.rs.NotSupportedException",
+    429: "org.apache.hadoop.ipc.RetriableException",
     503: "org.apache.hadoop.yarn.exceptions.YarnRuntimeException",
 }
 """The exception of YARN that each status stands for."""
@@ -54,7 +55,7 @@ def answer(said: Any, status: int = 200, headers: Mapping[str, str] | None = Non
 
 def check_media(request: web.Request) -> None:
     """Raise ``Refused`` for a request that brings or wants anything but JSON."""
-    if request.can_read_body and request.content_type != JSON:
+    if request.body_exists and request.content_type != JSON:
         raise Refused(415, f"Content-Type: {request.content_type!r} is not read here; allowed is {JSON}")
     accepted = [one.partition(";")[0].strip().lower() for one in request.headers.get("Accept", "*/*").split(",")]
     if not {JSON, "application/*", "*/*"}.intersection(accepted):

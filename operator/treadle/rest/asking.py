@@ -1,83 +1,44 @@
-"""Who sends a request, and whether they may: both are asked of the API server, each time (TokenReview, SubjectAccessReview)."""
+"""Who sends a request, and whether they may, as the API server says."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import Any
 
 from aiohttp import web
 
 from treadle.api.common import DNS_LABEL, NAME_LIMIT
 from treadle.api.labels import GROUP
-from treadle.kube.transport import Client
+from treadle.kube.reviews import Reviews, User
 from treadle.rest.answers import UNAUTHENTICATED, Refused
-
-_TOKENS = "/apis/authentication.k8s.io/v1/tokenreviews"
-_ACCESS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
-_SERVICE_ACCOUNT = "system:serviceaccount:"
-
-
-@dataclass(frozen=True, slots=True)
-class User:
-    """Who the API server says that a token is from."""
-
-    name: str
-    groups: tuple[str, ...] = ()
-    uid: str = ""
-    extra: dict[str, list[str]] = field(default_factory=dict)
-
-    @property
-    def namespace(self) -> str:
-        """The namespace of a service account, empty for anybody else."""
-        return self.name.removeprefix(_SERVICE_ACCOUNT).partition(":")[0] if self.name.startswith(_SERVICE_ACCOUNT) else ""
+from treadle.web.guard import token_of, wait_of
 
 
 class Asker:
     """Asks the API server. ``audience`` is whom tokens have to be for; the API server itself where it is empty."""
 
-    def __init__(self, client: Client, audience: str = "") -> None:
+    def __init__(self, reviews: Reviews, audience: str = "") -> None:
         """Keep whom to ask."""
-        self._client, self._audience = client, audience
+        self._reviews, self._audience = reviews, audience
 
     async def who(self, request: web.Request) -> User:
-        """Return who sends a request. Raises ``Refused`` where nobody is known for it, and ``KubeError``."""
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        token = token.strip()
-        if scheme.lower() != "bearer" or not token:
+        """Return who sends a request. Raises ``Refused`` where nobody is known for it, or who is asks too often, and ``KubeError``."""
+        token = token_of(request)
+        user = await self._reviews.who(token, self._audience) if token else None
+        if user is None:
             raise Refused(401, UNAUTHENTICATED)
-        spec: dict[str, Any] = {"token": token}
-        if self._audience:
-            spec["audiences"] = [self._audience]
-        status = (await self._review(_TOKENS, "TokenReview", "authentication.k8s.io/v1", spec)).get("status") or {}
-        user = status.get("user") or {}
-        # An authenticator that knows of no audiences names none: its tokens are for anybody.
-        meant = not self._audience or self._audience in (status.get("audiences") or ())
-        if status.get("authenticated") is not True or not user.get("username") or not meant:
-            raise Refused(401, UNAUTHENTICATED)
-        return User(user["username"], tuple(user.get("groups") or ()), user.get("uid") or "", user.get("extra") or {})
+        if wait := wait_of(request, user):
+            raise Refused(429, f"User {user.name} sends too many requests", wait=wait)
+        return user
 
     async def check(self, user: User, verb: str, resource: str, namespace: str, name: str = "") -> None:
         """Raise ``Refused`` where a user may not do that with our kind in a namespace, and ``KubeError``."""
         asked = {"group": GROUP, "resource": resource, "verb": verb, "namespace": namespace}
         if name:
             asked["name"] = name
-        spec: dict[str, Any] = {"user": user.name, "groups": list(user.groups), "resourceAttributes": asked}
-        if user.uid:
-            spec["uid"] = user.uid
-        if user.extra:
-            spec["extra"] = user.extra
-        status = (await self._review(_ACCESS, "SubjectAccessReview", "authorization.k8s.io/v1", spec)).get("status") or {}
-        if status.get("allowed") is not True:
-            why = f": {status['reason']}" if status.get("reason") else ""
+        allowed, reason = await self._reviews.may(user, {"resourceAttributes": asked})
+        if not allowed:
+            why = f": {reason}" if reason else ""
             raise Refused(403, f"User {user.name} may not {verb} {resource}.{GROUP} in namespace {namespace}{why}")
-
-    async def _review(self, path: str, kind: str, version: str, spec: dict[str, Any]) -> dict[str, Any]:
-        answer = await self._client.request("POST", path, {"apiVersion": version, "kind": kind, "spec": spec})
-        if answer.status >= 400:
-            raise answer.error()
-        found: dict[str, Any] = answer.json()
-        return found
 
 
 def namespace_of(request: web.Request, user: User) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from treadle.core.rules.reservations.over_time import OverTime
     from treadle.history.runs import Run
-    from treadle.rest.asking import User
+    from treadle.kube.reviews import User
     from treadle.rest.serving import Door
 
 Found = TypeVar("Found")

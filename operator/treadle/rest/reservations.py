@@ -26,7 +26,7 @@ from treadle.rest.planning import Plans
 
 if TYPE_CHECKING:
     from treadle.controllers.ledger import Entry, Key
-    from treadle.rest.asking import User
+    from treadle.kube.reviews import User
     from treadle.rest.serving import Door
 
 BASE = "/ws/v1/cluster/reservation"

@@ -9,8 +9,9 @@ from functools import wraps
 from aiohttp import web
 
 from treadle.kube.errors import ApiError, KubeError
+from treadle.kube.reviews import User
 from treadle.rest.answers import Refused, check_media
-from treadle.rest.asking import Asker, User
+from treadle.rest.asking import Asker
 
 log = logging.getLogger(__name__)
 

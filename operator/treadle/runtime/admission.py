@@ -10,12 +10,14 @@ import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from math import inf
 
 from treadle.admission.bundle import publish
 from treadle.admission.certificates import Certificate, load, make
-from treadle.admission.review import routes
+from treadle.admission.review import MOST_BODY, routes
 from treadle.kube.errors import KubeError
 from treadle.kube.transport import Client
+from treadle.web.gate import Limits
 from treadle.web.server import serve
 
 log = logging.getLogger(__name__)
@@ -23,6 +25,8 @@ log = logging.getLogger(__name__)
 LOOKED_AFTER_EVERY = 60.0
 """Seconds between two looks at the caBundle: whoever applies the configuration anew may empty it."""
 TRIED_AGAIN_AFTER = 5.0
+LIMITS = Limits(connections=512, connections_of_one=512, connecting=inf, requests=inf, body=MOST_BODY)
+"""The API server is one client that asks as often as pods are made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,6 @@ async def webhook(
 ) -> AsyncIterator[Webhook]:
     """Serve the webhook for the time of a ``with`` block. Raises ``OSError`` where it cannot listen."""
     hook = Webhook(client, options, now)
-    async with serve(options.host, options.port, None, routes(scheduler_names), tls=hook.tls) as url:
+    async with serve(options.host, options.port, routes(scheduler_names), hook.tls, LIMITS) as url:
         hook.url = url
         yield hook

@@ -20,15 +20,15 @@ from treadle.api.labels import SCHEDULER_NAME
 from treadle.fakeapi import FakeApi, Ticker
 from treadle.fakeapi.store import Event
 from treadle.kube.auth import Access
-from treadle.metrics.exporter import render
 from treadle.runtime import demo_examples as examples
 from treadle.runtime.demo_examples import Json, Templates
 from treadle.runtime.demo_load import CLASSIC_NODES, NODE_CPU, NODE_MEMORY, ClassicLoad, Load, TraceLoad
 from treadle.runtime.demo_operators import FINISHED, Collector, JobController, SparkOperator, serve_jobs
+from treadle.runtime.doors import Told, open_routes
 from treadle.runtime.service import Options, Service, running
 from treadle.runtime.snapshot import metrics_of
 from treadle.web.page import page_routes
-from treadle.web.server import Probes, serve
+from treadle.web.server import probe_routes, serve
 
 log = logging.getLogger(__name__)
 
@@ -189,11 +189,13 @@ async def demonstrating(options: DemoOptions) -> AsyncIterator[Demo]:
 
 @asynccontextmanager
 async def _page(demo: Demo, service: Service, port: int) -> AsyncIterator[str]:
-    async def metrics() -> bytes:
-        samples = metrics_of(service)
-        return await asyncio.to_thread(render, samples)
-
-    pages = serve("127.0.0.1", port, Probes(service.healthy, service.ready, metrics), page_routes(demo.tree))
+    told = Told(service.healthy, service.unready, service.state, lambda: metrics_of(service))
+    routes = [
+        *probe_routes(told.healthy, told.unready),
+        *open_routes(told),
+        *page_routes(demo.tree),
+    ]  # of loopback, and pretended
+    pages = serve("127.0.0.1", port, routes)
     try:
         url = await pages.__aenter__()
     except OSError as error:

@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     from aiohttp import web
 
     from treadle.controllers.ledger import Ledger
+    from treadle.kube.reviews import Reviews
     from treadle.kube.transport import Client
 
 
 def rest_routes(
-    client: Client, audience: str, unready: Callable[[], str], ledger: Ledger, history: str = ""
+    client: Client, reviews: Reviews, audience: str, unready: Callable[[], str], ledger: Ledger, history: str = ""
 ) -> list[web.RouteDef]:
     """Return the routes. ``history`` is the URL of the history, empty for none. ``client`` has connections of its own, so that nobody who decides waits for what is asked here."""
-    door = Door(Asker(client, audience), unready)
+    door = Door(Asker(reviews, audience), unready)
     return [*reservations.routes(door, Objects(client), ledger.entries), *_estimator(door, history)]
 
 

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from treadle import __version__
 from treadle.api.application import Application
 from treadle.api.identity import Source
 from treadle.controllers.eta import unmade
@@ -32,11 +33,14 @@ from treadle.kube.lease import Lease
 from treadle.kube.patcher import Patcher
 from treadle.kube.recorder import Recorder
 from treadle.kube.resizer import Resizer
+from treadle.kube.reviews import Reviews
 from treadle.kube.transport import Client
-from treadle.metrics.exporter import render
+from treadle.rest.document import PATH as DOCUMENT
+from treadle.rest.document import document
 from treadle.rest.objects import Objects
 from treadle.runtime.administrators import Administrators
 from treadle.runtime.admission import Webhook, WebhookOptions, webhook
+from treadle.runtime.doors import Doors, Told, routes_of
 from treadle.runtime.engine import Engine
 from treadle.runtime.forecaster import Forecaster
 from treadle.runtime.garbage import Garbage
@@ -47,10 +51,12 @@ from treadle.runtime.snapshot import metrics_of
 from treadle.runtime.solver import Highs
 from treadle.runtime.sources import Sources, keep_listing, list_kinds, wait_for_kinds
 from treadle.runtime.statuses import Statuses
+from treadle.runtime.tls import Files, SelfSigned, TlsOptions, certificate_of
 from treadle.runtime.usage import UsageSource
 from treadle.runtime.waiting import WaitingReports
 from treadle.usage.credentials import Credentials
-from treadle.web.server import Probes, answering, serve
+from treadle.web.guard import guarded
+from treadle.web.server import answering
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,13 +89,18 @@ STUCK_AFTER = 600.0
 class Options:
     """How to run.
 
-    ``name`` is the Scheduler that is served and the schedulerName of pods; ``listen`` is ``host:port``, empty for none.
+    ``name`` is the Scheduler that is served and the schedulerName of pods; ``listen`` is where all but the probes is served, as
+    ``host:port``, empty for nowhere.
 
     ``settle`` is how long, in seconds, nothing may be heard of a predecessor's binds before the first decision.
     """
 
     name: str = "treadle"
-    listen: str = "0.0.0.0:8080"
+    listen: str = ""
+    probes: str = ""
+    """Where the probes are served, as ``host:port``; empty for nowhere."""
+    anonymous_metrics: bool = False
+    """Whether metrics and the state are told to anybody."""
     leader_elect: bool = False
     namespace: str = ""
     identity: str = ""
@@ -106,6 +117,8 @@ class Options:
     eta: bool = False
     """Whether it is forecast when what waits will start."""
     webhook: WebhookOptions | None = None
+    tls: TlsOptions | None = None
+    """With which certificate the port of ``listen`` is served; None for none, in the clear."""
     prometheus: Credentials | None = None
     rest: bool = False
     """Whether YARN's REST is served on the port of ``listen``."""
@@ -117,18 +130,6 @@ class Options:
     """The ConfigMap in which it is published who may administer queues, of the namespace of the lease; empty for none."""
     rest_audience: str = ""
     """Whom the tokens of its users have to be for; the API server where it is empty."""
-
-
-class CannotListen(Exception):
-    """The HTTP port cannot be opened; the message says which and why."""
-
-
-def listen_address(text: str) -> tuple[str, int]:
-    """Return the host and the port of ``host:port``; an IPv6 address stands in brackets. Raises ``ValueError``."""
-    host, colon, port = text.rpartition(":")
-    if not colon or not port.isdecimal() or int(port) > 65535 or (":" in host and not host.startswith("[")):
-        raise ValueError(f"{text!r} is not host:port, such as 0.0.0.0:8080, [::]:8080 or :8080")
-    return host.removeprefix("[").removesuffix("]") or "0.0.0.0", int(port)  # noqa: S104 - what an absent host means
 
 
 class Service:
@@ -172,7 +173,8 @@ class Service:
         self.engine.provisioner = self.provisioner
         self.engine.resizer = self.resizer = Resizer(self.client, self._put)
         self._asking = Client(access, user_agent=f"treadle/{options.name}")
-        self._resting = Client(access, user_agent=f"treadle/{options.name}") if options.rest else None
+        self._serving = Client(access, user_agent=f"treadle/{options.name}")
+        """Has connections of its own, so that nobody who decides waits for what is asked at the doors."""
         self.usage = UsageSource(self._asking, lambda: self.core.view, self._put, access.namespace, options.prometheus)
         self.group_statuses = GroupStatuses(lambda: self.core.view, self.patcher)
         self.sources = Sources(self.client, self._put, self.group_statuses, options.users)
@@ -210,9 +212,9 @@ class Service:
             self.engine.history = _both(self.engine.history, self.forecaster.note)
         self.from_history = self._from_history(options)
         self.waiting_for = "starting"
-        self.url = ""
+        self.doors = Doors()
+        self.certificate: Files | SelfSigned | None = None
         self.webhook: Webhook | None = None
-        self._ports = contextlib.AsyncExitStack()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._beginning: asyncio.Task[Any] | None = None
         self._listed = False
@@ -314,9 +316,24 @@ class Service:
                 return f"the watch of {name} has said nothing for {now - reflector.alive_at:.0f} s, though the API server answers"
         return ""
 
-    def ready(self) -> tuple[bool, Mapping[str, Any]]:
-        """Return whether we can schedule, and the details: synced, watches alive, leader state, and why it cannot be had."""
+    def unready(self) -> dict[str, Any]:
+        """Return why we cannot schedule, by cause; nothing if we can."""
         now = time.monotonic()
+        needed = self.sources.needed
+        silent = {name for name, one in needed.items() if not now - one.alive_at < STALE_AFTER}
+        why = {
+            "waitingFor": self.waiting_for or ("" if self.synced else "the first lists"),
+            "watches": {name: one.problem or "silent" for name, one in needed.items() if one.problem or name in silent},
+            "controllers": "" if self.operator is None else self.operator.problem(),
+            "lease": "" if self.lease is None or self.lease.held else self.lease.problem,
+            "binds": self.binder.doubts.problem,
+        }
+        found = {cause: said for cause, said in why.items() if said}
+        return {} if self.synced and set(found) <= {"waitingFor"} else found
+
+    def state(self) -> dict[str, Any]:
+        """Return whether we can schedule and why not, who leads, the state of every watch, and what is wrong beside."""
+        now, unready = time.monotonic(), self.unready()
         watches = {
             name: {
                 "synced": reflector.synced.is_set(),
@@ -325,28 +342,21 @@ class Service:
             }
             for name, reflector in self.sources.all.items()
         }
-        alive = all(
-            now - reflector.alive_at < STALE_AFTER and not reflector.problem for reflector in self.sources.needed.values()
-        )
-        controllers = "" if self.operator is None else self.operator.problem()
-        leader = "leader" if self.lease is None or self.lease.held else f"standby, {self.lease.holder or 'nobody'} leads"
-        lost = "" if self.lease is None or self.lease.held else self.lease.problem
-        unread = self.binder.doubts.problem
-        return self.synced and alive and not controllers and not lost and not unread, {
+        return {
+            **unready,
+            "ready": not unready,
             "synced": self.synced,
-            "watchesAlive": alive,
-            "leader": leader,
+            "watchesAlive": "watches" not in unready,
+            "leader": "leader" if self.lease is None or self.lease.held else f"standby, {self.lease.holder or 'nobody'} leads",
             "watches": watches,
             "waitingFor": self.waiting_for,
-            **({"controllers": controllers} if controllers else {}),
-            **({"lease": lost} if lost else {}),
-            **({"binds": unread} if unread else {}),
             **({"administrators": self.administrators.problem} if self.administrators and self.administrators.problem else {}),
+            **({"certificate": self.certificate.problem} if self.certificate is not None and self.certificate.problem else {}),
             **({"webhook": self.webhook.problem} if self.webhook is not None and self.webhook.problem else {}),
         }
 
     async def start(self) -> None:
-        """Start every part; returns when the HTTP port is open. Scheduling begins when everything is synced."""
+        """Start every part; returns when the ports are open. Scheduling begins when everything is synced."""
         self._spawn(self.engine.run(), "engine")
         self._spawn(self.engine.measures.run(), "measures")
         self._spawn(self.binder.run(), "binder")
@@ -355,10 +365,12 @@ class Service:
         self._spawn(self.resizer.run(), "resizer")
         self._spawn(self.devices.run(), "devices")
         self._spawn(self.patcher.run(), "patcher")
-        if self.options.listen:
-            self.url = await self._listen()
+        await self._open()
         if self.options.webhook is not None:
-            self.webhook = await self._serve_webhook(self.options.webhook)
+            names = webhook(self.client, self.options.webhook, lambda: frozenset(self.core.view.names))
+            self.webhook = await self.doors.enter(
+                names, f"the webhook on {self.options.webhook.host}:{self.options.webhook.port}"
+            )
             self._spawn(self.webhook.keep_trusted(), "webhook")
         self._beginning = self._spawn(self._begin(), "begin")
 
@@ -452,33 +464,26 @@ class Service:
                 return
             await asyncio.sleep(CATCHING_UP)
 
-    async def _listen(self) -> str:
-        host, port = listen_address(self.options.listen)
-
-        async def metrics() -> bytes:
-            samples = metrics_of(self)
-            return await asyncio.to_thread(render, samples)
-
-        try:
-            probes = Probes(self.healthy, self.ready, metrics)
-            routes = [] if self.forecaster is None else [answering("/eta", self.forecaster.everything)]
-            if self._resting is not None:
-                routes += rest_routes(
-                    self._resting,
-                    self.options.rest_audience,
-                    lambda: "" if self._listed else self.waiting_for,
-                    self.ledger,
-                    self.options.history,
-                )
-            return await self._ports.enter_async_context(serve(host, port, probes, routes))
-        except OSError as error:
-            raise CannotListen(f"cannot serve on {self.options.listen}: {error.strerror or error}") from error
-
-    async def _serve_webhook(self, options: WebhookOptions) -> Webhook:
-        try:
-            return await self._ports.enter_async_context(webhook(self.client, options, lambda: frozenset(self.core.view.names)))
-        except OSError as error:
-            raise CannotListen(f"cannot serve the webhook on {options.host}:{options.port}: {error.strerror or error}") from error
+    async def _open(self) -> None:
+        forecasts = None if self.forecaster is None else self.forecaster.everything
+        told = Told(self.healthy, self.unready, self.state, lambda: metrics_of(self), forecasts)
+        if self.options.probes:
+            await self.doors.open_probes(self.options.probes, told)
+        if not self.options.listen:
+            return
+        reviews = Reviews(self._serving)
+        routes = routes_of(told, reviews, anonymous=self.options.anonymous_metrics)
+        if self.options.rest:
+            unready = lambda: "" if self._listed else self.waiting_for  # noqa: E731 - read at each request
+            routes += rest_routes(self._serving, reviews, self.options.rest_audience, unready, self.ledger, self.options.history)
+        if self.options.tls is not None:
+            self.certificate = certificate_of(
+                self._serving, replace(self.options.tls, namespace=self.options.namespace or self.access.namespace)
+            )
+            self._spawn(self.certificate.keep(), "certificate")
+        described = document(rest=self.options.rest, forecasts=self.forecaster is not None, version=__version__)
+        routes.append(guarded(answering(DOCUMENT, lambda: described), reviews, right=False))
+        await self.doors.open(self.options.listen, routes, None if self.certificate is None else self.certificate.context)
 
     def _spawn(self, coroutine: Any, name: str) -> asyncio.Task[Any]:
         task = asyncio.get_running_loop().create_task(coroutine, name=name)
@@ -513,11 +518,10 @@ class Service:
         await asyncio.gather(*tasks, return_exceptions=True)
         if self.keeper is not None:
             await self.keeper.close()
-        await self._ports.aclose()
+        await self.doors.close()
         await self.client.close()
         await self._asking.close()
-        if self._resting is not None:
-            await self._resting.close()
+        await self._serving.close()
 
 
 def _past(options: Options) -> Callable[[], list[tuple[str, str, float]]]:

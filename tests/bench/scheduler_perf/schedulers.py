@@ -57,7 +57,7 @@ def treadle(plane: ControlPlane, case: Case) -> Iterator[Running]:
     if status >= 300:
         raise RuntimeError(f"the Scheduler object is refused: {answer.get('message')}")
     port = free_port()
-    listen = ["--listen", f"127.0.0.1:{port}", "--log-level", "warning"]
+    listen = ["--listen", "", "--probes-listen", f"127.0.0.1:{port}", "--log-level", "warning"]
     command = [sys.executable, "-m", "treadle", "run", "--kubeconfig", str(plane.kubeconfig), *listen]
     with (
         tempfile.TemporaryFile() as log,

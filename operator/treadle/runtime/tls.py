@@ -1,0 +1,179 @@
+"""The certificate of the doors: files that are read again when they change, or one of our own that is made anew before it ends.
+
+Of our own each copy makes its own, as for the webhook. Who is to trust it finds those of all copies in the key ``ca.crt`` of a ConfigMap. A fresh one stands there
+for ``KNOWN_BEFORE`` before it is served, while the one before it is valid: readers need time to see it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import hashlib
+import logging
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from treadle.admission.bundle import JSON_PATCH, TRIES, with_ours
+from treadle.admission.certificates import Certificate, load, load_pem, make
+from treadle.kube.errors import ApiError, KubeError
+from treadle.kube.transport import Client
+
+log = logging.getLogger(__name__)
+
+KEY = "ca.crt"
+LOOKED_AFTER_EVERY = 10.0
+"""Seconds between two looks at the files, or at our own certificate."""
+PUBLISHED_EVERY = 60.0
+"""Seconds between two looks at the ConfigMap: whoever applies it anew may empty it."""
+KNOWN_BEFORE = dt.timedelta(hours=1)
+
+
+class BadCertificate(Exception):
+    """A certificate that cannot be served; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class TlsOptions:
+    """``certificate`` and ``key`` are PEM files; without them one is made for ``hosts``, and published in ``config_map`` of ``namespace`` unless that is empty."""
+
+    certificate: Path | None = None
+    key: Path | None = None
+    hosts: tuple[str, ...] = ()
+    config_map: str = ""
+    namespace: str = ""
+
+
+def context() -> ssl.SSLContext:
+    """Return what to serve with, without a certificate: TLS 1.2 and above, no renegotiation."""
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    made.minimum_version = ssl.TLSVersion.TLSv1_2
+    made.options |= ssl.OP_NO_RENEGOTIATION
+    return made
+
+
+class Files:
+    """A certificate in files, as cert-manager and the kubelet write them. ``problem`` says why a new one is not served, empty if all is well."""
+
+    def __init__(self, certificate: Path, key: Path) -> None:
+        """Read them. Raises ``BadCertificate``."""
+        self.context, self.problem = context(), ""
+        self._paths = (certificate, key)
+        self._seen = b""
+        self.look()
+        if self.problem:
+            raise BadCertificate(self.problem)
+
+    def look(self) -> None:
+        """Serve what is in the files, if that has changed; what cannot be served leaves the one before in place."""
+        certificate, key = self._paths
+        try:
+            pem = key.read_bytes() + b"\n" + certificate.read_bytes()
+            read = hashlib.sha256(pem).digest()
+            if read == self._seen:
+                self.problem = ""
+                return
+            load_pem(context(), pem)  # half of a pair would leave what is served with a key that is of another certificate
+            load_pem(self.context, pem)
+        except (OSError, ValueError) as error:  # SSLError is an OSError; ValueError: a key with a password
+            problem = f"the certificate {certificate} with the key {key} cannot be served: {error}"
+            if problem != self.problem:
+                log.warning("%s", problem)
+            self.problem = problem
+            return
+        if self._seen:
+            log.info("the certificate of %s is served from now on", certificate)
+        self._seen, self.problem = read, ""
+
+    async def keep(self) -> None:
+        """Look for ever."""
+        while True:
+            await asyncio.sleep(LOOKED_AFTER_EVERY)
+            self.look()
+
+
+class SelfSigned:
+    """A certificate of our own. ``problem`` says why nobody can know it, empty if all is well."""
+
+    def __init__(self, client: Client, options: TlsOptions, now: Callable[[], dt.datetime]) -> None:
+        """Make one."""
+        self.context, self.problem = context(), ""
+        self._client, self._options, self._now = client, options, now
+        self._next: tuple[Certificate, dt.datetime] | None = None
+        self._serve(self._made())
+
+    def _made(self) -> Certificate:
+        return make(self._options.hosts, self._now(), "treadle")
+
+    def _serve(self, certificate: Certificate) -> None:
+        load(self.context, certificate)
+        self._certificate, self._next = certificate, None
+
+    async def look(self) -> None:
+        """Do what is due: make a fresh one, publish all that we have, and serve the fresh one when it has been known for a while."""
+        now = self._now()
+        if self._next is None and now >= self._certificate.renew_at:
+            self._next = self._made(), dt.datetime.max.replace(tzinfo=dt.UTC)
+        ours = [self._certificate, *([self._next[0]] if self._next else [])]
+        try:
+            if self._options.config_map:
+                for one in ours:
+                    await publish(self._client, self._options.namespace, self._options.config_map, one, now)
+            self.problem = ""
+        except KubeError as error:
+            problem = f"ConfigMap {self._options.namespace}/{self._options.config_map}: {error}"
+            if problem != self.problem:
+                log.warning("clients cannot know our certificate: %s", problem)
+            self.problem = problem
+        else:
+            if self._next is not None:
+                fresh, since = self._next
+                since = min(since, now)
+                self._next = fresh, since
+                if now >= since + (KNOWN_BEFORE if self._options.config_map else dt.timedelta()):
+                    self._serve(fresh)
+        if now >= self._certificate.ends_at and self._next is not None:  # better one that few know than one that nobody may take
+            self._serve(self._next[0])
+
+    async def keep(self) -> None:
+        """Look for ever."""
+        while True:
+            await self.look()
+            await asyncio.sleep(LOOKED_AFTER_EVERY if self.problem else PUBLISHED_EVERY)
+
+
+async def publish(client: Client, namespace: str, name: str, ours: Certificate, now: dt.datetime) -> bool:
+    """Put our certificate into a ConfigMap, beside those of other copies that are still valid, and return whether anything was written. Raises ``KubeError``."""
+    path = f"/api/v1/namespaces/{namespace}/configmaps/{name}"
+    for _ in range(TRIES):
+        answer = await client.request("GET", path)
+        if answer.status != 200:
+            raise answer.error()
+        found: dict[str, Any] = answer.json()
+        bundle = str((found.get("data") or {}).get(KEY) or "").encode()
+        if ours.pem.strip() in bundle:
+            return False
+        text = with_ours(bundle, ours, now).decode()
+        put = (
+            {"op": "add", "path": f"/data/{KEY}", "value": text}
+            if found.get("data")
+            else {"op": "add", "path": "/data", "value": {KEY: text}}
+        )
+        unchanged = {"op": "test", "path": "/metadata/resourceVersion", "value": found["metadata"]["resourceVersion"]}
+        answer = await client.request("PATCH", path, msgspec.json.encode([unchanged, put]), content_type=JSON_PATCH)
+        if answer.status < 300:
+            return True
+        if answer.status not in (409, 422):  # somebody else has written: 422 is a test that failed
+            raise answer.error()
+    raise ApiError(409, "Conflict", f"{name} was written by others {TRIES} times while our certificate was put into it")
+
+
+def certificate_of(client: Client, options: TlsOptions) -> Files | SelfSigned:
+    """Return whoever keeps the certificate. Raises ``BadCertificate``."""
+    if options.certificate is not None and options.key is not None:
+        return Files(options.certificate, options.key)
+    return SelfSigned(client, options, lambda: dt.datetime.now(dt.UTC))

@@ -1,0 +1,53 @@
+"""The OpenAPI document: what it names is served, and what is served stands in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from treadle.rest import estimator, forms, reservations
+from treadle.rest.asking import Asker
+from treadle.rest.document import document
+from treadle.rest.serving import Door
+
+
+def described(**options: Any) -> dict[str, Any]:
+    return document(**{"rest": True, "forecasts": True, "version": "1", **options})
+
+
+def test_every_route_of_the_rest_is_described_and_none_else() -> None:
+    door = Door(Asker(None), lambda: "")  # type: ignore[arg-type]
+    served = [
+        *reservations.routes(door, None, {}),  # type: ignore[arg-type]
+        *estimator.routes(door, None, lambda: ""),
+    ]
+    routes = {(route.path.replace(":.+", ""), route.method.lower()) for route in served}
+    told = {(path, method) for path, operations in described()["paths"].items() for method in operations}
+    assert told == routes | {(path, "get") for path in ("/metrics", "/status", "/eta", "/openapi/v3")}
+
+
+def test_what_is_not_served_is_not_described() -> None:
+    assert set(described(rest=False, forecasts=False)["paths"]) == {"/metrics", "/status", "/openapi/v3"}
+    assert described(rest=False)["components"]["schemas"] == {}
+
+
+def references(node: Any) -> set[str]:
+    if isinstance(node, dict):
+        own = {node["$ref"]} if isinstance(node.get("$ref"), str) else set()
+        return own.union(*(references(one) for one in node.values()))
+    return set().union(*(references(one) for one in node)) if isinstance(node, list) else set()
+
+
+def test_every_schema_that_is_named_is_there() -> None:
+    found = described()
+    named = {one.rpartition("/")[2] for one in references(found)}
+    assert named == set(found["components"]["schemas"])
+
+
+@pytest.mark.parametrize(("path", "form"), [("submit", forms.Submission), ("update", forms.Update), ("delete", forms.Deletion)])
+def test_the_examples_are_read_by_what_reads_requests(path: str, form: type[forms.Submission]) -> None:
+    operation = described()["paths"][f"{reservations.BASE}/{path}"]["post"]
+    example = operation["requestBody"]["content"]["application/json"]["example"]
+    assert forms.read(msgspec.json.encode(example), form).reservation_id == "reservation_1893970000000_0001"

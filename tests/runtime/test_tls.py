@@ -1,0 +1,164 @@
+"""The certificate of the doors: read again when its files change, or our own, which is known before it is served."""
+
+from __future__ import annotations
+
+import datetime as dt
+import ssl
+from pathlib import Path
+
+import pytest
+from msgspec import json
+
+from treadle.admission.certificates import RENEWED_AFTER, VALID_FOR, Certificate
+from treadle.kube.transport import Response
+from treadle.runtime.tls import KNOWN_BEFORE, BadCertificate, Files, SelfSigned, TlsOptions, publish
+from web.certificates import made, trusting
+
+NAMESPACE, NAME = "treadle-system", "treadle-ca"
+BEGUN = dt.datetime(2030, 1, 1, tzinfo=dt.UTC)
+
+
+def shown(tls: ssl.SSLContext) -> bytes:
+    """The certificate that a client sees, in memory; it is not checked."""
+    sent, received = ssl.MemoryBIO(), ssl.MemoryBIO()
+    blind = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    blind.check_hostname, blind.verify_mode = False, ssl.CERT_NONE
+    client, server = blind.wrap_bio(received, sent), tls.wrap_bio(sent, received, server_side=True)
+    for side in (client, server, client, server):
+        try:
+            side.do_handshake()
+        except ssl.SSLWantReadError:
+            continue
+    return ssl.DER_cert_to_PEM_cert(client.getpeercert(binary_form=True)).encode()
+
+
+def write(folder: Path, certificate: Certificate) -> tuple[Path, Path]:
+    paths = folder / "tls.crt", folder / "tls.key"
+    paths[0].write_bytes(certificate.pem)
+    paths[1].write_bytes(certificate.key)
+    return paths
+
+
+def test_files_are_read_again_when_they_change(tmp_path: Path) -> None:
+    first, second = made(), made()
+    files = Files(*write(tmp_path, first))
+    assert shown(files.context) == first.pem
+    write(tmp_path, second)
+    files.look()
+    assert (shown(files.context), files.problem) == (second.pem, "")
+
+
+def test_half_of_a_pair_is_not_served_and_said(tmp_path: Path) -> None:
+    first, second = made(), made()
+    certificate, key = write(tmp_path, first)
+    files = Files(certificate, key)
+    certificate.write_bytes(second.pem)
+    files.look()
+    assert shown(files.context) == first.pem
+    assert files.problem.startswith(f"the certificate {certificate} with the key {key} cannot be served: ")
+    key.unlink()
+    files.look()
+    assert "No such file" in files.problem
+    key.write_bytes(second.key)
+    files.look()
+    assert (shown(files.context), files.problem) == (second.pem, "")
+    write(tmp_path, second)
+    files.look()
+    assert files.problem == ""
+
+
+def test_files_that_cannot_be_served_at_first_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadCertificate, match="No such file"):
+        Files(tmp_path / "absent", tmp_path / "absent")
+
+
+class ConfigMaps:
+    """Stands for an API server that has one ConfigMap. ``there`` is what it holds, None for no ConfigMap."""
+
+    def __init__(self) -> None:
+        self.there: dict[str, str] | None = {}
+        self.version = 1
+        self.conflicts = 0
+
+    async def request(self, method: str, path: str, body: bytes | None = None, **_: object) -> object:
+        assert path == f"/api/v1/namespaces/{NAMESPACE}/configmaps/{NAME}"
+        if self.there is None:
+            return Response(404, b'{"reason": "NotFound", "message": "configmaps \\"treadle-ca\\" not found"}')
+        if method == "GET":
+            found = {"metadata": {"resourceVersion": str(self.version)}, **({"data": self.there} if self.there else {})}
+            return Response(200, json.encode(found))
+        test, put = json.decode(body or b"")
+        if self.conflicts or test != {"op": "test", "path": "/metadata/resourceVersion", "value": str(self.version)}:
+            self.conflicts -= 1
+            self.version += 1
+            return Response(422, b"{}")
+        self.version += 1
+        self.there = put["value"] if put["path"] == "/data" else {**self.there, put["path"].rpartition("/")[2]: put["value"]}
+        return Response(200, b"{}")
+
+
+def ours(maps: ConfigMaps, now: list[dt.datetime]) -> SelfSigned:
+    options = TlsOptions(hosts=("127.0.0.1",), config_map=NAME, namespace=NAMESPACE)
+    return SelfSigned(maps, options, lambda: now[0])  # type: ignore[arg-type]
+
+
+async def test_a_certificate_of_our_own_is_published_beside_those_of_other_copies() -> None:
+    maps, now = ConfigMaps(), [BEGUN]
+    one, other = ours(maps, now), ours(maps, now)
+    await one.look()
+    await other.look()
+    assert maps.there is not None
+    for each in (one, other):
+        assert shown(each.context).strip() in maps.there["ca.crt"].encode()
+        assert each.problem == ""
+    before = maps.version
+    await one.look()
+    assert maps.version == before, "what stands there is not written again"
+    maps.there = {}
+    await one.look()
+    assert maps.there, "it is put back where somebody has emptied it"
+
+
+async def test_a_fresh_one_is_known_for_a_while_before_it_is_served() -> None:
+    maps, now = ConfigMaps(), [BEGUN]
+    one = ours(maps, now)
+    await one.look()
+    first = shown(one.context)
+    now[0] += RENEWED_AFTER
+    await one.look()
+    assert maps.there is not None
+    bundle = maps.there["ca.crt"].encode()
+    assert bundle.count(b"BEGIN CERTIFICATE") == 2
+    assert shown(one.context) == first
+    now[0] += KNOWN_BEFORE - dt.timedelta(seconds=1)
+    await one.look()
+    assert shown(one.context) == first
+    now[0] += dt.timedelta(seconds=1)
+    await one.look()
+    second = shown(one.context)
+    assert second != first
+    assert second in bundle
+    assert RENEWED_AFTER + KNOWN_BEFORE < VALID_FOR
+
+
+async def test_where_it_cannot_be_published_the_old_one_is_served_to_its_end_and_it_is_said() -> None:
+    maps, now = ConfigMaps(), [BEGUN]
+    one = ours(maps, now)
+    await one.look()
+    first, maps.there = shown(one.context), None
+    now[0] += VALID_FOR - dt.timedelta(minutes=1)
+    await one.look()
+    assert shown(one.context) == first
+    assert one.problem.startswith(f"ConfigMap {NAMESPACE}/{NAME}: 404")
+    now[0] += dt.timedelta(minutes=1)
+    await one.look()
+    assert shown(one.context) != first
+
+
+async def test_what_others_write_at_the_same_time_is_read_again() -> None:
+    maps = ConfigMaps()
+    maps.conflicts = 2
+    certificate = made()
+    assert await publish(maps, NAMESPACE, NAME, certificate, dt.datetime.now(dt.UTC))  # type: ignore[arg-type]
+    assert maps.there == {"ca.crt": certificate.pem.decode()}
+    trusting(maps.there["ca.crt"].encode())
