@@ -26,9 +26,17 @@ if TYPE_CHECKING:
     from treadle.runtime.from_history import FromHistory
     from treadle.runtime.garbage import Garbage
     from treadle.runtime.provisioning import Provisioner
-    from treadle.runtime.service import Options
     from treadle.runtime.sources import Sources
     from treadle.runtime.usage import UsageSource
+
+
+class Named(Protocol):
+    """Options, of which the name of the Scheduler is told."""
+
+    @property
+    def name(self) -> str:
+        """The schedulerName that pods ask for."""
+        ...
 
 
 class Parts(Protocol):
@@ -36,7 +44,6 @@ class Parts(Protocol):
 
     core: Core
     binder: Binder
-    options: Options
     engine: Engine
     evictor: Evictor
     client: Client
@@ -50,6 +57,11 @@ class Parts(Protocol):
     keeper: Keeper | None
     from_history: FromHistory | None
     forecaster: Forecaster | None
+
+    @property
+    def options(self) -> Named:
+        """How it was started."""
+        ...
 
 
 def metrics_of(service: Parts) -> Samples:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,21 @@ class Assignment:
     """Running applications that were to move and may not, and why."""
     refused_at: float = float("-inf")
     """When those were last looked at."""
+
+
+@dataclass(slots=True)
+class Tenants:
+    """What is counted by namespace, and who is held off (``kernel.tenants``)."""
+
+    applications: Counter[str] = field(default_factory=Counter)
+    """Applications in queues of which no pod is on a node."""
+    pods: Counter[str] = field(default_factory=Counter)
+    """Pods that wait in queues."""
+    held: dict[str, dict[Application, None]] = field(default_factory=dict)
+    """Applications beyond a limit, in the order in which they came."""
+    made: dict[str, str] = field(default_factory=dict)
+    """For which namespace a queue was made, by its path."""
+    looked_at: float = float("-inf")
 
 
 @dataclass(slots=True)

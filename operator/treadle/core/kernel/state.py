@@ -12,7 +12,7 @@ from treadle.core.kernel.devices.binding import Reservations
 from treadle.core.kernel.devices.counting import Stock
 from treadle.core.kernel.gangs.memory import Gangs
 from treadle.core.kernel.journal import Story
-from treadle.core.kernel.memory import Admission, Assignment, Delays, DeviceCharges, Locality, Updates
+from treadle.core.kernel.memory import Admission, Assignment, Delays, DeviceCharges, Locality, Tenants, Updates
 from treadle.core.kernel.nodes.scores import SCORES, Score
 from treadle.core.kernel.nodes.shapes import Shapes
 from treadle.core.kernel.nodes.table import Nodes
@@ -22,7 +22,6 @@ from treadle.core.kernel.pods.table import PodTable
 from treadle.core.kernel.preemption.memory import Preemption
 from treadle.core.kernel.reservations.memory import Plans
 from treadle.core.kernel.seam import Discipline
-from treadle.core.kernel.tenants import Tenants
 from treadle.core.kernel.together.memory import Together
 from treadle.core.kernel.tree.members import Application, Ask, PodRecord, Queue
 from treadle.core.kernel.tree.tree import QueueTree

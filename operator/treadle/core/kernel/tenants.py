@@ -7,7 +7,6 @@ pass nothing; it comes in when others of its namespace have started or gone, the
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from treadle.core.model import Wait
@@ -23,21 +22,6 @@ TOO_MANY_QUEUES = "TooManyQueues"
 FIELD = "spec.namespaceLimits"
 MOST_GONE = 100
 """Queues that are gone and not forgotten yet, at the most."""
-
-
-@dataclass(slots=True)
-class Tenants:
-    """What is counted by namespace, and who is held off."""
-
-    applications: Counter[str] = field(default_factory=Counter)
-    """Applications in queues of which no pod is on a node."""
-    pods: Counter[str] = field(default_factory=Counter)
-    """Pods that wait in queues."""
-    held: dict[str, dict[Application, None]] = field(default_factory=dict)
-    """Applications beyond a limit, in the order in which they came."""
-    made: dict[str, str] = field(default_factory=dict)
-    """For which namespace a queue was made, by its path."""
-    looked_at: float = float("-inf")
 
 
 def holds_off(state: State, application: Application, namespace: str) -> Wait | None:
