@@ -73,6 +73,8 @@ BLIND = (
     "declare counts, and when they are ended at the latest"
 )
 NO_HISTORY = "spec.reservations.fromHistory of queues: no reservations are made from the history, since none is kept (treadle run --history)"
+HANDED_OVER = 0.5
+"""The part of the quiet that is waited for after a predecessor that had nothing under way: what it bound may still be on its way to our watch, and nothing else."""
 MOST_SETTLING = 15.0
 """Seconds for which binds of a predecessor are waited for at the most."""
 CATCHING_UP, LONGEST_CATCHING_UP = 0.02, 30.0
@@ -278,7 +280,8 @@ class Service:
         now = time.monotonic()
         self._quiet_since = self._quiet_since or now
         last = max(self._quiet_since, self.core.view.adopted_at)
-        self._deciding = now >= min(last + self.options.settle, self._quiet_since + MOST_SETTLING)
+        settle = self.options.settle * (HANDED_OVER if self.lease is not None and self.lease.handed_over else 1.0)
+        self._deciding = now >= min(last + settle, self._quiet_since + MOST_SETTLING)
         return self._deciding
 
     def _leads(self) -> bool:
