@@ -21,7 +21,9 @@ def test_the_other_replica_takes_over_in_time(fresh_cluster: Callable[..., Clust
     took: dict[str, list[float]] = {"killed": [], "stopped": []}
     try:
         for number in range(2 * TIMES):
-            leader = eventually(lambda: next((one for one in replicas if one.metric("treadle_leader") == 1), None), 60, "a leader")
+            leader = eventually(
+                lambda: next((one for one in replicas if one.metric("treadle_leader") == 1), None), 60, "a leader"
+            )
             heir = next(one for one in replicas if one is not leader)
             eventually(heir.ready, 60, "the other one is ready")
             cluster.pods([pod(f"before-{number}", "root.a", f"before-{number}", cpu="10m", memory="8Mi")])

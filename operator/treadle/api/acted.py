@@ -281,7 +281,11 @@ _NEED_PODS = "spec.opportunistic.prediction.method"
 def not_acted_on(model: Object, users: Source = Source.CLAIMS) -> list[str]:
     """The fields that are set in an object but not acted on, by path and in the order of the schema; ``users`` is what says whose it is."""
     acted = ACTED_ON[model.kind] - _by_value(model)
-    if users is not Source.CLAIMS and isinstance(model, Application) and model.spec.user != who(model.metadata.annotations, users).user:
+    if (
+        users is not Source.CLAIMS
+        and isinstance(model, Application)
+        and model.spec.user != who(model.metadata.annotations, users).user
+    ):
         acted -= {"spec.user"}
     found = list(dict.fromkeys(path for path in _set_fields(model.spec, "spec", acted) if path not in acted))
     if isinstance(model, Application | Reservation) and who(model.metadata.annotations, users).claimed:
