@@ -83,7 +83,8 @@ def test_every_rendered_object_has_a_kind_a_name_and_our_labels():
         assert document["apiVersion"]
         assert document["metadata"]["name"]
         if document["kind"] != "CustomResourceDefinition":
-            assert document["metadata"]["labels"]["app.kubernetes.io/name"] == "treadle"
+            ours = "treadle-test" if document["kind"] == "Pod" else "treadle"
+            assert document["metadata"]["labels"]["app.kubernetes.io/name"] == ours
 
 
 def test_no_two_rendered_objects_are_the_same_one():
@@ -288,7 +289,7 @@ def test_what_is_optional_is_left_out_or_made_by_its_value():
         "--set=flowControl.enabled=false,podDisruptionBudget.enabled=false,serviceAccount.create=false,rbac.create=false,rbac.aggregate=false,access.administration.enabled=false",
     )
     assert {document["kind"] for document in rendered(*bare)} == {
-        "CustomResourceDefinition", "Deployment", "Service", "ConfigMap",
+        "CustomResourceDefinition", "Deployment", "Service", "ConfigMap", "Pod",
     }  # fmt: skip
 
 
@@ -379,6 +380,22 @@ def test_edits_of_queues_are_judged_by_what_the_scheduler_publishes_and_fail_clo
     (container,) = deployment(off)["template"]["spec"]["containers"]
     assert not any("administrators" in argument for argument in container["args"])
     assert "treadle-team-admin" not in {one["metadata"]["name"] for one in of_kind("ClusterRole", off)}
+
+
+def test_helm_test_places_a_pod_that_the_service_does_not_take_for_the_scheduler():
+    (pod,) = of_kind("Pod")
+    assert pod["metadata"]["annotations"]["helm.sh/hook"] == "test"
+    assert pod["spec"]["schedulerName"] == "treadle"
+    assert "treadle.dev/queue" not in pod["metadata"]["labels"]
+    for name in ("Service", "PodDisruptionBudget", "Deployment"):
+        (one,) = of_kind_named("treadle", name)
+        wanted = one["spec"]["selector"].get("matchLabels", one["spec"]["selector"])
+        assert not wanted.items() <= pod["metadata"]["labels"].items(), name
+    container = pod["spec"]["containers"][0]
+    (scheduler,) = deployment()["template"]["spec"]["containers"]
+    assert (container["image"], container["securityContext"]) == (scheduler["image"], scheduler["securityContext"])
+    (pod,) = of_kind("Pod", "--set=test.queue=root.ops,scheduler.name=batch")
+    assert (pod["spec"]["schedulerName"], pod["metadata"]["labels"]["treadle.dev/queue"]) == ("batch", "root.ops")
 
 
 def test_whom_queues_let_in_is_a_choice_of_three():

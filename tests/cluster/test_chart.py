@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -139,6 +140,17 @@ def test_the_rights_of_the_chart_are_enough_to_schedule(cluster, tmp_path):
         eventually(ready, timeout=60, what="the queue's condition Ready")
         events = "/apis/events.k8s.io/v1/namespaces/default/events"
         eventually(lambda: cluster.api("GET", events)[1]["items"], timeout=60, what="an event about it")
+        common = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Queue", "metadata": {"name": "root.default"}}
+        assert cluster.api("POST", f"{GROUP}/queues", common)[0] == 201
+        with ThreadPoolExecutor(1) as pool:
+            tested = pool.submit(run, cluster, "helm", "test", "treadle", "--timeout=120s", folder=tmp_path)
+            own = f"/api/v1/namespaces/{SPACE}/pods/treadle-test"
+            eventually(
+                lambda: cluster.api("GET", own)[1].get("spec", {}).get("nodeName"), timeout=60, what="the bind of Helm's test"
+            )
+            ended = {"status": {"phase": "Succeeded"}}  # as a kubelet would tell
+            assert cluster.api("PATCH", f"{own}/status", ended, content_type="application/merge-patch+json")[0] == 200
+            assert "Succeeded" in tested.result().stdout
     finally:
         process.terminate()
         process.wait(60)
