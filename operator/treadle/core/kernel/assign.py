@@ -266,4 +266,6 @@ def denied_words(what: str, path: str, who: Asker, default_access: DefaultAccess
 
 
 def _of(who: Asker) -> str:
-    return f"user {who.user}{' of ' + ', '.join(who.groups) if who.groups else ''}"
+    """Name somebody with the groups that say something: those of the API server itself are everybody's, or say the name again."""
+    groups = [group for group in who.groups if not group.startswith("system:")]
+    return f"user {who.user}{' of ' + ', '.join(groups) if groups else ''}"

@@ -43,6 +43,13 @@ def test_a_namespace_has_its_own_queue_and_the_default_one_where_queues_are_by_n
 
 
 @BOTH
+def test_who_is_refused_is_named_with_groups_that_say_something(discipline: str) -> None:
+    scenario = cluster(discipline, DefaultAccess.CLOSED)
+    scenario.pod("p", user="ann", groups=("system:serviceaccounts", "ops")).plan()
+    assert scenario.why("p")[1].startswith("user ann of ops may not submit to queue root.default: ")
+
+
+@BOTH
 def test_a_cluster_without_queues_serves_every_namespace_unless_it_is_closed(discipline: str) -> None:
     assert len(cluster(discipline, DefaultAccess.NAMESPACE).pod("p").plan()) == 1
     closed = cluster(discipline, DefaultAccess.CLOSED).pod("p")
