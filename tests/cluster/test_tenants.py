@@ -71,7 +71,7 @@ def prepared(plane: ControlPlane) -> dict[tuple[str, str], str]:
         plane.create_namespace(name)
     web = {"metadata": {"annotations": {"treadle.dev/queue": "root.web-batch"}}}
     assert plane.api("PATCH", "/api/v1/namespaces/web", web, content_type="application/merge-patch+json")[0] == 200
-    install(plane, "identity")
+    install(plane, "identity", "allocations")
     tokens = {(namespace, name): account(plane, namespace, name, MAKES_PODS) for namespace, name in ACCOUNTS}
     probe = small("probe", "team", notes=FORGED)
 
@@ -162,6 +162,10 @@ def test_a_tenant_is_one_user_with_few_queues_and_no_priority_whatever_it_makes_
             made(small(f"queue-{number}", "team", f"root.mine-{number}"))
         reasons = [told(f"queue-{number}")[0] for number in range(8)]
         assert (reasons.count(""), reasons.count("TooManyQueues")) == (4, 4), "with that of the user five were made"
+
+        forged = small("forged", "team", notes={"treadle.dev/allocated-queue": "root.prod"}, nodeName="kwok-node-0")
+        status, answer = plane.api("POST", "/api/v1/namespaces/team/pods", forged, token=token)
+        assert (status, "they are written with its bind" in answer["message"]) == (403, True), answer
 
         made(small("urgent", "team", priorityClassName="urgent"))
         reason, words = told("urgent")

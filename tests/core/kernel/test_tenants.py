@@ -108,6 +108,35 @@ def test_a_namespace_makes_no_more_queues_than_it_may_under_placement_rules() ->
     assert in_queues(scenario) == {"p0", "p1", "again", "p2"}, "a queue that is defined needs not be made"
 
 
+def test_who_waits_for_a_queue_gets_it_when_the_limit_is_raised_or_somebody_else_makes_it() -> None:
+    rules = (PlacementRule("specified"), PlacementRule("default"))
+    scenario = cluster(cpu=8).scheduler(rules=rules, namespace_limits=NamespaceLimits(queues=1))
+    for number in range(4):
+        pod(scenario, f"p{number}", queue=f"root.q{number}")
+    scenario.confirm(scenario.plan())
+    pod(scenario, "other", "elsewhere", "root.q1")
+    scenario.confirm(scenario.plan())
+    scenario.wait(1).plan()
+    assert in_queues(scenario) == {"p0", "p1"}, "root.q1 is there"
+    scenario.scheduler(rules=rules, namespace_limits=NamespaceLimits(queues=2)).wait(1).plan()
+    assert in_queues(scenario) == {"p0", "p1", "p2"}
+    scenario.scheduler(rules=rules).wait(1).plan()
+    assert in_queues(scenario) == {"p0", "p1", "p2", "p3"}
+
+
+def test_queues_that_are_made_by_edits_of_what_waits_count_as_well() -> None:
+    rules = (PlacementRule("specified"), PlacementRule("default"))
+    scenario = cluster(cpu=1).scheduler(rules=rules, namespace_limits=NamespaceLimits(queues=3))
+    for number in range(8):
+        scenario.application(f"p{number}", "root.first")
+        pod(scenario, f"p{number}", cpu=4)
+    scenario.plan()
+    for number in range(8):
+        scenario.application(f"p{number}", f"root.q{number}").plan()
+    made = [path for path in scenario.core.state.tree.queues if path.startswith("root.q")]
+    assert len(made) <= 3
+
+
 def test_a_namespace_makes_no_more_queues_than_it_may_under_templates() -> None:
     scenario = cluster(CAPACITY, cpu=8, queues=2)
     scenario.queue("root", holds_queues=True, capacity=CapacityQueueSpec("root", flexible=FlexibleCreation(enabled=True)))

@@ -74,7 +74,9 @@ def _assign(state: State, application: Application, namespace: str) -> Queue | W
             return application.queue
         place = state.tree.place(application, state.namespaces.get(namespace, ""))
         _note(state, application, runs=runs)
-        return place if runs or isinstance(place, Wait) else allowed(state, application, place, place.path)
+        if isinstance(place, Wait):
+            return place
+        return goes_on(state, application, place) if runs else allowed(state, application, place, place.path)
     request = _request(state, application, asked, namespace)
     held = _held(application)
     runs = application.allocated > 0 or bool(held)
@@ -88,6 +90,8 @@ def _assign(state: State, application: Application, namespace: str) -> Queue | W
     if runs and isinstance(place, Wait):
         current = application.queue if application.queue is not None else _restored(state, held)
         return current if current is not None else place
+    if isinstance(place, Queue) and runs:
+        place = goes_on(state, application, place)
     if isinstance(place, Queue):
         state.assignment.asked[application.id] = request
         if place is not application.queue:
@@ -221,9 +225,9 @@ def by_rules(state: State, rules: Rules, application: Application, request: Requ
     if nearest.path == path and not nearest.leaf:
         return tree.no_leaf(path)
     if not runs:
-        denied = allowed(state, application, nearest, path)
-        if isinstance(denied, Wait):
-            return denied
+        let_in = allowed(state, application, nearest, path)
+        if isinstance(let_in, Wait):
+            return let_in
     opened = tree.open(nearest, application)
     if isinstance(opened, Wait):
         return opened
@@ -234,16 +238,39 @@ def by_rules(state: State, rules: Rules, application: Application, request: Requ
 
 def allowed(state: State, application: Application, queue: Queue, path: str) -> Queue | Wait:
     """Return the queue if the application's user may submit to it, with the priority that it asks for: ``queue`` is the one of ``path``, or the nearest above it."""
-    if is_open(state.tree.root.spec, state.settings.default_access) and not state.tree.bounded:
-        return queue  # open to every user, as most trees are: no queue further down need be asked
+    refused = denied(state, application, queue, path)
+    if refused is not None:
+        return refused
+    if not state.tree.bounded:
+        return queue
     who = asker_of(state, application)
-    if not may_submit(queue, path, who, state.settings.default_access):
-        return Wait(DENIED, queue.path, denied_words("submit to", path, who, state.settings.default_access))
     bound = bound_of(queue, who)
     if bound is not None and application.asked_priority > bound[0]:
         words = f"{_of(who)} may ask for priority {bound[0]} at most in queue {path}, not {application.asked_priority}"
         return Wait(PRIORITY_DENIED, queue.path, words)
     return queue
+
+
+def goes_on(state: State, application: Application, place: Queue) -> Queue | Wait:
+    """Return the queue of an application that runs. Where it asks for one that it may not submit to it is the one that it was bound in, after a restart; whom somebody else bound, without us, has none."""
+    if application.queue is not None:
+        return place  # a move, which is refused where it is not allowed
+    refused = denied(state, application, place, place.path)
+    held = _held(application)
+    if refused is None or not held:
+        return place if refused is None else refused
+    bound = state.tree.queues.get(held)
+    return bound if bound is not None and bound.leaf else place
+
+
+def denied(state: State, application: Application, queue: Queue, path: str) -> Wait | None:
+    """Return why the application's user may not submit to a queue, None if so; ``queue`` is the one of ``path``, or the nearest above it."""
+    if is_open(state.tree.root.spec, state.settings.default_access):
+        return None  # open to every user, as most trees are: no queue further down need be asked
+    who = asker_of(state, application)
+    if may_submit(queue, path, who, state.settings.default_access):
+        return None
+    return Wait(DENIED, queue.path, denied_words("submit to", path, who, state.settings.default_access))
 
 
 def asker_of(state: State, application: Application) -> Asker:

@@ -66,6 +66,8 @@ class Tenants:
     """Pods that wait in queues."""
     held: dict[str, dict[Application, None]] = field(default_factory=dict)
     """Applications beyond a limit, in the order in which they came."""
+    without_queue: dict[Application, None] = field(default_factory=dict)
+    """Applications whose queue was not made, since their namespace has as many as it may."""
     made: dict[str, str] = field(default_factory=dict)
     """For which namespace a queue was made, by its path."""
     looked_at: float = float("-inf")

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 TOO_MANY_WAITING = "TooManyWaiting"
 TOO_MANY_QUEUES = "TooManyQueues"
 FIELD = "spec.namespaceLimits"
+MOST_AT_ONCE = 200
+"""Applications without a queue that are asked for again at one look."""
 MOST_GONE = 100
 """Queues that are gone and not forgotten yet, at the most."""
 
@@ -43,18 +45,22 @@ def holds_off(state: State, application: Application, namespace: str) -> Wait | 
 
 
 def came_in(state: State, application: Application, namespace: str) -> None:
-    """Count an application that has come into a queue, and the queue if a rule made it."""
-    tenants, queue = state.tenants, application.queue
-    if queue is not None and queue.dynamic:
-        tenants.made.setdefault(queue.path, namespace)
-        if len(tenants.made) > MOST_GONE + len(state.tree.queues):
-            _forget_gone(state)
+    """Count an application that has come into a queue."""
+    tenants = state.tenants
     held = tenants.held.get(namespace)
     if held is not None:
         held.pop(application, None)
     if not application.allocated:
         tenants.applications[namespace] += 1
         tenants.pods[namespace] += len(application.pods)
+
+
+def uses(state: State, queue: Queue, namespace: str) -> None:
+    """Take note of the queue of an application, if a rule made it: it counts for the namespace that came first."""
+    if queue.dynamic:
+        state.tenants.made.setdefault(queue.path, namespace)
+        if len(state.tenants.made) > MOST_GONE + len(state.tree.queues):
+            _forget_gone(state)
 
 
 def make(
@@ -67,6 +73,7 @@ def make(
         many = sum(of == namespace for of in tenants.made.values())
         if many >= most and path not in tenants.made:
             words = f"queue {path} is not made: {many} were made for namespace {namespace}, and {most} may ({FIELD}.queues of the Scheduler)"
+            tenants.without_queue[application] = None
             return Wait(TOO_MANY_QUEUES, path, words)
     return made()
 
@@ -74,7 +81,7 @@ def make(
 def let_in(state: State, assign: Callable[[list[Application]], None]) -> None:
     """Count anew, once an update interval, and let in whoever has room now."""
     limits, tenants = state.scheduler.namespace_limits, state.tenants
-    if limits.unlimited and not tenants.held:
+    if limits.unlimited and not tenants.held and not tenants.without_queue:
         return
     if state.now < tenants.looked_at + state.settings.update_interval:
         return
@@ -91,11 +98,17 @@ def let_in(state: State, assign: Callable[[list[Application]], None]) -> None:
             held.pop(application, None)
         if not held:
             del tenants.held[namespace]
+    for application in list(tenants.without_queue)[:MOST_AT_ONCE]:
+        del tenants.without_queue[application]
+        waits = application.wait is not None and application.wait.reason == TOO_MANY_QUEUES
+        if waits and state.applications.get(application.id) is application:
+            assign([application])  # which puts it at the end where there is still none for it
 
 
 def next_look(state: State) -> float | None:
     """Return when somebody may be let in at the earliest; None if nobody is held off."""
-    return state.tenants.looked_at + state.settings.update_interval if state.tenants.held else None
+    tenants = state.tenants
+    return tenants.looked_at + state.settings.update_interval if tenants.held or tenants.without_queue else None
 
 
 def _counted(state: State) -> tuple[Counter[str], Counter[str]]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from core.builders import Scenario
-from treadle.core.model import AccessList, DefaultAccess, PriorityBound, Settings
+from treadle.core.model import AccessList, DefaultAccess, PlacementRule, PriorityBound, Settings
 from treadle.core.model.scheduler import CAPACITY, FAIR
 
 BOTH = pytest.mark.parametrize("discipline", [FAIR, CAPACITY])
@@ -120,3 +120,63 @@ def test_who_asks_for_more_than_is_allowed_does_not_go_first() -> None:
 
     assert first() == ["late"]
     assert first(priorities=(bound(5),)) == ["early"]
+
+
+CLOSED = {"submit": AccessList(), "administer": AccessList()}
+
+
+def with_two_queues(discipline: str, **root: Any) -> Scenario:
+    mine = AccessList(frozenset({"ann"}))
+    scenario = cluster(discipline, cpu=8).queue("root", **root).queue("root.a", submit=mine).queue("root.b")
+    return scenario.application("1", "root.a").pods(2, "p", "", "1", user="ann")
+
+
+@BOTH
+def test_what_runs_does_not_move_into_a_queue_that_its_user_may_not_submit_to(discipline: str) -> None:
+    scenario = with_two_queues(discipline, **CLOSED)
+    scenario.confirm(scenario.plan()).application("1", "root.b").pod("late", "", "1", user="ann")
+    assert {bind.queue for bind in scenario.plan()} == {"root.a"}, "it goes on where it is"
+    words = "queue: ns/1 cannot move: user ann may not submit to queue root.b: neither it nor a queue above it allows that"
+    assert scenario.core.view.move_refused("ns/1") == words
+
+    scenario.queue("root.b", submit=AccessList(frozenset({"ann"}))).wait(1).plan()
+    assert scenario.core.state.applications["ns/1"].queue.path == "root.b", "it is tried again"
+
+
+@BOTH
+@pytest.mark.parametrize("rules", [None, (PlacementRule("specified"), PlacementRule("reject"))])
+def test_a_restart_moves_nothing_into_a_queue_that_its_user_may_not_submit_to(
+    discipline: str, rules: tuple[PlacementRule, ...] | None
+) -> None:
+    scenario = Scenario().scheduler(discipline=discipline, rules=rules).nodes(1, cpu=8, memory=64).queue("root", **CLOSED)
+    scenario.queue("root.a", submit=AccessList(frozenset({"ann"}))).queue("root.b").application("1", "root.b")
+    scenario.pod("p", "", "1", user="ann", node="node-0", held_in="root.a").plan()
+    assert scenario.core.state.applications["ns/1"].queue.path == "root.a"
+    scenario.wait(1).plan()
+    assert scenario.core.state.applications["ns/1"].queue.path == "root.a"
+    assert rules or "may not submit to queue root.b" in scenario.core.view.move_refused("ns/1")
+
+
+@BOTH
+def test_a_list_that_closes_drives_out_nothing_that_runs(discipline: str) -> None:
+    scenario = with_two_queues(discipline)
+    scenario.confirm(scenario.plan()).queue("root", **CLOSED).queue("root.a").wait(1).plan()
+    assert scenario.core.state.applications["ns/1"].queue.path == "root.a"
+    assert scenario.core.view.move_refused("ns/1") == ""
+
+
+@BOTH
+def test_a_pod_that_somebody_else_bound_opens_no_queue_for_its_application(discipline: str) -> None:
+    scenario = cluster(discipline, cpu=8).queue("root", **CLOSED).queue("root.a", submit=AccessList(frozenset({"ann"})))
+    scenario.pod("fake", "root.a", "1", user="bob", node="node-0").pod("sly", "root.a", "1", user="bob")
+    assert scenario.plan() == []
+    assert scenario.why("sly")[0] == "AccessDenied"
+
+
+@BOTH
+def test_what_runs_in_the_default_queue_does_not_move_into_a_queue_that_is_made_for_others(discipline: str) -> None:
+    scenario = cluster(discipline, DefaultAccess.NAMESPACE, cpu=8).queue("root.default").pod("p", "root.prod", "1", user="bob")
+    scenario.confirm(scenario.plan())
+    scenario.queue("root.prod", submit=AccessList(frozenset({"ann"}))).wait(1).plan()
+    scenario.pod("late", "root.prod", "1", user="bob")
+    assert {bind.queue for bind in scenario.plan()} <= {"root.default"}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from treadle.core.effects import Placed, new_bind
 from treadle.core.kernel import tenants
 from treadle.core.kernel.admission_checks import OVER_LARGEST, block, gang_changed, requeue
-from treadle.core.kernel.assign import asked_for, assign, in_force
+from treadle.core.kernel.assign import asked_for, assign, denied, in_force
 from treadle.core.kernel.opportunistic.by_application import as_its_application_says, unheeded
 from treadle.core.kernel.opportunistic.memory import gives_way
 from treadle.core.kernel.pods import between, gang, prepared
@@ -450,11 +450,18 @@ def _assign_queue(state: State, application: Application, namespace: str) -> Non
     state.assignment.refused.pop(application, None)
     newcomer = application.queue is None and isinstance(place, Queue)
     put(state, application, place)
+    if isinstance(place, Queue):
+        tenants.uses(state, place, namespace)
     if newcomer:
         tenants.came_in(state, application, namespace)
     asked = asked_for(state, application, namespace)
-    if asked and isinstance(place, Queue) and not application.allocated and asked != place.path:
-        state.reports.misnamed[application] = asked
+    if asked and isinstance(place, Queue) and asked != place.path:
+        if not application.allocated:
+            state.reports.misnamed[application] = asked
+        elif newcomer:
+            state.assignment.refused[application] = (
+                ""  # put back where it ran: it is asked soon why it is not where it asks to be
+            )
 
 
 def put(state: State, application: Application, place: Queue | Wait) -> None:
@@ -505,7 +512,11 @@ def _refuses_move(state: State, application: Application, place: Queue | Wait, n
     What was never counted as running (a restart is not over) is put where it belongs, and so is whose queue is no more.
     """
     current = application.queue
-    if current is None or not application.counted or not application.allocated or not in_force(state, current):
+    if current is None or not application.allocated or not in_force(state, current):
+        return ""
+    if isinstance(place, Queue) and (refused := denied(state, application, place, place.path)) is not None:
+        return f"queue: {application.id} cannot move: {refused.message}"
+    if not application.counted:
         return ""
     if isinstance(place, Wait):
         explicit = state.explicit.get(application.id)
