@@ -376,7 +376,9 @@ def test_edits_of_queues_are_judged_by_what_the_scheduler_publishes_and_fail_clo
     assert not any("administer" in rule["verbs"] for rule in roles["treadle-team-admin"])
 
     off = "--set=access.administration.enabled=false"
-    assert of_kind_named(name, "ConfigMap", off) == [] == of_kind_named("treadle-administration", "ValidatingAdmissionPolicy", off)
+    assert (
+        of_kind_named(name, "ConfigMap", off) == [] == of_kind_named("treadle-administration", "ValidatingAdmissionPolicy", off)
+    )
     (container,) = deployment(off)["template"]["spec"]["containers"]
     assert not any("administrators" in argument for argument in container["args"])
     assert "treadle-team-admin" not in {one["metadata"]["name"] for one in of_kind("ClusterRole", off)}
