@@ -6,7 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treadle.api import labels
+from treadle.api.acted import not_acted_on
 from treadle.api.identity import STAMPED_GROUPS, STAMPED_USER, Source, notes_of, who
+from treadle.api.labels import API_VERSION
+from treadle.api.objects import parse
 
 names = st.text("abc-:@", min_size=1, max_size=6)
 annotations = st.dictionaries(
@@ -38,3 +41,10 @@ def test_what_we_make_for_a_user_is_the_users_by_stamp_and_by_claim() -> None:
     notes = notes_of("ann", ("dev", "odd,name", "ops"))
     assert {who(notes, source) for source in (Source.STAMPS, Source.CLAIMS)} == {("ann", ("dev", "ops"), "")}
     assert notes_of("ann") == {labels.USER: "ann", STAMPED_USER: "ann"}
+
+
+def test_an_application_that_names_the_user_who_is_stamped_on_it_is_told_nothing() -> None:
+    meta = {"name": "app", "namespace": "ns", "annotations": {STAMPED_USER: "ann"}}
+    for user, told in (("ann", []), ("bob", ["spec.user"])):
+        body = {"apiVersion": API_VERSION, "kind": "Application", "metadata": meta, "spec": {"user": user}}
+        assert not_acted_on(parse("Application", body), Source.STAMPS) == told

@@ -13,9 +13,7 @@ from controllers.clusters import LATER, NOW, Cluster, condition
 from core.builders import a_node
 from core.kernel.together.sets import Answering
 from treadle.api import crds
-from treadle.api.acted import not_acted_on
-from treadle.api.identity import STAMPED_USER, Source
-from treadle.api.labels import API_VERSION
+from treadle.api.identity import Source
 from treadle.api.objects import parse
 from treadle.controllers.status import merge_patch, percentage
 from treadle.core.effects import Evict
@@ -471,13 +469,6 @@ def test_a_denied_application_says_who_may_not_submit_where() -> None:
 
     assert cluster.ready("Application", "app", "ns")[:2] == ("False", "AccessDenied")
     assert cluster.status("Application", "app", "ns")["user"] == "bob"
-
-
-def test_an_application_that_names_the_user_who_is_stamped_on_it_is_told_nothing() -> None:
-    meta = {"name": "app", "namespace": "ns", "annotations": {STAMPED_USER: "ann"}}
-    for user, told in (("ann", []), ("bob", ["spec.user"])):
-        body = {"apiVersion": API_VERSION, "kind": "Application", "metadata": meta, "spec": {"user": user}}
-        assert not_acted_on(parse("Application", body), Source.STAMPS) == told
 
 
 def test_an_application_whose_user_is_not_believed_says_so(cluster: Cluster) -> None:

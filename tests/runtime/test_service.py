@@ -31,7 +31,7 @@ from treadle.kube.auth import Access
 from treadle.kube.devices import PATHS as DEVICE_PATHS
 from treadle.kube.storage import PATHS
 from treadle.runtime import service as service_module
-from treadle.runtime.doors import CannotListen, Doors, listen_address
+from treadle.runtime.doors import CannotListen, listen_address
 from treadle.runtime.service import Service, running
 
 
@@ -452,20 +452,6 @@ async def test_an_ipv6_address_stands_in_brackets_in_the_url(api: FakeApi) -> No
     async with treadle(api, listen="[::1]:0") as service:
         assert service.doors.url.startswith("http://[::1]:")
         assert (await get(service, "/metrics"))[0] == 200
-
-
-@pytest.mark.parametrize(("host", "clear"), [("0.0.0.0", True), ("127.0.0.1", False), ("[::1]", False), ("localhost", False)])
-async def test_a_port_that_others_reach_in_the_clear_is_warned_of(
-    host: str, clear: bool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened = Doors()
-
-    async def nowhere(*_: object) -> str:
-        return ""
-
-    monkeypatch.setattr(opened, "_open", nowhere)
-    await opened.open(f"{host}:0", [], None)
-    assert ("is served without TLS" in caplog.text) is clear
 
 
 # -- ends
