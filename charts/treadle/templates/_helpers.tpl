@@ -57,6 +57,10 @@ namespace
 {{ include "treadle.fullname" . }}-administrators
 {{- end }}
 
+{{- define "treadle.queueChanges" -}}
+{{ include "treadle.fullname" . }}-queue-changes
+{{- end }}
+
 {{- define "treadle.image" -}}
 {{- if .Values.image.digest }}
 {{- printf "%s@%s" .Values.image.repository .Values.image.digest }}

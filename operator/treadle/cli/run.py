@@ -53,6 +53,7 @@ def run(
     prometheus_address: str = "",
     rest: Annotated[bool, Parameter(negative="")] = False,
     rest_audience: str = "",
+    queue_changes: str = "",
     log_level: Annotated[str, Parameter(help="debug, info, warning or error.")] = "info",
 ) -> None:
     """Schedule pods of a cluster until SIGTERM; what is in flight then is finished first.
@@ -116,6 +117,8 @@ def run(
         Serve YARN's REST of reservations at the address of --listen, below /ws/v1/cluster/reservation, and that of the resource estimator below /resourceestimator.
     rest_audience:
         The audience that the tokens of its users must have; that of the API server if absent.
+    queue_changes:
+        A ConfigMap of --namespace with the log of changes of queues: serve also YARN's REST of the scheduler's configuration, below /ws/v1/cluster/scheduler-conf, and our own, below /api/v1/queue-changes; neither if absent.
     """
     level = getattr(logging, log_level.upper(), None)
     if not isinstance(level, int):
@@ -127,6 +130,13 @@ def run(
         _refuse(2, "--rest: is served at the address of --listen, which is empty")
     if rest_audience and not rest:
         _refuse(2, f"--rest-audience: {rest_audience!r} is for the users of --rest, which is not given")
+    if queue_changes and not rest:
+        _refuse(2, f"--queue-changes: {queue_changes!r} is for changes by --rest, which is not given")
+    if queue_changes and rest_audience:
+        _refuse(
+            2,
+            f"--rest-audience: {rest_audience!r}: queues are changed with the tokens of users (--queue-changes), which have to be for the API server itself",
+        )
     tls = _tls(listen, tls_cert_file, tls_private_key_file, tls_host, tls_config_map, self_signed=tls_self_signed)
     _check_history(history, history_days)
     hook = _webhook(webhook_listen, webhook_name, webhook_host)
@@ -160,6 +170,7 @@ def run(
         prometheus=credentials,
         rest=rest,
         rest_audience=rest_audience,
+        queue_changes=queue_changes,
     )
     try:
         uvloop.run(_serve(server, options))

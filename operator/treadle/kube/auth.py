@@ -35,6 +35,8 @@ class Access:
     headers: Callable[[], dict[str, str]] = field(default=dict)
     renew: Callable[[], None] = field(default=lambda: None)
     namespace: str = "default"
+    bare: Callable[[], ssl.SSLContext | None] = field(default=lambda: None)
+    """Makes a TLS context without a client certificate: whoever asks with it is nobody but whose token is sent."""
 
 
 def load(kubeconfig: str | None = None, context: str | None = None) -> Access:
@@ -80,7 +82,7 @@ def from_service_account(folder: Path = SERVICE_ACCOUNT) -> Access:
         tls = _context(str(ca))
     except (OSError, ssl.SSLError) as error:
         raise CredentialsError(f"{ca}: {error}") from error
-    return Access(f"https://{shown}:{port}", tls, None, headers, renew, namespace)
+    return Access(f"https://{shown}:{port}", tls, None, headers, renew, namespace, lambda: _context(str(ca)))
 
 
 def from_kubeconfig(path: str | None, context: str | None = None) -> Access:
@@ -99,7 +101,8 @@ def from_kubeconfig(path: str | None, context: str | None = None) -> Access:
         if tls is not None:
             _load_certificate(tls, configuration)
 
-    return Access(str(configuration.host).rstrip("/"), tls, configuration.tls_server_name or None, headers, renew, namespace)
+    server = str(configuration.host).rstrip("/")
+    return Access(server, tls, configuration.tls_server_name or None, headers, renew, namespace, lambda: _bare_tls(configuration))
 
 
 def _read(path: str | None, context: str | None) -> tuple[Any, str]:
@@ -136,6 +139,14 @@ def _read(path: str | None, context: str | None) -> tuple[Any, str]:
 
 
 def _tls(configuration: Any) -> ssl.SSLContext | None:
+    tls = _bare_tls(configuration)
+    if tls is not None:
+        _load_certificate(tls, configuration)
+    return tls
+
+
+def _bare_tls(configuration: Any) -> ssl.SSLContext | None:
+    """Return a context that trusts the server's authority and has no certificate of ours."""
     host = str(configuration.host)
     if not host.startswith("https:"):
         return None
@@ -146,7 +157,6 @@ def _tls(configuration: Any) -> ssl.SSLContext | None:
     if not configuration.verify_ssl:
         tls.check_hostname = False
         tls.verify_mode = ssl.CERT_NONE
-    _load_certificate(tls, configuration)
     return tls
 
 

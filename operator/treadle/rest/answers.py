@@ -15,6 +15,8 @@ CLASSES = {
     401: "org.apache.hadoop.security.authorize.AuthorizationException",
     403: f"{_WEBAPP}ForbiddenException",
     404: f"{_WEBAPP}NotFoundException",
+    409: f"{_WEBAPP}ConflictException",
+    412: "javax.ws.rs.ClientErrorException",
     406: "javax.ws.rs.NotAcceptableException",
     415: "javax.ws.rs.NotSupportedException",
     429: "org.apache.hadoop.ipc.RetriableException",
@@ -53,10 +55,10 @@ def answer(said: Any, status: int = 200, headers: Mapping[str, str] | None = Non
     return web.Response(body=msgspec.json.encode(said), status=status, headers=headers, content_type=JSON, charset="utf-8")
 
 
-def check_media(request: web.Request) -> None:
-    """Raise ``Refused`` for a request that brings or wants anything but JSON."""
-    if request.body_exists and request.content_type != JSON:
-        raise Refused(415, f"Content-Type: {request.content_type!r} is not read here; allowed is {JSON}")
+def check_media(request: web.Request, *read: str) -> None:
+    """Raise ``Refused`` for a request that brings anything but what is ``read``, or wants anything but JSON."""
+    if request.body_exists and request.content_type not in read:
+        raise Refused(415, f"Content-Type: {request.content_type!r} is not read here; allowed is {' or '.join(read)}")
     accepted = [one.partition(";")[0].strip().lower() for one in request.headers.get("Accept", "*/*").split(",")]
     if not {JSON, "application/*", "*/*"}.intersection(accepted):
         raise Refused(406, f"Accept: {request.headers['Accept']!r} cannot be answered; what is said here is {JSON}")

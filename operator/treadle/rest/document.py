@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from treadle.api.common import DNS_LABEL, NAME_LIMIT
-from treadle.rest import estimator, forms, reservations
+from treadle.rest import configuration, estimator, forms, queue_changes, reservations
 
 Json = dict[str, Any]
 PATH = "/openapi/v3"
@@ -75,6 +75,50 @@ _EXAMPLES: Json = {
     "Update": {"reservation-id": _ID, "reservation-definition": {**_DEFINITION, "reservation-name": "later report"}},
     "Deletion": {"reservation-id": _ID},
 }
+_CONFLICTS = {409: "Somebody else has changed the same", 412: "If-Match names what is not there any more"}
+_IF_MATCH: Json = {
+    "name": "If-Match",
+    "in": "header",
+    "description": "The ETag of what the change was made out for; it is refused where that is not there any more",
+    "schema": {"type": "string", "pattern": '^(\\*|"[0-9a-f]{24}")$'},
+}
+_PARAMS: Json = {
+    "type": "object",
+    "properties": {
+        "entry": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"key": {"type": "string", "minLength": 1}, "value": {"type": "string"}},
+                "required": ["key"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "additionalProperties": False,
+}
+_QUEUES: Json = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {"queue-name": {"type": "string"}, "params": _PARAMS},
+        "required": ["queue-name"],
+        "additionalProperties": False,
+    },
+}
+_UPDATE: Json = {
+    "type": "object",
+    "properties": {
+        "remove-queue": {"type": "array", "items": {"type": "string"}},
+        "add-queue": _QUEUES,
+        "update-queue": _QUEUES,
+        "global-updates": _PARAMS,
+    },
+    "additionalProperties": False,
+}
+_UPDATED: Json = {
+    "update-queue": [{"queue-name": "root.default", "params": {"entry": [{"key": "maximum-capacity", "value": "80"}]}}]
+}
 _EMPTY: Json = {"type": "object", "additionalProperties": False}
 _LISTED: Json = {
     "type": "object",
@@ -101,9 +145,9 @@ _LISTED: Json = {
 }
 
 
-def document(*, rest: bool, forecasts: bool, version: str) -> Json:
-    """Return the document (OpenAPI 3.1) of a port that serves YARN's REST, and forecasts, or not."""
-    kinds = (forms.Submission, forms.Update, forms.Deletion)
+def document(*, rest: bool, changes: bool, forecasts: bool, version: str) -> Json:
+    """Return the document (OpenAPI 3.1) of a port that serves YARN's REST, changes of queues, and forecasts, or not."""
+    kinds = (forms.Submission, forms.Update, forms.Deletion, *((queue_changes.NewChange,) if changes else ()))
     _, schemas = msgspec.json.schema_components(kinds, ref_template=_AT)
     paths: Json = {
         "/metrics": {"get": _told("metrics", "The metrics, for Prometheus", {"text/plain": _TEXT})},
@@ -114,6 +158,8 @@ def document(*, rest: bool, forecasts: bool, version: str) -> Json:
         paths["/eta"] = {"get": _told("forecasts", "When applications start and end", _json({"type": "object"}))}
     if rest:
         paths |= _reservations() | _estimator()
+    if changes:
+        paths |= _configuration() | _queue_changes()
     return {
         "openapi": "3.1.0",
         "info": {"title": "Treadle", "version": version, "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"}},
@@ -149,7 +195,13 @@ def _told(name: str, summary: str, content: Json) -> Json:
 
 
 def _asked(
-    name: str, summary: str, answers: Mapping[int, Json | None], body: str = "", parameters: tuple[Json, ...] = ()
+    name: str,
+    summary: str,
+    answers: Mapping[int, Json | None],
+    body: str = "",
+    parameters: tuple[Json, ...] = (),
+    *,
+    namespaced: bool = True,
 ) -> Json:
     """Return an operation of YARN's. ``answers`` are schemas by status, None for one without a body."""
     refused = {
@@ -163,7 +215,7 @@ def _asked(
     found: Json = {
         "operationId": name,
         "summary": summary,
-        "parameters": [*parameters, _NAMESPACE],
+        "parameters": [*parameters, *((_NAMESPACE,) if namespaced else ())],
         "responses": {**done, **refused},
     }
     if body:
@@ -236,3 +288,70 @@ def _estimator() -> Json:
             "post": _asked("translate", "Refused: files are not read", {}, parameters=(named("file", "A name"),))
         },
     }
+
+
+def _configuration() -> Json:
+    base = configuration.BASE
+    entry: Json = {"type": "object", "properties": {name: {"type": "string"} for name in ("name", "value")}}
+    shown: Json = {
+        "type": "object",
+        "properties": {"property": {"type": "array", "items": entry}},
+        "required": ["property"],
+        "additionalProperties": False,
+    }
+    version: Json = {
+        "type": "object",
+        "properties": {"versionID": _NUMBER},
+        "required": ["versionID"],
+        "additionalProperties": False,
+    }
+    put = _changing("changeConfiguration", "Change the configuration in YARN's words, all or nothing", None, (_IF_MATCH,))
+    put["responses"]["200"]["content"] = {"text/plain": _TEXT}
+    validate = _changing("validateConfiguration", "Say what a change would make of the properties", shown, (_IF_MATCH,))
+    for one in (put, validate):
+        one["requestBody"] = {"required": True, "content": {**_json(_UPDATE), "application/xml": {"schema": {"type": "string"}}}}
+        one["requestBody"]["content"]["application/json"]["example"] = _UPDATED
+    return {
+        base: {
+            "get": _changing("configuration", "What the queues say as properties of the CapacityScheduler", shown),
+            "put": put,
+        },
+        f"{base}/validate": {"post": validate},
+        f"{base}/version": {"get": _changing("configurationVersion", "The number of the last change", version)},
+    }
+
+
+def _queue_changes() -> Json:
+    base = queue_changes.BASE
+    version: Json = {
+        "name": "version",
+        "in": "path",
+        "required": True,
+        "description": "The number of a change",
+        "schema": {"type": "string", "pattern": "^[0-9]{1,9}$"},
+    }
+    dry = _query("dryRun", {"type": "string", "enum": ["All"]}, "Whether the change is judged only")
+    thing: Json = {"type": "object"}
+    make = _changing("changeQueues", "Change several queues, all or nothing", thing, (dry, _IF_MATCH))
+    make["requestBody"] = {"required": True, "content": _json({"$ref": _AT.format(name="NewChange")})}
+    make["requestBody"]["content"]["application/json"]["example"] = {"apply": [], "delete": [], "message": "nothing"}
+    return {
+        base: {"get": _changing("queueChanges", "The changes that are in the log", thing), "post": make},
+        f"{base}/{{version}}": {"get": _changing("queueChange", "A change with its edits", thing, (version,))},
+        f"{base}/{{version}}/undo": {
+            "post": _changing(
+                "undoQueueChange",
+                "Take a change back, as far as nothing of it was changed since",
+                thing,
+                (version, dry, _IF_MATCH),
+            )
+        },
+    }
+
+
+def _changing(name: str, summary: str, schema: Json | None, parameters: tuple[Json, ...] = ()) -> Json:
+    """Return an operation on the configuration."""
+    found = _asked(name, summary, {200: schema}, parameters=parameters, namespaced=False)
+    for status, why in _CONFLICTS.items():
+        found["responses"][str(status)] = {"description": why, "content": {"application/json": _REFUSED}}
+    return found

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from treadle.kube.errors import ApiError, KubeError
 from treadle.kube.reviews import User
-from treadle.rest.answers import Refused, check_media
+from treadle.rest.answers import JSON, Refused, check_media
 from treadle.rest.asking import Asker
 
 log = logging.getLogger(__name__)
@@ -27,12 +27,13 @@ class Door:
         """Keep whom to ask."""
         self.asker, self._unready, self._under_way = asker, unready, 0
 
-    def __call__(self, handler: Handler) -> Callable[[web.Request], Awaitable[web.Response]]:
-        """Return what answers a request whatever its handler raises."""
+    def __call__(self, handler: Handler, *media: str) -> Callable[[web.Request], Awaitable[web.Response]]:
+        """Return what answers a request whatever its handler raises. ``media`` are what its body may be beside JSON."""
 
         @wraps(handler)
         async def answered(request: web.Request) -> web.Response:
             try:
+                check_media(request, JSON, *media)
                 return await self._bounded(request, handler)
             except Refused as refused:
                 return refused.answer()
@@ -42,7 +43,6 @@ class Door:
         return answered
 
     async def _bounded(self, request: web.Request, handler: Handler) -> web.Response:
-        check_media(request)
         if self._under_way >= MOST_UNDER_WAY:
             raise Refused(503, f"{MOST_UNDER_WAY} requests are under way, and no more are answered at once", wait=1)
         self._under_way += 1

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from treadle.rest import reservations
-from treadle.rest.asking import Asker
 from treadle.rest.objects import Objects
-from treadle.rest.serving import Door
 from treadle.runtime.solver import Highs
 
 if TYPE_CHECKING:
     from aiohttp import web
 
     from treadle.controllers.ledger import Ledger
-    from treadle.kube.reviews import Reviews
     from treadle.kube.transport import Client
+    from treadle.rest.serving import Door
 
 
-def rest_routes(
-    client: Client, reviews: Reviews, audience: str, unready: Callable[[], str], ledger: Ledger, history: str = ""
-) -> list[web.RouteDef]:
+def rest_routes(client: Client, door: Door, ledger: Ledger, history: str = "") -> list[web.RouteDef]:
     """Return the routes. ``history`` is the URL of the history, empty for none. ``client`` has connections of its own, so that nobody who decides waits for what is asked here."""
-    door = Door(Asker(reviews, audience), unready)
     return [*reservations.routes(door, Objects(client), ledger.entries), *_estimator(door, history)]
 
 

@@ -35,9 +35,11 @@ from treadle.kube.recorder import Recorder
 from treadle.kube.resizer import Resizer
 from treadle.kube.reviews import Reviews
 from treadle.kube.transport import Client
+from treadle.rest.asking import Asker
 from treadle.rest.document import PATH as DOCUMENT
 from treadle.rest.document import document
 from treadle.rest.objects import Objects
+from treadle.rest.serving import Door
 from treadle.runtime.administrators import Administrators
 from treadle.runtime.admission import Webhook, WebhookOptions, webhook
 from treadle.runtime.doors import Doors, Told, routes_of
@@ -46,6 +48,7 @@ from treadle.runtime.forecaster import Forecaster
 from treadle.runtime.garbage import Garbage
 from treadle.runtime.group_statuses import GroupStatuses
 from treadle.runtime.provisioning import Provisioner
+from treadle.runtime.queue_changes import QueueChanges
 from treadle.runtime.rest import rest_routes
 from treadle.runtime.snapshot import metrics_of
 from treadle.runtime.solver import Highs
@@ -130,6 +133,8 @@ class Options:
     """Whom queues let in while the root has no access lists."""
     administrators: str = ""
     """The ConfigMap in which it is published who may administer queues, of the namespace of the lease; empty for none."""
+    queue_changes: str = ""
+    """The ConfigMap with the log of changes of queues by REST, of the namespace of the lease; empty where there are none."""
     rest_audience: str = ""
     """Whom the tokens of its users have to be for; the API server where it is empty."""
 
@@ -185,6 +190,10 @@ class Service:
         if options.administrators:
             where = options.namespace or access.namespace
             self.administrators = Administrators(self.client, where, options.administrators, lambda: self.core.view)
+        self.queue_changes: QueueChanges | None = None
+        if options.queue_changes:
+            where = options.namespace or access.namespace
+            self.queue_changes = QueueChanges(self._serving, access, options.name, where, options.queue_changes)
         self.statuses = Statuses(
             self.core,
             self.ledger,
@@ -246,7 +255,8 @@ class Service:
         blind = self.core.view.backfills_by_estimates and self.forecaster is None
         asked = self.from_history is None and any(entry.from_history is not None for entry in self.ledger.entries.values())
         others = (one.trouble for one in (self.keeper, self.from_history) if one is not None)
-        mine = (BLIND if blind else "", NO_HISTORY if asked else "", self.evictor.problem)
+        changes = self.queue_changes.problem if self.queue_changes is not None else ""
+        mine = (BLIND if blind else "", NO_HISTORY if asked else "", self.evictor.problem, changes)
         return "; ".join(filter(None, (*mine, *others)))
 
     def _forecast_of(self, entry: Entry) -> dict[str, Any] | None:
@@ -354,6 +364,7 @@ class Service:
             "watches": watches,
             "waitingFor": self.waiting_for,
             **({"administrators": self.administrators.problem} if self.administrators and self.administrators.problem else {}),
+            **({"queueChanges": self.queue_changes.problem} if self.queue_changes and self.queue_changes.problem else {}),
             **({"certificate": self.certificate.problem} if self.certificate is not None and self.certificate.problem else {}),
             **({"webhook": self.webhook.problem} if self.webhook is not None and self.webhook.problem else {}),
         }
@@ -409,6 +420,8 @@ class Service:
         self._spawn(self.group_statuses.run(self._may_plan), "group-statuses")
         if self.administrators is not None:
             self._spawn(self.administrators.run(self._may_plan), "administrators")
+        if self.queue_changes is not None:
+            self._spawn(self.queue_changes.run(self._may_plan), "queue-changes")
         for reflector in self.sources.needed.values():
             await reflector.synced.wait()
         self._note("")
@@ -478,13 +491,17 @@ class Service:
         routes = routes_of(told, reviews, anonymous=self.options.anonymous_metrics)
         if self.options.rest:
             unready = lambda: "" if self._listed else self.waiting_for  # noqa: E731 - read at each request
-            routes += rest_routes(self._serving, reviews, self.options.rest_audience, unready, self.ledger, self.options.history)
+            door = Door(Asker(reviews, self.options.rest_audience), unready)
+            routes += rest_routes(self._serving, door, self.ledger, self.options.history)
+            if self.queue_changes is not None:
+                routes += self.queue_changes.routes(door)
         if self.options.tls is not None:
             self.certificate = certificate_of(
                 self._serving, replace(self.options.tls, namespace=self.options.namespace or self.access.namespace)
             )
             self._spawn(self.certificate.keep(), "certificate")
-        described = document(rest=self.options.rest, forecasts=self.forecaster is not None, version=__version__)
+        changes = self.queue_changes is not None
+        described = document(rest=self.options.rest, changes=changes, forecasts=self.forecaster is not None, version=__version__)
         routes.append(guarded(answering(DOCUMENT, lambda: described), reviews, right=False))
         await self.doors.open(self.options.listen, routes, None if self.certificate is None else self.certificate.context)
 

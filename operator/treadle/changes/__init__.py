@@ -1,0 +1,1 @@
+"""Changes of several Queues at once: all or nothing, logged, and undone (YARN's OrgQueue, YARN-5734)."""

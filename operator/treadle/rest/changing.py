@@ -1,0 +1,130 @@
+"""What both forms of changes of queues have in common: what is there, whether it is still what the client has seen, and that a change is judged and made."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from treadle.changes.change import Change, Step, outcome
+from treadle.changes.documents import document_of, object_of
+from treadle.changes.execution import Conflict, Executor, Read, read
+from treadle.changes.execution import Refused as StepRefused
+from treadle.changes.log import Busy, Log, TooLarge
+from treadle.changes.verdict import appearing, problems
+from treadle.kube.errors import ApiError
+from treadle.rest.answers import Refused
+from treadle.web.guard import token_of
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+    from treadle.kube.reviews import User
+    from treadle.kube.transport import Client
+
+MOST_WORDS = 1024
+"""Characters of what somebody says about a change."""
+
+
+class Changing:
+    """Makes changes. ``client_of`` returns a client with nothing but a token, ``scheduler`` is the name of the Scheduler, ``now`` the time in seconds since the epoch."""
+
+    def __init__(
+        self, client_of: Callable[[str], Client], logs: Log, scheduler: str, now: Callable[[], float] = time.time
+    ) -> None:
+        """Keep with what."""
+        self.logs, self.scheduler = logs, scheduler
+        self._client_of, self._now = client_of, now
+
+    @asynccontextmanager
+    async def of(self, request: web.Request) -> AsyncIterator[tuple[Client, Read]]:
+        """Return a client with the rights of whoever asks, and what there is, as far as he may see it. Raises ``Refused`` and ``KubeError``."""
+        async with self._client_of(token_of(request)) as client:
+            try:
+                found = await read(client, self.scheduler)
+                yield client, found
+            except ApiError as error:
+                if error.status == 403:
+                    raise Refused(403, error.message) from None
+                if error.status == 401:
+                    raise Refused(
+                        403,
+                        "the API server does not take this token: queues are read and written with it, so it has to be for the API server itself",
+                    ) from None
+                raise
+
+    async def judge(self, client: Client, found: Read, steps: Sequence[Step]) -> Executor:
+        """Return who can make the steps, when the API server and the scheduler have nothing against them. Raises ``Refused`` and ``KubeError``."""
+        before = {
+            kind: {one[1]: document_of(kind, raw) for one, raw in found.objects.items() if one[0] == kind}
+            for kind in ("Queue", "Scheduler")
+        }
+        executor = Executor(client, found.objects)
+        with _refusing():
+            await executor.try_out(steps)
+        news = await asyncio.to_thread(self._news, before, steps)
+        if news:
+            raise Refused(400, "; ".join(news))
+        return executor
+
+    def _news(self, before: dict[str, dict[str, Any]], steps: Iterable[Step]) -> list[str]:
+        after = {kind: outcome(before[kind], [step for step in steps if step.kind == kind]) for kind in before}
+        return appearing(self._problems(before), self._problems(after))
+
+    def _problems(self, documents: dict[str, dict[str, Any]]) -> dict[str, str]:
+        bodies = {
+            kind: {name: _numbered(object_of(kind, name, document)) for name, document in of.items()}
+            for kind, of in documents.items()
+        }
+        return problems(bodies["Scheduler"].get(self.scheduler), bodies["Queue"], self.scheduler)
+
+    async def make(self, executor: Executor, user: User, steps: Sequence[Step], message: str) -> int:
+        """Make the steps and return the number of the change. Raises ``Refused`` and ``KubeError``."""
+        change = Change(tuple(steps), user.name, tuple(user.groups), self._now(), message[:MOST_WORDS])
+        with _refusing():
+            return await executor.make(change, self.logs, await self.logs.read())
+
+
+class _refusing:  # noqa: N801 - reads as a word
+    """Turns what keeps a change from being made into an answer."""
+
+    def __enter__(self) -> None:
+        """Begin."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Raise ``Refused`` for it."""
+        if isinstance(error, StepRefused):
+            raise Refused(403 if error.status == 403 else 400, str(error)) from None
+        if isinstance(error, Conflict):
+            raise Refused(409, str(error)) from None
+        if isinstance(error, TooLarge):
+            raise Refused(400, str(error)) from None
+        if isinstance(error, Busy):
+            raise Refused(503, str(error), wait=1) from None
+
+
+def _numbered(body: dict[str, Any]) -> dict[str, Any]:
+    """Return an object with what the ledger tells versions by."""
+    return {**body, "metadata": {**body["metadata"], "generation": 1, "resourceVersion": "1", "uid": body["metadata"]["name"]}}
+
+
+def etag_of(found: Read) -> str:
+    """Return what names the versions of all that is there."""
+    named = sorted(
+        (kind, name, raw["metadata"]["uid"], raw["metadata"]["generation"]) for (kind, name), raw in found.objects.items()
+    )
+    return f'"{hashlib.blake2b(msgspec.json.encode(named), digest_size=12).hexdigest()}"'
+
+
+def check_unchanged(request: web.Request, found: Read) -> None:
+    """Raise ``Refused`` where ``If-Match`` names another version than what is there (RFC 9110)."""
+    wanted = request.headers.get("If-Match")
+    if wanted is None or wanted.strip() == "*":
+        return
+    if etag_of(found) not in {one.strip() for one in wanted.split(",")}:
+        raise Refused(412, f"If-Match: {wanted} is not what is there any more, which is {etag_of(found)}; read it again")
