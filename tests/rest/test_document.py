@@ -7,14 +7,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from treadle.rest import estimator, forms, reservations
+from treadle.changes.yarn_update import from_json
+from treadle.rest import configuration, estimator, forms, queue_changes, reservations
 from treadle.rest.asking import Asker
 from treadle.rest.document import document
 from treadle.rest.serving import Door
 
 
 def described(**options: Any) -> dict[str, Any]:
-    return document(**{"rest": True, "forecasts": True, "version": "1", **options})
+    return document(**{"rest": True, "changes": True, "forecasts": True, "version": "1", **options})
 
 
 def test_every_route_of_the_rest_is_described_and_none_else() -> None:
@@ -22,6 +23,8 @@ def test_every_route_of_the_rest_is_described_and_none_else() -> None:
     served = [
         *reservations.routes(door, None, {}),  # type: ignore[arg-type]
         *estimator.routes(door, None, lambda: ""),
+        *configuration.routes(door, None),  # type: ignore[arg-type]
+        *queue_changes.routes(door, None),  # type: ignore[arg-type]
     ]
     routes = {(route.path.replace(":.+", ""), route.method.lower()) for route in served}
     told = {(path, method) for path, operations in described()["paths"].items() for method in operations}
@@ -29,8 +32,8 @@ def test_every_route_of_the_rest_is_described_and_none_else() -> None:
 
 
 def test_what_is_not_served_is_not_described() -> None:
-    assert set(described(rest=False, forecasts=False)["paths"]) == {"/metrics", "/status", "/openapi/v3"}
-    assert described(rest=False)["components"]["schemas"] == {}
+    assert set(described(rest=False, changes=False, forecasts=False)["paths"]) == {"/metrics", "/status", "/openapi/v3"}
+    assert described(rest=False, changes=False)["components"]["schemas"] == {}
 
 
 def references(node: Any) -> set[str]:
@@ -51,3 +54,10 @@ def test_the_examples_are_read_by_what_reads_requests(path: str, form: type[form
     operation = described()["paths"][f"{reservations.BASE}/{path}"]["post"]
     example = operation["requestBody"]["content"]["application/json"]["example"]
     assert forms.read(msgspec.json.encode(example), form).reservation_id == "reservation_1893970000000_0001"
+
+
+def test_the_example_of_a_change_in_yarns_words_is_read_by_what_reads_requests() -> None:
+    operations = described()["paths"]
+    for path, method in ((configuration.BASE, "put"), (f"{configuration.BASE}/validate", "post")):
+        example = operations[path][method]["requestBody"]["content"]["application/json"]["example"]
+        assert from_json(example).update == (("root.default", {"maximum-capacity": "80"}),)

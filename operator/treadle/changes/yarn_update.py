@@ -162,6 +162,8 @@ def _add(found: dict[str, str], path: str, params: Params) -> None:
     siblings = _children(found, above)
     if not above:
         raise Inapplicable(f"Can't add invalid queue {path}")
+    if above not in set(_paths(found)):  # where Hadoop keeps properties that nothing reads
+        raise Inapplicable(f"Can't add queue {path}: there is no queue {above}")
     if name in siblings:
         raise Inapplicable(f"Can't add existing queue {path}")
     _set_children(found, above, [*siblings, name])

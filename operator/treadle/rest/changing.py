@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from treadle.changes.change import Change, Step, outcome
-from treadle.changes.documents import document_of, object_of
+from treadle.changes.documents import document_of
 from treadle.changes.execution import Conflict, Executor, Read, read
 from treadle.changes.execution import Refused as StepRefused
 from treadle.changes.log import Busy, Log, TooLarge
-from treadle.changes.verdict import appearing, problems
+from treadle.changes.verdict import appearing
 from treadle.kube.errors import ApiError
 from treadle.rest.answers import Refused
 from treadle.web.guard import token_of
@@ -74,14 +74,7 @@ class Changing:
 
     def _news(self, before: dict[str, dict[str, Any]], steps: Iterable[Step]) -> list[str]:
         after = {kind: outcome(before[kind], [step for step in steps if step.kind == kind]) for kind in before}
-        return appearing(self._problems(before), self._problems(after))
-
-    def _problems(self, documents: dict[str, dict[str, Any]]) -> dict[str, str]:
-        bodies = {
-            kind: {name: _numbered(object_of(kind, name, document)) for name, document in of.items()}
-            for kind, of in documents.items()
-        }
-        return problems(bodies["Scheduler"].get(self.scheduler), bodies["Queue"], self.scheduler)
+        return appearing(before, after, self.scheduler)
 
     async def make(self, executor: Executor, user: User, steps: Sequence[Step], message: str) -> int:
         """Make the steps and return the number of the change. Raises ``Refused`` and ``KubeError``."""
@@ -106,11 +99,6 @@ class _refusing:  # noqa: N801 - reads as a word
             raise Refused(400, str(error)) from None
         if isinstance(error, Busy):
             raise Refused(503, str(error), wait=1) from None
-
-
-def _numbered(body: dict[str, Any]) -> dict[str, Any]:
-    """Return an object with what the ledger tells versions by."""
-    return {**body, "metadata": {**body["metadata"], "generation": 1, "resourceVersion": "1", "uid": body["metadata"]["name"]}}
 
 
 def etag_of(found: Read) -> str:

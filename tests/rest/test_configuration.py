@@ -1,0 +1,189 @@
+"""YARN's REST of the scheduler's configuration: what objects say as properties, and what changes of these make of the objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rest.changes import CONF, SHARES, Changes, params, queue, update
+from treadle.changes.change import Change, created
+from treadle.changes.execution import heal
+
+DONE = "Configuration change successfully applied."
+PREFIX = "yarn.scheduler.capacity."
+FIRST = {"root.dev": {"capacity": {"guaranteed": "60%"}}, "root.prod": {"capacity": {"guaranteed": "40%"}}}
+SWAP = {"update-queue": [update("root.dev", capacity="40"), update("root.prod", capacity="60")]}
+
+
+async def test_queues_are_shown_as_properties(changes: Changes) -> None:
+    assert await changes.properties() == {
+        "root.queues": "dev,prod",
+        "root.dev.capacity": "60",
+        "root.prod.capacity": "40",
+        "resource-calculator": "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",
+    }
+
+
+async def test_a_change_of_several_queues_is_made(changes: Changes) -> None:
+    body = {
+        "add-queue": update("root.etl", capacity="10", maximum__capacity="50", minimum__user__limit__percent="25"),
+        "update-queue": [
+            update("root.dev", capacity="50", acl_submit_applications="ann ops"),
+            update("root.prod", state="STOPPED"),
+        ],
+        "global-updates": params({f"{PREFIX}maximum-applications": "77"}),
+    }
+    status, said, _ = await changes.ask("PUT", CONF, body)
+    assert (status, said) == (200, DONE)
+    found = changes.queues()
+    assert found["root.etl"] == {"capacity": {"guaranteed": "10%", "maximum": "50%", "minimumUserLimitPercent": 25}}
+    assert found["root.prod"] == {"capacity": {"guaranteed": "40%"}, "state": "Stopped"}
+    assert found["root.dev"] == {"capacity": {"guaranteed": "50%"}, "submitAcl": {"users": ["ann"], "groups": ["ops"]}}
+    assert changes.api.list("schedulers")[0]["spec"]["capacity"] == {"maximumApplications": 77}
+    assert (await changes.ask("GET", f"{CONF}/version"))[1] == {"versionID": 1}
+    assert (await changes.properties())["root.dev.acl_submit_applications"] == "ann ops"
+
+
+async def test_xml_is_taken_as_well(changes: Changes) -> None:
+    body = b"<sched-conf><update-queue><queue-name>root.dev</queue-name><params><entry><key>maximum-capacity</key><value>80</value></entry></params></update-queue></sched-conf>"
+    assert (await changes.ask("PUT", CONF, body, Content_Type="application/xml"))[:2] == (200, DONE)
+    assert changes.queues()["root.dev"] == {"capacity": {"guaranteed": "60%", "maximum": "80%"}}
+
+
+async def test_a_stopped_queue_is_removed(changes: Changes) -> None:
+    remove = {"remove-queue": "root.prod", "update-queue": update("root.dev", capacity="100")}
+    assert await changes.refusal("PUT", CONF, remove) == (
+        400,
+        "root.prod cannot be deleted from the capacity scheduler configuration, as the queue is not yet in stopped state. Current State : RUNNING",
+    )
+    assert (await changes.ask("PUT", CONF, {"update-queue": update("root.prod", state="STOPPED")}))[0] == 200
+    assert (await changes.ask("PUT", CONF, remove))[:2] == (200, DONE)
+    assert changes.queues() == {"root.dev": {"capacity": {"guaranteed": "100%"}}}
+
+
+async def test_what_yarns_words_do_not_say_stays(changes: Changes) -> None:
+    changes.api.create(
+        "queues",
+        queue("root.dev.a", "100%", submitAcl={"users": ["ann"], "namespaces": ["etl"]}, opportunistic={"limits": {"cpu": "4"}}),
+    )
+    body = {"update-queue": update("root.dev.a", acl_submit_applications="bob", priority="2")}
+    assert (await changes.ask("PUT", CONF, body))[:2] == (200, DONE)
+    assert changes.queues()["root.dev.a"] == {
+        "capacity": {"guaranteed": "100%", "priority": 2},
+        "submitAcl": {"users": ["bob"], "namespaces": ["etl"]},
+        "opportunistic": {"limits": {"cpu": "4"}},
+    }
+
+
+async def test_first_queues_are_added_where_there_are_none(changes: Changes) -> None:
+    for path in SHARES:
+        changes.api.delete("queues", path)
+    body = {"add-queue": [update("root.a", capacity="70"), update("root.b", capacity="30")]}
+    assert (await changes.ask("PUT", CONF, body))[:2] == (200, DONE)
+    assert changes.queues() == {"root.a": {"capacity": {"guaranteed": "70%"}}, "root.b": {"capacity": {"guaranteed": "30%"}}}
+
+
+async def test_a_setting_that_does_not_carry_over_is_said(changes: Changes) -> None:
+    body = {"update-queue": update("root.dev", capacity="60", frobnicate="7")}
+    assert (await changes.ask("PUT", CONF, body))[:2] == (
+        200,
+        f"{DONE}\n{PREFIX}root.dev.frobnicate: is left out; it has no counterpart",
+    )
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"update-queue": update("root.dev", capacity="70")}, "sum"),
+    ({"update-queue": update("root.dev", capacity="much")}, f"{PREFIX}root.dev.capacity: 'much' is not a percentage, weight or vector"),
+    ({"add-queue": update("root.Dev_2", capacity="0")}, "no queue can be called 'Dev_2', names are lower-case letters, digits and hyphens; 'dev-2' could be"),
+    ({"add-queue": update("root.dev.a.b", capacity="0")}, "root.dev.a"),
+    ({"add-queue": update("root.dev.a", capacity="100")}, "Can not convert the leaf queue: root.dev to parent queue"),
+    ({"update-queue": update("root.dev", **{"accessible-node-labels.gpu.capacity": "100"})}, "no partition of the Scheduler"),
+    ({"update-queue": update("root.dev", **{"maximum-allocation-mb": "x"})}, f"{PREFIX}root.dev.maximum-allocation-mb: 'x' is not a number"),
+    ({"global-updates": params({f"{PREFIX}queue-mappings": "x:y"})}, "queue-mappings"),
+    ({"add": []}, "the body: 'add' is not known"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "words"), REFUSED)
+async def test_what_the_capacity_scheduler_refuses_is_refused_and_nothing_is_left_of_it(
+    changes: Changes, body: dict[str, Any], words: str
+) -> None:
+    for method, path in (("POST", f"{CONF}/validate"), ("PUT", CONF)):
+        status, said = await changes.refusal(method, path, body)
+        assert status == 400
+        assert words in said
+    assert changes.queues() == FIRST
+    assert [write for write in changes.api.writes if not write[3]] == []
+    assert (await changes.ask("GET", f"{CONF}/version"))[1] == {"versionID": 0}
+
+
+async def test_validation_says_what_would_be_and_changes_nothing(changes: Changes) -> None:
+    status, said, _ = await changes.ask("POST", f"{CONF}/validate", SWAP)
+    assert status == 200
+    shown = {one["name"]: one["value"] for one in said["property"]}
+    assert (shown[f"{PREFIX}root.dev.capacity"], shown[f"{PREFIX}root.prod.capacity"]) == ("40", "60")
+    assert changes.queues() == FIRST
+    assert {write[3] for write in changes.api.writes} == {True}
+
+
+async def test_under_the_discipline_fair_there_is_no_such_configuration(changes: Changes) -> None:
+    changes.api.update("schedulers", {**changes.api.list("schedulers")[0], "spec": {"discipline": "Fair"}})
+    for method, body in (("GET", None), ("PUT", SWAP)):
+        status, said = await changes.refusal(method, CONF, body)
+        assert (status, "is only supported by the discipline Capacity" in said) == (400, True)
+
+
+# -- whose rights, and all or nothing
+
+
+async def test_objects_are_read_and_written_with_the_token_of_whoever_asks(changes: Changes) -> None:
+    await changes.ask("PUT", CONF, SWAP)
+    assert changes.api.tokens_seen == {"Bearer alice"}
+
+
+async def test_nothing_is_written_where_one_step_is_not_allowed(changes: Changes) -> None:
+    changes.api.refusals["PUT", "root.prod", True] = (403, "user alice may not write queue root.prod")
+    assert await changes.refusal("PUT", CONF, SWAP) == (403, "Queue root.prod: user alice may not write queue root.prod")
+    assert changes.queues() == FIRST
+    assert [write for write in changes.api.writes if not write[3]] == []
+
+
+async def test_what_was_made_is_taken_back_where_a_later_step_fails(changes: Changes) -> None:
+    changes.api.refusals["PUT", "root.prod", False] = (403, "not any more")
+    body = {**SWAP, "add-queue": update("root.a", capacity="0")}
+    assert await changes.refusal("PUT", CONF, body) == (403, "Queue root.prod: not any more")
+    assert changes.queues() == FIRST
+    logged = await changes.log.read()
+    assert (logged.version, logged.pending) == (0, None)
+
+
+async def test_a_change_that_was_made_out_for_another_version_is_refused(changes: Changes) -> None:
+    _, _, headers = await changes.ask("GET", CONF)
+    assert (await changes.ask("PUT", CONF, SWAP, If_Match=headers["ETag"]))[0] == 200
+    status, said = await changes.refusal("PUT", CONF, SWAP, If_Match=headers["ETag"])
+    assert (status, "is not what is there any more" in said) == (412, True)
+    _, _, headers = await changes.ask("GET", CONF)
+    assert (await changes.ask("PUT", CONF, SWAP, If_Match=f'"other", {headers["ETag"]}'))[0] == 200
+    assert (await changes.ask("PUT", CONF, SWAP, If_Match="*"))[0] == 200
+
+
+async def test_one_change_at_a_time_and_what_a_dead_process_left_is_taken_back(changes: Changes) -> None:
+    half = queue("root.etl", "0%")
+    change = Change((created("Queue", "root.etl", {"spec": half["spec"]}), created("Queue", "root.x", {"spec": {}})), "bob")
+    await changes.log.begin(await changes.log.read(), change)
+    changes.api.create("queues", half)
+    assert await changes.refusal("PUT", CONF, SWAP) == (503, "a change of bob is under way")
+    assert await heal(changes.client, changes.log, lambda: changes.now + 59) == ""
+    assert "root.etl" in changes.queues()
+    assert await heal(changes.client, changes.log, lambda: changes.now + 61) == ""
+    assert changes.queues() == FIRST
+    assert (await changes.ask("PUT", CONF, SWAP))[0] == 200
+
+
+async def test_an_unreadable_log_stops_nobody(changes: Changes) -> None:
+    body = {"data": {"version": "many"}, "binaryData": {"underway": "AAAA", "change-000000004": "AAAA"}}
+    changes.api.create("configmaps", {"metadata": {"name": "changes", "namespace": "treadle-system"}, **body})
+    assert await heal(changes.client, changes.log, lambda: changes.now) == ""
+    assert (await changes.ask("PUT", CONF, SWAP))[0] == 200
+    assert (await changes.ask("GET", f"{CONF}/version"))[1] == {"versionID": 5}
