@@ -15,12 +15,14 @@ from treadle.changes.execution import Read
 from treadle.changes.yarn_update import Inapplicable, Update, applied, states
 from treadle.convert.capacity_file import PREFIX, CapacityFileError
 from treadle.convert.capacity_objects import Sources, convert
+from treadle.convert.capacity_notes import ACL_SWITCH
 from treadle.convert.errors import MappingError
 from treadle.convert.labels import LabelsUnreadable
 from treadle.convert.names import NameRefused, clean
 from treadle.convert.to_properties import partitions_of, properties_of
 
 _REFUSED: Final = (CapacityFileError, MappingError, NameRefused, LabelsUnreadable, InvalidObject)
+_OF_FILES: Final = "yarn-site.xml was not given"
 Documents = dict[str, dict[str, Any]]
 
 
@@ -73,10 +75,11 @@ def steps_of(found: Read, update: Update, scheduler: str) -> tuple[list[Step], l
 
 
 def _converted(properties: Mapping[str, str], labels: str) -> Converted:
-    converted = convert(Sources(properties, labels=labels))
+    # Access lists are always in force, which is said of no single change.
+    converted = convert(Sources({**properties, ACL_SWITCH: "true"}, labels=labels))
     scheduler = next(one for one in converted.objects if one["kind"] == "Scheduler")
     queues = {one["metadata"]["name"]: {"spec": one["spec"]} for one in converted.objects if one["kind"] == "Queue"}
-    return Converted(queues, {"spec": scheduler["spec"]}, converted.notes)
+    return Converted(queues, {"spec": scheduler["spec"]}, [note for note in converted.notes if not note.startswith(_OF_FILES)])
 
 
 def _check_name(path: str) -> None:
