@@ -44,7 +44,7 @@ def run(cluster, name, *arguments, folder, stdin=None):
 
 def test_everything_rendered_passes_a_server_side_dry_run(cluster, tmp_path):
     cluster.apply_crds()
-    sets = "--set=networkPolicy.enabled=true,scheduler.create=true,crds.install=false,agent.enabled=true,agent.alone.enabled=true,agent.alone.cpuPercent=85,opportunistic.webhook.enabled=true"
+    sets = "--set=networkPolicy.restrictEgress=true,scheduler.create=true,crds.install=false,agent.enabled=true,agent.alone.enabled=true,agent.alone.cpuPercent=85,opportunistic.webhook.enabled=true"
     rendered = run(
         cluster, "helm", "template", "treadle", str(CHART), sets, "--api-versions=treadle.dev/v1alpha1/Scheduler", folder=tmp_path
     )
