@@ -9,7 +9,7 @@ import pytest
 from chart.rendering import EVERYTHING, ROOT, template
 from chart.scanners import SCANNERS, scanner
 
-MORE = "--set=rest.enabled=true,eta.enabled=true,history.urlSecret.name=db,agent.alone.enabled=true,agent.alone.cpuPercent=85,networkPolicy.restrictEgress=true"
+MORE = "--set=rest.enabled=true,eta.enabled=true,history.urlSecret.name=db,agent.alone.enabled=true,agent.alone.cpuPercent=85,networkPolicy.restrictEgress=true,ingress.enabled=true,ingress.host=treadle.example"
 WORKLOADS = ("agent", "scheduler", "test")
 ANSWERED = {
     "container-resources": (
