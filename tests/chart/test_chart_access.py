@@ -230,3 +230,16 @@ def test_the_scheduler_may_tell_its_certificate_in_one_config_map_and_ask_about_
     assert rights == {("tokenreviews", "create"), ("subjectaccessreviews", "create")}
     more = deployment("--set=tls.names={10.0.0.1}")["template"]["spec"]["containers"][0]["args"]
     assert "--tls-host=10.0.0.1" in more
+
+
+def test_policies_about_our_kinds_are_about_all_of_their_versions():
+    served = ("--api-versions=admissionregistration.k8s.io/v1/MutatingAdmissionPolicy",)
+    rules = [
+        rule
+        for kind in ("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy")
+        for one in of_kind(kind, *served)
+        for rule in one["spec"]["matchConstraints"]["resourceRules"]
+        if rule["apiGroups"] == ["treadle.dev"]
+    ]
+    assert len(rules) >= 3
+    assert {tuple(rule["apiVersions"]) for rule in rules} == {("*",)}
