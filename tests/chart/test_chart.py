@@ -393,7 +393,9 @@ def test_the_versions_of_chart_and_package_are_one():
     import treadle
 
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
-    assert chart["appVersion"] == treadle.__version__
+    assert (chart["version"], chart["appVersion"]) == (treadle.__version__, treadle.__version__), (
+        "a release pushes the chart by it"
+    )
 
 
 def test_the_notes_name_three_commands_to_try():

@@ -42,7 +42,9 @@ def test_values_that_the_threat_model_names_are_values_of_the_chart():
             below = below[part]
 
 
-@pytest.mark.parametrize("path", ["docs/threat-model.md", "docs/security.md", "docs/upgrade.md", "SECURITY.md"])
+@pytest.mark.parametrize(
+    "path", ["docs/threat-model.md", "docs/security.md", "docs/upgrade.md", "docs/releasing.md", "SECURITY.md"]
+)
 def test_links_lead_somewhere(path):
     links = re.findall(r"\]\(([^)#:]+)(?:#[\w-]*)?\)", (ROOT / path).read_text())
     assert links
