@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from cluster.client import eventually
@@ -19,6 +19,8 @@ OLD, NEW = "v1alpha1", "v1beta1"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 PLURALS = ("schedulers", "queues", "applications", "reservations")
 MERGE = "application/merge-patch+json"
+MIGRATIONS = re.search(r"```yaml\n(.*?)```", (ROOT / "docs" / "upgrade.md").read_text(), re.DOTALL)[1]
+"""Those that docs/upgrade.md has people apply."""
 
 
 def versions(plane: ControlPlane, stored: str, *, served: tuple[str, ...] = (OLD, NEW)) -> None:
@@ -72,7 +74,6 @@ def specs(plane: ControlPlane, version: str) -> dict[tuple[str, str], Any]:
     return found
 
 
-@pytest.mark.slow
 def test_a_version_comes_is_stored_and_goes_back_while_pods_are_placed_and_nothing_is_lost(
     fresh_cluster: Callable[..., Cluster], tmp_path: Path
 ) -> None:
@@ -142,3 +143,39 @@ def test_a_version_that_is_still_stored_cannot_be_taken_away(fresh_cluster: Call
     status, answer = plane.api("PUT", f"{DEFINITIONS}/queues.treadle.dev", made)
     assert status == 422
     assert "status.storedVersions[0]" in answer["message"], answer
+
+
+def test_a_storage_version_migration_writes_every_object_and_leaves_the_list_of_stored_versions_to_us(
+    fresh_control_plane: Callable[..., ControlPlane],
+) -> None:
+    group, gate = "/apis/storagemigration.k8s.io/v1beta1/storageversionmigrations", "--feature-gates=StorageVersionMigrator=true"
+    plane = fresh_control_plane(arguments=["--runtime-config=storagemigration.k8s.io/v1beta1=true", gate])
+    plane.apply_crds()
+    Cluster(plane).queues(queue("root.etl", weight="2"), queue("root.lab", weight="1"))
+    before = specs(plane, OLD)
+    versions(plane, NEW)
+
+    def written() -> set[str]:
+        return {one["metadata"]["resourceVersion"] for one in plane.api("GET", f"/apis/treadle.dev/{NEW}/queues")[1]["items"]}
+
+    old = written()
+    (migration,) = (
+        one for one in yaml.safe_load_all(MIGRATIONS) if one["spec"]["resource"] == {"group": "treadle.dev", "resource": "queues"}
+    )
+    assert plane.api("POST", group, migration)[0] == 201
+    plane.start_controller_manager("storage-version-migrator-controller,garbage-collector-controller", gate)
+    name = migration["metadata"]["name"]
+
+    def conditions() -> dict[str, str]:
+        status = plane.api("GET", f"{group}/{name}")[1].get("status") or {}
+        return {one["type"]: one["status"] for one in status.get("conditions", [])}
+
+    eventually(lambda: conditions().get("Succeeded") == "True", 60, "the migration")
+    assert not written() & old, "each was written"
+    assert specs(plane, NEW) == before
+    assert stored_versions(plane) == {(OLD, NEW)}
+    for plural in PLURALS:
+        struck = {"status": {"storedVersions": [NEW]}}
+        assert plane.api("PATCH", f"{DEFINITIONS}/{plural}.treadle.dev/status", struck, content_type=MERGE)[0] == 200
+    versions(plane, NEW, served=(NEW,))
+    assert specs(plane, NEW) == before
