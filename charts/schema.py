@@ -40,9 +40,10 @@ def options_of(command: Callable[..., Any]) -> Options:
 OPTIONS: Options = options_of(run)
 
 
-def option(name: str, options: Options = OPTIONS, each: Json | None = None, **narrower: Any) -> Json:
+def option(name: str, options: Options = OPTIONS, each: Json | None = None, *, said_there: bool = True, **narrower: Any) -> Json:
     """Return the schema of a value that becomes an option. ``narrower`` says more about it, such as what Kubernetes allows in a name, ``each`` about what is in a list.
 
+    Without ``said_there`` it is described by ``values.yaml``: the value means something else than the option where it is empty.
     Raises ``LookupError`` where there is no such option, and ``ValueError`` for what the command says already.
     """
     annotations, described = options
@@ -65,7 +66,8 @@ def option(name: str, options: Options = OPTIONS, each: Json | None = None, **na
     twice = (schema | bounds).keys() & narrower.keys()
     if twice:
         raise ValueError(f"{name}: {', '.join(sorted(twice))} is said by the command")
-    return {"description": " ".join(described[name].split()), **schema, **bounds, **narrower}
+    description = {"description": " ".join(described[name].split())} if said_there else {}
+    return {**description, **schema, **bounds, **narrower}
 
 
 def yes() -> Json:
@@ -141,7 +143,7 @@ VALUES: Json = {
     "extraEnv": several({"type": "object", "required": ["name"], "properties": {"name": {"type": "string", "minLength": 1}}}),
     "history": {
         "enabled": yes(),
-        "url": option("history", maxLength=2048, pattern="^(|sqlite:////.+|postgres(ql)?://[^:@/]*@?[^@]+)$"),
+        "url": option("history", said_there=False, maxLength=2048, pattern="^(|sqlite:////.+|postgres(ql)?://[^:@/]*@?[^@]+)$"),
         "urlSecret": {"name": text(), "key": text(least=1)},
         "days": option("history_days"),
         "sizeLimit": {"type": "string", "minLength": 1},

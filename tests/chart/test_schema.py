@@ -153,11 +153,13 @@ def test_choices_bounds_and_words_of_an_option_are_those_of_its_command(maker):
     assert maker.option("days", options) == {"description": "How long, in days.", "type": "number", "exclusiveMinimum": 2}
     assert maker.option("hosts", options, each={"minLength": 1})["items"] == {"type": "string", "minLength": 1}
     assert maker.option("eta", options) == {"description": "Whether.", "type": "boolean"}
+    assert maker.option("eta", options, said_there=False) == {"type": "boolean"}
     with pytest.raises(ValueError, match="exclusiveMinimum is said by the command"):
         maker.option("days", options, exclusiveMinimum=1)
     with pytest.raises(LookupError, match="there is no option gone"):
         maker.option("gone", options)
     assert LEAVES["history", "days"]["exclusiveMinimum"] == 0
+    assert "SQLite in a volume of each copy" in LEAVES["history", "url"]["description"], "the chart's word for an empty one"
     assert LEAVES["identity", "source"]["enum"] == [one.value for one in Source]
 
 
