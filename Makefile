@@ -7,7 +7,7 @@ UV_COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --
 BENCH ?=
 export PYTHONSAFEPATH := 1
 
-.PHONY: help setup demo test quick test-node test-guest lint format crds bench dashboards lock control-plane search soak occurrences spark clean
+.PHONY: help setup demo test quick test-node test-guest lint format crds bench dashboards schema wheel sbom lock control-plane search soak occurrences spark clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -34,6 +34,7 @@ lint: setup ## style, types, import contracts, generated files
 	$(BIN)/treadle crds --check
 	$(BIN)/treadle metrics --check
 	$(BIN)/python charts/dashboards.py --check
+	$(BIN)/python charts/schema.py --check
 
 format: setup ## apply the formatter
 	$(BIN)/ruff check --fix --quiet . || true
@@ -80,6 +81,15 @@ crds: setup ## write crds/ from the models
 
 dashboards: setup ## write the dashboards of the chart
 	$(BIN)/python charts/dashboards.py --write
+
+schema: setup ## write the schema of the chart's values
+	$(BIN)/python charts/schema.py --write
+
+wheel: setup ## the wheel, in dist; the same source gives the same bytes (SOURCE_DATE_EPOCH)
+	$(BIN)/python -m hatchling build --target wheel --directory dist
+
+sbom: setup ## what a release is made of, in dist as CycloneDX (SOURCE_DATE_EPOCH)
+	$(BIN)/python release/sbom.py dist/treadle.cdx.json
 
 lock: setup ## compile the locks again
 	$(UV_COMPILE) -o requirements-bootstrap.lock requirements-bootstrap.in

@@ -15,7 +15,7 @@ CHART = ROOT / "charts" / "treadle"
 
 
 EVERYTHING = (
-    "--set=networkPolicy.enabled=true,podMonitor.enabled=true,prometheusRule.enabled=true,dashboards.enabled=true,scheduler.create=true,agent.enabled=true,opportunistic.webhook.enabled=true",
+    "--set=networkPolicy.restrictEgress=true,podMonitor.enabled=true,prometheusRule.enabled=true,dashboards.enabled=true,scheduler.create=true,agent.enabled=true,opportunistic.webhook.enabled=true",
     "--api-versions=admissionregistration.k8s.io/v1/MutatingAdmissionPolicy",
     "--api-versions=monitoring.coreos.com/v1/PodMonitor",
     "--api-versions=monitoring.coreos.com/v1/PrometheusRule",

@@ -16,13 +16,6 @@ def test_kubelets_are_read_only_by_who_asks_for_it():
     assert rights("--set=opportunistic.usage.kubelets=true") == [["get"]]
 
 
-def test_who_tells_what_nodes_use_can_be_reached_where_the_network_is_closed():
-    (policy,) = of_kind("NetworkPolicy", "--set=networkPolicy.enabled=true,agent.enabled=true,networkPolicy.usagePorts={9090}")
-    assert [one["port"] for one in policy["spec"]["egress"][-1]["ports"]] == [9101, 9090]
-    (policy,) = of_kind("NetworkPolicy", "--set=networkPolicy.enabled=true")
-    assert len(policy["spec"]["egress"]) == 2
-
-
 def rights(*arguments):
     """What the scheduler may do: verbs by group and resource."""
     found = {}
@@ -239,9 +232,14 @@ def test_the_scheduler_may_tell_its_certificate_in_one_config_map_and_ask_about_
     assert "--tls-host=10.0.0.1" in more
 
 
-def test_probes_and_the_service_are_all_that_is_let_in_where_the_network_is_closed():
-    (policy,) = of_kind("NetworkPolicy", "--set=networkPolicy.enabled=true")
-    (service,) = of_kind("Service")
-    let_in = {one["port"] for one in policy["spec"]["ingress"][0]["ports"]}
-    assert let_in == {"https", "probes"}
-    assert [one["targetPort"] for one in service["spec"]["ports"]] == ["https"]
+def test_policies_about_our_kinds_are_about_all_of_their_versions():
+    served = ("--api-versions=admissionregistration.k8s.io/v1/MutatingAdmissionPolicy",)
+    rules = [
+        rule
+        for kind in ("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy")
+        for one in of_kind(kind, *served)
+        for rule in one["spec"]["matchConstraints"]["resourceRules"]
+        if rule["apiGroups"] == ["treadle.dev"]
+    ]
+    assert len(rules) >= 3
+    assert {tuple(rule["apiVersions"]) for rule in rules} == {("*",)}

@@ -44,15 +44,27 @@ def run(cluster, name, *arguments, folder, stdin=None):
 
 def test_everything_rendered_passes_a_server_side_dry_run(cluster, tmp_path):
     cluster.apply_crds()
-    sets = "--set=networkPolicy.enabled=true,scheduler.create=true,crds.install=false,agent.enabled=true,agent.alone.enabled=true,agent.alone.cpuPercent=85,opportunistic.webhook.enabled=true"
+    sets = "--set=networkPolicy.restrictEgress=true,scheduler.create=true,crds.install=false,agent.enabled=true,agent.alone.enabled=true,agent.alone.cpuPercent=85,opportunistic.webhook.enabled=true,ingress.enabled=true,ingress.host=treadle.example"
+    clients = '--set-json=networkPolicy.clients=[{"namespaceSelector": {"matchLabels": {"name": "monitoring"}}}, {"ipBlock": {"cidr": "10.0.0.0/8"}}]'
     rendered = run(
-        cluster, "helm", "template", "treadle", str(CHART), sets, "--api-versions=treadle.dev/v1alpha1/Scheduler", folder=tmp_path
+        cluster,
+        "helm",
+        "template",
+        "treadle",
+        str(CHART),
+        sets,
+        clients,
+        "--api-versions=treadle.dev/v1alpha1/Scheduler",
+        folder=tmp_path,
     )
     arguments = ("apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-")
     said = run(cluster, "kubectl", *arguments, folder=tmp_path, stdin=rendered.stdout).stdout
     assert "deployment.apps/treadle serverside-applied" in said
     assert "scheduler.treadle.dev/treadle serverside-applied" in said
     assert "daemonset.apps/treadle-agent serverside-applied" in said
+    assert "ingress.networking.k8s.io/treadle serverside-applied" in said
+    for name in ("treadle", "treadle-agent", "treadle-test"):
+        assert f"networkpolicy.networking.k8s.io/{name} serverside-applied" in said
     assert "mutatingwebhookconfiguration.admissionregistration.k8s.io/treadle-opportunistic serverside-applied" in said
 
 

@@ -99,6 +99,9 @@ def world(control_plane_binaries: None, tmp_path: Path) -> Iterator[World]:  # n
         found = World(plane, tmp_path)
         for name, role in ROLES.items():
             found.account(name, role)
+        probe = queue("root.probe", "0%")
+        refused = lambda: plane.api("POST", QUEUES, probe, {"dryRun": "All"}, token=found.tokens["lead"])  # noqa: E731
+        eventually(lambda: "may not write queue" in str(refused()[1].get("message")), what="the policy in force")
         body = {
             "apiVersion": "treadle.dev/v1alpha1",
             "kind": "Scheduler",

@@ -122,3 +122,8 @@ authorization:
 app.kubernetes.io/name: {{ include "treadle.name" . | trunc 57 | trimSuffix "-" }}-agent
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
+
+{{- define "treadle.test.selector" -}}
+app.kubernetes.io/name: {{ include "treadle.name" . | trunc 58 | trimSuffix "-" }}-test
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}

@@ -6,10 +6,11 @@ import re
 import signal
 import sys
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Final, NoReturn
 
 import uvloop
 from cyclopts import Parameter
+from msgspec import Meta
 
 from treadle.api.identity import Source
 from treadle.api.opportunistic import URL, URL_TEXT
@@ -22,6 +23,10 @@ from treadle.runtime.policies import PolicyUnusable, load_policies
 from treadle.runtime.service import Options, running
 from treadle.runtime.tls import BadCertificate, TlsOptions
 from treadle.usage.credentials import Credentials
+
+LEAST_BINDS: Final = 1
+MORE_DAYS_THAN: Final = 0
+"""Bounds of options, which the schema of the chart's values has from their annotations."""
 
 
 def run(
@@ -39,9 +44,9 @@ def run(
     anonymous_metrics: Annotated[bool, Parameter(negative="")] = False,
     leader_elect: bool = False,
     namespace: str = "",
-    binds_in_flight: int = 64,
+    binds_in_flight: Annotated[int, Meta(ge=LEAST_BINDS)] = 64,
     history: Annotated[str, Parameter(env_var="TREADLE_HISTORY")] = "",
-    history_days: Annotated[float, Parameter(env_var="TREADLE_HISTORY_DAYS")] = 90.0,
+    history_days: Annotated[float, Parameter(env_var="TREADLE_HISTORY_DAYS"), Meta(gt=MORE_DAYS_THAN)] = 90.0,
     eta: bool = False,
     user_source: Source = Source.NAMESPACE,
     default_access: DefaultAccess = DefaultAccess.OPEN,
@@ -123,7 +128,7 @@ def run(
     level = getattr(logging, log_level.upper(), None)
     if not isinstance(level, int):
         _refuse(2, f"--log-level: {log_level!r} is not known; allowed are debug, info, warning, error")
-    if binds_in_flight < 1:
+    if binds_in_flight < LEAST_BINDS:
         _refuse(2, f"--binds-in-flight: {binds_in_flight} is too few; at least 1 is needed to bind anything")
     _check_doors(listen, probes_listen, anonymous_metrics=anonymous_metrics)
     if rest and not listen:
@@ -226,7 +231,7 @@ def _tls(
 
 
 def _check_history(history: str, days: float) -> None:
-    if not days > 0:
+    if not days > MORE_DAYS_THAN:
         _refuse(2, f"--history-days: {days:g} is too few; more than 0 are needed")
     if history:
         from treadle.history.store import BadUrl, url_of
