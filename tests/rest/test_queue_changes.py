@@ -73,8 +73,9 @@ async def test_a_change_is_not_undone_where_the_same_was_changed_since(changes: 
 
 
 async def test_a_dry_run_says_what_would_be_done(changes: Changes) -> None:
-    status, said, _ = await changes.ask("POST", f"{CHANGES}?dryRun=All", SWAP)
-    assert (status, len(said["steps"]), "version" in said) == (200, 2, False)
+    body = {"apply": [queue("root.dev", "30%"), queue("root.etl", "70%")], "delete": ["root.prod"]}
+    status, said, _ = await changes.ask("POST", f"{CHANGES}?dryRun=All", body)
+    assert (status, len(said["steps"]), "version" in said) == (200, 3, False)
     assert changes.queues() == FIRST
 
 

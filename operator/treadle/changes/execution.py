@@ -175,8 +175,10 @@ async def _write(client: Client, step: Step, raw: Mapping[str, Any], params: Map
             "apiVersion": "v1",
             "kind": "DeleteOptions",
             "preconditions": {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]},
+            # The API server reads no parameters of a deletion that has a body.
+            **({"dryRun": ["All"]} if params else {}),
         }
-        return await client.request("DELETE", path_of(step.kind, step.name), body, params=params)
+        return await client.request("DELETE", path_of(step.kind, step.name), body)
     body = rewritten(raw, edited(document_of(step.kind, raw), step.edits))
     return await client.request("PUT", path_of(step.kind, step.name), body, params=params)
 

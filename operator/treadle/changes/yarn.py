@@ -14,8 +14,8 @@ from treadle.changes.change import Step, created, steps_between
 from treadle.changes.execution import Read
 from treadle.changes.yarn_update import Inapplicable, Update, applied, states
 from treadle.convert.capacity_file import PREFIX, CapacityFileError
-from treadle.convert.capacity_objects import Sources, convert
 from treadle.convert.capacity_notes import ACL_SWITCH
+from treadle.convert.capacity_objects import Sources, convert
 from treadle.convert.errors import MappingError
 from treadle.convert.labels import LabelsUnreadable
 from treadle.convert.names import NameRefused, clean

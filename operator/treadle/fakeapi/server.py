@@ -130,9 +130,10 @@ class FakeApi(Objects):
                 watch = query.get("watch") in {"1", "true"}
                 return await self._watch(request, resource, test) if watch else self._listed(request, resource, test)
             case "DELETE", True, "":
-                body |= {key: int(query[key]) for key in ("gracePeriodSeconds",) if key in query} | (
-                    {"dryRun": True} if dry else {}
-                )
+                if not body:  # beside a body no parameter counts
+                    body = {key: int(query[key]) for key in ("gracePeriodSeconds",) if key in query} | (
+                        {"dryRun": True} if dry else {}
+                    )
                 obj, gone = self.delete(resource, name, namespace, body)
                 details = {"name": name, "group": resource.group, "kind": resource.plural, "uid": obj["metadata"]["uid"]}
                 return _json(_success(details) if gone and resource.name != "pods" else obj)

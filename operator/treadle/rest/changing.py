@@ -58,6 +58,12 @@ class Changing:
                     ) from None
                 raise
 
+    async def check_idle(self) -> None:
+        """Raise ``Refused`` while another change is under way: what is there meanwhile is no state that anybody wants. Raises ``KubeError``."""
+        pending = (await self.logs.read()).pending
+        if pending is not None:
+            raise Refused(503, f"a change of {pending.user} is under way", wait=1)
+
     async def judge(self, client: Client, found: Read, steps: Sequence[Step]) -> Executor:
         """Return who can make the steps, when the API server and the scheduler have nothing against them. Raises ``Refused`` and ``KubeError``."""
         before = {

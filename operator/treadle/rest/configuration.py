@@ -62,6 +62,7 @@ class Configuration:
         only(request)
         update = await _update(request)
         async with self._changing.of(request) as (client, found):
+            await self._changing.check_idle()
             steps, notes, _ = self._planned(request, found, update)
             executor = await self._changing.judge(client, found, steps)
             if steps:

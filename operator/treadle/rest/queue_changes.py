@@ -76,6 +76,7 @@ class QueueChanges:
         dry = _dry(request)
         said = forms.read(await request.read(), NewChange)
         async with self._changing.of(request) as (client, found):
+            await self._changing.check_idle()
             check_unchanged(request, found)
             return await self._made(client, found, _steps(said, found), user, said.message, dry=dry)
 
@@ -83,6 +84,7 @@ class QueueChanges:
         """Make a change that takes another one back, as far as nobody has changed the same fields since."""
         dry = _dry(request)
         async with self._changing.of(request) as (client, found):
+            await self._changing.check_idle()
             check_unchanged(request, found)
             number, change = await self._known(request)
             steps = [step.undone for step in reversed(change.steps)]
