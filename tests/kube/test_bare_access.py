@@ -18,7 +18,7 @@ CERTIFICATES = Path(__file__).parent / "certificates"
 
 @pytest.mark.parametrize("bare", [True, False])
 async def test_only_our_own_client_presents_our_certificate(tmp_path: Path, bare: bool) -> None:
-    authority, certificate, key = (str(CERTIFICATES / name) for name in ("ca.pem", "server.pem", "server-key.pem"))
+    authority, certificate, key = (str(CERTIFICATES / name) for name in ("server.pem", "server.pem", "server-key.pem"))
     theirs = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     theirs.load_cert_chain(certificate, key)
     theirs.load_verify_locations(authority)
