@@ -243,3 +243,19 @@ def test_policies_about_our_kinds_are_about_all_of_their_versions():
     ]
     assert len(rules) >= 3
     assert {tuple(rule["apiVersions"]) for rule in rules} == {("*",)}
+
+
+def test_changes_of_queues_give_the_right_to_take_them_back_and_need_tokens_for_the_api_server():
+    on = ("--set=rest.enabled=true,rest.queueChanges=true",)
+    assert deployment(*on)["template"]["spec"]["containers"][0]["args"][-1] == "--queue-changes=treadle-queue-changes"
+    written = {
+        "apiGroups": ["treadle.dev"],
+        "resources": ["queues", "schedulers"],
+        "verbs": ["get", "create", "update", "delete"],
+    }
+    assert written in of_kind_named("treadle-rest", "ClusterRole", *on)["rules"]
+    log = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["treadle-queue-changes"], "verbs": ["get", "patch"]}
+    assert log in of_kind_named("treadle-leader", "Role", *on)["rules"]
+    assert written not in of_kind_named("treadle-rest", "ClusterRole", "--set=rest.enabled=true")["rules"]
+    assert "set rest.enabled as well" in template("--set=rest.queueChanges=true").stderr
+    assert "rest.audience must be empty" in template(*on, "--set=rest.audience=treadle").stderr
