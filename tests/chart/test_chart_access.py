@@ -245,6 +245,11 @@ def test_policies_about_our_kinds_are_about_all_of_their_versions():
     assert {tuple(rule["apiVersions"]) for rule in rules} == {("*",)}
 
 
+def rules_of(kind, name, *arguments):
+    """The rules of a role."""
+    return next(one["rules"] for one in of_kind(kind, *arguments) if one["metadata"]["name"] == name)
+
+
 def test_changes_of_queues_give_the_right_to_take_them_back_and_need_tokens_for_the_api_server():
     on = ("--set=rest.enabled=true,rest.queueChanges=true",)
     assert deployment(*on)["template"]["spec"]["containers"][0]["args"][-1] == "--queue-changes=treadle-queue-changes"
@@ -253,9 +258,9 @@ def test_changes_of_queues_give_the_right_to_take_them_back_and_need_tokens_for_
         "resources": ["queues", "schedulers"],
         "verbs": ["get", "create", "update", "delete"],
     }
-    assert written in of_kind_named("treadle-rest", "ClusterRole", *on)["rules"]
+    assert written in rules_of("ClusterRole", "treadle-rest", *on)
     log = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["treadle-queue-changes"], "verbs": ["get", "patch"]}
-    assert log in of_kind_named("treadle-leader", "Role", *on)["rules"]
-    assert written not in of_kind_named("treadle-rest", "ClusterRole", "--set=rest.enabled=true")["rules"]
+    assert log in rules_of("Role", "treadle-leader", *on)
+    assert written not in rules_of("ClusterRole", "treadle-rest", "--set=rest.enabled=true")
     assert "set rest.enabled as well" in template("--set=rest.queueChanges=true").stderr
     assert "rest.audience must be empty" in template(*on, "--set=rest.audience=treadle").stderr
