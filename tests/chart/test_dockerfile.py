@@ -9,7 +9,6 @@ from chart import recipe
 from chart.recipe import ROOT
 
 
-
 @pytest.fixture(scope="module")
 def instructions():
     return recipe.instructions(recipe.DOCKERFILE.read_text())

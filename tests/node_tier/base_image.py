@@ -10,10 +10,32 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-LEFT_OUT = ("__pycache__", "site-packages", "test", "tests", "idlelib", "tkinter", "turtledemo", "ensurepip/_bundled", "*.a", "config-*")
+LEFT_OUT = (
+    "__pycache__",
+    "site-packages",
+    "test",
+    "tests",
+    "idlelib",
+    "tkinter",
+    "turtledemo",
+    "ensurepip/_bundled",
+    "*.a",
+    "config-*",
+)
 """What is not for running programs; the official slim images leave most of it out as well."""
 
-C_LIBRARIES = ("librt", "libpthread", "libdl", "libutil", "libresolv", "libnss_files", "libnss_dns", "libstdc++", "libgcc_s", "libz")
+C_LIBRARIES = (
+    "librt",
+    "libpthread",
+    "libdl",
+    "libutil",
+    "libresolv",
+    "libnss_files",
+    "libnss_dns",
+    "libstdc++",
+    "libgcc_s",
+    "libz",
+)
 """What wheels may expect of every base."""
 
 

@@ -132,7 +132,8 @@ def _carry_out(stage: list[tuple[str, str]], copies: list[list[str]], folder: Pa
         "script": script,
         "to": folder / "added",
         "copies": "\n".join(
-            f"mkdir -p $(dirname {folder}/added{to}) && cp -a {folder}/work/root{source} {folder}/added{to}" for source, to in copies
+            f"mkdir -p $(dirname {folder}/added{to}) && cp -a {folder}/work/root{source} {folder}/added{to}"
+            for source, to in copies
         ),
     }
     command = ["unshare", "--mount", "--propagation", "private", "sh", "-c", PREPARED.format(**parts)]
@@ -146,7 +147,7 @@ def _pip(folder: Path) -> str:
     import pip
 
     there = f"/usr/local/lib/{base_image.interpreter().name}/site-packages"
-    start = f"#!/usr/local/bin/python3\nimport sys\nfrom pip._internal.cli.main import main\nsys.exit(main())\n"
+    start = "#!/usr/local/bin/python3\nimport sys\nfrom pip._internal.cli.main import main\nsys.exit(main())\n"
     (folder / "pip").write_text(start)
     return (
         f"unset PYTHONPATH PYTHONHOME VIRTUAL_ENV\nexport PATH=/usr/local/bin:$PATH\nmkdir -p {there}\ncp -R {Path(pip.__file__).parent} {there}/pip\n"

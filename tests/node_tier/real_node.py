@@ -100,7 +100,9 @@ class RealNode:
             }
             assert self.plane.api("POST", RBAC, body)[0] == 201
         worker = Path(shutil.which("worker", path=self._path) or "")
-        images.write(self.folder / "worker.tar", IMAGE, [images.of_program(worker)], {"Entrypoint": ["/worker"], "WorkingDir": "/"})
+        images.write(
+            self.folder / "worker.tar", IMAGE, [images.of_program(worker)], {"Entrypoint": ["/worker"], "WorkingDir": "/"}
+        )
         eventually(lambda: self.has_image(self.folder / "worker.tar"), 30, "the image is known")
         self.start_kubelet()
         eventually(lambda: self.condition("Ready") == "True", 60, f"the node is ready; {self._last_words()}")

@@ -38,6 +38,17 @@ class Release:
         assert answer.returncode == 0, answer.stdout + answer.stderr
         return answer.stdout
 
+    def install(self, chart: Path = CHART) -> None:
+        """Install the release and wait until its copies are ready."""
+        self.helm("install", NAME, str(chart), IMAGE, "--create-namespace")
+        self.wait_ready()
+
+    def leader(self) -> str:
+        """The name of the copy that leads; empty while none does."""
+        held = self.plane.api("GET", f"/apis/coordination.k8s.io/v1/namespaces/{SPACE}/leases")[1]["items"]
+        holders = [one["spec"].get("holderIdentity") or "" for one in held]
+        return next((name for one in self.pods() if any((name := one["metadata"]["name"]) in holder for holder in holders)), "")
+
     def pods(self) -> list[dict[str, Any]]:
         """The scheduler's own pods."""
         query = {"labelSelector": "app.kubernetes.io/name=treadle"}
