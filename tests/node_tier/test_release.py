@@ -49,6 +49,12 @@ def test_a_job_of_a_namespace_runs_in_the_queue_that_its_annotation_names(releas
     assert release.plane.api("DELETE", f"{tenant.PODS}/large")[0] == 200
 
 
+def test_helms_own_test_passes(release: Release) -> None:
+    common = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Queue", "metadata": {"name": "root.default"}}
+    assert release.plane.api("POST", tenant.QUEUES, common)[0] == 201, "the release's namespace has no queue of its own"
+    assert "Succeeded" in release.helm("test", NAME, "--timeout=90s")
+
+
 def test_what_is_asked_for_is_what_a_copy_needs(release: Release) -> None:
     leader = eventually(release.leader, 30, "one leads")
     (pod,) = (one for one in release.pods() if one["metadata"]["name"] == leader)
