@@ -16,6 +16,12 @@ RUN python -m venv --without-pip /opt/treadle
 ARG LOCK=requirements.lock
 COPY requirements.lock requirements-solver.lock ./
 RUN pip --python /opt/treadle/bin/python install --require-hashes --only-binary=:all: --requirement "$LOCK"
+# What wheels carry and no program of ours reads: the asynchronous client of Kubernetes, the files that built the one for CEL, tests.
+RUN set -eu; \
+    cd "$(/opt/treadle/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"; \
+    rm -rf kubernetes/aio bazel-project; \
+    find . -type d -name tests -prune -exec rm -rf {} +; \
+    find . -type f \( -name '*.pyi' -o -name '*.pyx' -o -name '*.pxd' -o -name '*.a' \) -delete
 # The package is pure Python: it is copied, so that no build tool outside the lock is fetched.
 COPY operator/treadle ./treadle
 RUN set -eu; \

@@ -2,19 +2,16 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from chart import recipe
+from chart.recipe import ROOT
 
 
 @pytest.fixture(scope="module")
 def instructions():
-    """(keyword, rest) of every instruction, continuation lines joined and comments left out."""
-    lines = [line for line in (ROOT / "Dockerfile").read_text().splitlines() if not line.lstrip().startswith("#")]
-    joined = re.sub(r"\\\n\s*", " ", "\n".join(lines))
-    return [tuple(line.split(None, 1)) for line in joined.splitlines() if line.strip()]
+    return recipe.instructions(recipe.DOCKERFILE.read_text())
 
 
 def last(instructions, keyword):

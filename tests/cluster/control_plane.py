@@ -209,10 +209,17 @@ class ControlPlane:
     """etcd and kube-apiserver on free loopback ports, in a temporary folder of their own.
 
     `users` maps further user names to their groups; `admin` is always there, in system:masters, and `scheduler`. Authorization is RBAC.
-    `arguments` are added to the API server's. Use it as a context manager, or call `start` and `stop`.
+    `arguments` are added to the API server's, `port` is its own (a free one), and `without` are the admission plugins that it has not: no
+    controller makes service accounts or untaints nodes here. Use it as a context manager, or call `start` and `stop`.
     """
 
-    def __init__(self, users: Mapping[str, Sequence[str]] | None = None, arguments: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        users: Mapping[str, Sequence[str]] | None = None,
+        arguments: Sequence[str] = (),
+        port: int | None = None,
+        without: str = "ServiceAccount,TaintNodesByCondition",
+    ) -> None:
         self.users = {
             "admin": ["system:masters"],
             SCHEDULER: [],
@@ -224,7 +231,8 @@ class ControlPlane:
         self.url = ""
         self.client = ApiClient("http://127.0.0.1:1")  # replaced by the first start
         self.processes: dict[str, Process] = {}
-        self._ports: dict[str, int] = {}
+        self._ports: dict[str, int] = {} if port is None else {"apiserver": port}
+        self._without = without
         self._given: set[str] = set()
         """Namespaces as if installed in which the scheduler's rights were given."""
 
@@ -282,8 +290,7 @@ class ControlPlane:
             f"--service-account-signing-key-file={key}",
             "--authorization-mode=RBAC",
             f"--token-auth-file={self.folder / 'tokens.csv'}",
-            # No controller makes service accounts or untaints nodes here.
-            "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+            f"--disable-admission-plugins={self._without}",
             *self.arguments,
         )
         self.url = f"https://127.0.0.1:{port}"

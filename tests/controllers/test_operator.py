@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -66,6 +67,14 @@ async def test_what_is_there_and_what_changes_is_delivered(api: FakeApi) -> None
         await until(lambda: delivered.names("Queue", "MODIFIED") == ["root.a"])
         api.delete(QUEUES, "root.a")
         await until(lambda: delivered.names("Queue", "DELETED") == ["root.a"])
+
+
+async def test_a_user_that_has_no_name_watches_as_well(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nameless() -> str:
+        raise KeyError("getpwuid(): uid not found: 65532")
+
+    monkeypatch.setattr(getpass, "getuser", nameless)
+    await test_what_is_there_and_what_changes_is_delivered(api)
 
 
 async def test_nothing_is_written_to_an_object_that_was_only_seen(api: FakeApi) -> None:

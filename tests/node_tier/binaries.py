@@ -43,6 +43,14 @@ RUNC = GoModule(
     missing_go=NO_GO,
 )
 WORKER = GoModule(TOOLS / "worker", {"worker": "."}, "node", (), missing_go=NO_GO)
+_CNI = "github.com/containernetworking/plugins"
+CNI = GoModule(
+    TOOLS / "cni",
+    {name: f"{_CNI}/plugins/{kind}/{name}" for name, kind in (("ptp", "main"), ("loopback", "main"), ("host-local", "ipam"))},
+    "node",
+    (_CNI,),
+    missing_go=NO_GO,
+)
 PROGRAMS = ("unshare", "nsenter", "mount", "ip")
 LEAST_MEMORY = 10 << 30
 """Bytes that have to be free: a test fills some of the node."""
@@ -85,7 +93,7 @@ def build() -> list[Path]:
     """Build what is missing and return the folders of all programs. Raises ``NoNodeError``."""
     try:
         runc = RUNC.build() if not RUNC.missing() else replace(RUNC, environment=_with_seccomp()).build()
-        return [runc, KUBELET.build(), CONTAINERD.build(), WORKER.build()]
+        return [runc, KUBELET.build(), CONTAINERD.build(), WORKER.build(), CNI.build()]
     except GoMissingError as missing:
         raise NoNodeError(str(missing)) from None
     except subprocess.CalledProcessError as failed:

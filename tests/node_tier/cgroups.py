@@ -60,6 +60,29 @@ def resident(root: str, uid: str) -> int:
     return total
 
 
+def processes(root: str, uid: str) -> list[int]:
+    """Return the processes of a pod, its sandbox's among them."""
+    pods = (MOUNT if version() == 2 else MOUNT / "memory").glob(f"{root}/kubepods/**/pod{uid}")
+    return [int(one) for pod in pods for listed in pod.glob("**/cgroup.procs") for one in listed.read_text().split()]
+
+
+def working_set(root: str, uid: str) -> int:
+    """Return the bytes of memory of a pod by which a kubelet judges it: what is used without files that have not been read lately."""
+    (pod,) = (MOUNT if version() == 2 else MOUNT / "memory").glob(f"{root}/kubepods/**/pod{uid}")
+    used, inactive = ("memory.current", "inactive_file") if version() == 2 else ("memory.usage_in_bytes", "total_inactive_file")
+    stat = dict(line.split() for line in (pod / "memory.stat").read_text().splitlines())
+    return int((pod / used).read_text()) - int(stat[inactive])
+
+
+def processor_seconds(root: str, uid: str) -> float:
+    """Return the seconds of processor that a pod has used."""
+    (pod,) = (MOUNT if version() == 2 else MOUNT / "cpuacct").glob(f"{root}/kubepods/**/pod{uid}")
+    if version() == 1:
+        return int((pod / "cpuacct.usage").read_text()) / 1e9
+    stat = dict(line.split() for line in (pod / "cpu.stat").read_text().splitlines())
+    return int(stat["usage_usec"]) / 1e6
+
+
 def shares_of(cpu: int) -> int:
     """Return the shares, of version 1, that a kubelet writes for a request of so many milli-units of processor."""
     return max(cpu * 1024 // 1000, 2)

@@ -8,13 +8,16 @@ from typing import Any
 import pytest
 
 from cluster.control_plane import ControlPlaneMissingError, build_binaries
+from node_tier import build as recipe
 from node_tier.binaries import NoNodeError, build, look_whether_possible, required
 from node_tier.real_node import RealNode
+from node_tier.release import Release
+from node_tier.whole_node import WholeNode
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if "real_node" in getattr(item, "fixturenames", ()):
+        if {"real_node", "release", "image"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.cluster)
             item.add_marker(pytest.mark.node)
 
@@ -44,3 +47,19 @@ def real_node(node_binaries: None) -> Iterator[Callable[..., RealNode]]:  # noqa
     yield start
     for node in reversed(started):
         node.__exit__()
+
+
+@pytest.fixture(scope="session")
+def image(node_binaries: None) -> recipe.Image:  # noqa: ARG001
+    """The image of this checkout."""
+    return recipe.treadle()
+
+
+@pytest.fixture(scope="module")
+def release(image: recipe.Image) -> Iterator[Release]:
+    """The chart, installed on a node of the module's own with nothing but the image's name for values; all copies are ready."""
+    with WholeNode() as node:
+        assert node.has_image(image.archive)
+        made = Release(node)
+        made.install()
+        yield made

@@ -27,6 +27,7 @@ from node_tier import binaries, cgroups, images
 NAME = "real"
 ADDRESS = "198.51.100.10"
 """Of the node, on its own loopback."""
+POD_NETWORK = "10.244.0.0/24"
 IMAGE = "localhost/worker:1"
 KUBELET_PORT = 10250
 USER = f"system:node:{NAME}"
@@ -61,10 +62,14 @@ class RealNode:
         self.cgroup = self.folder.name
         self.manifests = self.folder / "manifests"
         """Pods that the kubelet runs of itself."""
-        self.plane = ControlPlane({USER: ["system:nodes"]}, front_proxy(self.folder / "front-proxy"))
+        self.plane = self.control_plane()
         self._settings = settings
         self._ends = contextlib.ExitStack()
         self._pid = 0
+
+    def control_plane(self) -> ControlPlane:
+        """What the node is of; it is started with the node."""
+        return ControlPlane({USER: ["system:nodes"]}, front_proxy(self.folder / "front-proxy"))
 
     def __enter__(self) -> Self:
         try:
@@ -94,8 +99,11 @@ class RealNode:
                 "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": group}],
             }
             assert self.plane.api("POST", RBAC, body)[0] == 201
-        images.write(self.folder / "worker.tar", IMAGE, Path(shutil.which("worker", path=self._path) or ""))
-        eventually(self._imported, 30, "the image is known")
+        worker = Path(shutil.which("worker", path=self._path) or "")
+        images.write(
+            self.folder / "worker.tar", IMAGE, [images.of_program(worker)], {"Entrypoint": ["/worker"], "WorkingDir": "/"}
+        )
+        eventually(lambda: self.has_image(self.folder / "worker.tar"), 30, "the image is known")
         self.start_kubelet()
         eventually(lambda: self.condition("Ready") == "True", 60, f"the node is ready; {self._last_words()}")
 
@@ -173,10 +181,11 @@ class RealNode:
         }
 
     def _containerd_settings(self) -> Path:
-        """Write what containerd has to know. Pods use the node's network, so that no plugin is needed: its configuration is there because a kubelet asks for one."""
+        """Write what containerd has to know. A pod that does not use the node's network gets a pair of interfaces, and a route to the node and to others."""
         (self.folder / "cni").mkdir()
-        network = {"cniVersion": "1.0.0", "name": "none", "plugins": [{"type": "ptp", "ipam": {"type": "host-local"}}]}
-        (self.folder / "cni" / "10-none.conflist").write_text(json.dumps(network))
+        addresses = {"type": "host-local", "ranges": [[{"subnet": POD_NETWORK}]], "routes": [{"dst": "0.0.0.0/0"}]}
+        network = {"cniVersion": "1.0.0", "name": "pods", "plugins": [{"type": "ptp", "ipMasq": False, "ipam": addresses}]}
+        (self.folder / "cni" / "10-pods.conflist").write_text(json.dumps(network))
         path = self.folder / "containerd.toml"
         path.write_text(f"""\
 version = 3
@@ -197,22 +206,14 @@ disabled_plugins = ["io.containerd.nri.v1.nri", "io.containerd.internal.v1.opt"]
     BinaryName = "{shutil.which("runc", path=self._path)}"
     SystemdCgroup = false
 [plugins."io.containerd.cri.v1.runtime".cni]
-  bin_dirs = ["{self.folder}/cni-plugins"]
+  bin_dirs = ["{Path(shutil.which("ptp", path=self._path) or "").parent}"]
   conf_dir = "{self.folder}/cni"
 """)
         return path
 
-    def _imported(self) -> bool:
-        command = [
-            "ctr",
-            "-a",
-            str(self.folder / "containerd.sock"),
-            "-n",
-            "k8s.io",
-            "images",
-            "import",
-            str(self.folder / "worker.tar"),
-        ]
+    def has_image(self, archive: Path) -> bool:
+        """Import a Docker archive; False where containerd does not take it, as while it starts."""
+        command = ["ctr", "-a", str(self.folder / "containerd.sock"), "-n", "k8s.io", "images", "import", str(archive)]
         return subprocess.run(self.inside(*command), capture_output=True, check=False).returncode == 0
 
     def _last_words(self) -> str:

@@ -164,8 +164,17 @@ class Operator:
     async def _one_run(self, run: "_Run") -> None:
         """Let kopf run until it ends, a watch has ended, the server knows kinds that are not watched, or we are told to end."""
         self._logins = 0
+        # Without an identity kopf asks for the user's name, which the image's user has not.
+        me: Any = "treadle"
         task = run.begin(
-            kopf.operator(registry=self._registry(), settings=_settings(), standalone=True, clusterwide=True, stop_flag=run.flag)
+            kopf.operator(
+                registry=self._registry(),
+                settings=_settings(),
+                identity=me,
+                standalone=True,
+                clusterwide=True,
+                stop_flag=run.flag,
+            )
         )
         missing, asked = _KINDS - run.served, time.monotonic()
         try:

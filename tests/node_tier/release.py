@@ -1,0 +1,73 @@
+"""A release of the chart on a real node, by Helm's own program."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from chart.binaries import program
+from cluster.client import eventually
+from node_tier.build import REFERENCE
+from node_tier.whole_node import WholeNode
+
+CHART = Path(__file__).resolve().parents[2] / "charts" / "treadle"
+SPACE = "treadle-system"
+NAME = "treadle"
+repository, _, tag = REFERENCE.rpartition(":")
+IMAGE = f"--set=image.repository={repository},image.tag={tag},image.pullPolicy=Never"
+"""All that a node without a registry needs of values."""
+MERGE = "application/merge-patch+json"
+GROUP = "/apis/treadle.dev/v1alpha1"
+
+
+class Release:
+    """What is done to the release, and what is seen of it."""
+
+    def __init__(self, node: WholeNode) -> None:
+        self.node, self.plane = node, node.plane
+
+    def helm(self, *arguments: str) -> str:
+        """Run Helm against the node's cluster and return what it says."""
+        # Helm keeps caches and plugins in its home: not in the home of whoever runs the tests.
+        home = str(self.node.folder / "helm")
+        homes = dict.fromkeys(("HOME", "HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME"), home)
+        command = [str(program("helm")), "--kubeconfig", str(self.plane.kubeconfig), "--namespace", SPACE, *arguments]
+        answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240, env={**os.environ, **homes})
+        assert answer.returncode == 0, answer.stdout + answer.stderr
+        return answer.stdout
+
+    def install(self, chart: Path = CHART) -> None:
+        """Install the release and wait until its copies are ready."""
+        self.helm("install", NAME, str(chart), IMAGE, "--create-namespace")
+        self.wait_ready()
+
+    def leader(self) -> str:
+        """The name of the copy that leads; empty while none does."""
+        held = self.plane.api("GET", f"/apis/coordination.k8s.io/v1/namespaces/{SPACE}/leases")[1]["items"]
+        holders = [one["spec"].get("holderIdentity") or "" for one in held]
+        return next((name for one in self.pods() if any((name := one["metadata"]["name"]) in holder for holder in holders)), "")
+
+    def pods(self) -> list[dict[str, Any]]:
+        """The scheduler's own pods."""
+        query = {"labelSelector": "app.kubernetes.io/name=treadle"}
+        found: list[dict[str, Any]] = self.plane.api("GET", f"/api/v1/namespaces/{SPACE}/pods", params=query)[1]["items"]
+        return found
+
+    def ready(self) -> bool:
+        """Whether all copies of the current Deployment are ready, by the kubelet's probes."""
+        status, found = self.plane.api("GET", f"/apis/apps/v1/namespaces/{SPACE}/deployments/{NAME}")
+        if status != 200:
+            return False
+        said = found.get("status", {})
+        current = said.get("observedGeneration") == found["metadata"]["generation"]
+        counts = {said.get(one, 0) for one in ("replicas", "updatedReplicas", "readyReplicas")}
+        return current and counts == {found["spec"]["replicas"]}
+
+    def wait_ready(self) -> None:
+        eventually(self.ready, 90, "the copies are ready")
+
+    def log(self, pod: str) -> str:
+        """What a pod's container has written."""
+        return "".join(one.read_text() for one in sorted((self.node.folder / "pod-logs").glob(f"*_{pod}_*/*/*.log")))
