@@ -59,7 +59,7 @@ def test_the_rights_are_exactly_those_that_are_used():
         ("events.k8s.io", "events"): {"create", "patch"},
         ("apiextensions.k8s.io", "customresourcedefinitions"): look,
         ("coordination.k8s.io", "leases"): {"get", "create", "update"},
-        ("", "configmaps"): {"get", "patch", "create"},
+        ("treadle.dev", "administratorlists"): {"get", "patch", "create"},
         **{("treadle.dev", kind): look for kind in ours},
         **{("treadle.dev", f"{kind}/status"): {"patch"} for kind in ours},
     }
@@ -167,24 +167,22 @@ def test_identity_policies_fail_closed_and_know_the_scheduler_and_its_names():
 
 def test_edits_of_queues_are_judged_by_what_the_scheduler_publishes_and_fail_closed():
     name = "treadle-administrators"
-    (published,) = of_kind_named(name, "ConfigMap")
-    assert "data" not in published, "an upgrade leaves what the scheduler wrote"
     (policy,) = of_kind_named("treadle-administration", "ValidatingAdmissionPolicy")
     (binding,) = of_kind_named("treadle-administration", "ValidatingAdmissionPolicyBinding")
     assert policy["spec"]["failurePolicy"] == "Fail"
+    assert policy["spec"]["paramKind"] == {"apiVersion": "treadle.dev/v1alpha1", "kind": "AdministratorList"}
     where = {"name": name, "namespace": "treadle-system", "parameterNotFoundAction": "Deny"}
     assert (binding["spec"]["paramRef"], binding["spec"]["validationActions"]) == (where, ["Deny"])
     (role,) = of_kind_named("treadle-leader", "Role")
-    rules = [(rule.get("resourceNames"), rule["verbs"]) for rule in role["rules"] if rule["resources"] == ["configmaps"]]
-    assert rules == [([name], ["get", "patch"]), (None, ["create"])], "it changes no other ConfigMap"
+    rules = [(rule.get("resourceNames"), rule["verbs"]) for rule in role["rules"] if rule["resources"] == ["administratorlists"]]
+    assert rules == [([name], ["get", "patch"]), (None, ["create"])], "it changes no other"
+    assert not any("configmaps" in rule["resources"] for rule in role["rules"])
     roles = {one["metadata"]["name"]: one["rules"] for one in of_kind("ClusterRole")}
     assert roles["treadle-queue-admin"][-1] == {"apiGroups": ["treadle.dev"], "resources": ["queues"], "verbs": ["administer"]}
     assert not any("administer" in rule["verbs"] for rule in roles["treadle-team-admin"])
 
     off = "--set=access.administration.enabled=false"
-    assert (
-        of_kind_named(name, "ConfigMap", off) == [] == of_kind_named("treadle-administration", "ValidatingAdmissionPolicy", off)
-    )
+    assert of_kind_named("treadle-administration", "ValidatingAdmissionPolicy", off) == []
     (container,) = deployment(off)["template"]["spec"]["containers"]
     assert not any("administrators" in argument for argument in container["args"])
     assert "treadle-team-admin" not in {one["metadata"]["name"] for one in of_kind("ClusterRole", off)}

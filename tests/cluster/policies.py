@@ -15,6 +15,7 @@ from cluster.control_plane import ControlPlane
 CHART = Path(__file__).resolve().parents[2] / "charts" / "treadle"
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
+LISTS = "/apis/treadle.dev/v1alpha1/namespaces/treadle-system/administratorlists"
 PATHS = {
     "MutatingAdmissionPolicy": f"{ADMISSION}/mutatingadmissionpolicies",
     "MutatingAdmissionPolicyBinding": f"{ADMISSION}/mutatingadmissionpolicybindings",
@@ -24,6 +25,14 @@ PATHS = {
     "ClusterRole": f"{RBAC}/clusterroles",
 }
 SERVED = "--api-versions=admissionregistration.k8s.io/v1/MutatingAdmissionPolicy"
+
+
+def withdraw(plane: ControlPlane, *templates: str) -> None:
+    """Delete what ``install`` created."""
+    for template in templates:
+        for one in yaml.safe_load_all(_rendered(template)):
+            if one:
+                plane.api("DELETE", f"{PATHS[one['kind']]}/{one['metadata']['name']}")
 
 
 @cache
@@ -39,6 +48,14 @@ def install(plane: ControlPlane, *templates: str) -> None:
             if one:
                 status, answer = plane.api("POST", PATHS[one["kind"]], one)
                 assert status == 201, answer
+        if template == "administration":  # as a scheduler that leads makes it
+            made = {
+                "apiVersion": "treadle.dev/v1alpha1",
+                "kind": "AdministratorList",
+                "metadata": {"name": "treadle-administrators"},
+            }
+            status, answer = plane.api("POST", LISTS, made)
+            assert status in {201, 409}, answer
 
 
 def account(plane: ControlPlane, namespace: str, name: str, *rules: dict[str, Any]) -> str:

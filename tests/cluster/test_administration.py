@@ -11,11 +11,11 @@ import pytest
 
 from cluster.client import eventually
 from cluster.control_plane import ControlPlane
-from cluster.policies import RBAC, install
+from cluster.policies import RBAC, install, withdraw
 from cluster.treadle_process import Treadle
 
 QUEUES = "/apis/treadle.dev/v1alpha1/queues"
-LISTS = "/api/v1/namespaces/treadle-system/configmaps/treadle-administrators"
+LISTS = "/apis/treadle.dev/v1alpha1/namespaces/treadle-system/administratorlists/treadle-administrators"
 MERGE = "application/merge-patch+json"
 TREE = ("root", "root.prod", "root.team", "root.team.etl", "root.team.etl.nightly", "root.teams")
 NEW = ("root.new", "root.team.new", "root.team.etl.new", "root.prod.new", "root.teams.new")
@@ -66,7 +66,7 @@ def world(
         for name in WRITERS:
             bind(plane, name, "treadle-queue-admin" if name == "boss" else "treadle-team-admin")
         bind(plane, "etl", "etl")
-        eventually(lambda: written(plane, "POST", queue("root.probe"), tokens["robot"])[0] == 403, what="the policy in force")
+        eventually(lambda: written(plane, "POST", queue("root.probe"), tokens["robot"])[0] == 403, 60, "the policy in force")
         team = {"serviceAccounts": ["team/lead"], "groups": ["system:serviceaccounts:team:nobody"], "users": [account("member")]}
         lists = {"root": {}, "root.team": team, "root.prod": {"users": [account("own")]}}
         for path in TREE:
@@ -168,8 +168,21 @@ def test_without_lists_of_the_root_an_open_cluster_leaves_it_to_the_rights_of_th
     token = plane.api("POST", "/api/v1/namespaces/team/serviceaccounts/any/token", {"spec": {}})[1]["status"]["token"]
     install(plane, "administration", "rbac-users")
     bind(plane, "any", "treadle-team-admin")
-    eventually(lambda: written(plane, "POST", queue("root.a"), token)[0] == 403, what="the policy in force")
+    eventually(lambda: written(plane, "POST", queue("root.a"), token)[0] == 403, 60, "the policy in force")
     arguments = ("--namespace=treadle-system", "--publish-administrators=treadle-administrators")
     with Treadle(plane.scheduler_kubeconfig("treadle-system"), tmp_path, *arguments) as treadle:
         treadle.wait_ready()
         eventually(lambda: written(plane, "POST", queue("root.a"), token)[0] == 201, 20, "the root is everybody's")
+
+
+def test_the_lists_count_again_when_the_policy_was_deleted_and_installed_again(
+    world: tuple[ControlPlane, dict[str, str]],
+) -> None:
+    plane, tokens = world
+    withdraw(plane, "administration")
+    eventually(lambda: written(plane, "POST", queue("root.new"), tokens["robot"])[0] == 201, 30, "no policy any more")
+    install(plane, "administration")
+    eventually(lambda: written(plane, "POST", queue("root.new"), tokens["robot"])[0] in {403, 422}, 30, "the policy is in force")
+    eventually(lambda: written(plane, "POST", queue("root.team.new"), tokens["member"])[0] == 201, 60, "lists count again")
+    status, said = written(plane, "POST", queue("root.new"), tokens["member"])
+    assert (status, "may not write queue root.new" in said["message"]) == (403, True)

@@ -16,7 +16,7 @@ from cluster.policies import RBAC, install
 from cluster.treadle_process import Treadle
 
 QUEUES, SCHEDULERS = "/apis/treadle.dev/v1alpha1/queues", "/apis/treadle.dev/v1alpha1/schedulers"
-ADMINISTRATORS = "/api/v1/namespaces/treadle-system/configmaps/treadle-administrators"
+ADMINISTRATORS = "/apis/treadle.dev/v1alpha1/namespaces/treadle-system/administratorlists/treadle-administrators"
 LOG = "/api/v1/namespaces/treadle-system/configmaps/treadle-queue-changes"
 CONF, CHANGES = "/ws/v1/cluster/scheduler-conf", "/api/v1/queue-changes"
 ARGUMENTS = (
@@ -102,7 +102,7 @@ def world(control_plane_binaries: None, tmp_path: Path) -> Iterator[World]:  # n
             found.account(name, role)
         probe = queue("root.probe", "0%")
         refused = lambda: plane.api("POST", QUEUES, probe, {"dryRun": "All"}, token=found.tokens["lead"])  # noqa: E731
-        eventually(lambda: "may not write queue" in str(refused()[1].get("message")), what="the policy in force")
+        eventually(lambda: "may not write queue" in str(refused()[1].get("message")), 60, "the policy in force")
         body = {
             "apiVersion": "treadle.dev/v1alpha1",
             "kind": "Scheduler",

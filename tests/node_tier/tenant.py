@@ -21,8 +21,9 @@ def moved_in(release: Release) -> None:
     space = {"metadata": {"name": SPACE, "annotations": {"treadle.dev/queue": QUEUE}}}
     release.plane.api("POST", "/api/v1/namespaces", space)
     queue = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Queue", "metadata": {"name": QUEUE}}
-    release.plane.api("POST", QUEUES, {**queue, "spec": {"fair": {"maxResources": {"cpu": "1"}}}})
-    assert release.plane.api("GET", f"{QUEUES}/{QUEUE}")[0] == 200
+    body = {**queue, "spec": {"fair": {"maxResources": {"cpu": "1"}}}}
+    # An API server needs up to half a minute to know the kind of a policy's parameters.
+    eventually(lambda: release.plane.api("POST", QUEUES, body)[0] in {201, 409}, 60, "the queue is there")
     eventually(
         lambda: release.plane.api("GET", f"/api/v1/namespaces/{SPACE}/serviceaccounts/default")[0] == 200, 30, "its account"
     )

@@ -51,7 +51,8 @@ def test_a_job_of_a_namespace_runs_in_the_queue_that_its_annotation_names(releas
 
 def test_helms_own_test_passes(release: Release) -> None:
     common = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Queue", "metadata": {"name": "root.default"}}
-    assert release.plane.api("POST", tenant.QUEUES, common)[0] == 201, "the release's namespace has no queue of its own"
+    made = lambda: release.plane.api("POST", tenant.QUEUES, common)[0] == 201  # noqa: E731
+    eventually(made, 60, "the queue of whoever has none of his own, such as the release's namespace")
     assert "Succeeded" in release.helm("test", NAME, "--timeout=90s")
 
 
@@ -103,6 +104,9 @@ def test_when_the_release_goes_pods_run_on_nobody_is_hindered_and_the_next_takes
     assert release.plane.api("GET", f"{tenant.QUEUES}/root.spare")[0] == 404, "nothing holds it"
 
     release.install()
+    wider = {"spec": {"fair": {"maxResources": {"cpu": "1150m"}}}}
+    edit = lambda: release.plane.api("PATCH", f"{tenant.QUEUES}/{tenant.QUEUE}", wider, content_type=MERGE)[0] == 200  # noqa: E731
+    eventually(edit, 60, "queues can be edited under the policies of the new release")
     why = eventually(lambda: tenant.waits(release, "meanwhile"), 60, "what runs counts in its queue")
     assert tenant.QUEUE in why["message"]
     assert tenant.seen(release, "stays")["status"]["containerStatuses"][0]["restartCount"] == 0

@@ -78,6 +78,7 @@ _COLUMNS: Final[dict[str, list[tuple[str, str, str, int]]]] = {
 _FIRST: Final = ("description", "type", "format", "default", "enum", "required")
 _LAST: Final = ("x-kubernetes-validations", "items", "additionalProperties", "properties")
 _HEADER: Final = "# Made by `treadle crds --write` from operator/treadle/api: change the models, not this file.\n"
+ADMINISTRATORS: Final = "administratorlists"
 _KEEP: Final = {"helm.sh/resource-policy": "keep"}
 
 
@@ -195,11 +196,53 @@ def document(definition: Schema) -> str:
     return _HEADER + yaml.dump(definition, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=140)
 
 
+def administrator_list() -> Schema:
+    """The CustomResourceDefinition of the list of who may administer queues, which the scheduler writes for the API server's admission.
+
+    It is no ConfigMap, since the API server stops to watch the parameters of a policy of one of its own kinds for good when the last binding that has any goes: after a release
+    was uninstalled and installed again, none would be found until the API server restarts. Kinds that are defined like this are watched anew.
+    """
+    names = {
+        "kind": "AdministratorList",
+        "listKind": "AdministratorListList",
+        "plural": ADMINISTRATORS,
+        "singular": "administratorlist",
+    }
+    fields = {
+        "apiVersion": {"type": "string"},
+        "kind": {"type": "string"},
+        "metadata": {"type": "object"},
+        "data": {
+            "description": "By the path of a queue: a line for each who may administer it, user:NAME or group:NAME.",
+            "type": "object",
+            "additionalProperties": {"type": "string"},
+        },
+    }
+    described = "Who may administer queues, by their access lists in force. The scheduler writes it, and a policy reads it."
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{ADMINISTRATORS}.{GROUP}"},
+        "spec": {
+            "group": GROUP,
+            "scope": "Namespaced",
+            "names": names,
+            "versions": [
+                {
+                    "name": VERSION,
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": {"description": described, "type": "object", "properties": fields}},
+                }
+            ],
+        },
+    }
+
+
 def files(root: Path) -> Iterator[tuple[Path, str]]:
     """The files made from the models, below a checkout's root: ``crds/`` and the chart's copies, which Helm is told to keep."""
-    for kind in KINDS:
-        made = crd(kind)
-        name = f"{GROUP}_{PLURALS[kind]}.yaml"
+    for made in (*(crd(kind) for kind in KINDS), administrator_list()):
+        name = f"{GROUP}_{made['spec']['names']['plural']}.yaml"
         yield root / "crds" / name, document(made)
         kept = copy.deepcopy(made)
         kept["metadata"]["annotations"] = dict(_KEEP)

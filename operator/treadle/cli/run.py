@@ -107,7 +107,7 @@ def run(
     default_access:
         Whom queues let in while no access list of the root says it (submitAcl, administerAcl): everybody (open), each namespace to its own queue and the default one (namespace), or nobody whom a list does not name (closed).
     publish_administrators:
-        A ConfigMap of --namespace in which it is kept who may administer queues, for the policies of the chart that judge edits of Queues; none if absent.
+        An AdministratorList of --namespace in which it is kept who may administer queues, for the policies of the chart that judge edits of Queues; none if absent.
     webhook_listen:
         Where to serve the webhook that rewrites opportunistic pods, as host:port; nowhere if absent.
     webhook_name:

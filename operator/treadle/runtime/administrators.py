@@ -1,4 +1,4 @@
-"""Publishes who may administer queues, for the API server's admission: a ConfigMap with a key for each queue that has a list.
+"""Publishes who may administer queues, for the API server's admission: an AdministratorList with a key for each queue that has a list.
 
 The chart's ValidatingAdmissionPolicy reads it, so that an edit of a Queue is judged by the lists of the queues above it without asking us. The leader writes it. A value has a line for each
 name: ``user:NAME`` or ``group:NAME``; ``user:*`` is everybody.
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from treadle.api.crds import ADMINISTRATORS
+from treadle.api.labels import API_VERSION
 from treadle.kube.errors import KubeError
 from treadle.kube.transport import MERGE
 
@@ -25,13 +27,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 EVERY, LOOKED_AFTER_EVERY = 1.0, 10.0
-"""Seconds between two looks at the lists, and between two looks at what is published: somebody may have emptied or deleted the ConfigMap, and without it no queue can be edited."""
+"""Seconds between two looks at the lists, and between two looks at what is published: somebody may have emptied or deleted the object, and without it no queue can be edited."""
 MOST: Final = 900_000
-"""Characters of a ConfigMap, of which the API server takes a MiB."""
+"""Characters of an object, of which etcd takes a MiB and a half."""
 
 
 def published(lists: Mapping[str, AccessList]) -> tuple[dict[str, str], int]:
-    """Return the data of the ConfigMap, and how many lists there was no room for: those of the deepest queues."""
+    """Return the data of the object, and how many lists there was no room for: those of the deepest queues."""
     data: dict[str, str] = {}
     size = left_out = 0
     for path in sorted(lists, key=lambda path: (path.count("."), path)):
@@ -47,12 +49,12 @@ def published(lists: Mapping[str, AccessList]) -> tuple[dict[str, str], int]:
 
 
 class Administrators:
-    """Keeps the ConfigMap as the lists in force are. ``problem`` says why it is not, empty if it is."""
+    """Keeps the object as the lists in force are. ``problem`` says why it is not, empty if it is."""
 
     def __init__(self, client: Client, namespace: str, name: str, view: Callable[[], View]) -> None:
         self.problem = "who may administer queues has not been published yet"
         self._client, self._view = client, view
-        self._path = f"/api/v1/namespaces/{namespace}/configmaps/{name}"
+        self._path = f"/apis/{API_VERSION}/namespaces/{namespace}/{ADMINISTRATORS}/{name}"
         self._name = f"{namespace}/{name}"
         self._written: dict[str, str] | None = None
 
@@ -74,7 +76,11 @@ class Administrators:
         try:
             answer = await self._client.request("GET", self._path)
             if answer.status == 404:
-                made = {"metadata": {"name": self._path.rpartition("/")[2]}}
+                made = {
+                    "apiVersion": API_VERSION,
+                    "kind": "AdministratorList",
+                    "metadata": {"name": self._path.rpartition("/")[2]},
+                }
                 answer = await self._client.request("POST", self._path.rpartition("/")[0], msgspec.json.encode(made))
             if answer.status not in {200, 201}:
                 raise answer.error()
@@ -87,9 +93,9 @@ class Administrators:
                     raise answer.error()
             self._written, problem = data, ""
         except KubeError as error:
-            self._written, problem = None, f"ConfigMap {self._name}: {error}"
+            self._written, problem = None, f"AdministratorList {self._name}: {error}"
         if not problem and left_out:
-            problem = f"ConfigMap {self._name} has no room for the administerAcl of {left_out} queues; nobody may edit what is below them by these"
+            problem = f"AdministratorList {self._name} has no room for the administerAcl of {left_out} queues; nobody may edit what is below them by these"
         if problem and problem != self.problem:
             log.warning("who may administer queues is not published: %s", problem)
         self.problem = problem

@@ -132,7 +132,7 @@ class Options:
     default_access: DefaultAccess = DefaultAccess.OPEN
     """Whom queues let in while the root has no access lists."""
     administrators: str = ""
-    """The ConfigMap in which it is published who may administer queues, of the namespace of the lease; empty for none."""
+    """The AdministratorList in which it is published who may administer queues, of the namespace of the lease; empty for none."""
     queue_changes: str = ""
     """The ConfigMap with the log of changes of queues by REST, of the namespace of the lease; empty where there are none."""
     rest_audience: str = ""

@@ -1,0 +1,44 @@
+"""An upgrade from an earlier chart on a real node: what runs runs on, what waits is placed afterwards, and our objects stay."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from cluster.client import eventually
+from node_tier import tenant
+from node_tier.release import CHART, GROUP, IMAGE, MERGE, NAME, Release
+
+PREVIOUS = Path(__file__).resolve().parents[1] / "chart" / "previous" / "treadle-0.0.9.tgz"
+
+
+def test_running_and_waiting_pods_and_our_objects_survive_an_upgrade(release: Release) -> None:
+    release.helm("uninstall", NAME, "--wait")
+    eventually(lambda: not release.pods(), 60, "the copies are gone")
+    release.install(PREVIOUS)
+    tenant.moved_in(release)
+    application = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Application", "metadata": {"name": "kept"}}
+    path = f"{GROUP}/namespaces/{tenant.SPACE}/applications"
+    status, answer = release.plane.api("POST", path, {**application, "spec": {"queue": tenant.QUEUE}})
+    assert status == 201, answer
+    tenant.made(release, tenant.pod("runs", "600m"))
+    eventually(lambda: tenant.runs(release, "runs"), 60, "it runs")
+    tenant.made(release, tenant.pod("waits", "600m"))
+    eventually(lambda: tenant.waits(release, "waits"), 60, "it waits")
+
+    release.helm("upgrade", NAME, str(CHART), IMAGE)
+    begun = time.monotonic()
+    wider = {"spec": {"fair": {"maxResources": {"cpu": "1300m"}}}}
+    edited = release.plane.api("PATCH", f"{tenant.QUEUES}/{tenant.QUEUE}", wider, content_type=MERGE)
+    assert edited[0] == 200, edited
+    eventually(lambda: tenant.runs(release, "waits"), 120, "what waited is placed")
+    release.wait_ready()
+    print(f"all copies are new and ready {time.monotonic() - begun:.0f} s after the upgrade")
+    began = time.monotonic()
+    tenant.made(release, tenant.pod("after", "50m"))
+    eventually(lambda: tenant.runs(release, "after"), 60, "new ones are placed by the new copies")
+    print(f"a pod made then runs after {time.monotonic() - began:.1f} s")
+    assert tenant.seen(release, "runs")["status"]["containerStatuses"][0]["restartCount"] == 0
+    assert release.plane.api("GET", f"{path}/kept")[0] == 200
+    crd = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/queues.treadle.dev"
+    assert release.plane.api("GET", crd)[1]["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"
