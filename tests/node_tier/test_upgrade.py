@@ -29,8 +29,8 @@ def test_running_and_waiting_pods_and_our_objects_survive_an_upgrade(release: Re
     release.helm("upgrade", NAME, str(CHART), IMAGE)
     begun = time.monotonic()
     wider = {"spec": {"fair": {"maxResources": {"cpu": "1300m"}}}}
-    edited = release.plane.api("PATCH", f"{tenant.QUEUES}/{tenant.QUEUE}", wider, content_type=MERGE)
-    assert edited[0] == 200, edited
+    edit = lambda: release.plane.api("PATCH", f"{tenant.QUEUES}/{tenant.QUEUE}", wider, content_type=MERGE)[0] == 200  # noqa: E731
+    eventually(edit, 60, "queues can be edited under the new policies")
     eventually(lambda: tenant.runs(release, "waits"), 120, "what waited is placed")
     release.wait_ready()
     print(f"all copies are new and ready {time.monotonic() - begun:.0f} s after the upgrade")
