@@ -1,6 +1,6 @@
 """Two replicas that are killed, stopped and cut off at random while pods come and end, judged by watches of pods, nodes and the lease.
 
-At length by hand: ``make replicas``; ``TREADLE_REPLICAS_SECONDS`` (600) says for how long, ``TREADLE_REPLICAS_SEED`` (1) with which
+By hand: ``make replicas``; ``TREADLE_REPLICAS_SECONDS`` (600) says for how long, ``TREADLE_REPLICAS_SEED`` (1) with which
 faults, ``TREADLE_REPLICAS_PODS`` (5000) how many pods come in that time.
 """
 
@@ -29,8 +29,15 @@ from cluster.treadle_process import Cluster, eventually, overfull_nodes, pod, qu
 WEIGHTS = {"root.a": 1, "root.b": 2, "root.c": 3, "root.d": 4}
 SPACES = ("default", "team-1", "team-2", "team-3")
 CPUS, MEMORIES = ("250m", "500m", "1", "2"), ("64Mi", "256Mi", "1Gi", "3Gi")
-ENDLESS = 50
-"""One in so many pods never ends."""
+LIVES, ENDLESS = (12, 60), 50
+"""Seconds for which a pod runs, and one in how many never ends."""
+NODES = 200
+PAUSES = (5.0, 10.0)
+"""Seconds between two faults."""
+LENGTHS = (0.6, 3.0, 6.0, 9.0, 15.0, 21.0, 30.0)
+"""Seconds that a fault lasts: less and more than the 11 of the lease. Who is killed is started again after a third of it."""
+CALM = 300.0
+"""Seconds after the last fault in which every pod is bound."""
 
 
 class Chaos:
@@ -50,13 +57,23 @@ class Chaos:
         name, begin = self.random.choice(self._kinds)
         which = self.random.choice([(0,), (1,)] * 5 + [(0, 1)] * 2)
         part = "process" if name in {"kill", "stop"} else "network"
-        seconds = self.random.choice([0.5, 2.0, 5.0, 8.0, 14.0, 20.0, 30.0])
+        seconds = self.random.choice(LENGTHS)
         for instance in which:
             key = f"{part} {instance}"
             if all(key != busy for _, busy, _ in self._later):
                 self.faults[name] += 1
                 end = begin(instance)
                 self._later.append((time.monotonic() + (seconds if name != "kill" else seconds / 3), key, end))
+
+    def ended(self) -> list[int]:
+        """Return the instances that do not run although nobody killed them."""
+        killed = {key for _, key, _ in self._later}
+        processes = [treadle.process for treadle in self.pair.treadles]
+        return [
+            which
+            for which, process in enumerate(processes)
+            if process is not None and process.poll() is not None and f"process {which}" not in killed
+        ]
 
     def put_right(self, *, all_of_it: bool = False) -> None:
         now = time.monotonic()
@@ -98,14 +115,14 @@ class Chaos:
         proxy.flowing.set()
 
 
-def stream(seed: int, count: int, longest: int) -> Iterator[dict[str, Any]]:
-    """Pods of different shapes, users, queues and lives, of which the longest is so many seconds."""
+def stream(seed: int, count: int) -> Iterator[dict[str, Any]]:
+    """Pods of different shapes, users, queues and lives."""
     chance = random.Random(seed)
     for number in range(count):
         one = pod(f"p-{number}", chance.choice(list(WEIGHTS)), f"app-{number // 7}", chance.choice(CPUS), chance.choice(MEMORIES))
         one["metadata"]["namespace"] = chance.choice(SPACES)
         if number % ENDLESS:
-            life = f"{chance.randint(longest // 5, longest)}s"
+            life = f"{chance.randint(*LIVES)}s"
             one["metadata"]["annotations"] = {"pod-complete.stage.kwok.x-k8s.io/delay": life}
         yield one
 
@@ -121,28 +138,14 @@ def taken(pair: Pair) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(0)
-@pytest.mark.parametrize(
-    ("seconds", "count", "nodes", "longest", "pauses"),
-    [
-        pytest.param(25.0, 250, 20, 10, (2.0, 4.0), id="short"),
-        pytest.param(
-            float(os.environ.get("TREADLE_REPLICAS_SECONDS", "600")), int(os.environ.get("TREADLE_REPLICAS_PODS", "5000")),
-            200, 100, (5.0, 10.0), id="long", marks=pytest.mark.soak,
-        ),
-    ],
-)  # fmt: skip
 def test_two_replicas_that_fail_at_random_bind_each_pod_once_and_in_their_term(
-    fresh_cluster: Callable[..., Cluster],
-    tmp_path: Path,
-    seconds: float,
-    count: int,
-    nodes: int,
-    longest: int,
-    pauses: tuple[float, float],
+    fresh_cluster: Callable[..., Cluster], tmp_path: Path
 ) -> None:
-    seed = int(os.environ.get("TREADLE_REPLICAS_SEED", "1"))
-    cluster = fresh_cluster(nodes, "3", "12Gi")
+    seconds, seed = float(os.environ.get("TREADLE_REPLICAS_SECONDS", "600")), int(os.environ.get("TREADLE_REPLICAS_SEED", "1"))
+    count = int(os.environ.get("TREADLE_REPLICAS_PODS", "5000"))
+    cluster = fresh_cluster(NODES, "2500m", "4Gi")
     plane = cluster.plane
     plane.start_kwok()
     for space in SPACES:
@@ -154,25 +157,25 @@ def test_two_replicas_that_fail_at_random_bind_each_pod_once_and_in_their_term(
         chaos = Chaos(pair, seed)
         stack.callback(chaos.put_right, all_of_it=True)  # what hangs would keep the proxies from ending
         began = time.monotonic()
-        pods, made, fault_at = stream(seed, count, longest), 0, began + 1
+        pods, made, fault_at = stream(seed, count), 0, began + 1
         while (now := time.monotonic()) < began + seconds or made < count:
             chaos.put_right()
             if now >= fault_at and now < began + seconds:
                 chaos.one_fault()
-                fault_at = now + chaos.random.uniform(*pauses)
+                fault_at = now + chaos.random.uniform(*PAUSES)
             due = min(count, int(count * (now - began) / seconds) + 1)
             while made < due:
                 one = next(pods)
                 status, answer = plane.api("POST", f"/api/v1/namespaces/{one['metadata']['namespace']}/pods", one)
                 assert status == 201, answer
                 made += 1
-            assert terms.wrong == []
+            assert (terms.wrong, chaos.ended()) == ([], [])
             time.sleep(0.1)
         chaos.put_right(all_of_it=True)
         calm = time.monotonic()
         with contextlib.ExitStack() as reporting:
             reporting.callback(lambda: report(pair, chaos, terms, made, time.monotonic() - calm))
-            eventually(lambda: terms.binds >= count, 180, "every pod is bound once the faults are over")
+            eventually(lambda: terms.binds >= count, CALM, "every pod is bound once the faults are over")
     verdict = judge(terms.told, terms.bound_pods, taken(pair))
     there = plane.api("GET", "/api/v1/nodes")[1]["items"]
     assert (terms.wrong, verdict.wrong, terms.gone, overfull_nodes(terms.bound(), there)) == ([], [], [], [])
