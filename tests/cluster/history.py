@@ -99,7 +99,7 @@ class History:
             present = set()
             for item in found["items"] or []:
                 present.add(item["metadata"]["uid" if kind == "pods" else "name"])
-                self._take[collection]("MODIFIED", item)
+                self.tell(collection, "MODIFIED", item)
             if kind == "pods":
                 for uid in [uid for uid in self.pods if uid not in present]:
                     self._pod("DELETED", self.pods[uid])
@@ -115,7 +115,6 @@ class History:
         with contextlib.closing(connection):
             if response.status != 200:
                 return "" if response.status == 410 else version
-            take = self._take[collection]
             while line := response.readline():
                 event = json.loads(line)
                 if event["type"] == "ERROR":
@@ -123,8 +122,12 @@ class History:
                 version = event["object"]["metadata"]["resourceVersion"]
                 if event["type"] != "BOOKMARK":
                     with self._lock:
-                        take(event["type"], event["object"])
+                        self.tell(collection, event["type"], event["object"])
         return version
+
+    def tell(self, collection: str, change: str, item: Json) -> None:
+        """Judge one change, of the type that a watch gives it."""
+        self._take[collection](change, item)
 
     def _node(self, change: str, node: Json) -> None:
         name = node["metadata"]["name"]

@@ -1,10 +1,14 @@
-"""The judge of terms finds what must not happen, and nothing else."""
+"""The judges of a history and of its terms find what must not happen, and nothing else."""
 
 from __future__ import annotations
 
 import pytest
 
+from cluster.client import Json, fake_node
+from cluster.control_plane import ControlPlane
+from cluster.history import History
 from cluster.terms import Bound, Told, judge
+from cluster.treadle_process import pod
 
 POD, OTHER = "default/p/1", "default/q/2"
 FIRST = Told(10, "a", frozenset({POD}))
@@ -36,3 +40,28 @@ def test_each_bind_is_held_against_the_lease(
 def test_a_renewal_is_no_decision() -> None:
     verdict = judge([FIRST, SUCCEEDED, Told(22, "b", frozenset({POD}))], [Bound(25, POD)], {"default/p": ["a"]})
     assert (verdict.late, verdict.wrong) == (1, [])
+
+
+def on(name: str, node: str, cpu: str = "1", memory: str = "1Gi") -> Json:
+    body = pod(name, cpu=cpu, memory=memory, nodeName=node)
+    return {**body, "metadata": {**body["metadata"], "uid": name}, "status": {}}
+
+
+@pytest.mark.parametrize(
+    ("pods", "wrong"),
+    [
+        pytest.param([on("p", "n"), on("q", "n")], [], id="they fit"),
+        pytest.param([on("p", "n"), on("q", "n", cpu="1500m")], ["overfilled"], id="too much cpu"),
+        pytest.param([on("p", "n"), on("q", "n", memory="1025Mi")], ["overfilled"], id="too much memory"),
+        pytest.param([on(name, "n", cpu="10m", memory="8Mi") for name in "pqrs"], ["overfilled"], id="too many pods"),
+        pytest.param([on("p", "n"), on("p", "m")], ["double"], id="from one node to another"),
+        pytest.param([on("p", "n"), {**on("p", "n"), "status": {"phase": "Succeeded"}}, on("q", "n", "2", "2Gi")], [], id="one has ended"),
+    ],
+)  # fmt: skip
+def test_each_bind_is_held_against_the_node(pods: list[Json], wrong: list[str]) -> None:
+    history = History(ControlPlane())
+    for name in ("n", "m"):
+        history.tell("/api/v1/nodes", "ADDED", fake_node(name, "2", "2Gi", pods=3))
+    for one in pods:
+        history.tell("/api/v1/pods", "MODIFIED", one)
+    assert [one.partition(":")[0] for one in history.wrong] == wrong
