@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
-from cluster.faulty_proxy import FaultyProxy, hung, mistaken, refused
-from cluster.pair import BINDING, Pair
+from cluster.faulty_proxy import FaultyProxy, Forward, hung, mistaken, refused
+from cluster.pair import BINDING, LEASE, Pair
 from cluster.terms import Terms, judge
 from cluster.treadle_process import Cluster, eventually, overfull_nodes, pod, queue
 
@@ -36,6 +37,8 @@ PAUSES = (5.0, 10.0)
 """Seconds between two faults."""
 LENGTHS = (0.6, 3.0, 6.0, 9.0, 15.0, 21.0, 30.0)
 """Seconds that a fault lasts: less and more than the 11 of the lease. Who is killed is started again after a third of it."""
+SENDING = 1.5
+"""Seconds for which whose binds are held up still announces and sends some."""
 CALM = 300.0
 """Seconds after the last fault in which every pod is bound."""
 
@@ -50,6 +53,7 @@ class Chaos:
         """When what is put right, and how."""
         self._kinds: list[tuple[str, Callable[[int], Callable[[], Any]]]] = [
             ("kill", self._kill), ("stop", self._stop), ("refuse", self._refuse), ("hang", self._hang), ("lose answers", self._lose),
+            ("strand binds", self._strand),
         ]  # fmt: skip
 
     def one_fault(self) -> None:
@@ -108,6 +112,22 @@ class Chaos:
         proxy = self.pair.proxies[which]
         proxy.everything = mistaken(self.random.choice([0, 504]))
         return lambda: self._connect(proxy)
+
+    def _strand(self, which: int) -> Callable[[], Any]:
+        """Binds are held up until the end, and soon the lease cannot be renewed: another leads before they arrive, where it lasts."""
+        proxy, release, since = self.pair.proxies[which], threading.Event(), time.monotonic() + SENDING
+        hold, refuse = hung(release), refused(503)
+
+        async def held(request: web.Request, forward: Forward) -> web.Response | None:
+            return None if release.is_set() else await hold(request, forward)
+
+        async def lost(request: web.Request, forward: Forward) -> web.Response | None:
+            return None if release.is_set() or time.monotonic() < since else await refuse(request, forward)
+
+        proxy.fault("POST", BINDING, held)
+        proxy.fault("PUT", LEASE, lost)
+        proxy.fault("GET", LEASE, lost)
+        return release.set
 
     @staticmethod
     def _connect(proxy: FaultyProxy) -> None:
