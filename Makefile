@@ -7,7 +7,7 @@ UV_COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --
 BENCH ?=
 export PYTHONSAFEPATH := 1
 
-.PHONY: help setup demo test quick test-node test-guest lint format crds bench dashboards schema wheel sbom lock control-plane search soak occurrences spark clean
+.PHONY: help setup demo test quick test-node test-guest lint format crds bench dashboards schema wheel sbom lock control-plane search soak replicas occurrences spark clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -62,6 +62,9 @@ search: setup ## the properties with 20 times as many examples, new ones (TREADL
 
 soak: control-plane ## half an hour of churn and a fault every second on a real control plane (TREADLE_SOAK_SECONDS, TREADLE_SOAK_SEED)
 	$(BIN)/python -m pytest -q -m soak tests/cluster/test_soak.py -s
+
+replicas: control-plane ## ten minutes of 5,000 pods and two replicas that are killed, stopped and cut off at random (TREADLE_REPLICAS_SECONDS, _SEED, _PODS)
+	$(BIN)/python -m pytest -q -m soak tests/cluster/test_replicas.py -s
 
 occurrences: control-plane ## 24 occurrences of a reservation under a flood of other work and faults, under both disciplines (half an hour)
 	$(BIN)/python -m pytest -q -m soak tests/cluster/test_occurrences.py -s

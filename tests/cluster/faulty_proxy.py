@@ -75,6 +75,11 @@ def hung(release: threading.Event) -> Fault:
     return fault
 
 
+async def _nothing() -> web.Response:
+    """Answer as a watch that ends at once."""
+    return web.Response()
+
+
 class FaultyProxy:
     """Listens for plain HTTP on loopback. ``rules`` are (method, part of the path, fault, how often); the first that fits is used."""
 
@@ -83,6 +88,12 @@ class FaultyProxy:
         self.rules: list[tuple[str, str, Fault, int]] = []
         self.seen: list[tuple[str, str, int]] = []
         """Requests that were not watches: method, path and the status of the server's answer."""
+        self.sender = ""
+        """Who sends through it at present, in words of the caller's."""
+        self.senders: list[str] = []
+        """Who had sent each of ``seen``, by ``sender`` when the request came."""
+        self.everything: Fault | None = None
+        """What happens to every request and every new watch while it is set, before any rule. A watch is never carried out under it."""
         self.flowing = threading.Event()
         """While it is not set, watches say nothing."""
         self.flowing.set()
@@ -141,9 +152,11 @@ class FaultyProxy:
         await asyncio.gather(*rest, return_exceptions=True)
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
+        sender = self.sender
         body = await request.read()
         if "watch" in request.query:
-            return await self._watch(request)
+            answer = None if self.everything is None else await self.everything(request, _nothing)
+            return answer or await self._watch(request)
 
         async def forward() -> web.Response:
             headers = {key: value for key, value in request.headers.items() if key.lower() not in {"host", "content-length"}}
@@ -152,8 +165,11 @@ class FaultyProxy:
             ) as answer:
                 kept = {key: value for key, value in answer.headers.items() if key.lower() not in DROPPED}
                 self.seen.append((request.method, request.path, answer.status))
+                self.senders.append(sender)
                 return web.Response(status=answer.status, body=await answer.read(), headers=kept)
 
+        if self.everything is not None and (answer := await self.everything(request, forward)) is not None:
+            return answer
         for number, (method, part, fault, times) in enumerate(self.rules):
             if times and request.method == method and part in request.path:
                 self.rules[number] = (method, part, fault, times - 1)

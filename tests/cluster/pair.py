@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -28,15 +29,21 @@ class Pair:
         self.treadles = [Treadle(proxy.kubeconfig, folder, *arguments) for proxy in self.proxies]
 
     def __enter__(self) -> Self:
-        self.treadles[0].start()
+        self.start(0)
         self.wait_leader(0)
-        self.treadles[1].start()
+        self.start(1)
         self.treadles[1].wait_ready()
         return self
 
     def __exit__(self, *_: object) -> None:
         for treadle in self.treadles:
             treadle.__exit__()
+
+    def start(self, which: int) -> None:
+        """Start an instance; its proxy knows its requests by the name that it writes into the lease."""
+        process = self.treadles[which].start().process
+        assert process is not None
+        self.proxies[which].sender = f"{socket.gethostname()}-{process.pid}"
 
     def wait_leader(self, which: int) -> None:
         treadle = self.treadles[which]
