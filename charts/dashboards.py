@@ -7,6 +7,7 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from grafana_foundation_sdk.builders import common, dashboard, prometheus, stat, timeseries
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
@@ -263,7 +264,19 @@ def made(name: str) -> str:
         width = 24 // min(len(graphs), 4)
         for graph in graphs:
             board.with_panel(_panel(graph, width))
-    return json.dumps(board.build(), cls=JSONEncoder, indent=2, sort_keys=True) + "\n"
+    said = json.loads(json.dumps(board.build(), cls=JSONEncoder))
+    said.pop("style", None)  # which Grafana had in former times
+    return json.dumps(_plain(said), indent=2, sort_keys=True) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    """Return a part of a dashboard without what the library writes and Grafana's types do not have: nothings, and of variables their ids, which are zero, and the steps of intervals that they are not."""
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    extra = {"auto", "auto_count", "auto_min", "id"} if value.get("type") in {"datasource", "query"} else set()
+    return {name: _plain(one) for name, one in value.items() if one is not None and name not in extra}
 
 
 def main(arguments: list[str]) -> int:
