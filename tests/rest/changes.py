@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -43,6 +43,8 @@ class GuardedApi(ReviewingApi):
         super().__init__()
         self.writes: list[tuple[str, str, str, bool]] = []
         self.tokens_seen: set[str] = set()
+        self.takes: Callable[[], None] = lambda: None
+        """Called for each write that is no dry run."""
         self.refusals: dict[tuple[str, str, bool], tuple[int, str]] = {}
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -51,6 +53,8 @@ class GuardedApi(ReviewingApi):
             self.tokens_seen.add(request.headers.get("Authorization", ""))
         if request.method != "GET" and "/treadle.dev/" in request.path:
             self.writes.append((request.method, request.path.split("/")[4], name, dry))
+            if not dry:
+                self.takes()
         refused = self.refusals.get((request.method, name, dry))
         if refused is not None:
             status, message = refused

@@ -9,6 +9,7 @@ import pytest
 from rest.changes import CONF, SHARES, Changes, params, queue, update
 from treadle.changes.change import Change, created
 from treadle.changes.execution import heal
+from treadle.changes.log import Log, Logged
 
 DONE = "Configuration change successfully applied."
 PREFIX = "yarn.scheduler.capacity."
@@ -179,6 +180,45 @@ async def test_one_change_at_a_time_and_what_a_dead_process_left_is_taken_back(c
     assert await heal(changes.client, changes.log, lambda: changes.now + 61) == ""
     assert changes.queues() == FIRST
     assert (await changes.ask("PUT", CONF, SWAP))[0] == 200
+
+
+async def test_a_change_that_takes_too_long_is_taken_back_before_anybody_else_does_so(changes: Changes) -> None:
+    def held_up() -> None:
+        changes.now += 40
+
+    changes.api.takes = held_up
+    status, said = await changes.refusal("PUT", CONF, SWAP)
+    assert (status, "nothing of it is left" in said) == (503, True)
+    assert changes.queues() == FIRST
+    assert (await changes.log.read()).pending is None
+
+
+async def test_a_process_that_was_held_up_leaves_alone_what_the_leader_has_taken_back(changes: Changes) -> None:
+    changes.api.refusals["PUT", "root.prod", False] = (403, "not any more")
+    body = {"update-queue": [update("root.dev", capacity="40"), update("root.prod", capacity="60")]}
+    read = changes.log.read
+    looks = 0
+
+    async def healed_meanwhile() -> Logged:
+        nonlocal looks
+        looks += 1
+        if looks == 3:  # of whoever takes back; after those that begin
+            assert (
+                await heal(
+                    changes.client,
+                    Log(changes.client, "treadle-system", "changes", lambda: changes.now + 1000),
+                    lambda: changes.now + 1000,
+                )
+                == ""
+            )
+            assert changes.queues() == FIRST
+            changes.api.refusals.clear()
+            changes.api.update("queues", {**changes.api.get("queues", "root.dev"), "spec": {"capacity": {"guaranteed": "40%"}}})
+        return await read()
+
+    changes.log.read = healed_meanwhile  # type: ignore[method-assign]
+    assert (await changes.refusal("PUT", CONF, body))[0] == 403
+    assert changes.queues()["root.dev"] == {"capacity": {"guaranteed": "40%"}}, "what somebody wrote since stays"
 
 
 async def test_an_unreadable_log_stops_nobody(changes: Changes) -> None:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from treadle.changes.change import Change, Step
 from treadle.changes.documents import document_of, object_of, path_of, rewritten
 from treadle.changes.edits import edited, overtaken
-from treadle.changes.log import Log, Logged
+from treadle.changes.log import Log, Logged, TooSlow
 from treadle.kube.errors import ApiError, KubeError
 from treadle.kube.transport import Client, Response
 
@@ -81,13 +81,17 @@ class Executor:
             await self._make(step, dry=True)
 
     async def make(self, change: Change, logs: Log, logged: Logged) -> int:
-        """Make a change and return its number. Raises ``Refused``, ``Conflict``, ``Busy``, ``TooLarge`` and ``KubeError``; nothing of the change is left then."""
+        """Make a change and return its number. Raises ``Refused``, ``Conflict``, ``Busy``, ``TooLarge``, ``TooSlow`` and ``KubeError``; nothing of the change is left then."""
         logged = await logs.begin(logged, change)
         made: list[Step] = []
         try:
             for step in change.steps:
+                logs.check_time(logged)
                 made.append(step)
                 await self._make(step)
+        except TooSlow:
+            await self._take_back(made, logs, logged)
+            raise
         except (Refused, Conflict):
             made.pop()
             await self._take_back(made, logs, logged)
@@ -100,6 +104,8 @@ class Executor:
 
     async def _take_back(self, made: list[Step], logs: Log, logged: Logged) -> None:
         try:
+            if (await logs.read()).revision != logged.revision:
+                return  # this process was held up for so long that the leader has taken the change back
             left = await take_back(self._client, made)
         except KubeError as error:
             log.warning("a change of queues cannot be taken back now; the leader does so: %s", error)

@@ -25,14 +25,20 @@ MOST_KEPT: Final = 100
 MOST_BYTES: Final = 700_000
 """Of a ConfigMap's MiB."""
 MOST_UNPACKED: Final = 64 << 20
-ABANDONED_AFTER: Final = 60.0
-"""Seconds after which a change that is under way is taken for one whose process has died; all of its requests have ended by then."""
+ABANDONED_AFTER, FOR_EACH = 60.0, 0.2
+"""Seconds, and further ones for each step, after which a change that is under way is taken for one whose process has died."""
+LAST_REQUEST: Final = 31.0
+"""Seconds before that from which on no step is begun any more: a request that is under way has ended by then."""
 _VERSION, _PENDING, _UNTIL = "version", "underway", "underway-until"
 _KEY: Final = re.compile(r"change-(\d{9})")
 
 
 class Busy(Exception):
     """Another change is under way."""
+
+
+class TooSlow(Exception):
+    """A change whose time is over before all of its steps were made."""
 
 
 class TooLarge(Exception):
@@ -80,7 +86,15 @@ class Log:
             raise TooLarge(
                 f"{len(packed)} bytes of the log are needed for it, and {MOST_BYTES // 2} are allowed; make it in parts"
             )
-        return await self._write(logged, _kept(logged.kept, len(packed)), logged.version, packed, self._now() + ABANDONED_AFTER)
+        until = self._now() + ABANDONED_AFTER + FOR_EACH * len(change.steps)
+        return await self._write(logged, _kept(logged.kept, len(packed)), logged.version, packed, until)
+
+    def check_time(self, logged: Logged) -> None:
+        """Raise ``TooSlow`` where no further step of the change that is under way may be begun."""
+        if self._now() > logged.until - LAST_REQUEST:
+            raise TooSlow(
+                "the API server answers too slowly: not all of the change could be made in time, so nothing of it is left"
+            )
 
     async def end(self, logged: Logged, *, done: bool) -> int:
         """Note that the change that is under way is done, or was taken back, and return the number of the last change."""

@@ -15,7 +15,7 @@ from treadle.changes.change import Change, Step, outcome
 from treadle.changes.documents import document_of
 from treadle.changes.execution import Conflict, Executor, Read, read
 from treadle.changes.execution import Refused as StepRefused
-from treadle.changes.log import Busy, Log, TooLarge
+from treadle.changes.log import Busy, Log, TooLarge, TooSlow
 from treadle.changes.verdict import appearing
 from treadle.kube.errors import ApiError
 from treadle.rest.answers import Refused
@@ -103,7 +103,7 @@ class _refusing:  # noqa: N801 - reads as a word
             raise Refused(409, str(error)) from None
         if isinstance(error, TooLarge):
             raise Refused(400, str(error)) from None
-        if isinstance(error, Busy):
+        if isinstance(error, Busy | TooSlow):
             raise Refused(503, str(error), wait=1) from None
 
 
