@@ -86,10 +86,18 @@ async def test_first_queues_are_added_where_there_are_none(changes: Changes) -> 
 
 
 async def test_a_setting_that_does_not_carry_over_is_said(changes: Changes) -> None:
-    body = {"update-queue": update("root.dev", capacity="60", frobnicate="7")}
-    assert (await changes.ask("PUT", CONF, body))[:2] == (
+    other = params({"yarn.scheduler.minimum-allocation-mb": "512", "foo.bar": "1", "yarn.nodemanager.port": "7"})
+    body = {"update-queue": update("root.dev", capacity="60", frobnicate="7"), "global-updates": other}
+    status, said, _ = await changes.ask("PUT", CONF, body)
+    assert (status, said.splitlines()) == (
         200,
-        f"{DONE}\n{PREFIX}root.dev.frobnicate: is left out; it has no counterpart",
+        [
+            DONE,
+            f"{PREFIX}root.dev.frobnicate: is left out; it has no counterpart",
+            "yarn.scheduler.minimum-allocation-mb: is left out; pods get what they ask, unrounded",
+            "foo.bar: is left out; it is no setting of the scheduler",
+            "yarn.nodemanager.port: is left out; it is no setting of the scheduler",
+        ],
     )
 
 

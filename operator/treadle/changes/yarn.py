@@ -14,7 +14,7 @@ from treadle.changes.change import Step, created, steps_between
 from treadle.changes.execution import Read
 from treadle.changes.yarn_update import Inapplicable, Update, applied, states
 from treadle.convert.capacity_file import PREFIX, CapacityFileError
-from treadle.convert.capacity_notes import ACL_SWITCH
+from treadle.convert.capacity_notes import ACL_SWITCH, concerns
 from treadle.convert.capacity_objects import Sources, convert
 from treadle.convert.errors import MappingError
 from treadle.convert.labels import LabelsUnreadable
@@ -71,7 +71,14 @@ def steps_of(found: Read, update: Update, scheduler: str) -> tuple[list[Step], l
     everywhere = list(steps_between("Scheduler", {scheduler: before.scheduler}, {scheduler: after.scheduler}))
     if everywhere and found.scheduler is None:
         raise Inapplicable(f"there is no Scheduler {scheduler} to say what is for the whole cluster")
-    return [*steps, *everywhere], [note for note in after.notes if note not in before.notes], wanted
+    notes = [note for note in after.notes if note not in before.notes]
+    said = {note.partition(":")[0] for note in notes}
+    notes += [
+        f"{name}: is left out; it is no setting of the scheduler"
+        for name, _ in update.everywhere
+        if name not in said and not concerns(name)
+    ]
+    return [*steps, *everywhere], notes, wanted
 
 
 def _converted(properties: Mapping[str, str], labels: str) -> Converted:

@@ -112,6 +112,11 @@ def left_out(values: Mapping[str, str], queues: Mapping[str, CapacityQueueSpec])
             yield f"{name}: is left out; {reason}"
 
 
+def concerns(name: str) -> bool:
+    """Whether a property is one of the CapacityScheduler, or another that carries over."""
+    return name.startswith(PREFIX) or name in _CARRIED or name in CARRIED_OF_ALL
+
+
 def _of_queue(name: str, values: Mapping[str, str], queues: Mapping[str, CapacityQueueSpec]) -> str:
     """Say why a property of a queue is left out; nothing if it is carried over."""
     path, value = name, values[PREFIX + name]
