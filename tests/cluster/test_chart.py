@@ -44,7 +44,7 @@ def run(cluster, name, *arguments, folder, stdin=None):
 
 def test_everything_rendered_passes_a_server_side_dry_run(cluster, tmp_path):
     cluster.apply_crds()
-    sets = "--set=networkPolicy.restrictEgress=true,scheduler.create=true,crds.install=false,agent.enabled=true,agent.alone.enabled=true,agent.alone.cpuPercent=85,opportunistic.webhook.enabled=true,ingress.enabled=true,ingress.host=treadle.example"
+    sets = "--set=networkPolicy.restrictEgress=true,scheduler.create=true,crds.install=false,agent.enabled=true,agent.alone.enabled=true,agent.alone.cpuPercent=85,opportunistic.webhook.enabled=true,identity.webhook.enabled=true,ingress.enabled=true,ingress.host=treadle.example"
     clients = '--set-json=networkPolicy.clients=[{"namespaceSelector": {"matchLabels": {"name": "monitoring"}}}, {"ipBlock": {"cidr": "10.0.0.0/8"}}]'
     rendered = run(
         cluster,
@@ -65,7 +65,8 @@ def test_everything_rendered_passes_a_server_side_dry_run(cluster, tmp_path):
     assert "ingress.networking.k8s.io/treadle serverside-applied" in said
     for name in ("treadle", "treadle-agent", "treadle-test"):
         assert f"networkpolicy.networking.k8s.io/{name} serverside-applied" in said
-    assert "mutatingwebhookconfiguration.admissionregistration.k8s.io/treadle-opportunistic serverside-applied" in said
+    for name in ("opportunistic", "identity"):
+        assert f"mutatingwebhookconfiguration.admissionregistration.k8s.io/treadle-{name} serverside-applied" in said
 
 
 def test_a_release_is_installed_upgraded_and_removed_and_leaves_our_objects(cluster, tmp_path):

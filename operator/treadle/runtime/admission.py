@@ -79,7 +79,9 @@ class Webhook:
         if self._next is not None and now >= self._next[1]:
             self._serve(self._next[0])
         ours = (self._certificate, *([self._next[0]] if self._next is not None else []))
-        problems = [await self._published(name, ours, now) for name in (self._options.configuration, self._options.stamps) if name]
+        problems = [
+            await self._published(name, ours, now) for name in (self._options.configuration, self._options.stamps) if name
+        ]
         problem = "; ".join(filter(None, problems))
         if problem and problem != self.problem:
             log.warning("the API server does not trust our webhooks: %s", problem)
