@@ -95,6 +95,19 @@ def test_a_release_is_installed_upgraded_and_removed_and_leaves_our_objects(clus
     assert cluster.api("GET", f"{GROUP}/queues/root.kept")[0] == 200
 
 
+def test_an_upgrade_leaves_the_certificates_of_the_webhook_that_fails_closed(cluster, tmp_path):
+    on = "--set=identity.webhook.enabled=true"
+    run(cluster, "helm", "install", "treadle", str(CHART), on, folder=tmp_path)
+    where = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/treadle-identity"
+    patch = [{"op": "add", "path": f"/webhooks/{number}/clientConfig/caBundle", "value": "b3Vycw=="} for number in range(3)]
+    assert cluster.api("PATCH", where, patch, content_type="application/json-patch+json")[0] == 200
+    run(cluster, "helm", "upgrade", "treadle", str(CHART), on, "--set=identity.webhook.timeoutSeconds=7", folder=tmp_path)
+    hooks = cluster.api("GET", where)[1]["webhooks"]
+    assert [(hook["timeoutSeconds"], hook["clientConfig"].get("caBundle")) for hook in hooks] == [(7, "b3Vycw==")] * 3
+    run(cluster, "helm", "uninstall", "treadle", folder=tmp_path)
+    assert cluster.api("GET", where)[0] == 404
+
+
 def test_the_service_account_may_do_what_it_needs_and_nothing_else(cluster, tmp_path):
     run(cluster, "helm", "install", "treadle", str(CHART), folder=tmp_path)
 

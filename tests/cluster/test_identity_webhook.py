@@ -79,6 +79,7 @@ def test_while_no_copy_runs_what_would_be_stamped_is_refused_and_nothing_else_is
     edit = {"spec": {"replicas": 3, "template": {"metadata": {"labels": {"x": "y"}}}}}
     where = f"/apis/apps/v1/namespaces/{SPACE}/deployments/stamped"
     assert plane.api("PATCH", where, edit, content_type=MERGE)[0] == 200, "it has its stamp"
+    assert plane.api("PATCH", f"{where}/scale", {"spec": {"replicas": 5}}, content_type=MERGE)[0] == 200
     forged = {"spec": {"template": {"metadata": {"annotations": FORGED}}}}
     assert plane.api("PATCH", where, forged, content_type=MERGE)[0] == 500
 
