@@ -130,7 +130,7 @@ def certificates(plane: ControlPlane) -> list[int]:
     return [base64.b64decode(bundle).count(b"BEGIN CERTIFICATE") for bundle in bundles]
 
 
-def test_each_copy_is_ready_when_it_is_trusted_and_adds_its_certificate_to_those_of_others(
+def test_each_copy_adds_its_certificate_to_those_of_others_with_the_rights_of_the_chart(
     plane: ControlPlane, tmp_path: Path
 ) -> None:
     arguments = install(plane, "webhook")
