@@ -109,6 +109,10 @@ def test_a_copy_that_goes_answers_until_the_api_server_has_heard_of_it():
     assert container["lifecycle"] == {"preStop": {"sleep": {"seconds": 5}}}
     (container,) = deployment()["template"]["spec"]["containers"]
     assert "lifecycle" not in container
+    assert template(*ON, "--set=terminationGracePeriodSeconds=10").returncode == 0
+    answer = template(*ON, "--set=terminationGracePeriodSeconds=9")
+    assert "terminationGracePeriodSeconds 9 is too short, at least 10 are needed" in answer.stderr
+    assert template("--set=terminationGracePeriodSeconds=9").returncode == 0
 
 
 def test_how_long_the_api_server_waits_is_a_value():
