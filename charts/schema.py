@@ -137,7 +137,12 @@ VALUES: Json = {
     "nameOverride": text(63, PART),
     "fullnameOverride": text(63, PART),
     "leaderElection": {"enabled": option("leader_elect")},
-    "identity": {"source": option("user_source"), "controllers": USERS, "controllerPrefixes": USERS},
+    "identity": {
+        "source": option("user_source"),
+        "controllers": USERS,
+        "controllerPrefixes": USERS,
+        "webhook": {"enabled": yes(), "timeoutSeconds": whole(1, 30)},
+    },
     "access": {"default": option("default_access"), "administration": {"enabled": yes()}},
     "extraArgs": several({"type": "string"}),
     "extraEnv": several({"type": "object", "required": ["name"], "properties": {"name": {"type": "string", "minLength": 1}}}),

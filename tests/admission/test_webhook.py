@@ -15,10 +15,12 @@ import aiohttp
 import pytest
 
 from admission.opportunistic_pods import CASES, Case, demand_of, patched, pod, resources_of
+from admission.stamps import request
 from kube.stub import Request, StubClient, ok, refused
 from treadle.admission.certificates import RENEWED_AFTER, VALID_FOR
 from treadle.admission.review import review
-from treadle.runtime.admission import Webhook, WebhookOptions, webhook
+from treadle.admission.stamping import stamp
+from treadle.runtime.admission import KNOWN_BEFORE, Webhook, WebhookOptions, webhook
 
 NAMES = frozenset({"treadle"})
 OPTIONS = WebhookOptions("127.0.0.1", 0, ("hook.svc", "127.0.0.1"), "hooks")
@@ -96,19 +98,33 @@ class Configuration:
         return ok(200, {"metadata": {"resourceVersion": "1"}, "webhooks": [{"clientConfig": {"caBundle": self.bundle}}]})
 
     def trusting(self) -> ssl.SSLContext:
-        return ssl.create_default_context(cadata=base64.b64decode(self.bundle).decode())
+        return trusting(self.bundle)
+
+
+def trusting(bundle: str) -> ssl.SSLContext:
+    return ssl.create_default_context(cadata=base64.b64decode(bundle).decode())
+
+
+class Several:
+    """Configurations by their names, behind one client."""
+
+    def __init__(self, *names: str) -> None:
+        self.by_name = {name: Configuration() for name in names}
+        self.client = StubClient(lambda request: self.by_name[request.path.rpartition("/")[2]].answer(request))
 
 
 @asynccontextmanager
-async def hooked(configuration: Configuration, clock: Clock) -> AsyncIterator[Webhook]:
-    async with webhook(configuration.client, OPTIONS, lambda: NAMES, clock) as found:  # type: ignore[arg-type]
+async def hooked(
+    configuration: Configuration | Several, clock: Clock, options: WebhookOptions = OPTIONS
+) -> AsyncIterator[Webhook]:
+    async with webhook(configuration.client, options, lambda: NAMES, clock) as found:  # type: ignore[arg-type]
         yield found
     for _ in range(5):  # aborted transports close their sockets in the next turns of the loop
         await asyncio.sleep(0)
 
 
-async def post(url: str, body: bytes, trusted: ssl.SSLContext) -> tuple[int, bytes]:
-    async with aiohttp.ClientSession() as session, session.post(f"{url}/opportunistic", data=body, ssl=trusted) as answer:
+async def post(url: str, body: bytes, trusted: ssl.SSLContext, path: str = "/opportunistic") -> tuple[int, bytes]:
+    async with aiohttp.ClientSession() as session, session.post(f"{url}{path}", data=body, ssl=trusted) as answer:
         found = answer.status, await answer.read()
         if answer.connection is not None and answer.connection.transport is not None:
             answer.connection.transport.abort()
@@ -156,3 +172,78 @@ async def test_a_bundle_that_was_emptied_is_filled_again() -> None:
         configuration.bundle = ""
         assert await hook.look() is True
         assert (await post(hook.url, asked(pod("a", CASES[0].spec)), configuration.trusting()))[0] == 200
+
+
+BOTH = WebhookOptions("127.0.0.1", 0, ("127.0.0.1",), "hooks", "stamps")
+
+
+async def test_stamps_have_a_path_of_their_own_and_what_cannot_be_stamped_is_refused_there() -> None:
+    configuration = Configuration()
+    async with hooked(configuration, Clock()) as hook:
+        await hook.look()
+        asked_for = request("", "pods", {})
+        body = json.dumps({"request": asked_for}).encode()
+        status, content = await post(hook.url, body, configuration.trusting(), "/stamp-identity")
+        answer = json.loads(content)["response"]
+        assert (status, answer["allowed"]) == (200, True)
+        assert json.loads(base64.b64decode(answer["patch"])) == stamp(asked_for)
+        wrong = json.dumps({"request": {**asked_for, "operation": "UPDATE"}}).encode()
+        status, content = await post(hook.url, wrong, configuration.trusting(), "/stamp-identity")
+        assert (status, json.loads(content)["response"]["allowed"]) == (200, False)
+
+
+async def test_a_copy_is_trusted_when_it_is_in_the_bundle_for_stamps_and_stays_so() -> None:
+    both, clock = Several("hooks", "stamps"), Clock()
+    async with hooked(both, clock, BOTH) as hook:
+        assert hook.trusted is False
+        both.by_name["stamps"].refuses = "may not get it"
+        assert await hook.look() is False
+        assert (hook.trusted, "MutatingWebhookConfiguration stamps" in hook.problem) == (False, True)
+        assert both.by_name["hooks"].bundle, "the other one has it"
+        both.by_name["hooks"].refuses, both.by_name["stamps"].refuses = "gone", ""
+        assert await hook.look() is False
+        assert (hook.trusted, "MutatingWebhookConfiguration hooks" in hook.problem) == (True, True)
+        assert both.by_name["stamps"].bundle == both.by_name["hooks"].bundle
+        both.by_name["stamps"].refuses = "cannot be reached"
+        await hook.look()
+        assert hook.trusted, "the API server has the certificate still"
+    async with hooked(Configuration(), Clock()) as hook:
+        assert hook.trusted, "nothing has to be stamped"
+    async with hooked(only := Several("stamps"), Clock(), WebhookOptions("127.0.0.1", 0, ("127.0.0.1",), "", "stamps")) as hook:
+        assert await hook.look() is True
+        assert only.by_name["stamps"].bundle
+
+
+async def test_a_fresh_certificate_is_served_when_api_servers_have_had_time_to_see_it() -> None:
+    both, clock = Several("hooks", "stamps"), Clock()
+    clock.now -= RENEWED_AFTER  # so that what is fresh is valid by the clock of this machine, which clients go by
+    review_ = asked(pod("a", CASES[0].spec))
+
+    async def accepted(bundle: str) -> bool:
+        try:
+            return (await post(hook.url, review_, trusting(bundle)))[0] == 200
+        except aiohttp.ClientConnectorCertificateError:
+            return False
+
+    async with hooked(both, clock, BOTH) as hook:
+        assert await hook.look()
+        old = both.by_name["stamps"].bundle
+        clock.now += RENEWED_AFTER
+        both.by_name["stamps"].refuses = "not now"
+        assert await hook.look() is False
+        clock.now += 2 * KNOWN_BEFORE
+        assert await hook.look() is False
+        assert await accepted(old), "it is not in every bundle yet"
+        both.by_name["stamps"].refuses = ""
+        assert await hook.look() is True
+        for one in both.by_name.values():
+            assert base64.b64decode(one.bundle).count(b"BEGIN CERTIFICATE") == 2, (
+                "one fresh certificate was made, not one each time"
+            )
+        clock.now += KNOWN_BEFORE - dt.timedelta(seconds=1)
+        assert await hook.look() is True
+        assert await accepted(old)
+        clock.now += dt.timedelta(seconds=1)
+        assert await hook.look() is True
+        assert not await accepted(old)
+        assert await accepted(both.by_name["stamps"].bundle)

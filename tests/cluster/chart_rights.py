@@ -12,7 +12,7 @@ import yaml
 from chart.binaries import program
 
 CHART = Path(__file__).resolve().parents[2] / "charts" / "treadle"
-FEATURES = "--set=rbac.features.deletions=true,opportunistic.usage.kubelets=true,opportunistic.webhook.enabled=true,rest.enabled=true,rest.queueChanges=true,history.reservations=true"
+FEATURES = "--set=rbac.features.deletions=true,opportunistic.usage.kubelets=true,opportunistic.webhook.enabled=true,identity.webhook.enabled=true,rest.enabled=true,rest.queueChanges=true,history.reservations=true"
 """What is given on request only."""
 KINDS = {
     "ClusterRole": "clusterroles",

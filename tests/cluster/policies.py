@@ -23,6 +23,7 @@ PATHS = {
     "ValidatingAdmissionPolicyBinding": f"{ADMISSION}/validatingadmissionpolicybindings",
     "ConfigMap": "/api/v1/namespaces/treadle-system/configmaps",
     "ClusterRole": f"{RBAC}/clusterroles",
+    "MutatingWebhookConfiguration": f"{ADMISSION}/mutatingwebhookconfigurations",
 }
 SERVED = "--api-versions=admissionregistration.k8s.io/v1/MutatingAdmissionPolicy"
 

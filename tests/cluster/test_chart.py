@@ -44,7 +44,7 @@ def run(cluster, name, *arguments, folder, stdin=None):
 
 def test_everything_rendered_passes_a_server_side_dry_run(cluster, tmp_path):
     cluster.apply_crds()
-    sets = "--set=networkPolicy.restrictEgress=true,scheduler.create=true,crds.install=false,agent.enabled=true,agent.alone.enabled=true,agent.alone.cpuPercent=85,opportunistic.webhook.enabled=true,ingress.enabled=true,ingress.host=treadle.example"
+    sets = "--set=networkPolicy.restrictEgress=true,scheduler.create=true,crds.install=false,agent.enabled=true,agent.alone.enabled=true,agent.alone.cpuPercent=85,opportunistic.webhook.enabled=true,identity.webhook.enabled=true,ingress.enabled=true,ingress.host=treadle.example"
     clients = '--set-json=networkPolicy.clients=[{"namespaceSelector": {"matchLabels": {"name": "monitoring"}}}, {"ipBlock": {"cidr": "10.0.0.0/8"}}]'
     rendered = run(
         cluster,
@@ -65,7 +65,8 @@ def test_everything_rendered_passes_a_server_side_dry_run(cluster, tmp_path):
     assert "ingress.networking.k8s.io/treadle serverside-applied" in said
     for name in ("treadle", "treadle-agent", "treadle-test"):
         assert f"networkpolicy.networking.k8s.io/{name} serverside-applied" in said
-    assert "mutatingwebhookconfiguration.admissionregistration.k8s.io/treadle-opportunistic serverside-applied" in said
+    for name in ("opportunistic", "identity"):
+        assert f"mutatingwebhookconfiguration.admissionregistration.k8s.io/treadle-{name} serverside-applied" in said
 
 
 def test_a_release_is_installed_upgraded_and_removed_and_leaves_our_objects(cluster, tmp_path):
@@ -92,6 +93,19 @@ def test_a_release_is_installed_upgraded_and_removed_and_leaves_our_objects(clus
     run(cluster, "helm", "uninstall", "treadle", folder=tmp_path)
     assert cluster.api("GET", f"/apis/apps/v1/namespaces/{SPACE}/deployments/treadle")[0] == 404
     assert cluster.api("GET", f"{GROUP}/queues/root.kept")[0] == 200
+
+
+def test_an_upgrade_leaves_the_certificates_of_the_webhook_that_fails_closed(cluster, tmp_path):
+    on = "--set=identity.webhook.enabled=true"
+    run(cluster, "helm", "install", "treadle", str(CHART), on, folder=tmp_path)
+    where = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/treadle-identity"
+    patch = [{"op": "add", "path": f"/webhooks/{number}/clientConfig/caBundle", "value": "b3Vycw=="} for number in range(3)]
+    assert cluster.api("PATCH", where, patch, content_type="application/json-patch+json")[0] == 200
+    run(cluster, "helm", "upgrade", "treadle", str(CHART), on, "--set=identity.webhook.timeoutSeconds=7", folder=tmp_path)
+    hooks = cluster.api("GET", where)[1]["webhooks"]
+    assert [(hook["timeoutSeconds"], hook["clientConfig"].get("caBundle")) for hook in hooks] == [(7, "b3Vycw==")] * 3
+    run(cluster, "helm", "uninstall", "treadle", folder=tmp_path)
+    assert cluster.api("GET", where)[0] == 404
 
 
 def test_the_service_account_may_do_what_it_needs_and_nothing_else(cluster, tmp_path):

@@ -12,6 +12,8 @@ import pytest
 from cluster.client import eventually
 from cluster.control_plane import ControlPlane
 from cluster.policies import account, install
+from cluster.stamping import install as install_stamps
+from cluster.stamping import server_for, wait_in_force
 from cluster.treadle_process import Treadle, pod
 from treadle.api.identity import STAMPED_GROUPS, STAMPED_USER
 
@@ -63,7 +65,8 @@ def small(name: str, namespace: str, queue: str = "", notes: dict[str, str] | No
     return body
 
 
-def prepared(plane: ControlPlane) -> dict[tuple[str, str], str]:
+def prepared(plane: ControlPlane, form: str = "policies") -> tuple[dict[tuple[str, str], str], tuple[str, ...]]:
+    """Return the tokens of the accounts, and the arguments with which Treadle has to run for stamps to be written in a form."""
     plane.apply_crds()
     plane.create_nodes(3, "8", "64Gi")
     plane.create_namespace("treadle-system")
@@ -71,31 +74,28 @@ def prepared(plane: ControlPlane) -> dict[tuple[str, str], str]:
         plane.create_namespace(name)
     web = {"metadata": {"annotations": {"treadle.dev/queue": "root.web-batch"}}}
     assert plane.api("PATCH", "/api/v1/namespaces/web", web, content_type="application/merge-patch+json")[0] == 200
-    install(plane, "identity", "allocations")
+    arguments = install_stamps(plane, form)
+    install(plane, "allocations")
     tokens = {(namespace, name): account(plane, namespace, name, MAKES_PODS) for namespace, name in ACCOUNTS}
-    probe = small("probe", "team", notes=FORGED)
-
-    def stamped() -> bool:
-        answer = plane.api("POST", "/api/v1/namespaces/team/pods", probe, {"dryRun": "All"})[1]
-        return bool(answer["metadata"].get("annotations", {}).get(STAMPED_USER) != BOSS)
-
-    eventually(stamped, what="the policies in force")
-    return tokens
+    return tokens, arguments
 
 
-@pytest.mark.parametrize("access", ["namespace", "closed", "open"])
+@pytest.mark.parametrize(
+    ("access", "form"), [("namespace", "policies"), ("namespace", "webhook"), ("closed", "policies"), ("open", "policies")]
+)
 def test_every_account_gets_into_its_own_queues_and_is_told_why_not_into_others_whatever_it_forges(
-    fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path, access: str
+    fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path, access: str, form: str
 ) -> None:
-    plane = fresh_control_plane()
-    tokens = prepared(plane)
+    plane = fresh_control_plane(arguments=server_for(form))
+    tokens, arguments = prepared(plane, form)
     for path, spec in QUEUES.items():
         queue = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Queue", "metadata": {"name": path}, "spec": spec}
         assert plane.api("POST", f"{GROUP}/queues", queue)[0] == 201
     cases = {}
-    options = ("--user-source=stamps", f"--default-access={access}")
+    options = ("--user-source=stamps", f"--default-access={access}", *arguments)
     with Treadle(plane.scheduler_kubeconfig(), tmp_path, *options) as treadle:
         treadle.wait_ready()
+        wait_in_force(plane, "team")
         for number, ((namespace, name), path, forged) in enumerate(itertools.product(ACCOUNTS, LEAVES, (False, True))):
             body = small(f"case-{number}", namespace, path, FORGED if forged else None)
             status, answer = plane.api("POST", f"/api/v1/namespaces/{namespace}/pods", body, token=tokens[namespace, name])
@@ -118,7 +118,7 @@ def test_a_tenant_is_one_user_with_few_queues_and_no_priority_whatever_it_makes_
     fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
 ) -> None:
     plane = fresh_control_plane()
-    tokens = prepared(plane)
+    tokens, _ = prepared(plane)
     token = tokens["team", "ann"]
     rules = [{"rule": "specified", "create": True}, {"rule": "user", "create": True}]
     scheduler = {
@@ -148,6 +148,7 @@ def test_a_tenant_is_one_user_with_few_queues_and_no_priority_whatever_it_makes_
 
     with Treadle(plane.scheduler_kubeconfig(), tmp_path, "--user-source=stamps", "--default-access=namespace") as treadle:
         treadle.wait_ready()
+        wait_in_force(plane, "team")
         for number in range(60):
             made(small(f"user-{number}", "team", notes={"treadle.dev/user": f"made-up-{number}"}))
         assert {told(f"user-{number}")[0] for number in range(60)} == {""}

@@ -21,8 +21,8 @@ async def api() -> AsyncIterator[FakeApi]:
         yield server
 
 
-def hook(port: int = 0) -> WebhookOptions:
-    return WebhookOptions("127.0.0.1", port, ("127.0.0.1",), "missing")
+def hook(port: int = 0, stamps: str = "") -> WebhookOptions:
+    return WebhookOptions("127.0.0.1", port, ("127.0.0.1",), "missing", stamps)
 
 
 async def test_a_configuration_that_is_not_there_is_said_and_hinders_nothing(api: FakeApi) -> None:
@@ -33,6 +33,18 @@ async def test_a_configuration_that_is_not_there_is_said_and_hinders_nothing(api
         status, details = await get_json(service, "/status")
         assert (status, details["ready"]) == (200, True)
         assert details["webhook"].startswith("MutatingWebhookConfiguration missing: 404")
+
+
+async def test_a_copy_that_could_not_stamp_is_not_ready_and_goes_on_scheduling(api: FakeApi) -> None:
+    async with treadle(api, listen="127.0.0.1:0", webhook=hook(stamps="stamps")) as service:
+        assert service.webhook is not None
+        await service.webhook.look()
+        status, details = await get_json(service, "/status")
+        assert (status, details["ready"], details["synced"]) == (200, False, True)
+        assert "MutatingWebhookConfiguration stamps: 404" in service.unready()["webhook"]
+        assert service.healthy() == "", "a restart would not help"
+        service.webhook.trusted = True
+        assert service.unready() == {}
 
 
 async def test_a_port_in_use_is_named(api: FakeApi) -> None:

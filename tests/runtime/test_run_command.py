@@ -39,6 +39,11 @@ async def api() -> AsyncIterator[FakeApi]:
         ({"webhook_listen": "9443"}, "--webhook-listen: '9443' is not host:port"),
         ({"webhook_listen": ":9443"}, "--webhook-listen: ':9443' needs --webhook-host and --webhook-name as well"),
         (
+            {"webhook_listen": ":9443", "webhook_host": "h"},
+            "--webhook-listen: ':9443' needs --webhook-host and --webhook-name as well; --webhook-host is the name in its certificate, and --webhook-stamps may stand for --webhook-name",
+        ),
+        ({"webhook_stamps": "x"}, "--webhook-stamps: 'x' names what is served at --webhook-listen, which is not given"),
+        (
             {"history": "mysql://u:p@h/d"},
             "--history: 'mysql://u:***@h/d' is not the URL of a history; allowed are sqlite:////FILE and postgresql://",
         ),

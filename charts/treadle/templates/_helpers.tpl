@@ -44,12 +44,29 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- $found }}
 {{- end }}
 
-{{- /* What says whose an object is: stamps are believed only where the policies are that write them. */ -}}
+{{- /* Who stamps: policies, webhook, or nobody (empty). The webhook wins where it is asked for. */ -}}
+{{- define "treadle.identity.form" -}}
+{{- if ne .Values.identity.source "stamps" -}}
+{{- else if .Values.identity.webhook.enabled -}}
+webhook
+{{- else if include "treadle.identity.version" . -}}
+policies
+{{- end }}
+{{- end }}
+
+{{- /* What says whose an object is: stamps are believed only where they are written. */ -}}
 {{- define "treadle.identity.source" -}}
-{{- if and (eq .Values.identity.source "stamps") (not (include "treadle.identity.version" .)) -}}
+{{- if and (eq .Values.identity.source "stamps") (not (include "treadle.identity.form" .)) -}}
 namespace
 {{- else -}}
 {{ .Values.identity.source }}
+{{- end }}
+{{- end }}
+
+{{- /* Not empty where the scheduler serves a webhook, of whichever of the two. */ -}}
+{{- define "treadle.webhook" -}}
+{{- if or .Values.opportunistic.webhook.enabled .Values.identity.webhook.enabled -}}
+true
 {{- end }}
 {{- end }}
 

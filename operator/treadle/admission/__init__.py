@@ -1,1 +1,1 @@
-"""What happens to opportunistic pods when they are made, for API servers without MutatingAdmissionPolicy: a webhook that says the same."""
+"""What happens to objects when they are made, for API servers without MutatingAdmissionPolicy: webhooks that say the same as the policies of the chart."""

@@ -52,7 +52,8 @@ def run(
     default_access: DefaultAccess = DefaultAccess.OPEN,
     publish_administrators: str = "",
     webhook_listen: str = "",
-    webhook_name: str = "treadle",
+    webhook_name: str = "",
+    webhook_stamps: str = "",
     webhook_host: str = "",
     prometheus_credentials: Path | None = None,
     prometheus_address: str = "",
@@ -109,11 +110,13 @@ def run(
     publish_administrators:
         An AdministratorList of --namespace in which it is kept who may administer queues, for the policies of the chart that judge edits of Queues; none if absent.
     webhook_listen:
-        Where to serve the webhook that rewrites opportunistic pods, as host:port; nowhere if absent.
+        Where to serve the webhooks, one that rewrites opportunistic pods (/opportunistic) and one that stamps who made an object (/stamp-identity), as host:port; nowhere if absent.
     webhook_name:
-        The MutatingWebhookConfiguration whose caBundle is kept.
+        The MutatingWebhookConfiguration for opportunistic pods, whose caBundle is kept; none if absent.
+    webhook_stamps:
+        The MutatingWebhookConfiguration for stamps, whose caBundle is kept as well; a copy is ready once it is in there. None if absent.
     webhook_host:
-        The host by which the API server calls the webhook, such as treadle-webhook.treadle-system.svc.
+        The host by which the API server calls the webhooks, such as treadle-webhook.treadle-system.svc.
     prometheus_credentials:
         A folder with the file token, or the files username and password, for a Prometheus (spec.opportunistic.usage.prometheus); none are sent if absent.
     prometheus_address:
@@ -144,7 +147,7 @@ def run(
         )
     tls = _tls(listen, tls_cert_file, tls_private_key_file, tls_host, tls_config_map, self_signed=tls_self_signed)
     _check_history(history, history_days)
-    hook = _webhook(webhook_listen, webhook_name, webhook_host)
+    hook = _webhook(webhook_listen, webhook_name, webhook_stamps, webhook_host)
     credentials = _credentials(prometheus_credentials, prometheus_address)
     logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     logging.getLogger("kopf").setLevel(max(level, logging.WARNING))
@@ -183,19 +186,22 @@ def run(
         _refuse(1, str(error))
 
 
-def _webhook(listen: str, name: str, host: str) -> WebhookOptions | None:
+def _webhook(listen: str, name: str, stamps: str, host: str) -> WebhookOptions | None:
     if not listen:
+        if stamps:
+            _refuse(2, f"--webhook-stamps: {stamps!r} names what is served at --webhook-listen, which is not given")
         return None
     try:
         at, port = listen_address(listen)
     except ValueError as error:
         _refuse(2, f"--webhook-listen: {error}")
-    if not host or not name:
+    if not host or not (name or stamps):
         _refuse(
             2,
-            f"--webhook-listen: {listen!r} needs --webhook-host and --webhook-name as well; --webhook-host is the name in its certificate",
+            f"--webhook-listen: {listen!r} needs --webhook-host and --webhook-name as well; --webhook-host is the name in its certificate, "
+            "and --webhook-stamps may stand for --webhook-name",
         )
-    return WebhookOptions(at, port, (host,), name)
+    return WebhookOptions(at, port, (host,), name, stamps)
 
 
 def _check_doors(listen: str, probes: str, *, anonymous_metrics: bool) -> None:

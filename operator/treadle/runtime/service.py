@@ -340,6 +340,7 @@ class Service:
             "controllers": "" if self.operator is None else self.operator.problem(),
             "lease": "" if self.lease is None or self.lease.held else self.lease.problem,
             "binds": self.binder.doubts.problem,
+            "webhook": "" if self.webhook is None or self.webhook.trusted else self.webhook.problem,
         }
         found = {cause: said for cause, said in why.items() if said}
         return {} if self.synced and set(found) <= {"waitingFor"} else found
