@@ -75,7 +75,7 @@ def test_dashboards_are_what_grafanas_types_say(checker: Path) -> None:
     ("kind", "value"),
     [
         ("Board", {"title": 7}),
-        ("Board", {"titel": "Queues"}),
+        ("Board", {"caption": "Queues"}),
         ("Board", {"schemaVersion": 42, "panels": [{"type": "stat", "gridPos": {"h": "tall"}}]}),
         ("Series", {"legend": {"displayMode": "lists"}}),
         ("SeriesField", {"fillOpacity": "much"}),
