@@ -69,12 +69,20 @@ def test_everything_rendered_passes_a_server_side_dry_run(cluster, tmp_path):
         assert f"mutatingwebhookconfiguration.admissionregistration.k8s.io/treadle-{name} serverside-applied" in said
 
 
+def lists_made(cluster):
+    """Make the lists of administrators as a scheduler that leads does: without them nobody makes a queue."""
+    where = f"{GROUP}/namespaces/{SPACE}/administratorlists"
+    made = {"apiVersion": "treadle.dev/v1alpha1", "kind": "AdministratorList", "metadata": {"name": "treadle-administrators"}}
+    eventually(lambda: cluster.api("POST", where, made)[0] in {201, 409}, 30, "the lists")
+
+
 def test_a_release_is_installed_upgraded_and_removed_and_leaves_our_objects(cluster, tmp_path):
     run(cluster, "helm", "install", "treadle", str(CHART), folder=tmp_path)
     assert cluster.api("GET", f"/apis/apps/v1/namespaces/{SPACE}/deployments/treadle")[0] == 200
     queue = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Queue", "metadata": {"name": "root.kept"}}
     run(cluster, "kubectl", "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s", folder=tmp_path)
-    assert cluster.api("POST", f"{GROUP}/queues", queue)[0] == 201
+    lists_made(cluster)
+    eventually(lambda: cluster.api("POST", f"{GROUP}/queues", queue)[0] == 201, 60, "queues can be made")
     told, merge = f"/api/v1/namespaces/{SPACE}/configmaps/treadle-ca", "application/merge-patch+json"
     assert cluster.api("PATCH", told, {"data": {"ca.crt": "ours"}}, content_type=merge)[0] == 200
 
@@ -141,7 +149,8 @@ def test_the_rights_of_the_chart_are_enough_to_schedule(cluster, tmp_path):
     cluster.create_nodes(1)
     queue = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Queue", "metadata": {"name": "root.dev"}}
     queue["spec"] = {"submitAcl": {"namespaces": ["default"]}}
-    assert cluster.api("POST", f"{GROUP}/queues", queue)[0] == 201
+    lists_made(cluster)
+    eventually(lambda: cluster.api("POST", f"{GROUP}/queues", queue)[0] == 201, 60, "queues can be made")
     arguments = cluster.api("GET", f"/apis/apps/v1/namespaces/{SPACE}/deployments/treadle")[1]
     arguments = arguments["spec"]["template"]["spec"]["containers"][0]["args"]
     command = [
@@ -167,7 +176,7 @@ def test_the_rights_of_the_chart_are_enough_to_schedule(cluster, tmp_path):
         events = "/apis/events.k8s.io/v1/namespaces/default/events"
         eventually(lambda: cluster.api("GET", events)[1]["items"], timeout=60, what="an event about it")
         common = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Queue", "metadata": {"name": "root.default"}}
-        assert cluster.api("POST", f"{GROUP}/queues", common)[0] == 201
+        eventually(lambda: cluster.api("POST", f"{GROUP}/queues", common)[0] == 201, 60, "queues can be made")
         with ThreadPoolExecutor(1) as pool:
             tested = pool.submit(run, cluster, "helm", "test", "treadle", "--timeout=120s", folder=tmp_path)
             own = f"/api/v1/namespaces/{SPACE}/pods/treadle-test"

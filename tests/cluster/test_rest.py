@@ -169,18 +169,12 @@ def test_whom_the_queue_does_not_take_is_refused_by_it(plane: ControlPlane, ask:
     for queue in ("root", "root.plan"):
         closed = {"submitAcl": {"users": ["alice"]}, "administerAcl": {"users": []}}
         if queue == "root":
-            plane.api(
-                "POST",
-                "/apis/treadle.dev/v1alpha1/queues",
-                {"apiVersion": "treadle.dev/v1alpha1", "kind": "Queue", "metadata": {"name": "root"}, "spec": closed},
-            )
+            root = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Queue", "metadata": {"name": "root"}, "spec": closed}
+            write = lambda: plane.api("POST", "/apis/treadle.dev/v1alpha1/queues", root)[0] == 201  # noqa: E731, B023
         else:
-            plane.api(
-                "PATCH",
-                f"/apis/treadle.dev/v1alpha1/queues/{queue}",
-                {"spec": closed},
-                content_type="application/merge-patch+json",
-            )
+            path, merge = f"/apis/treadle.dev/v1alpha1/queues/{queue}", "application/merge-patch+json"
+            write = lambda: plane.api("PATCH", path, {"spec": closed}, content_type=merge)[0] == 200  # noqa: E731, B023
+        eventually(write, 60, "the queue written under the chart's policy")
 
     def refused() -> bool:
         number = int(time.monotonic() * 1000)
