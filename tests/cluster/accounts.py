@@ -76,6 +76,10 @@ def installed(plane: ControlPlane, folder: Path) -> Path:
         [*command, "install", "treadle", str(CHART), sets], capture_output=True, text=True, check=False, env=environment
     )
     assert done.returncode == 0, done.stdout + done.stderr
+    # As a scheduler with the chart's arguments makes it: without these lists nobody writes a queue.
+    lists = "/apis/treadle.dev/v1alpha1/namespaces/treadle-system/administratorlists"
+    made = {"apiVersion": "treadle.dev/v1alpha1", "kind": "AdministratorList", "metadata": {"name": "treadle-administrators"}}
+    assert plane.api("POST", lists, made)[0] in {201, 409}
     said = json.loads(Path(plane.kubeconfig).read_text())
     said["users"][0]["user"] = {"token": token(plane, "treadle-system", "treadle")}
     path = folder / "treadle.kubeconfig"
