@@ -43,8 +43,8 @@ class GuardedApi(ReviewingApi):
         super().__init__()
         self.writes: list[tuple[str, str, str, bool]] = []
         self.tokens_seen: set[str] = set()
-        self.takes: Callable[[], None] = lambda: None
-        """Called for each write that is no dry run."""
+        self.takes: Callable[[str], None] = lambda method: None
+        """Called with the method of each request for our kinds that is no dry run."""
         self.refusals: dict[tuple[str, str, bool], tuple[int, str]] = {}
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -53,8 +53,8 @@ class GuardedApi(ReviewingApi):
             self.tokens_seen.add(request.headers.get("Authorization", ""))
         if request.method != "GET" and "/treadle.dev/" in request.path:
             self.writes.append((request.method, request.path.split("/")[4], name, dry))
-            if not dry:
-                self.takes()
+        if "/treadle.dev/" in request.path and not dry:
+            self.takes(request.method)
         refused = self.refusals.get((request.method, name, dry))
         if refused is not None:
             status, message = refused

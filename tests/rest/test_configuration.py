@@ -190,9 +190,28 @@ async def test_one_change_at_a_time_and_what_a_dead_process_left_is_taken_back(c
     assert (await changes.ask("PUT", CONF, SWAP))[0] == 200
 
 
-async def test_a_change_that_takes_too_long_is_taken_back_before_anybody_else_does_so(changes: Changes) -> None:
-    def held_up() -> None:
-        changes.now += 40
+async def test_a_change_that_takes_long_is_not_taken_for_abandoned(changes: Changes) -> None:
+    began, ends = changes.now, []
+
+    def takes(method: str) -> None:
+        changes.now += 13 if method == "PUT" else 0
+        ends.append(
+            changes.api.get("configmaps", "changes", "treadle-system")["data"]["underway-until"] if method == "PUT" else ""
+        )
+
+    changes.api.takes = takes
+    body = {
+        "add-queue": [{"queue-name": f"root.q{n}", "params": {"entry": {"key": "capacity", "value": "0"}}} for n in range(8)],
+        "update-queue": [update("root.dev", capacity="40"), update("root.prod", capacity="60")],
+    }
+    status, said, _ = await changes.ask("PUT", CONF, body)
+    assert status == 200, said
+    assert [float(end) - began for end in ends if end] == [60, 73]
+
+
+async def test_a_process_that_was_held_up_before_a_step_takes_its_change_back(changes: Changes) -> None:
+    def held_up(method: str) -> None:
+        changes.now += 40 if method == "GET" and "PUT" in {one[0] for one in changes.api.writes if not one[3]} else 0
 
     changes.api.takes = held_up
     status, said = await changes.refusal("PUT", CONF, SWAP)
@@ -204,29 +223,43 @@ async def test_a_change_that_takes_too_long_is_taken_back_before_anybody_else_do
 async def test_a_process_that_was_held_up_leaves_alone_what_the_leader_has_taken_back(changes: Changes) -> None:
     changes.api.refusals["PUT", "root.prod", False] = (403, "not any more")
     body = {"update-queue": [update("root.dev", capacity="40"), update("root.prod", capacity="60")]}
-    read = changes.log.read
-    looks = 0
+    renewed = changes.log.renewed
 
-    async def healed_meanwhile() -> Logged:
-        nonlocal looks
-        looks += 1
-        if looks == 3:  # of whoever takes back; after those that begin
+    async def healed_meanwhile(logged: Logged, *, at_once: bool = False) -> Logged:
+        if at_once:  # as whoever takes back does
+            later = changes.now + 1000
             assert (
-                await heal(
-                    changes.client,
-                    Log(changes.client, "treadle-system", "changes", lambda: changes.now + 1000),
-                    lambda: changes.now + 1000,
-                )
-                == ""
+                await heal(changes.client, Log(changes.client, "treadle-system", "changes", lambda: later), lambda: later) == ""
             )
             assert changes.queues() == FIRST
             changes.api.refusals.clear()
             changes.api.update("queues", {**changes.api.get("queues", "root.dev"), "spec": {"capacity": {"guaranteed": "40%"}}})
-        return await read()
+        return await renewed(logged, at_once=at_once)
 
-    changes.log.read = healed_meanwhile  # type: ignore[method-assign]
+    changes.log.renewed = healed_meanwhile  # type: ignore[method-assign]
     assert (await changes.refusal("PUT", CONF, body))[0] == 403
     assert changes.queues()["root.dev"] == {"capacity": {"guaranteed": "40%"}}, "what somebody wrote since stays"
+
+
+async def test_a_process_that_was_held_up_goes_on_no_more_once_the_leader_takes_its_change_back(changes: Changes) -> None:
+    renewed, begun = changes.log.renewed, []
+
+    async def claimed_meanwhile(logged: Logged, *, at_once: bool = False) -> Logged:
+        begun.append(changes.queues())
+        if len(begun) == 2:  # before the second step
+            changes.now += 61
+            other = Log(changes.client, "treadle-system", "changes", lambda: changes.now)
+            await other.renewed(await other.read(), at_once=True)
+        return await renewed(logged, at_once=at_once)
+
+    changes.log.renewed = claimed_meanwhile  # type: ignore[method-assign]
+    status, said = await changes.refusal("PUT", CONF, SWAP)
+    assert (status, said) == (503, "the change was taken for abandoned, and is taken back by the leader")
+    assert changes.queues() == begun[1] != FIRST
+    assert await heal(changes.client, changes.log, lambda: changes.now + 59) == ""
+    assert changes.queues() == begun[1], "whoever claimed it is at it"
+    assert await heal(changes.client, changes.log, lambda: changes.now + 61) == ""
+    assert changes.queues() == FIRST
 
 
 async def test_an_unreadable_log_stops_nobody(changes: Changes) -> None:

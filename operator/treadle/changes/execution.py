@@ -8,14 +8,14 @@ first and the last step goes by what was in force before, where a part of the ch
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from treadle.changes.change import Change, Step
 from treadle.changes.documents import document_of, object_of, path_of, rewritten
 from treadle.changes.edits import edited, overtaken
-from treadle.changes.log import Log, Logged, TooSlow
+from treadle.changes.log import Busy, Log, Logged, TooSlow
 from treadle.kube.errors import ApiError, KubeError
 from treadle.kube.transport import Client, Response
 
@@ -82,39 +82,34 @@ class Executor:
 
     async def make(self, change: Change, logs: Log, logged: Logged) -> int:
         """Make a change and return its number. Raises ``Refused``, ``Conflict``, ``Busy``, ``TooLarge``, ``TooSlow`` and ``KubeError``; nothing of the change is left then."""
-        logged = await logs.begin(logged, change)
+        under_way = _UnderWay(logs, await logs.begin(logged, change))
         made: list[Step] = []
         try:
             for step in change.steps:
-                logs.check_time(logged)
+                await under_way.renew()
                 made.append(step)
-                await self._make(step)
-        except TooSlow:
-            await self._take_back(made, logs, logged)
-            raise
+                await self._make(step, under_way.check_time)
         except (Refused, Conflict):
             made.pop()
-            await self._take_back(made, logs, logged)
+            await self._take_back(made, under_way)
             raise
         except BaseException:
             # Nothing is known of the last step: whoever takes it back looks at what is there.
-            await self._take_back(made, logs, logged)
+            await self._take_back(made, under_way)
             raise
-        return await logs.end(logged, done=True)
+        return await logs.end(under_way.logged, done=True)
 
-    async def _take_back(self, made: list[Step], logs: Log, logged: Logged) -> None:
+    async def _take_back(self, made: list[Step], under_way: _UnderWay) -> None:
         try:
-            if (await logs.read()).revision != logged.revision:
-                return  # this process was held up for so long that the leader has taken the change back
-            left = await take_back(self._client, made)
-        except KubeError as error:
+            await under_way.renew(at_once=True)
+            left = await take_back(self._client, made, under_way.renew)
+            for problem in left:
+                log.warning("a change of queues was taken back, but for: %s", problem)
+            await under_way.logs.end(under_way.logged, done=False)
+        except (KubeError, Busy) as error:
             log.warning("a change of queues cannot be taken back now; the leader does so: %s", error)
-            return
-        for problem in left:
-            log.warning("a change of queues was taken back, but for: %s", problem)
-        await logs.end(logged, done=False)
 
-    async def _make(self, step: Step, *, dry: bool = False) -> None:
+    async def _make(self, step: Step, check_time: Callable[[], None] | None = None, *, dry: bool = False) -> None:
         params = {"dryRun": "All"} if dry else None
         if step.operation == "Create":
             answer = await self._client.request(
@@ -128,6 +123,8 @@ class Executor:
             raw = answer.json()
             if (raw["metadata"]["uid"], raw["metadata"]["generation"]) != self._generations.get((step.kind, step.name)):
                 raise Conflict(f"{step.words} was changed by somebody else at the same time")
+            if check_time is not None:
+                check_time()
             answer = await _write(self._client, step, raw, params)
             if answer.status != 409:
                 _check(step, answer)
@@ -135,10 +132,24 @@ class Executor:
         raise Conflict(f"{step.words} is written to all the time")
 
 
-async def take_back(client: Client, made: Iterable[Step]) -> list[str]:
-    """Take back steps, the last one first, as far as they were made and nobody has changed the same since; return what stays. Raises ``KubeError``."""
+class _UnderWay:
+    """A change that this process makes: the log with it, which is kept fresh."""
+
+    def __init__(self, logs: Log, logged: Logged) -> None:
+        self.logs, self.logged = logs, logged
+
+    async def renew(self, *, at_once: bool = False) -> None:
+        self.logged = await self.logs.renewed(self.logged, at_once=at_once)
+
+    def check_time(self) -> None:
+        self.logs.check_time(self.logged)
+
+
+async def take_back(client: Client, made: Iterable[Step], renew: Callable[[], Awaitable[None]]) -> list[str]:
+    """Take back steps, the last one first, as far as they were made and nobody has changed the same since; return what stays. ``renew`` is called before each. Raises ``KubeError``."""
     left = []
     for step in reversed(list(made)):
+        await renew()
         problem = await _undo(client, step)
         if problem:
             left.append(f"{step.words}: {problem}")
@@ -204,8 +215,13 @@ async def heal(client: Client, logs: Log, now: Callable[[], float]) -> str:
     if logged.pending is None or now() < logged.until:
         return ""
     log.warning("a change of queues by %s was not finished; it is taken back", logged.pending.user)
-    left = await take_back(client, logged.pending.steps)
-    await logs.end(logged, done=False)
+    under_way = _UnderWay(logs, logged)
+    try:
+        await under_way.renew(at_once=True)
+        left = await take_back(client, logged.pending.steps, under_way.renew)
+        await logs.end(under_way.logged, done=False)
+    except Busy:
+        return ""  # its process was only held up, or another one is at it
     return (
         f"a change by {logged.pending.user} was not finished and could not be taken back whole: {'; '.join(left)}" if left else ""
     )

@@ -25,10 +25,12 @@ MOST_KEPT: Final = 100
 MOST_BYTES: Final = 700_000
 """Of a ConfigMap's MiB."""
 MOST_UNPACKED: Final = 64 << 20
-ABANDONED_AFTER, FOR_EACH = 60.0, 0.2
-"""Seconds, and further ones for each step, after which a change that is under way is taken for one whose process has died."""
+ABANDONED_AFTER: Final = 60.0
+"""Seconds after the last word of its process from which on a change that is under way is taken for one whose process has died."""
+RENEWED_AFTER: Final = 10.0
+"""Seconds between two words of the process."""
 LAST_REQUEST: Final = 31.0
-"""Seconds before that from which on no step is begun any more: a request that is under way has ended by then."""
+"""Seconds before a change is taken for abandoned from which on nothing is sent for it any more: a request that is under way has ended by then."""
 _VERSION, _PENDING, _UNTIL = "version", "underway", "underway-until"
 _KEY: Final = re.compile(r"change-(\d{9})")
 
@@ -38,7 +40,7 @@ class Busy(Exception):
 
 
 class TooSlow(Exception):
-    """A change whose time is over before all of its steps were made."""
+    """A change whose process did not come to a word for so long that others take it for abandoned."""
 
 
 class TooLarge(Exception):
@@ -86,15 +88,31 @@ class Log:
             raise TooLarge(
                 f"{len(packed)} bytes of the log are needed for it, and {MOST_BYTES // 2} are allowed; make it in parts"
             )
-        until = self._now() + ABANDONED_AFTER + FOR_EACH * len(change.steps)
+        until = self._now() + ABANDONED_AFTER
         return await self._write(logged, _kept(logged.kept, len(packed)), logged.version, packed, until)
 
     def check_time(self, logged: Logged) -> None:
-        """Raise ``TooSlow`` where no further step of the change that is under way may be begun."""
+        """Raise ``TooSlow`` where nothing further may be sent for the change that is under way."""
         if self._now() > logged.until - LAST_REQUEST:
-            raise TooSlow(
-                "the API server answers too slowly: not all of the change could be made in time, so nothing of it is left"
-            )
+            raise TooSlow("the API server answers too slowly for a change to be made, so nothing of it is left")
+
+    async def renewed(self, logged: Logged, *, at_once: bool = False) -> Logged:
+        """Say, where it is time to or ``at_once``, that somebody is at the change that is under way, and return the log with it.
+
+        Raises ``Busy`` where somebody else has said so since: only one process makes a change or takes it back.
+        """
+        if not at_once and self._now() < logged.until - ABANDONED_AFTER + RENEWED_AFTER:
+            return logged
+        body = {
+            "metadata": {"resourceVersion": logged.revision},
+            "data": {_UNTIL: f"{self._now() + ABANDONED_AFTER:.3f}"},
+        }
+        answer = await self._client.request("PATCH", f"{self._folder}/{self._name}", body, content_type=MERGE)
+        if answer.status in {404, 409}:
+            raise Busy("the change was taken for abandoned, and is taken back by the leader")
+        if answer.status != 200:
+            raise answer.error()
+        return _logged(answer.json())
 
     async def end(self, logged: Logged, *, done: bool) -> int:
         """Note that the change that is under way is done, or was taken back, and return the number of the last change."""
