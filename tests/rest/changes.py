@@ -43,7 +43,7 @@ class GuardedApi(ReviewingApi):
         super().__init__()
         self.writes: list[tuple[str, str, str, bool]] = []
         self.tokens_seen: set[str] = set()
-        self.takes: Callable[[str], None] = lambda method: None
+        self.takes: Callable[[str], None] = lambda _: None
         """Called with the method of each request for our kinds that is no dry run."""
         self.refusals: dict[tuple[str, str, bool], tuple[int, str]] = {}
 

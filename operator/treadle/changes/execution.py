@@ -15,7 +15,7 @@ from typing import Any, Final
 from treadle.changes.change import Change, Step
 from treadle.changes.documents import document_of, object_of, path_of, rewritten
 from treadle.changes.edits import edited, overtaken
-from treadle.changes.log import Busy, Log, Logged, TooSlow
+from treadle.changes.log import Busy, Log, Logged
 from treadle.kube.errors import ApiError, KubeError
 from treadle.kube.transport import Client, Response
 
