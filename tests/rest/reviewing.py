@@ -30,7 +30,7 @@ ROBOT = "system:serviceaccount:etl:robot"
 
 
 class ReviewingApi(FakeApi):
-    """Answers reviews: who a token is from is in ``tokens``, (user, verb, namespace) that are allowed in ``rights``."""
+    """Answers reviews: who a token is from is in ``tokens``, (user, verb, namespace) that are allowed in ``rights``, without a namespace for objects of the cluster."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -39,6 +39,8 @@ class ReviewingApi(FakeApi):
             "alice": {"username": "alice", "groups": ["data"]},
         }
         self.rights = {(user, verb, "etl") for user in (ROBOT, "alice") for verb in ("create", "update", "delete", "list")}
+        self.named_rights: set[tuple[str, str, str]] = set()
+        """(user, verb, name) of what is of no namespace."""
         self.reviews: list[Json] = []
         self.audiences: list[str] = []
 
@@ -54,7 +56,9 @@ class ReviewingApi(FakeApi):
         else:
             asked = spec["resourceAttributes"]
             assert asked["group"] == "treadle.dev"
-            status = {"allowed": (spec["user"], asked["verb"], asked["namespace"]) in self.rights, "reason": "by a test"}
+            user, verb, namespace, name = spec["user"], asked["verb"], asked.get("namespace", ""), asked.get("name", "")
+            allowed = (user, verb, namespace) in self.rights or (user, verb, name) in self.named_rights
+            status = {"allowed": allowed, "reason": "by a test"}
         return web.json_response({**body, "status": status}, status=201)
 
 

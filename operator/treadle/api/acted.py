@@ -175,7 +175,7 @@ ACTED_ON: Final[dict[str, frozenset[str]]] = {
             "spec.holdsQueues",
             *(
                 f"spec.{acl}.{field}"
-                for acl in ("submitAcl", "administerAcl", "reserveAcl", "priorityAcl")
+                for acl in ("submitAcl", "administerAcl", "reserveAcl", "viewAcl", "priorityAcl")
                 for field in ("users", "groups", "serviceAccounts", "namespaces")
             ),
             "spec.priorityAcl.maxPriority",

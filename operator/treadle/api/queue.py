@@ -440,6 +440,10 @@ class QueueSpec(Model):
         default=None,
         description="Who may reserve here and below, besides those who may administer. Absent here and above: whoever may submit.",
     )
+    view_acl: Acl | None = Field(
+        default=None,
+        description="Who may see by REST what is here and below, besides those who may administer. Absent here and above: whoever may submit.",
+    )
     priority_acl: (
         Annotated[list[PriorityAcl], Field(min_length=1, max_length=64, json_schema_extra={"x-kubernetes-list-type": "atomic"})]
         | None

@@ -45,11 +45,9 @@ def status_of(
     ready, reason, message = (False, c.INTERNAL_ERROR, set_aside) if set_aside else _ready(entry, core, serving, failing)
     match entry.kind:
         case "Queue":
-            status.update(_queue(core.queue(entry.name)))
-            given = core.opportunistic_of(entry.name)
-            status["opportunistic"] = None if given is None else _quantities(given)
+            status.update(queue_status(core.queue(entry.name), core))
         case "Application":
-            status.update(_application(core.application(f"{entry.namespace}/{entry.name}"), core))
+            status.update(application_status(core.application(f"{entry.namespace}/{entry.name}"), core))
             status["eta"] = forecast
         case "Reservation":
             status.update(reservations.status_of(core.reservation(f"{entry.namespace}/{entry.name}")))
@@ -163,9 +161,11 @@ def _moved(entry: Entry, core: View, previous: Iterable[Mapping[str, Any]]) -> l
     return []
 
 
-def _queue(queue: QueueFigures | None) -> dict[str, Any]:
+def queue_status(queue: QueueFigures | None, core: View) -> dict[str, Any]:
+    """Return what a Queue's status says of its figures."""
     if queue is None:
-        return {}
+        return {"opportunistic": None}
+    given = core.opportunistic_of(queue.path)
     return {
         "state": queue.state,
         "fairShare": _quantities(queue.fair_share) if queue.shows_shares else None,
@@ -179,6 +179,7 @@ def _queue(queue: QueueFigures | None) -> dict[str, Any]:
         "reserved": None if queue.held is None else _quantities(queue.held),
         "applications": {"running": queue.running, "pending": queue.accepted},
         "dynamicQueues": queue.dynamic_below[:DYNAMIC_LIMIT] or None,
+        "opportunistic": None if given is None else _quantities(given),
     }
 
 
@@ -196,7 +197,8 @@ def _partition(part: PartitionFigures) -> dict[str, Any]:
     }
 
 
-def _application(application: ApplicationFigures | None, core: View) -> dict[str, Any]:
+def application_status(application: ApplicationFigures | None, core: View) -> dict[str, Any]:
+    """Return what an Application's status says of its figures."""
     if application is None:
         return {"phase": "Accepted", "pods": {"running": 0, "pending": 0}}
     status: dict[str, Any] = {

@@ -78,6 +78,7 @@ def queue(model: Queue, profiles: Profiles = NO_PROFILES) -> QueueSpec:
         submit=_acl(spec.submit_acl),
         administer=_acl(spec.administer_acl),
         reserve=_acl(spec.reserve_acl),
+        view=_acl(spec.view_acl),
         priorities=_priorities(spec.priority_acl),
         plan=None if spec.reservations is None else plan(spec.reservations),
     )

@@ -30,15 +30,21 @@ class Asker:
             raise Refused(429, f"User {user.name} sends too many requests", wait=wait)
         return user
 
+    async def may(self, user: User, verb: str, resource: str, namespace: str = "", name: str = "") -> bool:
+        """Whether a user may do that with our kind. Raises ``KubeError``."""
+        return (await self._reviews.may(user, {"resourceAttributes": _asked(verb, resource, namespace, name)}))[0]
+
     async def check(self, user: User, verb: str, resource: str, namespace: str, name: str = "") -> None:
         """Raise ``Refused`` where a user may not do that with our kind in a namespace, and ``KubeError``."""
-        asked = {"group": GROUP, "resource": resource, "verb": verb, "namespace": namespace}
-        if name:
-            asked["name"] = name
-        allowed, reason = await self._reviews.may(user, {"resourceAttributes": asked})
+        allowed, reason = await self._reviews.may(user, {"resourceAttributes": _asked(verb, resource, namespace, name)})
         if not allowed:
             why = f": {reason}" if reason else ""
             raise Refused(403, f"User {user.name} may not {verb} {resource}.{GROUP} in namespace {namespace}{why}")
+
+
+def _asked(verb: str, resource: str, namespace: str, name: str) -> dict[str, str]:
+    asked = {"group": GROUP, "resource": resource, "verb": verb, "namespace": namespace, "name": name}
+    return {key: value for key, value in asked.items() if value or key == "verb"}
 
 
 def namespace_of(request: web.Request, user: User) -> str:
@@ -46,6 +52,11 @@ def namespace_of(request: web.Request, user: User) -> str:
     named = request.query.get("namespace", "") or user.namespace
     if not named:
         raise Refused(400, f"namespace: none is named, and {user.name} is no service account; say which by ?namespace=NAME")
+    return namespace_named(named)
+
+
+def namespace_named(named: str) -> str:
+    """Return the name of a namespace. Raises ``Refused`` for what is none."""
     if len(named) > NAME_LIMIT or re.fullmatch(DNS_LABEL, named) is None:
         raise Refused(400, f"namespace: {named[:NAME_LIMIT]!r} is not the name of a namespace")
     return named

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from treadle.api.common import DNS_LABEL, NAME_LIMIT
-from treadle.rest import configuration, estimator, forms, queue_changes, reservations
+from treadle.rest import configuration, estimator, forms, queue_changes, reservations, state
 
 Json = dict[str, Any]
 PATH = "/openapi/v3"
@@ -157,7 +157,7 @@ def document(*, rest: bool, changes: bool, forecasts: bool, version: str) -> Jso
     if forecasts:
         paths["/eta"] = {"get": _told("forecasts", "When applications start and end", _json({"type": "object"}))}
     if rest:
-        paths |= _reservations() | _estimator()
+        paths |= _reservations() | _estimator() | _state()
     if changes:
         paths |= _configuration() | _queue_changes()
     return {
@@ -288,6 +288,42 @@ def _estimator() -> Json:
             "post": _asked("translate", "Refused: files are not read", {}, parameters=(named("file", "A name"),))
         },
     }
+
+
+def _state() -> Json:
+    def listed(name: str, item: Json) -> Json:
+        return {
+            "type": "object",
+            "properties": {name: {"type": "array", "items": item}, "continue": {"type": "string"}},
+            "required": [name, "continue"],
+            "additionalProperties": False,
+        }
+
+    queue: Json = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name", "leaf", "dynamic"]}
+    application: Json = {"type": "object", "required": ["namespace", "name", "phase"]}
+    # In a query as it is sent a name has no blanks at its ends and nothing that cannot be printed.
+    text: Json = {"type": "string", "maxLength": state.MOST_NAMED, "pattern": "^[!-~]*$"}
+    below = _query("queue", text, "Only of this queue and those below it")
+    limit = _query(
+        "limit", {"type": "integer", "minimum": 1, "maximum": state.MOST, "default": state.MOST}, "How many at the most"
+    )
+    after = _query("continue", text, "What the page before said, to go on after it")
+    within = {**_NAMESPACE, "description": "Only of this namespace; all of it for whoever may list its applications"}
+    queues = _asked(
+        "queues",
+        "The queues that one may view",
+        {200: listed("queues", queue)},
+        parameters=(below, limit, after),
+        namespaced=False,
+    )
+    applications = _asked(
+        "applications",
+        "The applications that one may view",
+        {200: listed("applications", application)},
+        parameters=(below, within, limit, after),
+        namespaced=False,
+    )
+    return {state.QUEUES: {"get": queues}, state.APPLICATIONS: {"get": applications}}
 
 
 def _configuration() -> Json:

@@ -1,10 +1,10 @@
-"""YARN's REST as a part of a running Treadle. Every copy serves it, whether it leads or not: what it writes is decided by whoever does."""
+"""The REST as a part of a running Treadle. Every copy serves what writes, whether it leads or not, since whoever leads decides it; what there is the leader tells alone."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.rest import reservations
+from treadle.rest import reservations, state
 from treadle.rest.objects import Objects
 from treadle.runtime.solver import Highs
 
@@ -16,9 +16,13 @@ if TYPE_CHECKING:
     from treadle.rest.serving import Door
 
 
-def rest_routes(client: Client, door: Door, ledger: Ledger, history: str = "") -> list[web.RouteDef]:
+def rest_routes(client: Client, door: Door, ledger: Ledger, history: str, told: state.Sources) -> list[web.RouteDef]:
     """Return the routes. ``history`` is the URL of the history, empty for none. ``client`` has connections of its own, so that nobody who decides waits for what is asked here."""
-    return [*reservations.routes(door, Objects(client), ledger.entries), *_estimator(door, history)]
+    return [
+        *reservations.routes(door, Objects(client), ledger.entries),
+        *_estimator(door, history),
+        *state.routes(door, told),
+    ]
 
 
 def _estimator(door: Door, history: str) -> list[web.RouteDef]:

@@ -40,6 +40,7 @@ from treadle.rest.document import PATH as DOCUMENT
 from treadle.rest.document import document
 from treadle.rest.objects import Objects
 from treadle.rest.serving import Door
+from treadle.rest.state import Sources as ToldFrom
 from treadle.runtime.administrators import Administrators
 from treadle.runtime.admission import Webhook, WebhookOptions, webhook
 from treadle.runtime.doors import Doors, Told, routes_of
@@ -361,7 +362,7 @@ class Service:
             "ready": not unready,
             "synced": self.synced,
             "watchesAlive": "watches" not in unready,
-            "leader": "leader" if self.lease is None or self.lease.held else f"standby, {self.lease.holder or 'nobody'} leads",
+            "leader": f"standby, {self._standing_by()} leads" if self._standing_by() else "leader",
             "watches": watches,
             "waitingFor": self.waiting_for,
             **({"administrators": self.administrators.problem} if self.administrators and self.administrators.problem else {}),
@@ -493,7 +494,8 @@ class Service:
         if self.options.rest:
             unready = lambda: "" if self._listed else self.waiting_for  # noqa: E731 - read at each request
             door = Door(Asker(reviews, self.options.rest_audience), unready)
-            routes += rest_routes(self._serving, door, self.ledger, self.options.history)
+            seen = ToldFrom(lambda: self.core.view, self._standing_by, self._foreseen)
+            routes += rest_routes(self._serving, door, self.ledger, self.options.history, seen)
             if self.queue_changes is not None:
                 routes += self.queue_changes.routes(door)
         if self.options.tls is not None:
@@ -505,6 +507,12 @@ class Service:
         described = document(rest=self.options.rest, changes=changes, forecasts=self.forecaster is not None, version=__version__)
         routes.append(guarded(answering(DOCUMENT, lambda: described), reviews, right=False))
         await self.doors.open(self.options.listen, routes, None if self.certificate is None else self.certificate.context)
+
+    def _standing_by(self) -> str:
+        return "" if self.lease is None or self.lease.held else self.lease.holder or "nobody"
+
+    def _foreseen(self, identity: str) -> dict[str, Any] | None:
+        return None if self.forecaster is None else self.forecaster.status(identity, None)
 
     def _spawn(self, coroutine: Any, name: str) -> asyncio.Task[Any]:
         task = asyncio.get_running_loop().create_task(coroutine, name=name)

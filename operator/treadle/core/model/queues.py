@@ -60,6 +60,8 @@ class QueueSpec:
     administer: AccessList | None = None
     reserve: AccessList | None = None
     """Who may reserve. None at every level: whoever may submit."""
+    view: AccessList | None = None
+    """Who may see what the queue holds. None at every level: whoever may submit."""
     priorities: tuple[PriorityBound, ...] = ()
     """Who may ask for which priority, here and below, unless a queue below says it itself. Empty: the nearest ancestor says it."""
     plan: PlanSpec | None = None

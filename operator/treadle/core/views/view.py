@@ -17,7 +17,7 @@ from treadle.core.views.refusals import preferences, refusals
 from treadle.core.views.waiting import placement_times, waiting_figures
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
     from treadle.core.kernel.state import State
@@ -69,6 +69,11 @@ class View:
         application = self._state.applications.get(identity)
         return None if application is None else figures.application_figures(self._state, application)
 
+    def applications(self) -> Mapping[str, str]:
+        """Return the paths of the queues of all applications by their ids, empty for those that are in none."""
+        applications = self._state.applications
+        return {identity: "" if one.queue is None else one.queue.path for identity, one in applications.items()}
+
     def knows(self, identity: str) -> bool:
         """Whether an application has pods that are known."""
         return identity in self._state.applications
@@ -111,6 +116,10 @@ class View:
     def administrators(self) -> dict[str, AccessList]:
         """The lists of those who may administer queues, by path."""
         return access.administrators(self._state)
+
+    def viewable(self, user: str, groups: tuple[str, ...], namespace: str) -> Callable[[str], bool]:
+        """Return whether a user may see what a queue holds, by its path, while nothing changes. ``namespace`` is that of a service account, empty for anybody else."""
+        return access.viewable(self._state, user, groups, namespace)
 
     def draining_below(self, path: str) -> list[str]:
         """Return what is said of deleted queues just below a queue that are still in use."""

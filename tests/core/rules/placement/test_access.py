@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from treadle.core.model import AccessList, Asker, DefaultAccess, PriorityBound, QueueSpec
-from treadle.core.rules.placement.access import bound_of, may_reserve, may_submit
+from treadle.core.rules.placement.access import bound_of, may_reserve, may_submit, may_view
 
 
 @dataclass
@@ -146,6 +146,35 @@ def test_without_a_list_of_those_who_reserve_whoever_may_submit_may_reserve() ->
     queue = leaf(acl(), acl(), submit=acl("ann"))
     assert may_reserve(queue, "root.a", Asker("ann", (), "ns"))
     assert not may_reserve(queue, "root.a", Asker("bob", (), "ns"))
+
+
+# ---- who may see what a queue holds
+
+
+def test_whom_a_list_names_may_view_here_and_below_and_no_longer_whoever_may_submit() -> None:
+    queue = below(QueueSpec("root"), QueueSpec("root.a", view=acl("ann"), submit=acl("bob"), administer=acl("eve")))
+    child = below(QueueSpec("root"), QueueSpec("root.a"), QueueSpec("root.a.b", view=acl("joe")))
+    assert seers(queue, "root.a") == {"ann", "eve"}, "who may administer may view"
+    assert seers(child, "root.a.b") == {"joe"}
+    chain = below(QueueSpec("root"), queue.spec, QueueSpec("root.a.b", view=acl("joe")))
+    assert seers(chain, "root.a.b") == {"ann", "eve", "joe"}, "any queue on the way up is enough"
+
+
+def test_an_empty_list_shows_a_queue_to_those_who_administer_only() -> None:
+    queue = below(QueueSpec("root", submit=acl("*"), administer=acl("eve")), QueueSpec("root.a", view=acl()))
+    assert seers(queue, "root.a") == {"eve"}
+
+
+def test_without_a_list_of_those_who_view_whoever_may_submit_may_view() -> None:
+    queue = below(QueueSpec("root", submit=acl(), administer=acl("eve")), QueueSpec("root.a", submit=acl("ann")))
+    assert seers(queue, "root.a") == {"ann", "eve"}
+    web = below(QueueSpec("root"), QueueSpec("root.web"))
+    assert may_view(web, "root.web", Asker("ann", (), "web"), DefaultAccess.NAMESPACE)
+    assert not may_view(web, "root.web", Asker("ann", (), "shop"), DefaultAccess.NAMESPACE)
+
+
+def seers(queue: Any, path: str) -> set[str]:
+    return {user for user in ("ann", "bob", "eve", "joe") if may_view(queue, path, Asker(user, (), "ns"), DefaultAccess.CLOSED)}
 
 
 # ---- priorities

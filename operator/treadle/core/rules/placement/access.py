@@ -1,4 +1,4 @@
-"""Who may submit to a queue, and reserve in it: YARN's access control lists (``AllocationConfiguration.hasAccess``).
+"""Who may submit to a queue, reserve in it, and see what it holds: YARN's access control lists (``AllocationConfiguration.hasAccess``).
 
 Access is granted by the queue or by any ancestor, to all who may submit or administer. A list that is absent grants nothing, but at the root: there YARN lets every user in, so that both lists
 of the root have to be given to restrict anything. ``DefaultAccess`` says whom we let in there: every user as well, a namespace to its own queue, or nobody.
@@ -47,6 +47,13 @@ def may_reserve(queue: Guarded, path: str, who: Asker, default_access: DefaultAc
     if all(each.spec.reserve is None for each in queue.chain):
         return may_submit(queue, path, who, default_access)
     return any(acl is not None and who.listed(acl) for each in queue.chain for acl in (each.spec.reserve, each.spec.administer))
+
+
+def may_view(queue: Guarded, path: str, who: Asker, default_access: DefaultAccess = DefaultAccess.OPEN) -> bool:
+    """Whether somebody may see what a queue holds: whom a list of those who view or administer names, on the way up; without any list of those who view, whoever may submit."""
+    if all(each.spec.view is None for each in queue.chain):
+        return may_submit(queue, path, who, default_access)
+    return any(acl is not None and who.listed(acl) for each in queue.chain for acl in (each.spec.view, each.spec.administer))
 
 
 def bound_of(queue: Guarded, who: Asker) -> tuple[int, int | None] | None:

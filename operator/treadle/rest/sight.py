@@ -1,0 +1,52 @@
+"""What somebody may see: all that is in a queue by the verb ``view`` of Kubernetes' roles or by the queue's own lists, and applications of a namespace by the right to list them there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from treadle.rest.answers import Refused
+
+if TYPE_CHECKING:
+    from treadle.core.views.view import View
+    from treadle.kube.reviews import User
+    from treadle.rest.asking import Asker
+
+Sees = Callable[[str], bool]
+"""Whether what a queue holds may be seen, by its path."""
+
+
+class Sight:
+    """Knows who may see what. Its methods raise ``KubeError`` where the API server cannot be asked."""
+
+    def __init__(self, asker: Asker, view: Callable[[], View]) -> None:
+        """Keep whom to ask, and where the lists are in force."""
+        self._asker, self._view = asker, view
+
+    async def of_queues(self, user: User, queue: str = "") -> Sees:
+        """Return what a user may see below ``queue``, of all queues if it is empty. Raises ``Refused`` where a queue is named of which that is nothing.
+
+        The verb ``view`` is asked for on all queues, and on the one that is named and those above it; for others their lists are asked alone, since a question for each would be one request each.
+        """
+        parts = queue.split(".") if queue else []
+        for name in ("", *(".".join(parts[:depth]) for depth in range(1, len(parts) + 1))):
+            if await self._asker.may(user, "view", "queues", name=name):
+                return self._there(queue)
+        sees = self._view().viewable(user.name, user.groups, user.namespace)
+        if queue and not any(sees(one.path) for one in self._view().queues() if is_below(one.path, queue)):
+            raise Refused(403, f"User {user.name} may not view queue {queue}: neither it nor a queue above it allows that")
+        return sees
+
+    def _there(self, queue: str) -> Sees:
+        if queue and self._view().queue(queue) is None:
+            raise Refused(404, f"queue: there is no queue {queue}")
+        return lambda _: True
+
+    async def of_namespace(self, user: User, namespace: str) -> bool:
+        """Return whether a user may list the applications of a namespace."""
+        return await self._asker.may(user, "list", "applications", namespace)
+
+
+def is_below(path: str, queue: str) -> bool:
+    """Whether a path is that of a queue, or of one below it; all are below the empty one."""
+    return not queue or path == queue or path.startswith(f"{queue}.")
