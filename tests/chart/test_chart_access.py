@@ -178,7 +178,11 @@ def test_edits_of_queues_are_judged_by_what_the_scheduler_publishes_and_fail_clo
     assert rules == [([name], ["get", "patch"]), (None, ["create"])], "it changes no other"
     assert not any("configmaps" in rule["resources"] for rule in role["rules"])
     roles = {one["metadata"]["name"]: one["rules"] for one in of_kind("ClusterRole")}
-    assert roles["treadle-queue-admin"][-1] == {"apiGroups": ["treadle.dev"], "resources": ["queues"], "verbs": ["administer", "view"]}
+    assert roles["treadle-queue-admin"][-1] == {
+        "apiGroups": ["treadle.dev"],
+        "resources": ["queues"],
+        "verbs": ["administer", "view"],
+    }
     assert not any("administer" in rule["verbs"] for rule in roles["treadle-team-admin"])
 
     off = "--set=access.administration.enabled=false"

@@ -124,11 +124,12 @@ class Waiting(StatusModel):
 
 
 class ApplicationPods(StatusModel):
-    """How many pods of the application are in which state."""
+    """How many pods of the application are in which state. ``succeeded`` and ``failed`` count those that ended by themselves, also after they were deleted."""
 
     running: Annotated[int, Field(ge=0)] = 0
     pending: Annotated[int, Field(ge=0)] = 0
-    finished: Annotated[int, Field(ge=0)] = 0
+    succeeded: Annotated[int, Field(ge=0)] | None = None
+    failed: Annotated[int, Field(ge=0)] | None = None
 
 
 class EtaRange(StatusModel):

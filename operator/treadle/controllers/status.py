@@ -5,6 +5,7 @@ One writer, one patch an object: the conditions and the numbers go together, com
 
 from collections.abc import Iterable, Mapping
 from itertools import islice, takewhile
+from types import MappingProxyType
 from typing import Any
 
 from treadle.api import conditions as c
@@ -32,12 +33,13 @@ def status_of(
     set_aside: str = "",
     failing: str = "",
     forecast: dict[str, Any] | None = None,
+    ending: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Return the whole status of an object at ``now`` (RFC 3339); conditions keep their times from the one before.
 
     ``set_aside`` says why the scheduler cannot act on it, for an error in its code or in a policy installed with it; empty if it
     can. ``failing`` says what the process that serves cannot do beside scheduling; the Scheduler that is served says so.
-    ``forecast`` is what an Application's status says of when it starts and ends.
+    ``forecast`` is what an Application's status says of when it starts and ends, ``ending`` what became of its pods: how many ``succeeded`` and ``failed``, and the ``phase`` if it is over.
 
     Shares and demands are read as the core last computed them.
     """
@@ -49,11 +51,15 @@ def status_of(
         case "Application":
             status.update(application_status(core.application(f"{entry.namespace}/{entry.name}"), core))
             status["eta"] = forecast
+            status["phase"] = ending.get("phase") or status["phase"]
+            status["pods"] |= {name: ending[name] for name in ("succeeded", "failed") if ending.get(name)}
         case "Reservation":
             status.update(reservations.status_of(core.reservation(f"{entry.namespace}/{entry.name}")))
         case "Scheduler":
             status["schedulerNames"] = core.names if entry.name == serving else [entry.name]
             status["discipline"] = core.discipline if entry.name == serving else None
+            status["nodes"] = core.counts().nodes if entry.name == serving else None
+            status["queues"] = core.queue_count if entry.name == serving else None
             status[removals.FIELD] = removals.written(core.removals()) if entry.name == serving else None
     previous = entry.status.get("conditions") or []
     found = [

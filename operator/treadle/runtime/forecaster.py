@@ -257,3 +257,20 @@ class Forecaster:
             "scenarios": None if found is None else found.scenarios,
             "applications": {} if found is None else {name: written(told, found) for name, told in found.applications.items()},
         }
+
+
+def past_of(history: str, days: float) -> Callable[[], list[tuple[str, str, float]]]:
+    """Return who reads what ran in the last ``days`` before now from a history, by its URL."""
+    began = time.time()
+
+    def read() -> list[tuple[str, str, float]]:
+        from treadle.history.run_times import past  # with its library, where a history is kept only
+        from treadle.history.store import Store
+
+        store = Store(history)
+        try:
+            return past(store, began - days * 86_400, began)
+        finally:
+            store.close()
+
+    return read

@@ -30,6 +30,8 @@ class PodGroups:
         )
         self.ended: Callable[[str, bool], None] | None = None
         """Who is told of each pod that ended by itself, by its uid, and whether it succeeded; None: nobody asks. A pod may be told more than once."""
+        self.take: Callable[..., None] | None = None
+        """Who is told of all pods that have ended by themselves, as ``take_ended`` is; None: nobody asks."""
         self.failed: asyncio.Event | None = None
         """Set when the pods that have failed have been told; None: nobody tells of them."""
         if statuses is not None:
@@ -64,6 +66,8 @@ class PodGroups:
 
     def take_ended(self, changes: Sequence[tuple[Change, wire.Pod | wire.EndedPod]], *, succeeded: bool) -> None:
         """Tell of pods that have ended by themselves, and take note of those in a PodGroup."""
+        if self.take is not None:
+            self.take(changes, succeeded=succeeded)
         for change, pod in changes:
             if self.ended is not None and change != "DELETED" and pod.metadata.deletion_timestamp is None:
                 self.ended(pod.metadata.uid, succeeded)

@@ -44,8 +44,9 @@ from treadle.rest.state import Sources as ToldFrom
 from treadle.runtime.administrators import Administrators
 from treadle.runtime.admission import Webhook, WebhookOptions, webhook
 from treadle.runtime.doors import Doors, Told, routes_of
+from treadle.runtime.endings import Endings
 from treadle.runtime.engine import Engine
-from treadle.runtime.forecaster import Forecaster
+from treadle.runtime.forecaster import Forecaster, past_of
 from treadle.runtime.garbage import Garbage
 from treadle.runtime.group_statuses import GroupStatuses
 from treadle.runtime.provisioning import Provisioner
@@ -187,6 +188,13 @@ class Service:
         self.group_statuses = GroupStatuses(lambda: self.core.view, self.patcher)
         self.sources = Sources(self.client, self._put, self.group_statuses, options.users)
         self.ledger = Ledger(options.name, self._put, options.users)
+        self.endings = Endings(
+            lambda: self.core.view,
+            self.group_statuses.ends_known,
+            lambda identity: ("Application", *identity.split("/", 1)) in self.ledger.entries,
+            self.group_statuses.ends_matter.set,
+        )
+        self.sources.pod_groups.take = self.endings.take
         self.administrators: Administrators | None = None
         if options.administrators:
             where = options.namespace or access.namespace
@@ -204,6 +212,7 @@ class Service:
             self.engine.refresh_shares,
             self._failing,
             self._forecast_of,
+            self.endings.status,
         )
         self.engine.decided = self.statuses.write_reservation
         self.operator: Operator | None = None
@@ -218,7 +227,7 @@ class Service:
                 lambda: self.core.view,
                 settings,
                 lambda: self._may_plan() and not self.engine.care.hurt,
-                past=_past(options) if options.history else None,
+                past=past_of(options.history, options.history_days) if options.history else None,
                 put=self._put,
             )
             self.engine.history = _both(self.engine.history, self.forecaster.note)
@@ -449,6 +458,7 @@ class Service:
 
     def _led(self, leading: bool) -> None:
         log.info("leader election: %s", "this instance leads" if leading else "this instance stands by")
+        self.endings.led()
         if self._succeeding is not None:
             self._succeeding.cancel()
             self._succeeding = None
@@ -551,23 +561,6 @@ class Service:
         await self.client.close()
         await self._asking.close()
         await self._serving.close()
-
-
-def _past(options: Options) -> Callable[[], list[tuple[str, str, float]]]:
-    """Return who reads what ran before this process from the history."""
-    began = time.time()
-
-    def read() -> list[tuple[str, str, float]]:
-        from treadle.history.run_times import past  # with its library, where a history is kept only
-        from treadle.history.store import Store
-
-        store = Store(options.history)
-        try:
-            return past(store, began - options.history_days * 86_400, began)
-        finally:
-            store.close()
-
-    return read
 
 
 def _both(one: Callable[[Event], None] | None, other: Callable[[Event], None]) -> Callable[[Event], None]:

@@ -53,6 +53,7 @@ class Statuses:
         refresh: Callable[[], object] | None = None,
         failing: Callable[[], str] = lambda: "",
         forecast: Callable[[Entry], dict[str, Any] | None] = lambda _entry: None,
+        ending: Callable[[Entry], dict[str, Any]] = lambda _entry: {},
     ) -> None:
         self._core = core
         self._ledger = ledger
@@ -61,6 +62,7 @@ class Statuses:
         self._set_aside = set_aside
         self._failing = failing
         self._forecast = forecast
+        self._ending = ending
         self._refresh = refresh if refresh is not None else lambda: core.refresh_shares(time.monotonic())
 
     async def run(self, may_write: Callable[[], bool]) -> None:
@@ -123,8 +125,10 @@ class Statuses:
         serving = self._ledger.scheduler
         known = f"{entry.namespace}/{entry.name}" if entry.namespace else entry.name
         name = "" if entry.kind == "Scheduler" and entry.name == serving else known
-        forecast = self._forecast(entry) if entry.kind == "Application" else None
-        return status_of(entry, view, serving, now, self._set_aside(entry.kind, name), self._failing(), forecast)
+        of_application = entry.kind == "Application"
+        forecast = self._forecast(entry) if of_application else None
+        ending = self._ending(entry) if of_application else {}
+        return status_of(entry, view, serving, now, self._set_aside(entry.kind, name), self._failing(), forecast, ending)
 
 
 def _taken(entry: Entry, status: dict[str, object]) -> Callable[[int], None]:

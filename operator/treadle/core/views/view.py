@@ -59,6 +59,11 @@ class View:
         """Return the figures of all queues in force."""
         return (self._figures_of(queue) for queue in self._state.tree.queues.values())
 
+    @property
+    def queue_count(self) -> int:
+        """How many queues are in force."""
+        return len(self._state.tree.queues)
+
     def _figures_of(self, queue: Queue) -> QueueFigures:
         if self._kept is None:
             self._kept = kept_by_queue(self._state)
