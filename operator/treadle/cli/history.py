@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Annotated, Literal
@@ -11,6 +11,7 @@ import msgspec
 from cyclopts import Parameter
 from sqlalchemy.exc import SQLAlchemyError
 
+from treadle.cli.tables import table
 from treadle.core.units.resources import format_amount
 from treadle.history.runs import Run, used
 from treadle.history.store import BadUrl, NoHistory, OtherVersion, QueueSample, Store
@@ -79,12 +80,6 @@ def check_days(days: float) -> None:
     """End the command where days to look back are none; infinitely many are all."""
     if not days > 0:
         _refuse(f"--days: {days:g} is not more than 0")
-
-
-def table(rows: list[tuple[str, ...]]) -> Iterable[str]:
-    """Yield rows with their columns below each other."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ("   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
 
 
 def _run(run: Run) -> tuple[str, ...]:

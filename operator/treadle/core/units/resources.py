@@ -62,11 +62,16 @@ def amount(resource: str, text: str | float) -> int:
     return value
 
 
+def is_bytes(resource: str) -> bool:
+    """Whether a resource type is counted in bytes."""
+    return resource in _BYTES or resource.startswith("hugepages-")
+
+
 def format_amount(resource: str, value: int) -> str:
     """Return ``value`` as a quantity that people read: ``1500m`` or ``2`` for cpu, the largest exact binary suffix for bytes."""
     if resource == "cpu":
         return f"{value}m" if value % 1000 else str(value // 1000)
-    if resource in _BYTES or resource.startswith("hugepages-"):
+    if is_bytes(resource):
         for suffix, shift in reversed(_BINARY.items()):
             if value and value % (1 << shift) == 0:
                 return f"{value >> shift}{suffix}"
@@ -75,7 +80,7 @@ def format_amount(resource: str, value: int) -> str:
 
 def in_words(resource: str, value: int) -> str:
     """Return ``value`` as ``format_amount`` does, but rounded to a tenth of the largest binary suffix, after a tilde, where bytes are no whole number of MiB."""
-    if resource in _BYTES or resource.startswith("hugepages-"):
+    if is_bytes(resource):
         shift = next((shift for shift in sorted(_BINARY.values(), reverse=True) if abs(value) >> shift), 0)
         if shift and value % (1 << min(shift, _BINARY["Mi"])):
             suffix = next(suffix for suffix, bits in _BINARY.items() if bits == shift)

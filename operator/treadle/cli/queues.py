@@ -1,0 +1,101 @@
+"""``treadle queues``: the tree of queues, and how much of its share each uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from treadle.cli.asking import asked, read, refuse
+from treadle.cli.tables import NONE, Output, amounts, bar, condition, part, table, written
+
+HEADS = ("QUEUE", "STATE", "SHARE", "USED", "OF ITS SHARE", "PENDING", "RUNNING", "WAITING", "READY")
+BY_RULES = "made by rules"
+Json = Mapping[str, Any]
+
+
+def queues(
+    queue: str = "root", /, *, output: Output = "table", kubeconfig: Path | None = None, context: str | None = None
+) -> None:
+    """Print the tree of queues: the share of each (fair, or guaranteed), what it uses of it, what waits, and why it is not in force.
+
+    Numbers are those of the objects' statuses, which may be seconds old. Queues that placement rules made have no object, and stand without numbers.
+
+    Parameters
+    ----------
+    queue:
+        The queue at the top.
+    output:
+        A table, or the objects as JSON or YAML.
+    kubeconfig:
+        A kubeconfig file.
+    context:
+        The context in it; the current one if absent.
+    """
+    items: list[Json] = asked(kubeconfig, context, lambda client: read(client, "queues"))["items"]
+    found = {one["metadata"]["name"]: one for one in items if is_below(one["metadata"]["name"], queue)}
+    if not found and queue != "root":
+        refuse(
+            f"there is no queue {queue}; the queues are {', '.join(sorted(one['metadata']['name'] for one in items)) or 'none'}"
+        )
+    if output != "table":
+        print(written(output, [found[path] for path in sorted(found)]), end="")
+        return
+    print("\n".join(table([HEADS, *rows_of(found, queue)])))
+
+
+def is_below(path: str, queue: str) -> bool:
+    """Whether a path is that of a queue, or of one below it."""
+    return path == queue or path.startswith(f"{queue}.")
+
+
+def rows_of(found: Mapping[str, Json], top: str) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each queue, from the top down. Queues above others that have no object, and those that rules made, have rows too."""
+    paths = {top} if any(path != top for path in found) or top == "root" else set()
+    for path, one in found.items():
+        paths.add(path)
+        paths.update(made for made in (one.get("status") or {}).get("dynamicQueues") or () if is_below(made, top))
+    for path in list(paths):
+        parts = path.split(".")
+        above = (".".join(parts[:depth]) for depth in range(1, len(parts)))
+        paths.update(one for one in above if is_below(one, top))
+    children: dict[str, list[str]] = {}
+    for path in sorted(paths - {top}):
+        children.setdefault(path.rpartition(".")[0], []).append(path)
+
+    def walk(path: str, before: str, branch: str) -> Iterator[tuple[str, ...]]:
+        name = path if path == top else path.rpartition(".")[2]
+        yield _row(f"{before}{branch}{name}", found.get(path))
+        below = children.get(path, [])
+        deeper = before + {"": "", "├─ ": "│  ", "└─ ": "   "}[branch]
+        for child in below:
+            yield from walk(child, deeper, "└─ " if child == below[-1] else "├─ ")
+
+    return walk(top, "", "")
+
+
+def _row(name: str, one: Json | None) -> tuple[str, ...]:
+    if one is None:
+        return (name, *(NONE,) * (len(HEADS) - 2), BY_RULES if name != "root" else NONE)
+    status = one.get("status") or {}
+    share = status.get("fairShare") or status.get("guaranteed")
+    count = status.get("applications") or {}
+    return (
+        name,
+        status.get("state") or NONE,
+        amounts(share),
+        amounts(status.get("used")),
+        bar(part(status.get("used"), share)),
+        amounts(status.get("pending")),
+        str(count.get("running", 0)),
+        str(count.get("pending", 0)),
+        ready_of(one),
+    )
+
+
+def ready_of(one: Json) -> str:
+    """Say whether an object is in force as it is written, and with which reason it is not."""
+    ready = condition(one, "Ready")
+    if not ready or ready.get("observedGeneration") not in {None, one["metadata"].get("generation")}:
+        return "not seen yet"
+    return "True" if ready.get("status") == "True" else str(ready.get("reason") or "False")

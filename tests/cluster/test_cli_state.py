@@ -1,0 +1,123 @@
+"""``treadle queues``, ``apps`` and ``explain`` tell a stranger with a kubeconfig what a real API server has of queues, applications and pods."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from cluster.treadle_process import Cluster, Treadle, eventually, pod, queue
+
+GROUP = "/apis/treadle.dev/v1alpha1"
+PODS = "/api/v1/namespaces/default/pods"
+
+
+class World:
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster, self.plane = cluster, cluster.plane
+
+    def run(self, *arguments: str, code: int = 0) -> str:
+        """What ``treadle`` prints; on the standard error where it ends with another status than 0."""
+        command = [str(Path(sys.executable).with_name("treadle")), *arguments, "--kubeconfig", str(self.plane.kubeconfig)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stderr if code else done.stdout
+
+    def line(self, text: str, *words: str) -> str:
+        """The only line that has all the words."""
+        found = [line for line in text.splitlines() if all(word in line for word in words)]
+        assert len(found) == 1, text
+        return found[0]
+
+
+@pytest.fixture
+def world(fresh_cluster: Callable[..., Cluster], tmp_path: Path) -> Iterator[World]:
+    cluster = fresh_cluster(2, "2", "8Gi")
+    plane = cluster.plane
+    for body in (
+        {"apiVersion": "treadle.dev/v1alpha1", "kind": "Scheduler", "metadata": {"name": "treadle"}, "spec": {}},
+        {"apiVersion": "treadle.dev/v1alpha1", "kind": "Application", "metadata": {"name": "nightly"}, "spec": {}},
+    ):
+        where = f"{GROUP}/schedulers" if body["kind"] == "Scheduler" else f"{GROUP}/namespaces/default/applications"
+        assert plane.api("POST", where, body)[0] == 201
+    cluster.queues(
+        queue("root.etl", weight=3), queue("root.etl.night", maxResources={"cpu": "2", "memory": "4Gi"}), queue("root.web")
+    )
+    for name in ("n-0", "n-1", "n-2"):
+        assert plane.api("POST", PODS, pod(name, "root.etl.night", "nightly", cpu="1", memory="1Gi"))[0] == 201
+    assert plane.api("POST", PODS, pod("lonely", "root.web", "", cpu="64", memory="1Gi"))[0] == 201
+    theirs = pod("theirs", "", "", cpu="1", memory="1Gi")
+    theirs["spec"]["schedulerName"] = "default-scheduler"
+    assert plane.api("POST", PODS, theirs)[0] == 201
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path) as treadle:
+        treadle.wait_ready()
+
+        def told() -> bool:
+            status = cluster.get("applications", "nightly", "default").get("status") or {}
+            used = (cluster.get("queues", "root.etl").get("status") or {}).get("used") or {}
+            return bool(status.get("waiting")) and used.get("cpu") == "2"
+
+        eventually(told, 30, "statuses are written")
+        yield World(cluster)
+
+
+def test_a_stranger_sees_the_tree_the_applications_and_why_a_pod_waits(world: World) -> None:
+    tree = world.run("queues")
+    print(tree)
+    assert tree.splitlines()[0].split()[:2] == ["QUEUE", "STATE"]
+    assert "cpu 2, memory 2Gi" in world.line(tree, "└─ night")
+    assert world.line(tree, "└─ night").split()[-3:] == ["1", "0", "True"]
+    assert "██" in world.line(tree, "├─ etl")
+    assert world.run("queues", "root.etl").splitlines()[1].startswith("root.etl ")
+    assert [one["metadata"]["name"] for one in json.loads(world.run("queues", "root.etl", "--output", "json"))] == [
+        "root.etl",
+        "root.etl.night",
+    ]
+    assert "there is no queue root.prd; the queues are root.etl, " in world.run("queues", "root.prd", code=1)
+
+    applications = world.run("apps")
+    print(applications)
+    assert world.line(applications, "default/nightly").split()[1:7] == ["root.etl.night", "default", "Running", "2", "1", "0"]
+    assert world.run("apps", "root.web") == "no applications\n"
+    assert "default/nightly" in world.run("apps", "root.etl", "--waiting", "--namespace", "default")
+    assert "name: nightly" in world.run("apps", "--output", "yaml")
+
+    waits = next(
+        name for name in ("n-0", "n-1", "n-2") if not world.plane.api("GET", f"{PODS}/{name}")[1]["spec"].get("nodeName")
+    )
+    said = world.run("explain", "pod", f"default/{waits}")
+    print(said)
+    assert said.splitlines()[0].startswith(f"pod default/{waits} waits for ")
+    assert said.splitlines()[0].endswith(": QueueMaximum")
+    assert "ahead of it in the queue: nobody" in said
+    assert world.line(said, "queue root.etl.night:").endswith("at most cpu 2, memory 4Gi")
+    assert "events, the last one last:" in said
+
+    said = world.run("explain", "pod", "default/lonely")
+    print(said)
+    assert said.splitlines()[0].endswith(": Unschedulable")
+    assert "its place in line is not told here" in said
+    runs = next(name for name in ("n-0", "n-1", "n-2") if name != waits)
+    assert world.line(world.run("explain", "pod", f"default/{runs}"), f"pod default/{runs} is on node")
+    assert "is for scheduler default-scheduler, and those of Treadle are treadle" in world.run("explain", "pod", "default/theirs")
+
+    said = world.run("explain", "app", "default/nightly")
+    print(said)
+    assert said.splitlines()[0] == "application default/nightly of default is Running: 2 run, 1 wait"
+    said = world.run("explain", "queue", "root.etl")
+    print(said)
+    assert said.splitlines()[0] == "queue root.etl is in force as written"
+    assert "  default/nightly: QueueMaximum" in said
+
+    # As kubectl runs a plugin: a program on the path whose name begins with kubectl-.
+    plugin = Path(sys.executable).with_name("kubectl-treadle")
+    command = [str(plugin), "queues", "root.web", "--kubeconfig", str(world.plane.kubeconfig)]
+    assert "root.web" in subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+
+    assert "not found" in world.run("explain", "pod", "default/nobody", code=1)
+    assert "'nobody' is not NAMESPACE/NAME" in world.run("explain", "pod", "nobody", code=1)
+    assert "'a/b' is not the path of a queue" in world.run("explain", "queue", "a/b", code=1)
