@@ -14,6 +14,12 @@ READY: Final = "Ready"
 NOT_ACTED_ON: Final = "NotActedOn"
 """True when the object sets fields that this version accepts but does not act on; the message names them."""
 
+SUSPICIOUS: Final = "Suspicious"
+"""Of a Queue: whether something in it is most likely a mistake, though it is allowed and acted on; said once something looked so."""
+LOOKS_WRONG: Final = "LooksWrong"
+NOTHING_LOOKS_WRONG: Final = "NothingLooksWrong"
+"""The reasons of ``Suspicious``."""
+
 MOVED: Final = "Moved"
 """Of an Application: whether it is in the queue that is asked for; said once a running one could not move there."""
 

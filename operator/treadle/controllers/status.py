@@ -13,7 +13,7 @@ from treadle.api.application import MAX_AHEAD, MAX_AHEAD_NAME, MAX_USER, Applica
 from treadle.api.common import MAX_AMOUNTS, MAX_MESSAGE, cut
 from treadle.api.labels import OVER_ALLOCATION
 from treadle.api.queue import DYNAMIC_LIMIT, MAX_PARTITIONS
-from treadle.controllers import eta, removals, reservations
+from treadle.controllers import eta, removals, reservations, suspicious
 from treadle.controllers.ledger import Entry
 from treadle.core.units.resources import format_amount
 from treadle.core.views.figures import Amounts, ApplicationFigures, PartitionFigures, QueueFigures
@@ -72,6 +72,8 @@ def status_of(
             entry.generation,
         ),
     ]
+    if entry.kind == "Queue":
+        found += suspicious.condition_of(entry.model, core, previous, entry.generation)
     if entry.kind == "Application":
         found += _moved(entry, core, previous)
         deadline = entry.model.spec.deadline if isinstance(entry.model, Application) else None

@@ -153,8 +153,12 @@ def queue_figures(state: State, queue: Queue, kept: Mapping[Queue, Vector]) -> Q
 
 def _partition(state: State, part: Queue) -> PartitionFigures:
     named = state.types.named
-    maximum = {name: most for name, most in zip(state.types.names, part.maximum, strict=False) if most < UNBOUNDED}
-    return PartitionFigures(named(part.usage), named(part.pending), named(part.minimum or []), maximum)
+    return PartitionFigures(named(part.usage), named(part.pending), named(part.minimum or []), maximum(state, part))
+
+
+def maximum(state: State, part: Queue) -> Amounts:
+    """Return what a queue may hold at most, by the names of the resource types that have a maximum."""
+    return {name: most for name, most in zip(state.types.names, part.maximum, strict=False) if most < UNBOUNDED}
 
 
 def _dynamic(queue: Queue, planned: Container[str]) -> list[str]:

@@ -40,13 +40,14 @@ class View:
     Nothing is computed that the core has not computed, and nothing is changed; it is stale after the next step.
     """
 
-    __slots__ = ("_given", "_kept", "_orders", "_state")
+    __slots__ = ("_given", "_kept", "_orders", "_state", "_total")
 
     def __init__(self, state: State) -> None:
         self._state = state
         self._orders: dict[str, list[str]] = {}
         self._kept: dict[Queue, Vector] | None = None
         self._given: dict[str, Vector] | None = None
+        self._total: dict[str, int] | None = None
 
     # ---- queues and applications
 
@@ -58,6 +59,11 @@ class View:
     def queues(self) -> Iterator[QueueFigures]:
         """Return the figures of all queues in force."""
         return (self._figures_of(queue) for queue in self._state.tree.queues.values())
+
+    def maximum_of(self, path: str) -> dict[str, int]:
+        """Return what a queue may hold at most in the default partition, by the names of resource types that have a maximum; empty for one that is not in force."""
+        queue = self._state.tree.queues.get(path)
+        return {} if queue is None else figures.maximum(self._state, queue)
 
     @property
     def queue_count(self) -> int:
@@ -152,6 +158,13 @@ class View:
     def discipline(self) -> str:
         """The discipline in force."""
         return self._state.discipline.name
+
+    @property
+    def total(self) -> dict[str, int]:
+        """What all nodes have together, by the names of resource types; without those of which there is nothing."""
+        if self._total is None:
+            self._total = self._state.types.named(self._state.cluster.total)
+        return self._total
 
     @property
     def discipline_problem(self) -> str:

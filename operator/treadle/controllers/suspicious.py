@@ -1,0 +1,97 @@
+"""What a Queue says that is allowed, and most likely a mistake: told by the condition ``Suspicious``, while all of it is acted on as it is written.
+
+What can be judged without the cluster and is never meant is refused by the schema. These depend on the nodes that there are, on the queues above, or on the discipline in force.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic.alias_generators import to_camel
+
+from treadle.api import conditions as c
+from treadle.api.queue import Queue, QueueFair
+from treadle.core.units.resources import amount, format_amount, is_bytes
+
+if TYPE_CHECKING:
+    from treadle.api.queue import Acl
+    from treadle.core.views.view import View
+
+MOST_NAMED: Final = 8
+"""Resource types of nodes that are named."""
+LEAST_BYTES: Final = 1 << 20
+"""Below so many bytes a limit is taken for a slip of the unit."""
+_AMOUNTS: Final = [
+    (one, to_camel(one)) for one in ("min_resources", "max_resources", "max_child_resources", "max_container_allocation")
+]
+_ACLS: Final = [(one, to_camel(one)) for one in ("submit_acl", "administer_acl", "reserve_acl", "view_acl", "priority_acl")]
+
+
+_DEFAULTS: Final = tuple((name, field.alias or name, field.get_default()) for name, field in QueueFair.model_fields.items())
+
+
+def condition_of(model: Any, core: View, previous: Iterable[Mapping[str, Any]], generation: int) -> list[dict[str, Any]]:
+    """Return the condition of a Queue of which something looks wrong, or did before."""
+    found = "; ".join(sentences(model, core)) if isinstance(model, Queue) else ""
+    if found:
+        return [c.condition(c.SUSPICIOUS, status=True, reason=c.LOOKS_WRONG, message=found, generation=generation)]
+    if any(one.get("type") == c.SUSPICIOUS for one in previous):
+        return [c.condition(c.SUSPICIOUS, status=False, reason=c.NOTHING_LOOKS_WRONG, generation=generation)]
+    return []
+
+
+def sentences(model: Queue, core: View) -> Iterator[str]:
+    """Yield what looks wrong, field by field."""
+    fair, discipline, total = model.spec.fair, core.discipline, core.total
+    if model.spec.capacity is not None and discipline != "Capacity":
+        yield f"spec.capacity: counts under the discipline Capacity, and {discipline} is in force"
+    if discipline != "Fair" and (said := [alias for name, alias, default in _DEFAULTS if getattr(fair, name) != default]):
+        yield f"spec.fair ({', '.join(said)}): counts under the discipline Fair, and {discipline} is in force"
+    for field, name in _AMOUNTS:
+        if limits := getattr(fair, field):
+            yield from _amounts(f"spec.fair.{name}", limits, total)
+    if discipline == "Fair":
+        yield from _shares(model, core, total)
+    for field, name in _ACLS:
+        lists = getattr(model.spec, field) or ()
+        for each in lists if isinstance(lists, list) else (lists,):
+            if each:
+                yield from _names(f"spec.{name}.users", each)
+
+
+def _amounts(where: str, limits: Any, total: Mapping[str, int]) -> Iterator[str]:
+    if not isinstance(limits, Mapping):
+        return
+    for name, text in limits.items():
+        if total and name not in total:
+            near = get_close_matches(name, total, 1)
+            nodes = f"did you mean {near[0]}?" if near else f"they have {', '.join(sorted(total)[:MOST_NAMED])}"
+            yield f"{where}: no node has {name}; {nodes}"
+        elif is_bytes(name) and not str(text).endswith("%") and 0 < amount(name, text) < LEAST_BYTES:
+            yield f"{where}.{name}: {text} is less than 1Mi"
+
+
+def _shares(model: Queue, core: View, total: Mapping[str, int]) -> Iterator[str]:
+    path, fair = model.metadata.name, model.spec.fair
+    if fair.weight == "0" and not fair.min_resources:
+        yield "spec.fair.weight: 0 leaves the queue its minimum only, and it has no minResources"
+    if not isinstance(fair.min_resources, Mapping):
+        return
+    above = path.rpartition(".")[0]
+    most = core.maximum_of(above)
+    for name, text in fair.min_resources.items():
+        if str(text).endswith("%") or name not in total:
+            continue
+        least = amount(name, text)
+        if least > total[name]:
+            yield f"spec.fair.minResources.{name}: {text} is more than all nodes have ({format_amount(name, total[name])})"
+        elif least > most.get(name, least):
+            yield f"spec.fair.minResources.{name}: {text} is over the maximum of {above} ({format_amount(name, most[name])})"
+
+
+def _names(where: str, acl: Acl) -> Iterator[str]:
+    for name in acl.users or ():
+        if "=" not in name and any(letter in " ,;" for letter in name):  # names of certificates have both
+            yield f"{where}: {name!r} is one name; each is an entry of its own"
