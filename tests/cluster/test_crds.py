@@ -344,7 +344,7 @@ def test_kubectl_lists_our_kinds_by_category_and_short_name(cluster):
     try:
         assert "queue.treadle.dev/root.listed" in kubectl(cluster, "get", "treadle", "-A").stdout
         header, row = kubectl(cluster, "get", "tq", "root.listed").stdout.splitlines()
-        assert header.split()[:3] == ["NAME", "STATE", "WEIGHT"]
+        assert header.split()[:3] == ["NAME", "STATE", "SHARE"]
         assert row.split()[:2] == ["root.listed", "40"]
     finally:
         kubectl(cluster, "delete", "tq", "root.listed")

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from treadle.cli.queues import rows_of
-from treadle.cli.tables import amounts, bar, brief, part
+from treadle.cli.tables import bar
+from treadle.controllers.in_words import amounts, brief, part
 
 
 @pytest.mark.parametrize(

@@ -476,6 +476,21 @@ class QueuePartition(StatusModel):
     pending: Amounts | None = None
 
 
+MAX_WORDS: Final = 256
+_Words = Annotated[str, Field(max_length=MAX_WORDS)]
+
+
+class QueueInWords(StatusModel):
+    """The numbers of a queue for people: rounded, and without pods. Programs read the amounts themselves."""
+
+    share: _Words | None = Field(default=None, description="The fair share, or what is guaranteed.")
+    used: _Words | None = None
+    of_share: _Words | None = Field(
+        default=None, description="The part of its share that is used, of the resource that most is used of."
+    )
+    pending: _Words | None = None
+
+
 class QueueStatus(StatusModel):
     """What Treadle last saw of the queue; quantities are sums over the subtree, and over all partitions where nothing else is said."""
 
@@ -491,6 +506,7 @@ class QueueStatus(StatusModel):
     )
     used: Amounts | None = None
     pending: Amounts | None = None
+    in_words: QueueInWords | None = None
     reserved: Amounts | None = None
     opportunistic: Amounts | None = Field(default=None, description="What its opportunistic pods were given.")
     partitions: Annotated[dict[str, QueuePartition], Field(max_length=MAX_PARTITIONS)] | None = Field(

@@ -8,7 +8,8 @@ from typing import Any
 
 from treadle.cli.asking import asked, read
 from treadle.cli.queues import is_below
-from treadle.cli.tables import NONE, Output, amounts, table, written
+from treadle.cli.tables import Output, table, written
+from treadle.controllers.in_words import NONE, amounts
 
 HEADS = (
     "APPLICATION",

@@ -12,7 +12,8 @@ from urllib.parse import urlencode
 from treadle.api.labels import ALLOCATED_QUEUE, application_of, queue_of
 from treadle.cli.asking import API, asked, refuse
 from treadle.cli.queues import ready_of
-from treadle.cli.tables import NONE, amounts, bar, condition, part
+from treadle.cli.tables import bar, condition
+from treadle.controllers.in_words import NONE, amounts, part
 from treadle.core.rules.placement.rules import ROOT, qualified
 from treadle.kube.transport import Client
 

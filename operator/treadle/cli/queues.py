@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from treadle.cli.asking import asked, read, refuse
-from treadle.cli.tables import NONE, Output, amounts, bar, condition, part, table, written
+from treadle.cli.tables import Output, bar, condition, table, written
+from treadle.controllers.in_words import NONE, amounts, part
 
 HEADS = ("QUEUE", "STATE", "SHARE", "USED", "OF ITS SHARE", "PENDING", "RUNNING", "WAITING", "READY")
 BY_RULES = "made by rules"

@@ -12,8 +12,9 @@ from treadle.api import conditions as c
 from treadle.api.application import MAX_AHEAD, MAX_AHEAD_NAME, MAX_USER, Application
 from treadle.api.common import MAX_AMOUNTS, MAX_MESSAGE, cut
 from treadle.api.labels import OVER_ALLOCATION
-from treadle.api.queue import DYNAMIC_LIMIT, MAX_PARTITIONS
+from treadle.api.queue import DYNAMIC_LIMIT, MAX_PARTITIONS, MAX_WORDS
 from treadle.controllers import eta, removals, reservations, suspicious
+from treadle.controllers.in_words import NONE, amounts, part
 from treadle.controllers.ledger import Entry
 from treadle.core.units.resources import format_amount
 from treadle.core.views.figures import Amounts, ApplicationFigures, PartitionFigures, QueueFigures
@@ -174,7 +175,7 @@ def queue_status(queue: QueueFigures | None, core: View) -> dict[str, Any]:
     if queue is None:
         return {"opportunistic": None}
     given = core.opportunistic_of(queue.path)
-    return {
+    told: dict[str, Any] = {
         "state": queue.state,
         "fairShare": _quantities(queue.fair_share) if queue.shows_shares else None,
         "steadyFairShare": _quantities(queue.steady_share) if queue.shows_shares else None,
@@ -189,6 +190,13 @@ def queue_status(queue: QueueFigures | None, core: View) -> dict[str, Any]:
         "dynamicQueues": queue.dynamic_below[:DYNAMIC_LIMIT] or None,
         "opportunistic": None if given is None else _quantities(given),
     }
+    share = told["fairShare"] or told["guaranteed"]
+    of_share = part(told["used"], share)
+    words = {"share": amounts(share), "used": amounts(told["used"]), "pending": amounts(told["pending"])}
+    told["inWords"] = {name: cut(text, MAX_WORDS) for name, text in words.items()} | {
+        "ofShare": NONE if of_share is None else f"{min(of_share, MOST_PART):.0%}"
+    }
+    return told
 
 
 def percentage(part: float) -> str:

@@ -24,6 +24,7 @@ NUMBERS = {
     "used",
     "usedCapacity",
     "pending",
+    "inWords",
     "reserved",
     "opportunistic",
     "partitions",
