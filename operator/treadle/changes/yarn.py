@@ -12,7 +12,7 @@ from typing import Any, Final
 from treadle.api.objects import InvalidObject
 from treadle.changes.change import Step, created, steps_between
 from treadle.changes.execution import Read
-from treadle.changes.yarn_update import Inapplicable, Update, applied, states
+from treadle.changes.yarn_update import Inapplicable, Update, applied, new_queues, states
 from treadle.convert.capacity_file import PREFIX, CapacityFileError
 from treadle.convert.capacity_notes import ACL_SWITCH, concerns
 from treadle.convert.capacity_objects import Sources, convert
@@ -44,9 +44,9 @@ def steps_of(found: Read, update: Update, scheduler: str) -> tuple[list[Step], l
     """Return what has to be done, what of it does not carry over, and the properties afterwards. Raises ``Inapplicable``."""
     present = configuration(found)
     wanted = applied(present, update)
-    states(present, wanted)
-    for path, _ in update.add:
+    for path in new_queues(present, wanted):
         _check_name(path)
+    states(present, wanted)
     labels = partitions_of(_spec(found.scheduler))
     try:
         before = _converted(present, labels)

@@ -22,9 +22,9 @@ WAIT = 5
 
 
 def token_of(request: web.Request) -> str:
-    """Return the bearer token of a request, empty without one."""
+    """Return the bearer token of a request, empty without one, and for what is none (RFC 6750 has ASCII alone)."""
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-    return token.strip() if scheme.lower() == "bearer" else ""
+    return token.strip() if scheme.lower() == "bearer" and token.isascii() else ""
 
 
 def wait_of(request: web.Request, user: User) -> int:
