@@ -10,6 +10,7 @@ from multidict import CIMultiDict
 
 from rest.changes import CHANGES, CONF, SHARES, Changes, params, queue, update
 from treadle.changes.change import Change, created
+from treadle.changes.documents import document_of
 from treadle.changes.execution import Healer
 from treadle.changes.log import Log, Logged
 
@@ -77,6 +78,20 @@ async def test_what_yarns_words_do_not_say_stays(changes: Changes) -> None:
         "submitAcl": {"users": ["bob"], "namespaces": ["etl"]},
         "opportunistic": {"limits": {"cpu": "4"}},
     }
+
+
+async def test_what_yarns_words_do_not_say_is_back_when_a_change_is_undone(changes: Changes) -> None:
+    vector = "[memory=1536Ki,cpu=1500m]"
+    for path, block in (("root.dev", vector), ("root.prod", "[memory=1Gi,cpu=1]")):
+        changes.api.update("queues", {**changes.api.get("queues", path), "spec": {"capacity": {"guaranteed": block}}})
+    said = {"capacity": {"guaranteed": vector}, "state": "Stopped", "submitAcl": {"users": ["ann"], "namespaces": ["etl"]}}
+    labelled = {**queue("root.old", **said), "metadata": {"name": "root.old", "labels": {"team": "a"}}}
+    changes.api.create("queues", labelled)
+    before = {one["metadata"]["name"]: document_of("Queue", one) for one in changes.api.list("queues")}
+    body = {"remove-queue": "root.old", "update-queue": update("root.dev", capacity="[memory=10,vcores=1]")}
+    assert (await changes.ask("PUT", CONF, body))[:2] == (200, DONE)
+    assert (await changes.ask("POST", f"{CHANGES}/1/undo"))[0] == 200
+    assert {one["metadata"]["name"]: document_of("Queue", one) for one in changes.api.list("queues")} == before
 
 
 async def test_first_queues_are_added_where_there_are_none(changes: Changes) -> None:

@@ -6,11 +6,13 @@ So a change touches the fields that its properties mean, and what objects say be
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from treadle.api.objects import InvalidObject
-from treadle.changes.change import Step, created, steps_between
+from treadle.changes.change import Step, created, deleted, steps_between
+from treadle.changes.documents import document_of
+from treadle.changes.edits import edited, edits
 from treadle.changes.execution import Read
 from treadle.changes.yarn_update import Inapplicable, Update, applied, new_queues, states
 from treadle.convert.capacity_file import PREFIX, CapacityFileError
@@ -65,12 +67,13 @@ def steps_of(found: Read, update: Update, scheduler: str) -> tuple[list[Step], l
     steps = [
         created("Queue", step.name, after.queues[step.name])
         if step.operation == "Update" and step.name not in found.queues
-        else step
+        else _as_written(found, step)
         for step in steps_between("Queue", before.queues, after.queues)
     ]
     everywhere = list(steps_between("Scheduler", {scheduler: before.scheduler}, {scheduler: after.scheduler}))
     if everywhere and found.scheduler is None:
         raise Inapplicable(f"there is no Scheduler {scheduler} to say what is for the whole cluster")
+    steps = [step for step in (*steps, *(_as_written(found, step) for step in everywhere)) if step.edits]
     notes = [note for note in after.notes if note not in before.notes]
     said = {note.partition(":")[0] for note in notes}
     notes += [
@@ -78,7 +81,17 @@ def steps_of(found: Read, update: Update, scheduler: str) -> tuple[list[Step], l
         for name, _ in update.everywhere
         if name not in said and not concerns(name)
     ]
-    return [*steps, *everywhere], notes, wanted
+    return steps, notes, wanted
+
+
+def _as_written(found: Read, step: Step) -> Step:
+    """Return a step on what the object itself says, which is more, and more exact, than its properties: so nothing of it is lost when the step is taken back."""
+    if step.operation == "Create":
+        return step
+    there = document_of(step.kind, found.objects[step.kind, step.name])
+    if step.operation == "Delete":
+        return deleted(step.kind, step.name, there)
+    return replace(step, edits=tuple(edits(there, edited(there, step.edits))))
 
 
 def _converted(properties: Mapping[str, str], labels: str) -> Converted:
