@@ -93,7 +93,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"apply": [{"kind": "Application", "metadata": {"name": "root.a"}}]}, "apply[0].kind: 'Application' is not Queue"),
     ({"apply": [{"metadata": {}}]}, "apply[0].metadata.name: is missing"),
     ({"apply": [{**queue("root.a"), "apiVersion": "v1"}]}, "apply[0].apiVersion: 'v1' is not treadle.dev/v1alpha1"),
-    ({"apply": [{"metadata": {"name": "root.a", "finalizers": ["a/b"]}}]}, "apply[0].metadata.finalizers: is not changed here; allowed are annotations, labels, name"),
+    (
+        {"apply": [{"metadata": {"name": "root.a", "finalizers": ["a/b"]}}]},
+        "apply[0].metadata.finalizers: is not changed here; allowed are annotations, labels, name",
+    ),
     ({"delete": [f"root.q{number}" for number in range(1001)]}, "1001 queues are named; 1000 are allowed"),
     ({"apply": [{"metadata": {"name": "root.a"}, "spek": {}}]}, "apply[0].spek: is not known"),
     ({"apply": [{"metadata": {"name": "root.a"}, "spec": []}]}, ""),
@@ -140,7 +143,9 @@ async def test_a_new_queue_on_which_somebody_has_written_a_word_is_still_undone(
 
 async def test_a_new_queue_that_was_changed_since_is_not_undone(changes: Changes) -> None:
     assert (await changes.ask("POST", CHANGES, {"apply": [queue("root.etl", "0%")]}))[0] == 200
-    changes.api.update("queues", {**changes.api.get("queues", "root.etl"), "spec": {"capacity": {"guaranteed": "0%", "priority": 1}}})
+    changes.api.update(
+        "queues", {**changes.api.get("queues", "root.etl"), "spec": {"capacity": {"guaranteed": "0%", "priority": 1}}}
+    )
     assert (await changes.refusal("POST", f"{CHANGES}/1/undo"))[0] == 409
 
 

@@ -6,7 +6,6 @@ from xml.parsers import expat
 
 from treadle.convert.errors import AllocationError
 
-
 MOST_LEVELS: Final = 100
 """Elements within one another; those of queues are fewer than a queue's path has levels."""
 
@@ -38,7 +37,9 @@ def parse(text: str | bytes) -> Element:
         (stack[-1].children if stack else root).append(element)
         stack.append(element)
         if len(stack) > MOST_LEVELS:
-            raise AllocationError(parser.CurrentLineNumber, f"elements are nested deeper than {MOST_LEVELS} levels", "SAXParseException")
+            raise AllocationError(
+                parser.CurrentLineNumber, f"elements are nested deeper than {MOST_LEVELS} levels", "SAXParseException"
+            )
 
     def characters(data: str) -> None:
         if stack:
