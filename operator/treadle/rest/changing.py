@@ -54,7 +54,7 @@ class Changing:
                 if error.status == 401:
                     raise Refused(
                         403,
-                        "the API server does not take this token: queues are read and written with it, so it has to be for the API server itself",
+                        "the API server does not take this token (any more): queues are read and written with it, so it has to be for the API server itself, and to last as long as a change",
                     ) from None
                 raise
 
