@@ -55,6 +55,23 @@ async def test_xml_is_taken_as_well(changes: Changes) -> None:
     assert changes.queues()["root.dev"] == {"capacity": {"guaranteed": "60%", "maximum": "80%"}}
 
 
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [(b" ops", {"groups": ["ops"]}), (b" ", {}), (b"\n  ann ops\n  ", {"users": ["ann"], "groups": ["ops"]}), (b"", None)],
+)
+async def test_a_blank_in_xml_says_what_it_says_in_hadoop(changes: Changes, text: bytes, left: dict[str, Any] | None) -> None:
+    changes.api.update(
+        "queues", {**changes.api.get("queues", "root.dev"), "spec": {**FIRST["root.dev"], "submitAcl": {"users": ["bob"]}}}
+    )
+    body = (
+        b"<sched-conf> <update-queue> <queue-name> root.dev </queue-name> <params> <entry> <key> acl_submit_applications </key> <value>"
+        + text
+        + b"</value> </entry> </params> </update-queue> <global-updates> </global-updates> </sched-conf>"
+    )
+    assert (await changes.ask("PUT", CONF, body, Content_Type="application/xml"))[:2] == (200, DONE)
+    assert changes.queues()["root.dev"].get("submitAcl") == left
+
+
 async def test_a_stopped_queue_is_removed(changes: Changes) -> None:
     remove = {"remove-queue": "root.prod", "update-queue": update("root.dev", capacity="100")}
     assert await changes.refusal("PUT", CONF, remove) == (
@@ -78,6 +95,35 @@ async def test_what_yarns_words_do_not_say_stays(changes: Changes) -> None:
         "submitAcl": {"users": ["bob"], "namespaces": ["etl"]},
         "opportunistic": {"limits": {"cpu": "4"}},
     }
+
+
+ACCOUNT = "system:serviceaccount:etl:airflow"
+LIST: dict[str, Any] = {"serviceAccounts": ["etl/airflow"], "namespaces": ["etl"], "groups": ["our ops"]}
+
+
+@pytest.mark.parametrize(
+    ("there", "text", "left"),
+    [
+        (LIST, "bob", {"users": ["bob"], "namespaces": ["etl"], "groups": ["our ops"]}),
+        (LIST, "", {"namespaces": ["etl"], "groups": ["our ops"]}),
+        (LIST, " ", {"namespaces": ["etl"], "groups": ["our ops"]}),
+        (LIST, f"{ACCOUNT},bob ops", {**LIST, "users": ["bob"], "groups": ["our ops", "ops"]}),
+        ({"users": [ACCOUNT], "serviceAccounts": ["etl/airflow"]}, "bob", {"users": ["bob"]}),
+        ({"users": [ACCOUNT], "serviceAccounts": ["etl/airflow"]}, "", None),
+        ({"serviceAccounts": ["etl/airflow"]}, " ", {}),
+        ({"users": ["*"], "groups": ["ops"]}, "bob", {"users": ["bob"]}),
+        ({"users": ["ann"], "groups": ["ops"]}, "*", {"users": ["*"]}),
+    ],
+)
+async def test_who_is_left_out_of_an_access_list_is_on_it_no_more(
+    changes: Changes, there: dict[str, Any], text: str, left: dict[str, Any] | None
+) -> None:
+    changes.api.update("queues", {**changes.api.get("queues", "root.dev"), "spec": {**FIRST["root.dev"], "administerAcl": there}})
+    body = {"update-queue": update("root.dev", acl_administer_queue=text)}
+    assert (await changes.ask("PUT", CONF, body))[:2] == (200, DONE)
+    assert changes.queues()["root.dev"].get("administerAcl") == left
+    assert (await changes.ask("POST", f"{CHANGES}/1/undo"))[0] == 200
+    assert changes.queues()["root.dev"]["administerAcl"] == there
 
 
 async def test_what_yarns_words_do_not_say_is_back_when_a_change_is_undone(changes: Changes) -> None:

@@ -14,6 +14,7 @@ from treadle.changes.change import Step, created, deleted, steps_between
 from treadle.changes.documents import document_of
 from treadle.changes.edits import edited, edits
 from treadle.changes.execution import Read
+from treadle.changes.yarn_access import LISTS, relisted
 from treadle.changes.yarn_update import Inapplicable, Update, applied, new_queues, states
 from treadle.convert.capacity_file import PREFIX, CapacityFileError
 from treadle.convert.capacity_notes import ACL_SWITCH, concerns
@@ -67,13 +68,13 @@ def steps_of(found: Read, update: Update, scheduler: str) -> tuple[list[Step], l
     steps = [
         created("Queue", step.name, after.queues[step.name])
         if step.operation == "Update" and step.name not in found.queues
-        else _as_written(found, step)
+        else _as_written(found, step, after.queues)
         for step in steps_between("Queue", before.queues, after.queues)
     ]
     everywhere = list(steps_between("Scheduler", {scheduler: before.scheduler}, {scheduler: after.scheduler}))
     if everywhere and found.scheduler is None:
         raise Inapplicable(f"there is no Scheduler {scheduler} to say what is for the whole cluster")
-    steps = [step for step in (*steps, *(_as_written(found, step) for step in everywhere)) if step.edits]
+    steps = [step for step in (*steps, *(_as_written(found, step, {}) for step in everywhere)) if step.edits]
     notes = [note for note in after.notes if note not in before.notes]
     said = {note.partition(":")[0] for note in notes}
     notes += [
@@ -84,14 +85,19 @@ def steps_of(found: Read, update: Update, scheduler: str) -> tuple[list[Step], l
     return steps, notes, wanted
 
 
-def _as_written(found: Read, step: Step) -> Step:
-    """Return a step on what the object itself says, which is more, and more exact, than its properties: so nothing of it is lost when the step is taken back."""
+def _as_written(found: Read, step: Step, after: Documents) -> Step:
+    """Return a step on what the object itself says, which is more, and more exact, than its properties: so nothing of it is lost when the step is taken back. ``after`` has the queues as properties say them then."""
     if step.operation == "Create":
         return step
     there = document_of(step.kind, found.objects[step.kind, step.name])
     if step.operation == "Delete":
         return deleted(step.kind, step.name, there)
-    return replace(step, edits=tuple(edits(there, edited(there, step.edits))))
+    made = edited(there, step.edits)
+    for name in LISTS & {edit.path[1] for edit in step.edits if step.kind == "Queue" and len(edit.path) > 1}:
+        block = relisted(there["spec"].get(name) or {}, after[step.name]["spec"].get(name))
+        kept = {field: value for field, value in made["spec"].items() if field != name}
+        made["spec"] = kept if block is None else {**kept, name: block}
+    return replace(step, edits=tuple(edits(there, made)))
 
 
 def _converted(properties: Mapping[str, str], labels: str) -> Converted:

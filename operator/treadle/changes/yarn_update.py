@@ -18,6 +18,7 @@ Params = dict[str, str | None]
 _QUEUE_FIELDS: Final = frozenset({"queue-name", "params"})
 _FIELDS: Final = frozenset({"add-queue", "remove-queue", "update-queue", "global-updates"})
 _ROOT: Final = "sched-conf"
+_NAMED: Final = _QUEUE_FIELDS | _FIELDS | {_ROOT, "entry", "key"}
 MOST_QUEUES: Final = 1000
 """Queues that one change may name, and bring."""
 
@@ -71,7 +72,9 @@ def _of_element(element: Element) -> Any:
     if element.children and element.text.strip():
         raise Malformed(f"{element.tag}: the text {element.text.strip()[:100]!r} stands beside elements, and is not read")
     if not element.children:
-        return element.text.strip()
+        # A blank in front of groups, or alone, is what an access list says; one around lines is the writer's.
+        said = element.tag not in _NAMED and "\n" not in element.text
+        return element.text if said else element.text.strip()
     found: dict[str, Any] = {}
     for child in element.children:
         value = _of_element(child)
