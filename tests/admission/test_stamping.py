@@ -152,7 +152,7 @@ def test_what_cannot_be_stamped_is_refused_with_the_reason(change: Json, words: 
     assert words in answer["status"]["message"]
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"request":{}}', b'{"request":null}'])
+@pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"request":{}}', b'{"request":null}', b'{"\xff":1}', b"[" * 100_000])
 def test_what_is_no_review_is_refused(body: bytes) -> None:
     with pytest.raises(ValueError, match="not an AdmissionReview"):
         stamp_review(body)

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 
-from treadle.changes.yarn_update import Inapplicable, Malformed, Update, applied, from_json, from_xml, states
+from treadle.changes.yarn_update import (
+    MOST_QUEUES,
+    Inapplicable,
+    Malformed,
+    Update,
+    applied,
+    from_json,
+    from_xml,
+    new_queues,
+    states,
+)
 
 XML = b"""<?xml version="1.0" encoding="UTF-8"?>
 <sched-conf>
@@ -91,11 +102,54 @@ def test_what_is_no_change_is_refused_with_the_field_and_what_is_allowed(body: A
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"<sched-conf>", b"<conf/>", b'<!DOCTYPE a [<!ENTITY b "c">]><sched-conf>&b;</sched-conf>', b"\xff\xfe<"],
+    [
+        b"",
+        b"<sched-conf>",
+        b"<conf/>",
+        b'<!DOCTYPE a [<!ENTITY b "c">]><sched-conf>&b;</sched-conf>',
+        b'<!DOCTYPE a SYSTEM "b"><sched-conf><remove-queue>root.&none;c</remove-queue></sched-conf>',
+        b"\xff\xfe<",
+        b'<?xml version="1.0" encoding="none"?><sched-conf/>',
+        b'<?xml version="1.0" encoding="zlib"?><sched-conf/>',
+        b'<?xml version="1.0" encoding="gb2312"?><sched-conf/>',
+        b"<sched-conf>" + b"<a>" * 100_000 + b"</a>" * 100_000 + b"</sched-conf>",
+        b'<sched-conf xmlns="b"/>',
+        b'<sched-conf><remove-queue why="old">root.c</remove-queue></sched-conf>',
+        b"<sched-conf>root.c<remove-queue>root.b</remove-queue></sched-conf>",
+    ],
 )
 def test_xml_that_cannot_be_read_is_refused(body: bytes) -> None:
     with pytest.raises(Malformed):
         from_xml(body)
+
+
+def test_a_text_of_many_lines_takes_no_more_than_its_length() -> None:
+    began = time.process_time()
+    assert from_xml(b"<sched-conf><remove-queue>" + b"a\n" * 500_000 + b"</remove-queue></sched-conf>").remove[0].startswith("a")
+    assert time.process_time() - began < 5, "each line added to those before takes the square of it"
+
+
+def test_so_many_queues_are_changed_at_once_and_no_more() -> None:
+    several = tuple((f"root.q{number}", {}) for number in range(MOST_QUEUES))
+    began = time.process_time()
+    found = applied(QUEUES, Update(add=several))
+    assert len(new_queues(QUEUES, found)) == MOST_QUEUES
+    assert time.process_time() - began < 10, "to look at all queues for each takes the square of it"
+    with pytest.raises(Inapplicable, match="1001 queues are named; 1000 are allowed"):
+        applied(QUEUES, Update(add=several, remove=("root.c",)))
+    names = ",".join(f"q{number}" for number in range(MOST_QUEUES + 1))
+    with pytest.raises(Inapplicable, match="more than 1000 queues are new"):
+        new_queues(QUEUES, applied(QUEUES, Update(update=(("root.b", {"queues": names}),))))
+
+
+def test_queues_that_are_nested_deeply_are_found() -> None:
+    path, deep = "root", dict[str, str]()
+    for _ in range(2000):
+        deep[f"yarn.scheduler.capacity.{path}.queues"] = "a"
+        path += ".a"
+    with pytest.raises(Inapplicable, match="more than 1000 queues are new"):
+        new_queues({}, deep)
+    states(deep, deep)
 
 
 def test_queues_are_removed_added_and_changed_in_this_order() -> None:

@@ -113,7 +113,7 @@ async def changing() -> AsyncIterator[Changes]:
         for path, share in SHARES.items():
             api.create("queues", queue(path, share))
         async with Client(Access(api.url)) as client:
-            rest = Changes(api, Log(client, "treadle-system", "changes", lambda: rest.now), client)
+            rest = Changes(api, Log(client, "treadle-system", "changes", lambda: rest.now, lambda: rest.now), client)
 
             def client_of(token: str) -> Client:
                 return Client(Access(api.url, headers=lambda: {"Authorization": f"Bearer {token}"}))

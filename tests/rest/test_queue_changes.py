@@ -92,6 +92,12 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"delete": ["root.x"]}, "delete[0]: there is no queue 'root.x'"),
     ({"apply": [{"kind": "Application", "metadata": {"name": "root.a"}}]}, "apply[0].kind: 'Application' is not Queue"),
     ({"apply": [{"metadata": {}}]}, "apply[0].metadata.name: is missing"),
+    ({"apply": [{**queue("root.a"), "apiVersion": "v1"}]}, "apply[0].apiVersion: 'v1' is not treadle.dev/v1alpha1"),
+    (
+        {"apply": [{"metadata": {"name": "root.a", "finalizers": ["a/b"]}}]},
+        "apply[0].metadata.finalizers: is not changed here; allowed are annotations, labels, name",
+    ),
+    ({"delete": [f"root.q{number}" for number in range(1001)]}, "1001 queues are named; 1000 are allowed"),
     ({"apply": [{"metadata": {"name": "root.a"}, "spek": {}}]}, "apply[0].spek: is not known"),
     ({"apply": [{"metadata": {"name": "root.a"}, "spec": []}]}, ""),
     ({"apply": [{"metadata": {"name": "root.a", "labels": "x"}}]}, "apply[0].metadata.labels: is not an object"),
@@ -109,6 +115,38 @@ async def test_what_makes_no_sense_is_refused_and_nothing_is_left_of_it(
     assert status == 400
     assert words in said
     assert changes.queues() == FIRST
+
+
+async def test_what_was_read_can_be_sent(changes: Changes) -> None:
+    raw = changes.api.get("queues", "root.dev")
+    assert {"uid", "resourceVersion", "creationTimestamp", "generation"} <= raw["metadata"].keys()
+    assert (await changes.ask("POST", CHANGES, {"apply": [raw]}))[:2] == (200, {"steps": []})
+
+
+async def test_a_parent_is_not_deleted_without_its_children(changes: Changes) -> None:
+    changes.api.create("queues", queue("root.dev.a", "100%"))
+    parent = {"delete": ["root.dev"], "apply": [queue("root.prod", "100%")]}
+    status, said = await changes.refusal("POST", CHANGES, parent)
+    assert (status, "the parent queue root.dev does not exist" in said) == (400, True)
+    both = {**parent, "delete": ["root.dev", "root.dev.a"]}
+    assert (await changes.ask("POST", CHANGES, both))[0] == 200
+
+
+@pytest.mark.parametrize("by", [{"labels": {"by": "a-webhook"}}, {"annotations": {"by": "a webhook"}}])
+async def test_a_new_queue_on_which_somebody_has_written_a_word_is_still_undone(changes: Changes, by: Any) -> None:
+    assert (await changes.ask("POST", CHANGES, {"apply": [queue("root.etl", "0%")]}))[0] == 200
+    raw = changes.api.get("queues", "root.etl")
+    changes.api.update("queues", {**raw, "metadata": {**raw["metadata"], **by}})
+    assert (await changes.ask("POST", f"{CHANGES}/1/undo"))[0] == 200
+    assert changes.queues() == FIRST
+
+
+async def test_a_new_queue_that_was_changed_since_is_not_undone(changes: Changes) -> None:
+    assert (await changes.ask("POST", CHANGES, {"apply": [queue("root.etl", "0%")]}))[0] == 200
+    changes.api.update(
+        "queues", {**changes.api.get("queues", "root.etl"), "spec": {"capacity": {"guaranteed": "0%", "priority": 1}}}
+    )
+    assert (await changes.refusal("POST", f"{CHANGES}/1/undo"))[0] == 409
 
 
 async def test_what_was_wrong_before_keeps_nobody_from_mending_something_else(changes: Changes) -> None:

@@ -42,6 +42,19 @@ async def test_while_the_api_server_cannot_be_asked_nobody_gets_in_and_all_are_t
         assert (await door.get())[0] == 401
 
 
+async def test_many_who_come_while_it_cannot_be_asked_fill_no_log(caplog: pytest.LogCaptureFixture) -> None:
+    async with doors() as door:
+        await door.judge.stop()
+        assert {(await door.get(token=f"t{number}"))[0] for number in range(20)} == {503}
+    assert sum("nobody can be asked" in line for line in caplog.messages) == 1
+
+
+async def test_what_can_be_no_token_is_nobodys() -> None:
+    async with doors() as door:
+        assert (await door.get(token="\u00e9"))[0] == 401
+        assert door.judge.asked == []
+
+
 async def test_answers_are_kept_for_a_while_and_no_longer() -> None:
     async with doors() as door:
         for _ in range(3):

@@ -49,7 +49,7 @@ def _asked(body: bytes) -> Mapping[str, Any]:
     try:
         request: Mapping[str, Any] = msgspec.json.decode(body)["request"]
         request["uid"]
-    except (msgspec.DecodeError, KeyError, TypeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError) as error:
         raise ValueError(f"not an AdmissionReview: {error}") from error
     return request
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
+from treadle.changes.documents import PARTS
 from treadle.changes.edits import ABSENT, Edit, Json, edited, edits
+
+_NAME: Final = r"^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$"
+_END: Final = 253402300800
+"""The end of the year 9999, the last that a date can have, in seconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +49,37 @@ class Step:
             "edits": [edit.written() for edit in self.edits],
         }
 
-    @staticmethod
-    def read(said: Json) -> Step:
-        """Return what ``written`` wrote."""
-        return Step(said["kind"], said["name"], tuple(Edit.read(edit) for edit in said["edits"]))
+
+class _WrittenStep(msgspec.Struct):
+    kind: Literal["Queue", "Scheduler"]
+    name: Annotated[str, msgspec.Meta(pattern=_NAME)]
+    edits: Annotated[list[dict[str, Any]], msgspec.Meta(min_length=1)]
+
+    def read(self) -> Step:
+        """Return the step. Raises ``ValueError`` for one that makes or deletes an object and does something else as well, or makes it of anything but a document."""
+        step = Step(self.kind, self.name, tuple(Edit.read(edit) for edit in self.edits))
+        if not all(_of_a_document(edit, alone=len(step.edits) == 1) for edit in step.edits):
+            raise ValueError(f"not a change of {step.words}: {step.edits!r}")
+        return step
+
+
+def _of_a_document(edit: Edit, *, alone: bool) -> bool:
+    there = [value for value in (edit.before, edit.after) if value is not ABSENT]
+    if not edit.path:
+        return alone and len(there) == 1 and isinstance(there[0], dict) and _parts(there[0])
+    return edit.path[0] in PARTS and (len(edit.path) > 1 or all(isinstance(value, dict) for value in there))
+
+
+def _parts(document: Json) -> bool:
+    return document.keys() <= PARTS and all(isinstance(value, dict) for value in document.values())
+
+
+class _Written(msgspec.Struct):
+    user: str
+    groups: tuple[str, ...]
+    at: Annotated[float, msgspec.Meta(ge=0, lt=_END)]
+    message: str
+    steps: tuple[_WrittenStep, ...]
 
 
 def created(kind: str, name: str, document: Json) -> Step:
@@ -108,10 +140,9 @@ class Change:
 
     @staticmethod
     def read(text: bytes) -> Change:
-        """Return what ``written`` wrote. Raises ``ValueError`` for anything else."""
+        """Return what ``written`` wrote. Raises ``ValueError`` for anything else: others may have written it."""
         try:
-            said = msgspec.json.decode(text)
-            steps = tuple(Step.read(step) for step in said["steps"])
-            return Change(steps, said["user"], tuple(said["groups"]), float(said["at"]), said["message"])
-        except (msgspec.DecodeError, KeyError, TypeError, IndexError) as error:
+            said = msgspec.json.decode(text, type=_Written)
+            return Change(tuple(step.read() for step in said.steps), said.user, said.groups, said.at, said.message)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ValueError(f"not a change: {error!r}") from None

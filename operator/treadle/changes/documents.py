@@ -12,6 +12,8 @@ from treadle.changes.edits import Json
 
 _APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _NOTHING: Final = object()
+PARTS: Final = frozenset({"labels", "annotations", "spec"})
+"""Of a document; each is an object."""
 
 
 def document_of(kind: str, raw: Json) -> dict[str, Any]:
@@ -41,6 +43,15 @@ def object_of(kind: str, name: str, document: Json) -> dict[str, Any]:
     """Return a document as an object to create."""
     metadata = {"name": name, **{field: document[field] for field in ("labels", "annotations") if document.get(field)}}
     return {"apiVersion": API_VERSION, "kind": kind, "metadata": metadata, "spec": dict(document.get("spec") or {})}
+
+
+def is_as_made(kind: str, raw: Json, document: Json) -> bool:
+    """Whether an object is as it was when it was made of a document, apart from labels and annotations that others have added."""
+    there, made = document_of(kind, raw), document_of(kind, object_of(kind, "", document))
+    said = {(field, name, text) for field in ("labels", "annotations") for name, text in made.get(field, {}).items()}
+    return there["spec"] == made["spec"] and said <= {
+        (field, name, text) for field in ("labels", "annotations") for name, text in there.get(field, {}).items()
+    }
 
 
 def rewritten(raw: Json, document: Json) -> dict[str, Any]:

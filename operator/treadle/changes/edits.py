@@ -43,8 +43,11 @@ class Edit:
 
     @staticmethod
     def read(said: Json) -> Edit:
-        """Return what ``written`` wrote."""
-        return Edit(tuple(said["field"]), said.get("before", ABSENT), said.get("after", ABSENT))
+        """Return what ``written`` wrote. Raises ``ValueError`` for anything else."""
+        path = said.get("field")
+        if not isinstance(path, list) or not all(isinstance(name, str) for name in path):
+            raise ValueError(f"not an edit: {said!r}")
+        return Edit(tuple(path), said.get("before", ABSENT), said.get("after", ABSENT))
 
 
 def edits(before: Json, after: Json, at: tuple[str, ...] = ()) -> Iterator[Edit]:

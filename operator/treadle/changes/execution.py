@@ -8,14 +8,15 @@ first and the last step goes by what was in force before, where a part of the ch
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from treadle.changes.change import Change, Step
-from treadle.changes.documents import document_of, object_of, path_of, rewritten
+from treadle.changes.documents import document_of, is_as_made, object_of, path_of, rewritten
 from treadle.changes.edits import edited, overtaken
-from treadle.changes.log import Busy, Log, Logged
+from treadle.changes.log import ABANDONED_AFTER, Busy, Log, Logged
 from treadle.kube.errors import ApiError, KubeError
 from treadle.kube.transport import Client, Response
 
@@ -102,7 +103,7 @@ class Executor:
     async def _take_back(self, made: list[Step], under_way: _UnderWay) -> None:
         try:
             await under_way.renew(at_once=True)
-            left = await take_back(self._client, made, under_way.renew)
+            left = await take_back(self._client, made, under_way.renew, forbidden=True)
             for problem in left:
                 log.warning("a change of queues was taken back, but for: %s", problem)
             await under_way.logs.end(under_way.logged, done=False)
@@ -145,18 +146,23 @@ class _UnderWay:
         self.logs.check_time(self.logged)
 
 
-async def take_back(client: Client, made: Iterable[Step], renew: Callable[[], Awaitable[None]]) -> list[str]:
-    """Take back steps, the last one first, as far as they were made and nobody has changed the same since; return what stays. ``renew`` is called before each. Raises ``KubeError``."""
+async def take_back(
+    client: Client, made: Iterable[Step], renew: Callable[[], Awaitable[None]], *, forbidden: bool = False
+) -> list[str]:
+    """Take back steps, the last one first, as far as they were made and nobody has changed the same since; return what stays.
+
+    ``renew`` is called before each. Raises ``KubeError``, with ``forbidden`` also where the client may not: somebody else can.
+    """
     left = []
     for step in reversed(list(made)):
         await renew()
-        problem = await _undo(client, step)
+        problem = await _undo(client, step, forbidden=forbidden)
         if problem:
             left.append(f"{step.words}: {problem}")
     return left
 
 
-async def _undo(client: Client, step: Step) -> str:
+async def _undo(client: Client, step: Step, *, forbidden: bool) -> str:
     undone = step.undone
     for _ in range(TRIES):
         answer = await client.request("GET", path_of(step.kind, step.name))
@@ -169,13 +175,13 @@ async def _undo(client: Client, step: Step) -> str:
             answer = await client.request("POST", path_of(step.kind), object_of(step.kind, step.name, undone.edits[0].after))
         elif raw is None:
             return "" if step.operation == "Create" else "it was deleted since"
-        elif step.operation == "Create" and raw["metadata"]["generation"] != 1:
-            return "it was changed since it was made"
+        elif step.operation == "Create" and not is_as_made(step.kind, raw, step.edits[0].after):
+            return "it was changed since, or made by somebody else"
         elif step.operation == "Update" and overtaken(document_of(step.kind, raw), step.edits):
             return "" if not overtaken(document_of(step.kind, raw), undone.edits) else "it was changed since"
         else:
             answer = await _write(client, undone, raw, None)
-        if answer.status in {400, 403, 422}:
+        if answer.status in {400, 422} or (answer.status == 403 and not forbidden):
             return answer.error().message
         if answer.status not in {404, 409}:
             if answer.status >= 400:
@@ -209,19 +215,38 @@ def _check(step: Step, answer: Response) -> None:
         raise answer.error()
 
 
-async def heal(client: Client, logs: Log, now: Callable[[], float]) -> str:
-    """Take back a change whose process has died, and return what could not be taken back, as a sentence; empty where all is well. Raises ``KubeError``."""
-    logged = await logs.read()
-    if logged.pending is None or now() < logged.until:
-        return ""
-    log.warning("a change of queues by %s was not finished; it is taken back", logged.pending.user)
+class Healer:
+    """Takes back changes whose process has died: those of which it has seen no new word for a while, by its own clock."""
+
+    def __init__(self, client: Client, logs: Log, clock: Callable[[], float] = time.monotonic) -> None:
+        """Keep with what."""
+        self._client, self._logs, self._clock = client, logs, clock
+        self._seen: tuple[str, float] | None = None
+
+    def forget(self) -> None:
+        """Begin anew: nobody has looked for a while."""
+        self._seen = None
+
+    async def heal(self) -> str:
+        """Look once, and return what could not be taken back, as a sentence; empty where all is well. Raises ``KubeError``."""
+        logged = await self._logs.read()
+        if logged.pending is None:
+            self._seen = None
+            return ""
+        if self._seen is None or self._seen[0] != logged.revision:
+            self._seen = (logged.revision, self._clock())
+        if self._clock() < self._seen[1] + ABANDONED_AFTER:
+            return ""
+        return await _heal(self._client, self._logs, logged, logged.pending)
+
+
+async def _heal(client: Client, logs: Log, logged: Logged, pending: Change) -> str:
+    log.warning("a change of queues by %s was not finished; it is taken back", pending.user)
     under_way = _UnderWay(logs, logged)
     try:
         await under_way.renew(at_once=True)
-        left = await take_back(client, logged.pending.steps, under_way.renew)
+        left = await take_back(client, pending.steps, under_way.renew)
         await logs.end(under_way.logged, done=False)
     except Busy:
         return ""  # its process was only held up, or another one is at it
-    return (
-        f"a change by {logged.pending.user} was not finished and could not be taken back whole: {'; '.join(left)}" if left else ""
-    )
+    return f"a change by {pending.user} was not finished and could not be taken back whole: {'; '.join(left)}" if left else ""

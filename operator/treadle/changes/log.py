@@ -11,9 +11,10 @@ import base64
 import gzip
 import logging
 import re
+import time
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from treadle.changes.change import Change
@@ -26,13 +27,14 @@ MOST_BYTES: Final = 700_000
 """Of a ConfigMap's MiB."""
 MOST_UNPACKED: Final = 64 << 20
 ABANDONED_AFTER: Final = 60.0
-"""Seconds after the last word of its process from which on a change that is under way is taken for one whose process has died."""
+"""Seconds without a word of its process after which a change that is under way is taken for one whose process has died, by the clock of whoever looks."""
 RENEWED_AFTER: Final = 10.0
 """Seconds between two words of the process."""
 LAST_REQUEST: Final = 31.0
 """Seconds before a change is taken for abandoned from which on nothing is sent for it any more: a request that is under way has ended by then."""
 _VERSION, _PENDING, _UNTIL = "version", "underway", "underway-until"
-_KEY: Final = re.compile(r"change-(\d{9})")
+_KEY: Final = re.compile(r"change-([0-9]{9})")
+_NUMBER: Final = re.compile("[0-9]{1,9}")
 
 
 class Busy(Exception):
@@ -49,13 +51,16 @@ class TooLarge(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """The log as it was read: the number of the last change, the newest ones as they are kept, and the one that is under way, with the time until which it may be."""
+    """The log as it was read: the number of the last change, the newest ones as they are kept, and the one that is under way.
+
+    ``revision`` is another one after each word of the process that makes it; ``said_at`` is when this process said its last one, by its own clock.
+    """
 
     version: int
     kept: Mapping[int, str]
     pending: Change | None
-    until: float
     revision: str
+    said_at: float = 0.0
 
     def change(self, version: int) -> Change | None:
         """Return a change by its number, None if it is not kept (any more)."""
@@ -63,18 +68,23 @@ class Logged:
 
 
 class Log:
-    """Reads and writes the ConfigMap. ``now`` is the time in seconds since the epoch. All methods raise ``KubeError``."""
+    """Reads and writes the ConfigMap. ``now`` is the time in seconds since the epoch, ``clock`` one that nobody sets. All methods raise ``KubeError``.
 
-    def __init__(self, client: Client, namespace: str, name: str, now: Callable[[], float]) -> None:
+    What is over by the time of day is only told: no two machines have the same one.
+    """
+
+    def __init__(
+        self, client: Client, namespace: str, name: str, now: Callable[[], float], clock: Callable[[], float] = time.monotonic
+    ) -> None:
         """Keep where it is."""
-        self._client, self._now, self._name = client, now, name
+        self._client, self._now, self._clock, self._name = client, now, clock, name
         self._folder = f"/api/v1/namespaces/{namespace}/configmaps"
 
     async def read(self) -> Logged:
         """Return the log; an empty one where there is none yet."""
         answer = await self._client.request("GET", f"{self._folder}/{self._name}")
         if answer.status == 404:
-            return Logged(0, {}, None, 0.0, "")
+            return Logged(0, {}, None, "")
         if answer.status != 200:
             raise answer.error()
         return _logged(answer.json())
@@ -88,12 +98,13 @@ class Log:
             raise TooLarge(
                 f"{len(packed)} bytes of the log are needed for it, and {MOST_BYTES // 2} are allowed; make it in parts"
             )
-        until = self._now() + ABANDONED_AFTER
-        return await self._write(logged, _kept(logged.kept, len(packed)), logged.version, packed, until)
+        said_at = self._clock()
+        found = await self._write(logged, _kept(logged.kept, len(packed)), logged.version, packed)
+        return replace(found, said_at=said_at)
 
     def check_time(self, logged: Logged) -> None:
         """Raise ``TooSlow`` where nothing further may be sent for the change that is under way."""
-        if self._now() > logged.until - LAST_REQUEST:
+        if self._clock() > logged.said_at + ABANDONED_AFTER - LAST_REQUEST:
             raise TooSlow("the API server answers too slowly for a change to be made, so nothing of it is left")
 
     async def renewed(self, logged: Logged, *, at_once: bool = False) -> Logged:
@@ -101,18 +112,16 @@ class Log:
 
         Raises ``Busy`` where somebody else has said so since: only one process makes a change or takes it back.
         """
-        if not at_once and self._now() < logged.until - ABANDONED_AFTER + RENEWED_AFTER:
+        said_at = self._clock()
+        if not at_once and said_at < logged.said_at + RENEWED_AFTER:
             return logged
-        body = {
-            "metadata": {"resourceVersion": logged.revision},
-            "data": {_UNTIL: f"{self._now() + ABANDONED_AFTER:.3f}"},
-        }
+        body = {"metadata": {"resourceVersion": logged.revision}, "data": {_UNTIL: self._until()}}
         answer = await self._client.request("PATCH", f"{self._folder}/{self._name}", body, content_type=MERGE)
         if answer.status in {404, 409}:
             raise Busy("the change was taken for abandoned, and is taken back by the leader")
         if answer.status != 200:
             raise answer.error()
-        return _logged(answer.json())
+        return replace(_logged(answer.json()), said_at=said_at)
 
     async def end(self, logged: Logged, *, done: bool) -> int:
         """Note that the change that is under way is done, or was taken back, and return the number of the last change."""
@@ -121,15 +130,18 @@ class Log:
         if done:
             version += 1
             kept[version] = _packed(logged.pending)
-        await self._write(logged, kept, version, "", 0.0)
+        await self._write(logged, kept, version, "")
         return version
 
-    async def _write(self, logged: Logged, kept: Mapping[int, str], version: int, pending: str, until: float) -> Logged:
+    def _until(self) -> str:
+        return f"{self._now() + ABANDONED_AFTER:.3f}"
+
+    async def _write(self, logged: Logged, kept: Mapping[int, str], version: int, pending: str) -> Logged:
         body: dict[str, Any] = {
             "apiVersion": "v1",
             "kind": "ConfigMap",
             "metadata": {"name": self._name},
-            "data": {_VERSION: str(version), **({_UNTIL: f"{until:.3f}"} if pending else {})},
+            "data": {_VERSION: str(version), **({_UNTIL: self._until()} if pending else {})},
             "binaryData": {
                 **{f"change-{number:09}": text for number, text in kept.items()},
                 **({_PENDING: pending} if pending else {}),
@@ -167,10 +179,8 @@ def _logged(body: Mapping[str, Any]) -> Logged:
     kept = {int(match[1]): text for name, text in binary.items() if (match := _KEY.fullmatch(name)) is not None}
     version = data.get(_VERSION, "")
     pending = _unpacked(binary.get(_PENDING))
-    until = float(data[_UNTIL]) if re.fullmatch(r"\d+(\.\d+)?", data.get(_UNTIL, "")) else 0.0
-    return Logged(
-        int(version) if version.isdecimal() else max(kept, default=0), kept, pending, until, body["metadata"]["resourceVersion"]
-    )
+    number = int(version) if _NUMBER.fullmatch(version) else max(kept, default=0)
+    return Logged(number, kept, pending, body["metadata"]["resourceVersion"])
 
 
 def _packed(change: Change) -> str:

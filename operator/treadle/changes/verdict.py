@@ -16,10 +16,14 @@ Documents = Mapping[str, Mapping[str, Json]]
 
 
 def appearing(before: Documents, after: Documents, scheduler: str) -> list[str]:
-    """Return, as sentences, what would not be in force as it is written that is now; what was wrong before does not keep anybody from mending something else."""
+    """Return, as sentences, what would not be in force as it is written that is now; what was wrong before does not keep anybody from mending something else.
+
+    Neither by a scheduler that sees the change, nor by one that starts after it: a parent that is deleted stays for its children until then.
+    """
     judge = _Judge(scheduler)
     known = judge.told(before, 1)
-    return [f"{where}: {why}" for where, why in sorted(judge.told(after, 2).items()) if known.get(where) != why]
+    found = {**_Judge(scheduler).told(after, 1), **judge.told(after, 2)}
+    return [f"{where}: {why}" for where, why in sorted(found.items()) if known.get(where) != why]
 
 
 class _Judge:

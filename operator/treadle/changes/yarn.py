@@ -6,13 +6,16 @@ So a change touches the fields that its properties mean, and what objects say be
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from treadle.api.objects import InvalidObject
-from treadle.changes.change import Step, created, steps_between
+from treadle.changes.change import Step, created, deleted, steps_between
+from treadle.changes.documents import document_of
+from treadle.changes.edits import edited, edits
 from treadle.changes.execution import Read
-from treadle.changes.yarn_update import Inapplicable, Update, applied, states
+from treadle.changes.yarn_access import LISTS, relisted
+from treadle.changes.yarn_update import Inapplicable, Update, applied, new_queues, states
 from treadle.convert.capacity_file import PREFIX, CapacityFileError
 from treadle.convert.capacity_notes import ACL_SWITCH, concerns
 from treadle.convert.capacity_objects import Sources, convert
@@ -44,9 +47,9 @@ def steps_of(found: Read, update: Update, scheduler: str) -> tuple[list[Step], l
     """Return what has to be done, what of it does not carry over, and the properties afterwards. Raises ``Inapplicable``."""
     present = configuration(found)
     wanted = applied(present, update)
-    states(present, wanted)
-    for path, _ in update.add:
+    for path in new_queues(present, wanted):
         _check_name(path)
+    states(present, wanted)
     labels = partitions_of(_spec(found.scheduler))
     try:
         before = _converted(present, labels)
@@ -65,12 +68,13 @@ def steps_of(found: Read, update: Update, scheduler: str) -> tuple[list[Step], l
     steps = [
         created("Queue", step.name, after.queues[step.name])
         if step.operation == "Update" and step.name not in found.queues
-        else step
+        else _as_written(found, step, after.queues)
         for step in steps_between("Queue", before.queues, after.queues)
     ]
     everywhere = list(steps_between("Scheduler", {scheduler: before.scheduler}, {scheduler: after.scheduler}))
     if everywhere and found.scheduler is None:
         raise Inapplicable(f"there is no Scheduler {scheduler} to say what is for the whole cluster")
+    steps = [step for step in (*steps, *(_as_written(found, step, {}) for step in everywhere)) if step.edits]
     notes = [note for note in after.notes if note not in before.notes]
     said = {note.partition(":")[0] for note in notes}
     notes += [
@@ -78,7 +82,22 @@ def steps_of(found: Read, update: Update, scheduler: str) -> tuple[list[Step], l
         for name, _ in update.everywhere
         if name not in said and not concerns(name)
     ]
-    return [*steps, *everywhere], notes, wanted
+    return steps, notes, wanted
+
+
+def _as_written(found: Read, step: Step, after: Documents) -> Step:
+    """Return a step on what the object itself says, which is more, and more exact, than its properties: so nothing of it is lost when the step is taken back. ``after`` has the queues as properties say them then."""
+    if step.operation == "Create":
+        return step
+    there = document_of(step.kind, found.objects[step.kind, step.name])
+    if step.operation == "Delete":
+        return deleted(step.kind, step.name, there)
+    made = edited(there, step.edits)
+    for name in LISTS & {edit.path[1] for edit in step.edits if step.kind == "Queue" and len(edit.path) > 1}:
+        block = relisted(there["spec"].get(name) or {}, after[step.name]["spec"].get(name))
+        kept = {field: value for field, value in made["spec"].items() if field != name}
+        made["spec"] = kept if block is None else {**kept, name: block}
+    return replace(step, edits=tuple(edits(there, made)))
 
 
 def _converted(properties: Mapping[str, str], labels: str) -> Converted:

@@ -18,6 +18,9 @@ Params = dict[str, str | None]
 _QUEUE_FIELDS: Final = frozenset({"queue-name", "params"})
 _FIELDS: Final = frozenset({"add-queue", "remove-queue", "update-queue", "global-updates"})
 _ROOT: Final = "sched-conf"
+_NAMED: Final = _QUEUE_FIELDS | _FIELDS | {_ROOT, "entry", "key"}
+MOST_QUEUES: Final = 1000
+"""Queues that one change may name, and bring."""
 
 
 class Malformed(Exception):
@@ -63,9 +66,15 @@ def from_xml(body: bytes) -> Update:
 
 
 def _of_element(element: Element) -> Any:
-    """Return an element as Hadoop's JSON has it: children by their names, one as itself and several as a list."""
+    """Return an element as Hadoop's JSON has it: children by their names, one as itself and several as a list. Raises ``Malformed`` for what nobody would act on."""
+    if element.attributes:
+        raise Malformed(f"{element.tag}: the attribute {next(iter(element.attributes))!r} is not read; no attribute is")
+    if element.children and element.text.strip():
+        raise Malformed(f"{element.tag}: the text {element.text.strip()[:100]!r} stands beside elements, and is not read")
     if not element.children:
-        return element.text.strip()
+        # A blank in front of groups, or alone, is what an access list says; one around lines is the writer's.
+        said = element.tag not in _NAMED and "\n" not in element.text
+        return element.text if said else element.text.strip()
     found: dict[str, Any] = {}
     for child in element.children:
         value = _of_element(child)
@@ -132,13 +141,16 @@ def _text(said: Any, where: str) -> str:
 
 def applied(properties: Mapping[str, str], update: Update) -> dict[str, str]:
     """Return the properties with a change made to them. Raises ``Inapplicable``."""
+    named = len(update.remove) + len(update.add) + len(update.update)
+    if named > MOST_QUEUES:
+        raise Inapplicable(f"{named} queues are named; {MOST_QUEUES} are allowed, make the change in parts")
     found = dict(properties)
     for path in update.remove:
         _remove(found, path)
     for path, params in update.add:
         _add(found, path, params)
     for path, params in update.update:
-        if path not in set(_paths(found)):
+        if not _is_there(found, path):
             raise Inapplicable(f"Queue {path} not found")
         _set(found, f"{PREFIX}{path}.", params)
     _set(found, "", dict(update.everywhere))
@@ -162,7 +174,7 @@ def _add(found: dict[str, str], path: str, params: Params) -> None:
     siblings = _children(found, above)
     if not above:
         raise Inapplicable(f"Can't add invalid queue {path}")
-    if above not in set(_paths(found)):  # where Hadoop keeps properties that nothing reads
+    if not _is_there(found, above):  # where Hadoop keeps properties that nothing reads
         raise Inapplicable(f"Can't add queue {path}: there is no queue {above}")
     if name in siblings:
         raise Inapplicable(f"Can't add existing queue {path}")
@@ -192,10 +204,32 @@ def _children(properties: Mapping[str, str], path: str) -> list[str]:
     return [name.strip() for name in properties.get(f"{PREFIX}{path}.queues", "").split(",") if name.strip()]
 
 
-def _paths(properties: Mapping[str, str], path: str = "root") -> Iterator[str]:
-    yield path
-    for name in _children(properties, path):
-        yield from _paths(properties, f"{path}.{name}")
+def _is_there(properties: Mapping[str, str], path: str) -> bool:
+    at, *names = path.split(".")
+    there = at == "root"
+    for name in names:
+        there = there and name in _children(properties, at)
+        at = f"{at}.{name}"
+    return there
+
+
+def _paths(properties: Mapping[str, str]) -> Iterator[str]:
+    left = ["root"]
+    while left:
+        path = left.pop()
+        yield path
+        left += [f"{path}.{name}" for name in reversed(_children(properties, path))]
+
+
+def new_queues(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
+    """Return the paths that are new. Raises ``Inapplicable`` where there are too many."""
+    known, found = set(_paths(before)), list[str]()
+    for path in _paths(after):
+        if path not in known:
+            found.append(path)
+        if len(found) > MOST_QUEUES:
+            raise Inapplicable(f"more than {MOST_QUEUES} queues are new; {MOST_QUEUES} are allowed, make the change in parts")
+    return found
 
 
 def states(before: Mapping[str, str], after: Mapping[str, str]) -> None:

@@ -6,6 +6,7 @@ Amounts stay in YARN's units (MB, whole cores). What Hadoop cannot read is refus
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -75,6 +76,7 @@ class Properties:
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self.values = {name: str(value) for name, value in values.items()}
+        self._sorted: list[tuple[str, int]] | None = None
 
     def text(self, name: str) -> str | None:
         """Return a property as it was written."""
@@ -106,10 +108,16 @@ class Properties:
         return None if self.text(name) is None else self.flag(name, default=False)
 
     def names(self, prefix: str) -> Iterator[str]:
-        """Yield what follows a prefix in the names that have it."""
-        for name in self.values:
-            if name.startswith(prefix):
-                yield name[len(prefix) :]
+        """Yield what follows a prefix in the names that have it, in the order of the properties."""
+        if self._sorted is None:  # each queue asks, and to look at all properties each time takes the square of them
+            self._sorted = sorted((name, at) for at, name in enumerate(self.values))
+        found, at = list[tuple[int, str]](), bisect_left(self._sorted, (prefix, 0))
+        while at < len(self._sorted) and self._sorted[at][0].startswith(prefix):
+            name, place = self._sorted[at]
+            found.append((place, name))
+            at += 1
+        for _, name in sorted(found):
+            yield name[len(prefix) :]
 
 
 def read(values: Mapping[str, str], types: Sequence[str] = (), partitions: Mapping[str, bool] | None = None) -> CapacityFile:

@@ -195,9 +195,19 @@ def _reservable(block: Json) -> Iterator[tuple[str, str]]:
 
 def acl_text(acl: Json) -> str:
     """Write a list as ``users groups``; a service account by its user. Namespaces, and names with a comma or a blank, have no form there."""
-    accounts = (f"{SERVICE_ACCOUNT}{one.replace('/', ':')}" for one in acl.get("serviceAccounts") or ())
+    accounts = (account_user(one) for one in acl.get("serviceAccounts") or ())
     users, groups = _listed([*(acl.get("users") or ()), *accounts]), _listed(acl.get("groups") or ())
     return "*" if "*" in (acl.get("users") or ()) else f"{users} {groups}"
+
+
+def account_user(account: str) -> str:
+    """Return the user of a service account, which is ``namespace/name``."""
+    return f"{SERVICE_ACCOUNT}{account.replace('/', ':')}"
+
+
+def is_sayable(name: str) -> bool:
+    """Whether a user or a group can stand in YARN's lists, which part names by commas and blanks."""
+    return not set(name) & set(", ")
 
 
 def _priority(entry: Json) -> str:
@@ -209,7 +219,7 @@ def _priority(entry: Json) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ",".join(name for name in names if not set(name) & set(", "))
+    return ",".join(name for name in names if is_sayable(name))
 
 
 def _capacity(text: str) -> str:

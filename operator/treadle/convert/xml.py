@@ -1,9 +1,13 @@
 """XML with line numbers, and without entities: a configuration file needs none, and those that multiply are an attack."""
 
 from dataclasses import dataclass, field
+from typing import Final
 from xml.parsers import expat
 
 from treadle.convert.errors import AllocationError
+
+MOST_LEVELS: Final = 100
+"""Elements within one another; those of queues are fewer than a queue's path has levels."""
 
 
 @dataclass(slots=True)
@@ -24,6 +28,7 @@ class Element:
 def parse(text: str | bytes) -> Element:
     """Return the document element. Raises ``AllocationError`` for what is not well-formed."""
     parser = expat.ParserCreate()
+    parser.buffer_text = True  # else each line comes by itself, and a long text takes the square of its length
     root: list[Element] = []
     stack: list[Element] = []
 
@@ -31,6 +36,10 @@ def parse(text: str | bytes) -> Element:
         element = Element(tag, attributes, parser.CurrentLineNumber)
         (stack[-1].children if stack else root).append(element)
         stack.append(element)
+        if len(stack) > MOST_LEVELS:
+            raise AllocationError(
+                parser.CurrentLineNumber, f"elements are nested deeper than {MOST_LEVELS} levels", "SAXParseException"
+            )
 
     def characters(data: str) -> None:
         if stack:
@@ -39,12 +48,18 @@ def parse(text: str | bytes) -> Element:
     def entity(*_: object) -> None:
         raise AllocationError(parser.CurrentLineNumber, "entity declarations are not read", "SAXParseException")
 
+    def unknown(name: str, _: object) -> None:
+        raise AllocationError(parser.CurrentLineNumber, f"entity {name} is not declared", "SAXParseException")
+
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda _: stack.pop()
     parser.CharacterDataHandler = characters
     parser.EntityDeclHandler = entity
+    parser.SkippedEntityHandler = unknown
     try:
         parser.Parse(text, True)
     except expat.ExpatError as error:
         raise AllocationError(error.lineno, expat.errors.messages[error.code], "SAXParseException") from None
+    except (LookupError, ValueError) as error:  # an encoding that is none, or none that expat can be told of
+        raise AllocationError(1, str(error), "SAXParseException") from None
     return root[0]

@@ -15,7 +15,7 @@ from treadle.changes.change import Change, Step, outcome
 from treadle.changes.documents import document_of
 from treadle.changes.execution import Conflict, Executor, Read, read
 from treadle.changes.execution import Refused as StepRefused
-from treadle.changes.log import Busy, Log, TooLarge, TooSlow
+from treadle.changes.log import Busy, Log, Logged, TooLarge, TooSlow
 from treadle.changes.verdict import appearing
 from treadle.kube.errors import ApiError
 from treadle.rest.answers import Refused
@@ -54,15 +54,21 @@ class Changing:
                 if error.status == 401:
                     raise Refused(
                         403,
-                        "the API server does not take this token: queues are read and written with it, so it has to be for the API server itself",
+                        "the API server does not take this token (any more): queues are read and written with it, so it has to be for the API server itself, and to last as long as a change",
                     ) from None
                 raise
 
-    async def check_idle(self) -> None:
-        """Raise ``Refused`` while another change is under way: what is there meanwhile is no state that anybody wants. Raises ``KubeError``."""
-        pending = (await self.logs.read()).pending
-        if pending is not None:
-            raise Refused(503, f"a change of {pending.user} is under way", wait=1)
+    @asynccontextmanager
+    async def beginning(self, request: web.Request) -> AsyncIterator[tuple[Client, Read, Logged]]:
+        """Return the same and the log, which was read before it: a change that begins with that log has seen what all others did. Raises as ``of`` does.
+
+        While another change is under way ``Refused`` is raised: what is there meanwhile is no state that anybody wants.
+        """
+        logged = await self.logs.read()
+        async with self.of(request) as (client, found):
+            if logged.pending is not None:
+                raise Refused(503, f"a change of {logged.pending.user} is under way", wait=1)
+            yield client, found, logged
 
     async def judge(self, client: Client, found: Read, steps: Sequence[Step]) -> Executor:
         """Return who can make the steps, when the API server and the scheduler have nothing against them. Raises ``Refused`` and ``KubeError``."""
@@ -82,11 +88,11 @@ class Changing:
         after = {kind: outcome(before[kind], [step for step in steps if step.kind == kind]) for kind in before}
         return appearing(before, after, self.scheduler)
 
-    async def make(self, executor: Executor, user: User, steps: Sequence[Step], message: str) -> int:
-        """Make the steps and return the number of the change. Raises ``Refused`` and ``KubeError``."""
+    async def make(self, executor: Executor, user: User, steps: Sequence[Step], message: str, logged: Logged) -> int:
+        """Make the steps and return the number of the change. ``logged`` is what ``beginning`` returned. Raises ``Refused`` and ``KubeError``."""
         change = Change(tuple(steps), user.name, tuple(user.groups), self._now(), message[:MOST_WORDS])
         with _refusing():
-            return await executor.make(change, self.logs, await self.logs.read())
+            return await executor.make(change, self.logs, logged)
 
 
 class _refusing:  # noqa: N801 - reads as a word
@@ -108,17 +114,20 @@ class _refusing:  # noqa: N801 - reads as a word
 
 
 def etag_of(found: Read) -> str:
-    """Return what names the versions of all that is there."""
-    named = sorted(
-        (kind, name, raw["metadata"]["uid"], raw["metadata"]["generation"]) for (kind, name), raw in found.objects.items()
-    )
-    return f'"{hashlib.blake2b(msgspec.json.encode(named), digest_size=12).hexdigest()}"'
+    """Return what names the versions of all that is there: of what is written, not of what a status says."""
+    named = [
+        (*key, raw["metadata"]["uid"], raw["metadata"]["generation"], document_of(key[0], raw))
+        for key, raw in sorted(found.objects.items())
+    ]
+    return f'"{hashlib.blake2b(msgspec.json.encode(named, order="sorted"), digest_size=12).hexdigest()}"'
 
 
 def check_unchanged(request: web.Request, found: Read) -> None:
     """Raise ``Refused`` where ``If-Match`` names another version than what is there (RFC 9110)."""
-    wanted = request.headers.get("If-Match")
-    if wanted is None or wanted.strip() == "*":
+    if "If-Match" not in request.headers:
+        return
+    wanted = ", ".join(request.headers.getall("If-Match"))
+    if wanted.strip() == "*":
         return
     if etag_of(found) not in {one.strip() for one in wanted.split(",")}:
         raise Refused(412, f"If-Match: {wanted} is not what is there any more, which is {etag_of(found)}; read it again")

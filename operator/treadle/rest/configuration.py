@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from aiohttp import web
 
 from treadle.changes.yarn import configuration, steps_of
 from treadle.changes.yarn_update import Inapplicable, Malformed, Update, from_json, from_xml
+from treadle.rest import forms
 from treadle.rest.answers import Refused, answer
 from treadle.rest.asking import only
 from treadle.rest.changing import Changing, check_unchanged, etag_of
@@ -61,12 +62,11 @@ class Configuration:
         """Make a change, all of it or nothing."""
         only(request)
         update = await _update(request)
-        async with self._changing.of(request) as (client, found):
-            await self._changing.check_idle()
-            steps, notes, _ = self._planned(request, found, update)
+        async with self._changing.beginning(request) as (client, found, logged):
+            steps, notes, _ = await self._planned(request, found, update)
             executor = await self._changing.judge(client, found, steps)
             if steps:
-                await self._changing.make(executor, user, steps, "")
+                await self._changing.make(executor, user, steps, "", logged)
         return web.Response(text="\n".join([DONE, *notes]))
 
     async def validate(self, request: web.Request, user: User) -> web.Response:  # noqa: ARG002
@@ -74,15 +74,15 @@ class Configuration:
         only(request)
         update = await _update(request)
         async with self._changing.of(request) as (client, found):
-            steps, _, properties = self._planned(request, found, update)
+            steps, _, properties = await self._planned(request, found, update)
             await self._changing.judge(client, found, steps)
             return answer(_shown(properties))
 
-    def _planned(self, request: web.Request, found: Read, update: Update) -> Any:
+    async def _planned(self, request: web.Request, found: Read, update: Update) -> Any:
         check_unchanged(request, found)
         _check_discipline(found, "Configuration change")
         try:
-            return steps_of(found, update, self._changing.scheduler)
+            return await asyncio.to_thread(steps_of, found, update, self._changing.scheduler)
         except Inapplicable as error:
             raise Refused(400, str(error)) from None
 
@@ -92,9 +92,9 @@ async def _update(request: web.Request) -> Update:
     body = await request.read()
     try:
         if request.content_type == XML:
-            return from_xml(body)
-        return from_json(msgspec.json.decode(body))
-    except (Malformed, msgspec.DecodeError) as error:
+            return await asyncio.to_thread(from_xml, body)
+        return from_json(forms.decoded(body))
+    except Malformed as error:
         raise Refused(400, str(error)) from None
 
 

@@ -5,7 +5,7 @@ Numbers may be written as texts, and a list of one as its element, since both ar
 
 from __future__ import annotations
 
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -98,9 +98,16 @@ class Deletion(Struct, forbid_unknown_fields=True, rename="kebab"):
 
 def read(body: bytes, form: type[F]) -> F:
     """Return the body of a request. Raises ``Refused`` with the member that is wrong, and what is allowed there."""
+    said = decoded(body or b"{}")
     try:
-        return msgspec.convert(msgspec.json.decode(body or b"{}"), form, strict=False)
+        return msgspec.convert(said, form, strict=False)
     except (msgspec.ValidationError, RecursionError) as error:
         raise Refused(400, f"the body is not what is read here: {error}") from None
-    except msgspec.DecodeError as error:
+
+
+def decoded(body: bytes) -> Any:
+    """Return the body of a request. Raises ``Refused`` for what is not JSON."""
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Refused(400, f"the body is not JSON: {error}") from None

@@ -12,6 +12,7 @@ from treadle.kube.errors import ApiError, KubeError
 from treadle.kube.reviews import User
 from treadle.rest.answers import JSON, Refused, check_media
 from treadle.rest.asking import Asker
+from treadle.web.warnings import Seldom
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +27,7 @@ class Door:
     def __init__(self, asker: Asker, unready: Callable[[], str]) -> None:
         """Keep whom to ask."""
         self.asker, self._unready, self._under_way = asker, unready, 0
+        self._warn = Seldom(log)
 
     def __call__(self, handler: Handler, *media: str) -> Callable[[web.Request], Awaitable[web.Response]]:
         """Return what answers a request whatever its handler raises. ``media`` are what its body may be beside JSON."""
@@ -38,6 +40,7 @@ class Door:
             except Refused as refused:
                 return refused.answer()
             except KubeError as error:
+                self._warn(f"a request of YARN's REST is not served: {error}")
                 return _unserved(error).answer()
 
         return answered
@@ -57,7 +60,6 @@ class Door:
 
 def _unserved(error: KubeError) -> Refused:
     """Return why a request is not served although nothing is wrong with it."""
-    log.warning("a request of YARN's REST is not served: %s", error)
     if isinstance(error, ApiError) and error.status == 403:
         return Refused(503, f"the API server does not let Treadle do this: {error.message}")
     return Refused(503, f"the API server does not serve this now: {error}", wait=5)

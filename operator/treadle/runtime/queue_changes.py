@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from treadle.changes.callers import client_of
-from treadle.changes.execution import heal
+from treadle.changes.execution import Healer
 from treadle.changes.log import Log
 from treadle.kube.errors import KubeError
 from treadle.rest import configuration, queue_changes
@@ -44,11 +44,13 @@ class QueueChanges:
 
     async def run(self, may_write: Callable[[], bool]) -> None:
         """Take back what was not finished until cancelled, while ``may_write``. What could not be taken back is told until the process ends."""
-        left = ""
+        left, healer = "", Healer(self._client, self._log)
         while True:
-            if may_write():
+            if not may_write():
+                healer.forget()
+            else:
                 try:
-                    found = await heal(self._client, self._log, time.time)
+                    found = await healer.heal()
                     problem = left = found or left
                 except KubeError as error:
                     problem = f"whether changes of queues were not finished cannot be seen: {error}"

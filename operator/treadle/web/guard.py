@@ -13,6 +13,7 @@ from aiohttp import web
 from treadle.kube.errors import KubeError
 from treadle.kube.reviews import Reviews, User
 from treadle.web.server import GATE, too_many
+from treadle.web.warnings import Seldom
 
 log = logging.getLogger(__name__)
 
@@ -22,9 +23,9 @@ WAIT = 5
 
 
 def token_of(request: web.Request) -> str:
-    """Return the bearer token of a request, empty without one."""
+    """Return the bearer token of a request, empty without one, and for what is none (RFC 6750 has ASCII alone)."""
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-    return token.strip() if scheme.lower() == "bearer" else ""
+    return token.strip() if scheme.lower() == "bearer" and token.isascii() else ""
 
 
 def wait_of(request: web.Request, user: User) -> int:
@@ -34,6 +35,7 @@ def wait_of(request: web.Request, user: User) -> int:
 
 def guarded(route: web.RouteDef, reviews: Reviews, *, right: bool = True) -> web.RouteDef:
     """Return a route for GET that asks for a token, and for the right to its path unless anybody with a token may have it."""
+    warn = Seldom(log)
 
     async def answer(request: web.Request) -> web.StreamResponse:
         try:
@@ -52,7 +54,7 @@ def guarded(route: web.RouteDef, reviews: Reviews, *, right: bool = True) -> web
                     told = f": {why}" if why else ""
                     raise web.HTTPForbidden(text=f"403: User {user.name} may not get {route.path}{told}\n")
         except KubeError as error:
-            log.warning("%s is not answered, since nobody can be asked who may: %s", route.path, error)
+            warn(f"{route.path} is not answered, since nobody can be asked who may: {error}")
             raise web.HTTPServiceUnavailable(
                 headers={"Retry-After": str(WAIT)}, text="503: the API server cannot be asked who may; nobody may meanwhile\n"
             ) from None

@@ -81,6 +81,31 @@ def test_the_priority_of_a_pod_is_bounded_like_that_of_an_application(discipline
 
 
 @BOTH
+def test_an_application_that_one_pod_kept_out_comes_in_when_that_pod_has_gone(discipline: str) -> None:
+    scenario = cluster(discipline, DefaultAccess.CLOSED).queue(
+        "root.a", submit=AccessList(frozenset({"ann"})), priorities=(bound(5),)
+    )
+    scenario.pod("stranger", "root.a", "1", user="eve").pod("own", "root.a", "1", user="ann")
+    scenario.pod("greedy", "root.a", "2", user="ann", priority=9).pod("modest", "root.a", "2", user="ann")
+    assert not scenario.plan()
+    assert (scenario.why("own")[0], scenario.why("modest")[0]) == ("AccessDenied", "PriorityDenied")
+
+    scenario.gone("stranger")
+    assert [bind.name for bind in scenario.plan()] == ["own"]
+    scenario.gone("greedy")
+    assert [bind.name for bind in scenario.plan()] == ["modest"]
+
+
+@BOTH
+def test_an_application_that_is_in_stays_its_first_pods_users_when_that_pod_has_gone(discipline: str) -> None:
+    scenario = cluster(discipline, DefaultAccess.CLOSED).queue("root.a", submit=AccessList(frozenset({"ann"})))
+    scenario.pod("first", "root.a", "1", user="ann").pod("other", "root.a", "1", user="eve")
+    scenario.confirm(scenario.plan())
+    scenario.gone("first").pod("third", "root.a", "1", user="eve").plan()
+    assert scenario.core.state.applications["ns/1"].user == "ann"
+
+
+@BOTH
 def test_what_runs_has_no_more_priority_than_its_queue_allows(discipline: str) -> None:
     scenario = cluster(discipline).queue("root.a", priorities=(bound(5),)).application("1", priority=3)
     scenario.pods(3, "p", "root.a", "1").confirm(scenario.plan())

@@ -18,7 +18,7 @@ from treadle.core.kernel.pods.charges import charge, discharge
 from treadle.core.kernel.pods.confirmation import confirms
 from treadle.core.kernel.pods.excess_types import countable
 from treadle.core.kernel.pods.masters import count_master, release_master
-from treadle.core.kernel.pods.owners import asks_priority, identify, more_urgent, only_namer, prioritize
+from treadle.core.kernel.pods.owners import asks_priority, identify, more_urgent, only_namer, prioritize, settled_anew
 from treadle.core.kernel.pods.shaping import node_of, shape_of, stale
 from treadle.core.kernel.pods.states import ASSUMED, PodState
 from treadle.core.kernel.reservations.places import over
@@ -205,9 +205,12 @@ def withdraw(state: State, record: PodRecord, *, stays: bool = False) -> None:
     record.ask = None
     record.application = None
     if application is not None:
+        first = next(iter(application.pods), "") == record.spec.uid
         application.pods.pop(record.spec.uid, None)
         if not stays:
             _drop_if_empty(state, application)
+            if settled_anew(state, application, record.spec, first=first):
+                assign_queue(state, application, record.spec.namespace)
 
 
 def enqueue(state: State, record: PodRecord) -> None:

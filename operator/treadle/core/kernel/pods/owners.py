@@ -50,6 +50,22 @@ def _says(state: State, application: Application) -> bool:
     return explicit is not None and explicit.priority is not None
 
 
+def settled_anew(state: State, application: Application, gone: PodSpec, *, first: bool) -> bool:
+    """Settle anew whose an application is and what it asks for, when a pod has gone on which that rested; return whether either is another now.
+
+    Only where it waits for a queue: one that a stranger's pod, or a priority that nobody may ask for, kept out comes in when that pod is deleted. What is in a queue stays as it is.
+    """
+    if application.queue is not None or not application.pods:
+        return False
+    user, groups, asked = application.user, state.assignment.groups.get(application.id), application.asked_priority
+    if first:
+        identify(state, application)
+    if 0 < asked == gone.priority and not any(record.spec.priority == asked for record in application.pods.values()):
+        asks_priority(state, application)
+    found = (application.user, state.assignment.groups.get(application.id), application.asked_priority)
+    return found != (user, groups, asked)
+
+
 def only_namer(application: Application, spec: PodSpec) -> bool:
     """Whether a pod is the only one of its application that names a queue itself."""
     return not any(record.spec.queue for uid, record in application.pods.items() if uid != spec.uid)
