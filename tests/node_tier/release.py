@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from chart.binaries import program
 from cluster.client import eventually
+from node_tier import real_node
 from node_tier.build import REFERENCE
 from node_tier.whole_node import WholeNode
 
@@ -20,6 +23,15 @@ IMAGE = f"--set=image.repository={repository},image.tag={tag},image.pullPolicy=N
 """All that a node without a registry needs of values."""
 MERGE = "application/merge-patch+json"
 GROUP = "/apis/treadle.dev/v1alpha1"
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What a container has used, as the kubelet tells: bytes of its working set, seconds of processor since it started, and the time (Unix) of the older sample."""
+
+    memory: int
+    processor: float
+    at: float
 
 
 class Release:
@@ -67,6 +79,24 @@ class Release:
 
     def wait_ready(self) -> None:
         eventually(self.ready, 90, "the copies are ready")
+
+    def used(self, pod: str, after: float = 0.0) -> Use:
+        """Return what the only container of a copy has used, by samples of the kubelet after a time: it takes them every ten seconds or so."""
+
+        def told() -> Use | None:
+            status, found = self.plane.api("GET", f"/api/v1/nodes/{real_node.NAME}/proxy/stats/summary")
+            assert status == 200, found
+            named = [one for one in found["pods"] if one["podRef"]["name"] == pod]
+            containers = [one for of_pod in named for one in of_pod.get("containers", [])]
+            if not containers or "usageCoreNanoSeconds" not in containers[0].get("cpu", {}):
+                return None
+            cpu, memory = containers[0]["cpu"], containers[0]["memory"]
+            at = min(datetime.fromisoformat(one["time"]).timestamp() for one in (cpu, memory))
+            return Use(memory["workingSetBytes"], cpu["usageCoreNanoSeconds"] / 1e9, at) if at > after else None
+
+        found = eventually(told, 60, f"the kubelet tells what {pod} uses", 0.5)
+        assert found is not None
+        return found
 
     def log(self, pod: str) -> str:
         """What a pod's container has written."""
