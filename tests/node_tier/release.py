@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 import os
+import ssl
 import subprocess
 from dataclasses import dataclass
 from datetime import datetime
@@ -97,6 +100,23 @@ class Release:
         found = eventually(told, 60, f"the kubelet tells what {pod} uses", 0.5)
         assert found is not None
         return found
+
+    def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+        """Ask the copy that leads over TLS with the token of admin, and return the status and the JSON that it answers."""
+        leader = eventually(self.leader, 60, "one leads")
+        (address,) = (one["status"]["podIP"] for one in self.pods() if one["metadata"]["name"] == leader)
+        trusted = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        trusted.check_hostname = False  # certificates are for the name of the service, which leads to any copy
+        told = self.plane.api("GET", f"/api/v1/namespaces/{SPACE}/configmaps/{NAME}-ca")[1]
+        trusted.load_verify_locations(cadata=told["data"]["ca.crt"])
+        connection = http.client.HTTPSConnection(address, 8080, timeout=60, context=trusted)
+        headers = {"Authorization": f"Bearer {self.plane.token}", "Content-Type": "application/json"}
+        try:
+            connection.request(method, path, None if body is None else json.dumps(body), headers)
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+        finally:
+            connection.close()
 
     def log(self, pod: str) -> str:
         """What a pod's container has written."""
