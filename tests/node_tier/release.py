@@ -19,6 +19,7 @@ from node_tier.build import REFERENCE
 from node_tier.whole_node import WholeNode
 
 CHART = Path(__file__).resolve().parents[2] / "charts" / "treadle"
+PREVIOUS = Path(__file__).resolve().parents[1] / "chart" / "previous" / "treadle-0.0.9.tgz"
 SPACE = "treadle-system"
 NAME = "treadle"
 repository, _, tag = REFERENCE.rpartition(":")
@@ -57,6 +58,12 @@ class Release:
         """Install the release and wait until its copies are ready."""
         self.helm("install", NAME, str(chart), IMAGE, "--create-namespace")
         self.wait_ready()
+
+    def go_back(self) -> None:
+        """Have an earlier chart installed instead, once on a node: API servers find no lists again for the policy of that chart, which are a ConfigMap, when it is installed anew."""
+        self.helm("uninstall", NAME, "--wait")
+        eventually(lambda: not self.pods(), 60, "the copies are gone")
+        self.install(PREVIOUS)
 
     def leader(self) -> str:
         """The name of the copy that leads; empty while none does."""
