@@ -13,6 +13,7 @@ from controllers.clusters import LATER, NOW, Cluster, condition
 from core.builders import a_node
 from core.kernel.together.sets import Answering
 from treadle.api import crds
+from treadle.api.application import ApplicationPods
 from treadle.api.identity import Source
 from treadle.api.objects import parse
 from treadle.controllers.status import merge_patch, percentage
@@ -274,6 +275,7 @@ def test_a_running_application_says_where_and_how_much(cluster: Cluster) -> None
     status = cluster.status("Application", "app", "ns")
 
     assert (status["phase"], status["queue"], status["pods"]) == ("Running", "root.default", {"running": 1, "pending": 0})
+    assert status["pods"].keys() == ApplicationPods.model_fields.keys(), "nothing stands there that nobody counts"
     assert status["used"] == {"cpu": "4", "memory": "8Gi", "pods": "1"}
     assert status["waiting"] is None
 

@@ -124,11 +124,10 @@ class Waiting(StatusModel):
 
 
 class ApplicationPods(StatusModel):
-    """How many pods of the application are in which state."""
+    """How many pods of the application are in which state. What has finished is not watched, so nobody could count it across restarts."""
 
     running: Annotated[int, Field(ge=0)] = 0
     pending: Annotated[int, Field(ge=0)] = 0
-    finished: Annotated[int, Field(ge=0)] = 0
 
 
 class EtaRange(StatusModel):
