@@ -5,7 +5,7 @@ The tests share a node, and are in the order of a release's life.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
 
 import pytest
 
@@ -22,7 +22,6 @@ PORT, PROBES = 8080, 8081
 RESERVATIONS = f"/ws/v1/cluster/reservation/list?namespace={tenant.SPACE}&queue=research"
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 KIM = ("kim", ["system:masters"])
-Ask = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture(scope="module")
@@ -45,23 +44,24 @@ def tokens(service_release: Release) -> dict[str, str]:
     return {**found, "foreign": token(plane, tenant.SPACE, "robot", "somebody-else"), "wrong": "not.a.token", "none": ""}
 
 
-def published(release: Release) -> None:
-    """Have pods trust what the copies have told of their certificates, all of them."""
+def certificates(release: Release) -> frozenset[str]:
+    """What the copies have told of their certificates."""
+    data = release.plane.api("GET", f"/api/v1/namespaces/{SPACE}/configmaps/{NAME}-ca")[1].get("data") or {}
+    return frozenset(re.findall(r"-----BEGIN.*?-----END CERTIFICATE-----", data.get("ca.crt", ""), re.DOTALL))
 
-    def found() -> str:
-        text: str = (
-            release.plane.api("GET", f"/api/v1/namespaces/{SPACE}/configmaps/{NAME}-ca")[1].get("data", {}).get("ca.crt", "")
-        )
-        return text if text.count("BEGIN CERTIFICATE") >= len(release.pods()) else ""
 
-    trusts(release, eventually(found, 30, "the certificates are told"))
+def trusted(release: Release, earlier: frozenset[str] = frozenset()) -> None:
+    """Have pods trust the certificates, when all copies have told theirs beside those of earlier ones."""
+    copies = len(release.pods())
+    found = eventually(lambda: len(told := certificates(release) - earlier) >= copies and told, 30, "the certificates are told")
+    trusts(release, "\n".join(sorted(found)))
 
 
 def test_the_service_tells_metrics_to_those_who_may_over_tls_by_its_name(
     service_release: Release, tokens: dict[str, str]
 ) -> None:
     release = service_release
-    published(release)
+    trusted(release)
     (address,) = {release.plane.api("GET", f"/api/v1/namespaces/{SPACE}/services/{NAME}")[1]["spec"]["clusterIP"]}
     copies = [one["status"]["podIP"] for one in release.pods()]
     asked = {
@@ -92,6 +92,7 @@ def test_the_rest_is_asked_by_the_service_and_the_webhook_stamps_through_its_own
     service_release: Release, tokens: dict[str, str]
 ) -> None:
     release, plane = service_release, service_release.plane
+    earlier = certificates(release)
     release.helm("upgrade", NAME, str(CHART), IMAGE, "--set=rest.enabled=true,identity.webhook.enabled=true")
     release.wait_ready()
     eventually(lambda: len(release.pods()) == 2, 60, "the copies before them are gone")
@@ -108,7 +109,7 @@ def test_the_rest_is_asked_by_the_service_and_the_webhook_stamps_through_its_own
     assert answer["metadata"]["annotations"][STAMPED_USER] == "kim"
     eventually(lambda: tenant.runs(release, "stamped"), 60, "it runs")
 
-    published(release)
+    trusted(release, earlier)
     who = ("none", "wrong", "guest", "robot")
     said = answers(release, "asks-for-reservations", [(HOST, PORT, RESERVATIONS, tokens[one]) for one in who])
     assert [one for one, _ in said] == [401, 401, 403, 200], said
