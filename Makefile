@@ -69,9 +69,10 @@ replicas: control-plane ## ten minutes of 5,000 pods and two replicas that are k
 occurrences: control-plane ## 24 occurrences of a reservation under a flood of other work and faults, under both disciplines (half an hour)
 	$(BIN)/python -m pytest -q -m soak tests/cluster/test_occurrences.py -s
 
-spark: control-plane ## Spark's own spark-submit on a real control plane; needs Java, and downloads Spark
+spark: control-plane ## Spark's own spark-submit on a real control plane, and a whole job on a real kubelet; needs Java, and downloads Spark
+	$(BIN)/python tests/node_tier/binaries.py build-if-possible
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --target .spark --require-hashes -r tests/cluster/tools/spark.lock
-	TREADLE_SPARK=.spark $(BIN)/python -m pytest -q -m spark tests/cluster/test_spark_submit.py
+	TREADLE_SPARK=.spark $(BIN)/python -m pytest -q -m spark tests/cluster/test_spark_submit.py tests/node_tier/test_spark.py -s
 
 control-plane: setup ## build etcd, kube-apiserver and friends into the cache
 	$(BIN)/python tests/cluster/control_plane.py build

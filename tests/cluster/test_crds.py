@@ -345,7 +345,10 @@ def test_kubectl_lists_our_kinds_by_category_and_short_name(cluster):
         assert "queue.treadle.dev/root.listed" in kubectl(cluster, "get", "treadle", "-A").stdout
         header, row = kubectl(cluster, "get", "tq", "root.listed").stdout.splitlines()
         assert header.split()[:3] == ["NAME", "STATE", "SHARE"]
-        assert row.split()[:2] == ["root.listed", "40"]
+        assert row.split()[0] == "root.listed"
+        wide = kubectl(cluster, "get", "tq", "root.listed", "-o", "wide").stdout.splitlines()
+        assert "WEIGHT" in wide[0].split()
+        assert "40" in wide[1].split()
     finally:
         kubectl(cluster, "delete", "tq", "root.listed")
 

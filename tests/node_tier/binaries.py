@@ -51,6 +51,11 @@ CNI = GoModule(
     (_CNI,),
     missing_go=NO_GO,
 )
+PROXY = GoModule(
+    TOOLS / "proxy", {"kube-proxy": "k8s.io/kubernetes/cmd/kube-proxy"}, "node", ("k8s.io/kubernetes",), missing_go=NO_GO
+)
+PROXY = replace(PROXY, flags=kubernetes_flags(PROXY.version("k8s.io/kubernetes")))
+DNS = GoModule(TOOLS / "dns", {"coredns": "."}, "node", ("github.com/coredns/coredns",), missing_go=NO_GO)
 PROGRAMS = ("unshare", "nsenter", "mount", "ip")
 LEAST_MEMORY = 10 << 30
 """Bytes that have to be free: a test fills some of the node."""
@@ -100,6 +105,50 @@ def build() -> list[Path]:
         raise NoNodeError(f"{failed.cmd[-1]} could not be built") from failed
 
 
+class NoServicesError(NoNodeError):
+    """The kernel cannot lead clients to services; a node without them is possible."""
+
+
+def build_services() -> list[Path]:
+    """Build what is missing for services, and return the folders of kube-proxy, CoreDNS and nft. Raises ``NoNodeError``."""
+    try:
+        folders = [PROXY.build(), DNS.build(), *_nft()]
+    except GoMissingError as missing:
+        raise NoNodeError(str(missing)) from None
+    except subprocess.CalledProcessError as failed:
+        raise NoNodeError(f"{failed.cmd[-1]} could not be built") from failed
+    nft = shutil.which("nft", path=":".join([*map(str, folders), os.environ["PATH"]])) or ""
+    tried = subprocess.run(["unshare", "--net", nft, "list", "tables"], capture_output=True, text=True, check=False)
+    if tried.returncode:
+        raise NoServicesError(f"kube-proxy's rules need nf_tables, which this kernel has not: {tried.stderr.strip()}")
+    return folders
+
+
+def _nft() -> list[Path]:
+    """Return the folder of nft, by which kube-proxy writes its rules; none where the machine has it. Its package is unpacked, not installed."""
+    if shutil.which("nft") is not None:
+        return []
+    folder = cache() / "node" / "nftables"
+    started = folder / "bin" / "nft"
+    if not started.exists():
+        if shutil.which("apt-get") is None:
+            raise NoNodeError("there is no nft for kube-proxy, and no apt-get to have it by")
+        archives = folder / "archives"
+        (archives / "partial").mkdir(parents=True, exist_ok=True)
+        started.parent.mkdir(exist_ok=True)
+        install = ["apt-get", "install", "--download-only", "--no-install-recommends", "--yes", "nftables"]
+        for command in (["apt-get", "update"], [*install, f"-oDir::Cache::archives={archives}"]):
+            got = subprocess.run(command, capture_output=True, text=True, check=False)
+        if got.returncode:
+            raise NoNodeError(f"nftables, which kube-proxy needs, cannot be downloaded: {got.stderr.strip()[-300:]}")
+        for archive in sorted(archives.glob("*.deb")):
+            subprocess.run(["dpkg-deb", "-x", str(archive), str(folder)], check=True)
+        libraries = ":".join(str(one) for one in folder.glob("usr/lib/*-linux-gnu"))
+        started.write_text(f'#!/bin/sh\nLD_LIBRARY_PATH={libraries} exec {folder}/usr/sbin/nft "$@"\n')
+        started.chmod(0o755)
+    return [started.parent]
+
+
 def _with_seccomp() -> dict[str, str]:
     """Return the environment to build runc in: kubelets ask for the default seccomp profile, and libseccomp is C. Its package is unpacked, not installed."""
     if shutil.which("gcc") is None:
@@ -139,7 +188,10 @@ def main(arguments: list[str]) -> int:
         return 2
     try:
         look_whether_possible()
-        print("node tier ready in", ", ".join(str(folder) for folder in build()))
+        print("node tier ready in", ", ".join(map(str, build())))
+        print("and for services in", ", ".join(map(str, build_services())))
+    except NoServicesError as missing:
+        print(f"tests of services skipped: {missing}")
     except NoNodeError as missing:
         print(f"node tier skipped: {missing}")
         return int(required())

@@ -9,9 +9,10 @@ import pytest
 
 from cluster.control_plane import ControlPlaneMissingError, build_binaries
 from node_tier import build as recipe
-from node_tier.binaries import NoNodeError, build, look_whether_possible, required
+from node_tier.binaries import NoNodeError, NoServicesError, build, build_services, look_whether_possible, required
 from node_tier.real_node import RealNode
 from node_tier.release import Release
+from node_tier.service_node import ServiceNode
 from node_tier.whole_node import WholeNode
 
 
@@ -59,6 +60,29 @@ def image(node_binaries: None) -> recipe.Image:  # noqa: ARG001
 def release(image: recipe.Image) -> Iterator[Release]:
     """The chart, installed on a node of the module's own with nothing but the image's name for values; all copies are ready."""
     with WholeNode() as node:
+        assert node.has_image(image.archive)
+        made = Release(node)
+        made.install()
+        yield made
+
+
+@pytest.fixture(scope="session")
+def service_binaries(node_binaries: None) -> None:  # noqa: ARG001
+    """As ``node_binaries``, with what services need as well; a kernel without nf_tables, as the guest's, has a node but no services."""
+    try:
+        build_services()
+    except NoServicesError as missing:
+        pytest.skip(f"tests of services skipped: {missing}")
+    except NoNodeError as missing:
+        if required():
+            pytest.fail(f"TREADLE_NODE_TESTS=required, but: {missing}", pytrace=False)
+        pytest.skip(f"node tier skipped: {missing}")
+
+
+@pytest.fixture(scope="module")
+def service_release(image: recipe.Image, service_binaries: None) -> Iterator[Release]:  # noqa: ARG001
+    """As ``release``, on a node whose pods reach services by address and by name."""
+    with ServiceNode() as node:
         assert node.has_image(image.archive)
         made = Release(node)
         made.install()

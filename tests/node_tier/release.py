@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 import os
+import ssl
 import subprocess
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from chart.binaries import program
 from cluster.client import eventually
+from node_tier import real_node
 from node_tier.build import REFERENCE
 from node_tier.whole_node import WholeNode
 
 CHART = Path(__file__).resolve().parents[2] / "charts" / "treadle"
+PREVIOUS = Path(__file__).resolve().parents[1] / "chart" / "previous" / "treadle-0.0.9.tgz"
 SPACE = "treadle-system"
 NAME = "treadle"
 repository, _, tag = REFERENCE.rpartition(":")
@@ -20,6 +27,15 @@ IMAGE = f"--set=image.repository={repository},image.tag={tag},image.pullPolicy=N
 """All that a node without a registry needs of values."""
 MERGE = "application/merge-patch+json"
 GROUP = "/apis/treadle.dev/v1alpha1"
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What a container has used, as the kubelet tells: bytes of its working set, seconds of processor since it started, and the time (Unix) of the older sample."""
+
+    memory: int
+    processor: float
+    at: float
 
 
 class Release:
@@ -42,6 +58,12 @@ class Release:
         """Install the release and wait until its copies are ready."""
         self.helm("install", NAME, str(chart), IMAGE, "--create-namespace")
         self.wait_ready()
+
+    def go_back(self) -> None:
+        """Have an earlier chart installed instead, once on a node: API servers find no lists again for the policy of that chart, which are a ConfigMap, when it is installed anew."""
+        self.helm("uninstall", NAME, "--wait")
+        eventually(lambda: not self.pods(), 60, "the copies are gone")
+        self.install(PREVIOUS)
 
     def leader(self) -> str:
         """The name of the copy that leads; empty while none does."""
@@ -67,6 +89,41 @@ class Release:
 
     def wait_ready(self) -> None:
         eventually(self.ready, 90, "the copies are ready")
+
+    def used(self, pod: str, after: float = 0.0) -> Use:
+        """Return what the only container of a copy has used, by samples of the kubelet after a time: it takes them every ten seconds or so."""
+
+        def told() -> Use | None:
+            status, found = self.plane.api("GET", f"/api/v1/nodes/{real_node.NAME}/proxy/stats/summary")
+            assert status == 200, found
+            named = [one for one in found["pods"] if one["podRef"]["name"] == pod]
+            containers = [one for of_pod in named for one in of_pod.get("containers", [])]
+            if not containers or "usageCoreNanoSeconds" not in containers[0].get("cpu", {}):
+                return None
+            cpu, memory = containers[0]["cpu"], containers[0]["memory"]
+            at = min(datetime.fromisoformat(one["time"]).timestamp() for one in (cpu, memory))
+            return Use(memory["workingSetBytes"], cpu["usageCoreNanoSeconds"] / 1e9, at) if at > after else None
+
+        found = eventually(told, 60, f"the kubelet tells what {pod} uses", 0.5)
+        assert found is not None
+        return found
+
+    def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+        """Ask the copy that leads over TLS with the token of admin, and return the status and the JSON that it answers."""
+        leader = eventually(self.leader, 60, "one leads")
+        (address,) = (one["status"]["podIP"] for one in self.pods() if one["metadata"]["name"] == leader)
+        trusted = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        trusted.check_hostname = False  # certificates are for the name of the service, which leads to any copy
+        told = self.plane.api("GET", f"/api/v1/namespaces/{SPACE}/configmaps/{NAME}-ca")[1]
+        trusted.load_verify_locations(cadata=told["data"]["ca.crt"])
+        connection = http.client.HTTPSConnection(address, 8080, timeout=60, context=trusted)
+        headers = {"Authorization": f"Bearer {self.plane.token}", "Content-Type": "application/json"}
+        try:
+            connection.request(method, path, None if body is None else json.dumps(body), headers)
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+        finally:
+            connection.close()
 
     def log(self, pod: str) -> str:
         """What a pod's container has written."""

@@ -62,23 +62,28 @@ def test_what_is_asked_for_is_what_a_copy_needs(release: Release) -> None:
     asked = pod["spec"]["containers"][0]["resources"]
     assert asked == {"requests": {"cpu": "200m", "memory": "256Mi"}, "limits": {"memory": "1Gi"}}
     group, uid = release.node.cgroup, pod["metadata"]["uid"]
+    told_idle = release.used(leader)
     idle, before, since = cgroups.working_set(group, uid), cgroups.processor_seconds(group, uid), time.monotonic()
     tenant.moved_in(release)
     release.plane.create_many(tenant.PODS, (tenant.pod(f"waits-{number}", "1200m") for number in range(WAITING)))
 
-    def told() -> bool:
+    def all_told() -> bool:
         pods = release.plane.api("GET", tenant.PODS)[1]["items"]
         conditions = [{c["type"] for c in one["status"].get("conditions", [])} for one in pods]
         return sum("PodScheduled" in one for one in conditions) >= WAITING
 
-    eventually(told, 120, "all are told why they wait", 1)
+    eventually(all_told, 120, "all are told why they wait", 1)
     used, cores = cgroups.working_set(group, uid), cgroups.processor_seconds(group, uid) - before
+    told = release.used(leader, time.time())
     print(
         f"idle {idle / MIB:.0f} MiB, with {WAITING} waiting {used / MIB:.0f} MiB, "
-        f"{cores:.1f} s of processor in {time.monotonic() - since:.0f} s"
+        f"{cores:.1f} s of processor in {time.monotonic() - since:.0f} s; the kubelet says {told_idle.memory / MIB:.0f} MiB, "
+        f"{told.memory / MIB:.0f} MiB and {told.processor - told_idle.processor:.1f} s in {told.at - told_idle.at:.0f} s"
     )
     assert idle < 256 * MIB, "what is requested"
     assert used < 256 * MIB, "what is requested"
+    assert told.memory < 256 * MIB, "what is requested, as the kubelet sees it"
+    assert told.processor - told_idle.processor < 0.2 * (told.at - told_idle.at), "what is requested of processor"
     assert release.plane.api("DELETE", tenant.PODS)[0] == 200
 
 

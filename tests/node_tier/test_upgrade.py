@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 from cluster.client import eventually
 from node_tier import tenant
 from node_tier.release import CHART, GROUP, IMAGE, MERGE, NAME, Release
 
-PREVIOUS = Path(__file__).resolve().parents[1] / "chart" / "previous" / "treadle-0.0.9.tgz"
+CHANGES = "/api/v1/queue-changes"
 
 
 def test_running_and_waiting_pods_and_our_objects_survive_an_upgrade(release: Release) -> None:
-    release.helm("uninstall", NAME, "--wait")
-    eventually(lambda: not release.pods(), 60, "the copies are gone")
-    release.install(PREVIOUS)
+    release.go_back()
     tenant.moved_in(release)
     application = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Application", "metadata": {"name": "kept"}}
     path = f"{GROUP}/namespaces/{tenant.SPACE}/applications"
@@ -42,3 +39,24 @@ def test_running_and_waiting_pods_and_our_objects_survive_an_upgrade(release: Re
     assert release.plane.api("GET", f"{path}/kept")[0] == 200
     crd = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/queues.treadle.dev"
     assert release.plane.api("GET", crd)[1]["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"
+
+
+def test_the_log_of_changes_of_queues_stays_and_they_can_be_undone(release: Release) -> None:
+    served = "--set=rest.enabled=true,rest.queueChanges=true"
+    release.helm("upgrade", NAME, str(CHART), IMAGE, served)
+    release.wait_ready()
+    queue = {"kind": "Queue", "metadata": {"name": "root.changed"}, "spec": {"fair": {"weight": "3"}}}
+    change = {"message": "a team is new", "apply": [queue]}
+    status, answer = release.ask("POST", CHANGES, change)
+    assert (status, answer["version"]) == (200, 1), answer
+    logged = release.ask("GET", f"{CHANGES}/1")
+    assert logged[1]["message"] == "a team is new"
+    earlier = {one["metadata"]["name"] for one in release.pods()}
+
+    release.helm("upgrade", NAME, str(CHART), IMAGE, f"{served},podAnnotations.example\\.com/again=yes")
+    eventually(lambda: not earlier & {one["metadata"]["name"] for one in release.pods()}, 120, "all copies are new")
+    release.wait_ready()
+    assert release.ask("GET", f"{CHANGES}/1") == logged
+    status, answer = release.ask("POST", f"{CHANGES}/1/undo")
+    assert (status, answer["version"]) == (200, 2), answer
+    eventually(lambda: release.plane.api("GET", f"{tenant.QUEUES}/root.changed")[0] == 404, 30, "the queue is no more")

@@ -23,6 +23,7 @@ class WholeNode(RealNode):
 
     def control_plane(self) -> ControlPlane:
         arguments = [*front_proxy(self.folder / "front-proxy"), "--bind-address=0.0.0.0"]
+        arguments.append("--kubelet-preferred-address-types=InternalIP")  # nobody resolves the node's name
         return ControlPlane({USER: ["system:nodes"], MANAGER: []}, arguments, port=443, without="TaintNodesByCondition")
 
     def _hold(self) -> None:
