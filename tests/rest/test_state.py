@@ -117,6 +117,12 @@ async def test_a_queue_that_one_may_not_view_is_refused_whether_it_is_there_or_n
         assert await told.refusal("ann", APPLICATIONS, queue=name) == (403, words.format(name))
 
 
+async def test_a_long_name_of_nothing_asks_the_api_server_for_one_right_only(told: Told) -> None:
+    assert (await told.refusal("ann", QUEUES, queue=".".join("a" * 250)))[0] == 403
+    asked = [one["spec"]["resourceAttributes"] for one in told.api.reviews if one["kind"] == "SubjectAccessReview"]
+    assert asked == [{"group": "treadle.dev", "resource": "queues", "verb": "view"}]
+
+
 async def test_a_queue_is_told_as_its_status_says_it(told: Told) -> None:
     _, said = await told.ask("ann", QUEUES, queue="root.data.etl")
     (one,) = said["queues"]

@@ -60,7 +60,7 @@ def status_of(
             status["schedulerNames"] = core.names if entry.name == serving else [entry.name]
             status["discipline"] = core.discipline if entry.name == serving else None
             status["nodes"] = core.counts().nodes if entry.name == serving else None
-            status["queues"] = core.queue_count if entry.name == serving else None
+            status["queues"] = len(core.paths()) if entry.name == serving else None
             status[removals.FIELD] = removals.written(core.removals()) if entry.name == serving else None
     previous = entry.status.get("conditions") or []
     found = [

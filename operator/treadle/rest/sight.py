@@ -26,19 +26,20 @@ class Sight:
     async def of_queues(self, user: User, queue: str = "") -> Sees:
         """Return what a user may see below ``queue``, of all queues if it is empty. Raises ``Refused`` where a queue is named of which that is nothing.
 
-        The verb ``view`` is asked for on all queues, and on the one that is named and those above it; for others their lists are asked alone, since a question for each would be one request each.
+        The verb ``view`` is asked for on all queues, and on the one that is named and those above it, as far as they are there; for others their lists are asked alone, since a question for each would be one request each.
         """
-        parts = queue.split(".") if queue else []
-        for name in ("", *(".".join(parts[:depth]) for depth in range(1, len(parts) + 1))):
+        parts, paths = queue.split(".") if queue else [], self._view().paths()
+        on_the_way = (".".join(parts[:depth]) for depth in range(1, len(parts) + 1))
+        for name in ("", *(name for name in on_the_way if name in paths)):
             if await self._asker.may(user, "view", "queues", name=name):
                 return self._there(queue)
         sees = self._view().viewable(user.name, user.groups, user.namespace)
-        if queue and not any(sees(one.path) for one in self._view().queues() if is_below(one.path, queue)):
+        if queue and not any(sees(path) for path in self._view().paths() if is_below(path, queue)):
             raise Refused(403, f"User {user.name} may not view queue {queue}: neither it nor a queue above it allows that")
         return sees
 
     def _there(self, queue: str) -> Sees:
-        if queue and self._view().queue(queue) is None:
+        if queue and queue not in self._view().paths():
             raise Refused(404, f"queue: there is no queue {queue}")
         return lambda _: True
 

@@ -61,18 +61,13 @@ class State:
         self._check_leads()
         sees = await self._sight.of_queues(user, queue)
         view = self._sources.view()
-        found = {one.path: one for one in view.queues() if is_below(one.path, queue) and sees(one.path)}
-        page, rest = _page(found, after, limit)
-        told = [
-            {
-                "name": path,
-                "leaf": found[path].leaf,
-                "dynamic": found[path].dynamic,
-                "waitingPods": found[path].waiting_pods,
-                **_said(queue_status(found[path], view)),
-            }
-            for path in page
-        ]
+        page, rest = _page((path for path in view.paths() if is_below(path, queue) and sees(path)), after, limit)
+        told = []
+        for path in page:
+            one = view.queue(path)
+            assert one is not None, path
+            own = {"name": path, "leaf": one.leaf, "dynamic": one.dynamic, "waitingPods": one.waiting_pods}
+            told.append({**own, **_said(queue_status(one, view))})
         return answer({"queues": told, "continue": rest})
 
     async def applications(self, request: web.Request, user: User) -> web.Response:

@@ -17,7 +17,7 @@ from treadle.core.views.refusals import preferences, refusals
 from treadle.core.views.waiting import placement_times, waiting_figures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping
     from typing import Any
 
     from treadle.core.kernel.state import State
@@ -65,10 +65,9 @@ class View:
         queue = self._state.tree.queues.get(path)
         return {} if queue is None else figures.maximum(self._state, queue)
 
-    @property
-    def queue_count(self) -> int:
-        """How many queues are in force."""
-        return len(self._state.tree.queues)
+    def paths(self) -> KeysView[str]:
+        """Return the paths of all queues in force."""
+        return self._state.tree.queues.keys()
 
     def _figures_of(self, queue: Queue) -> QueueFigures:
         if self._kept is None:
