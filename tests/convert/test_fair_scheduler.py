@@ -15,6 +15,7 @@ from treadle.controllers import translate
 from treadle.convert.allocations import read
 from treadle.convert.errors import AllocationError
 from treadle.convert.objects import convert, properties
+from treadle.convert.xml import is_xml
 
 CLASSIC = """<?xml version="1.0"?>
 <allocations>
@@ -228,3 +229,41 @@ def test_a_queue_with_reservations_takes_them() -> None:
     assert found["reservations"] == {"agent": "Greedy", "policy": "CapacityOverTime"}
     assert "holdsQueues" not in found
     assert converted.notes == []
+
+
+UNKNOWN = """<?xml version="1.0"?>
+<allocations>
+  <queue name="a">
+    <wieght>3</wieght>
+    <minMaps>4</minMaps>
+    <queue name="b"><colour>red</colour></queue>
+  </queue>
+  <defaultQueueSchedulingPolicies>drf</defaultQueueSchedulingPolicies>
+  <user name="ann"><maxRunningApp>3</maxRunningApp></user>
+</allocations>
+"""
+IGNORED = [
+    "line 8: unknown element 'defaultQueueSchedulingPolicies' is ignored; did you mean defaultQueueSchedulingPolicy?",
+    "line 9: unknown element 'maxRunningApp' of user ann is ignored; did you mean maxRunningApps?",
+    "line 4: unknown element 'wieght' of queue root.a is ignored; did you mean weight?",
+    "line 5: unknown element 'minMaps' of queue root.a is ignored; it is of MapReduce 1",
+    "line 6: unknown element 'colour' of queue root.a.b is ignored",
+]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be-bom"])
+def test_each_element_that_is_not_known_has_its_line_in_whatever_encoding(encoding: str) -> None:
+    text = UNKNOWN.encode(encoding) if encoding != "utf-16-be-bom" else b"\xfe\xff" + UNKNOWN.encode("utf-16-be")
+    assert is_xml(text)
+    assert read(text).warnings == IGNORED
+
+
+@pytest.mark.parametrize("text", [b"", b"kind: Queue", b"\xef\xbb\xbfkind: Queue", "kind: Queue".encode("utf-16")])
+def test_what_does_not_begin_as_xml_is_none(text: bytes) -> None:
+    assert not is_xml(text)
+
+
+def test_a_file_that_includes_another_is_refused_since_what_that_says_would_be_missing() -> None:
+    text = '<configuration xmlns:xi="http://www.w3.org/2001/XInclude">\n<xi:include href="site.xml"/>\n</configuration>'
+    with pytest.raises(AllocationError, match="line 2: xi:include is not read; put the properties of site.xml in its place"):
+        properties(text)

@@ -25,7 +25,7 @@ from treadle.convert.objects import convert as convert_fair
 from treadle.convert.profiles import ProfilesRefused
 from treadle.convert.profiles import read as read_profiles
 from treadle.convert.to_capacity import to_capacity
-from treadle.convert.xml import parse
+from treadle.convert.xml import is_xml, parse
 from treadle.runtime.policies import PolicyUnusable, load_policies
 
 REFUSED = (AllocationError, CapacityFileError, MappingError, NameRefused, LabelsUnreadable, ProfilesRefused, InvalidObject)
@@ -101,7 +101,7 @@ def _converted(options: _Options) -> Converted:
         raise _Refused("--percentages goes with --to capacity")
     with _blaming(options.file):
         text = options.file.read_bytes()
-        if not text.lstrip().startswith(b"<"):
+        if not is_xml(text):
             return _objects(text, options)
         kind = parse(text).tag
         if kind == "configuration":

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import TypeVar
 
 from treadle.convert import amounts, xml
@@ -19,6 +20,39 @@ _POLICY_CLASSES = {
     "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.policies.DominantResourceFairnessPolicy": "drf",
 }
 QUEUE_TAGS = ("queue", "pool")
+_TOP = (
+    *QUEUE_TAGS,
+    "user",
+    "userMaxAppsDefault",
+    "queueMaxAppsDefault",
+    "queueMaxResourcesDefault",
+    "queueMaxAMShareDefault",
+    "defaultMinSharePreemptionTimeout",
+    "defaultFairSharePreemptionTimeout",
+    "defaultFairSharePreemptionThreshold",
+    "defaultQueueSchedulingPolicy",
+    "queuePlacementPolicy",
+)
+_SETTINGS = (
+    *QUEUE_TAGS,
+    "minResources",
+    "maxResources",
+    "maxChildResources",
+    "maxContainerAllocation",
+    "maxRunningApps",
+    "maxAMShare",
+    "weight",
+    "schedulingPolicy",
+    "minSharePreemptionTimeout",
+    "fairSharePreemptionTimeout",
+    "fairSharePreemptionThreshold",
+    "allowPreemptionFrom",
+    "reservation",
+    "aclSubmitApps",
+    "aclAdministerApps",
+)
+"""What is proposed for an element that is not known."""
+_OLD = frozenset({"minMaps", "minReduces", "maxMaps", "maxReduces"})
 
 
 @dataclass(slots=True)
@@ -83,8 +117,11 @@ def read(text: str | bytes, types: Sequence[str] = (amounts.MEMORY, amounts.VCOR
                 tops.append(element)
             case "user":
                 limit = element.child("maxRunningApps")
+                name = element.attributes.get("name", "")
                 if limit is not None:
-                    found.user_limits[element.attributes.get("name", "")] = _number(limit, int)
+                    found.user_limits[name] = _number(limit, int)
+                others = (one for one in element.children if one.tag != "maxRunningApps")
+                found.warnings += (_unknown(one, f"of user {name} ", ("maxRunningApps",)) for one in others)
             case "userMaxAppsDefault":
                 found.user_max_apps = _number(element, int)
             case "queueMaxAppsDefault":
@@ -115,7 +152,7 @@ def read(text: str | bytes, types: Sequence[str] = (amounts.MEMORY, amounts.VCOR
                 kind, where = element.tag.removeprefix("reservation-"), f"line {element.line}: {element.tag}"
                 found.reservations |= named(kind, element.text, where, found.warnings)
             case _:
-                found.warnings.append(f"line {element.line}: unknown element {element.tag!r} is ignored")
+                found.warnings.append(_unknown(element, "", _TOP))
     if found.fair_share_timeout is None:
         found.fair_share_timeout = legacy
     _queues(found, tops, types)
@@ -148,7 +185,7 @@ def _queue(element: Element, parent: str, types: Sequence[str], warnings: list[s
         if child.tag in QUEUE_TAGS:
             queue.children.append(_queue(child, path, types, warnings))
         else:
-            _setting(queue, child, types)
+            _setting(queue, child, types, warnings)
             if child.tag in {"maxResources", "maxChildResources"}:
                 _tell_cores(child, warnings)
     _check(queue, warnings)
@@ -156,7 +193,7 @@ def _queue(element: Element, parent: str, types: Sequence[str], warnings: list[s
     return queue
 
 
-def _setting(queue: QueueElement, element: Element, types: Sequence[str]) -> None:
+def _setting(queue: QueueElement, element: Element, types: Sequence[str], warnings: list[str]) -> None:
     match element.tag:
         case "minResources":
             queue.minimum = amounts.parse(element.text, types, element.line, missing=0)
@@ -187,6 +224,15 @@ def _setting(queue: QueueElement, element: Element, types: Sequence[str]) -> Non
             queue.reservation = True
         case tag if tag.startswith("acl"):
             queue.acls[tag] = element.text
+        case _:
+            warnings.append(_unknown(element, f"of queue {queue.path} ", _SETTINGS))
+
+
+def _unknown(element: Element, where: str, known: Sequence[str]) -> str:
+    """Say that an element is ignored, as Hadoop does without a word."""
+    near = get_close_matches(element.tag, known, 1)
+    meant = "; it is of MapReduce 1" if element.tag in _OLD else f"; did you mean {near[0]}?" if near else ""
+    return f"line {element.line}: unknown element {element.tag!r} {where}is ignored{meant}"
 
 
 def _tell_cores(element: Element, warnings: list[str]) -> None:

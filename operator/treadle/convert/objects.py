@@ -75,6 +75,9 @@ def properties(text: str | bytes) -> dict[str, str]:
         raise AllocationError(document.line, f"the document element is {document.tag!r}; it must be 'configuration'")
     found = {}
     for element in document.children:
+        if element.tag.rpartition(":")[2] == "include":
+            where = element.attributes.get("href", "another file")
+            raise AllocationError(element.line, f"{element.tag} is not read; put the properties of {where} in its place")
         name, value = element.child("name"), element.child("value")
         named = name.text if name is not None else element.attributes.get("name")
         said = value.text if value is not None else element.attributes.get("value")

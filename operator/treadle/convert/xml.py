@@ -1,5 +1,6 @@
 """XML with line numbers, and without entities: a configuration file needs none, and those that multiply are an attack."""
 
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from dataclasses import dataclass, field
 from typing import Final
 from xml.parsers import expat
@@ -23,6 +24,15 @@ class Element:
     def child(self, *tags: str) -> "Element | None":
         """Return the last child with one of these tags: Hadoop reads elements in order and overwrites."""
         return next((one for one in reversed(self.children) if one.tag in tags), None)
+
+
+def is_xml(text: bytes) -> bool:
+    """Whether a file can only be meant for XML: its first letter but for a byte order mark and blanks is ``<``."""
+    for mark, encoding in ((BOM_UTF8, "utf-8"), (BOM_UTF16_LE, "utf-16-le"), (BOM_UTF16_BE, "utf-16-be")):
+        if text.startswith(mark):
+            text = text.removeprefix(mark).decode(encoding, "ignore").encode()
+            break
+    return text.lstrip().startswith(b"<")
 
 
 def parse(text: str | bytes) -> Element:
