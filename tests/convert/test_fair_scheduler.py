@@ -265,5 +265,5 @@ def test_what_does_not_begin_as_xml_is_none(text: bytes) -> None:
 
 def test_a_file_that_includes_another_is_refused_since_what_that_says_would_be_missing() -> None:
     text = '<configuration xmlns:xi="http://www.w3.org/2001/XInclude">\n<xi:include href="site.xml"/>\n</configuration>'
-    with pytest.raises(AllocationError, match="line 2: xi:include is not read; put the properties of site.xml in its place"):
+    with pytest.raises(AllocationError, match=r"line 2: xi:include is not read; put the properties of site\.xml in its place"):
         properties(text)
