@@ -49,7 +49,9 @@ def world(fresh_cluster: Callable[..., Cluster], tmp_path: Path) -> Iterator[Wor
     )
     for name in ("n-0", "n-1", "n-2"):
         assert plane.api("POST", PODS, pod(name, "root.etl.night", "nightly", cpu="1", memory="1Gi"))[0] == 201
-    assert plane.api("POST", PODS, pod("lonely", "root.web", "", cpu="64", memory="1Gi"))[0] == 201
+    lonely = pod("lonely", "root.web", "", cpu="64", memory="1Gi")
+    lonely["metadata"].setdefault("labels", {})["treadle.dev/rol"] = "master"
+    assert plane.api("POST", PODS, lonely)[0] == 201
     theirs = pod("theirs", "", "", cpu="1", memory="1Gi")
     theirs["spec"]["schedulerName"] = "default-scheduler"
     assert plane.api("POST", PODS, theirs)[0] == 201
@@ -101,6 +103,7 @@ def test_a_stranger_sees_the_tree_the_applications_and_why_a_pod_waits(world: Wo
     print(said)
     assert said.splitlines()[0].endswith(": Unschedulable")
     assert "its place in line is not told here" in said
+    assert world.line(said, "LabelUnknown", "treadle.dev/rol (did you mean treadle.dev/role?)")
     runs = next(name for name in ("n-0", "n-1", "n-2") if name != waits)
     assert world.line(world.run("explain", "pod", f"default/{runs}"), f"pod default/{runs} is on node")
     assert "is for scheduler default-scheduler, and those of Treadle are treadle" in world.run("explain", "pod", "default/theirs")

@@ -6,6 +6,7 @@ from treadle.api import labels
 from treadle.api.execution import says
 from treadle.api.gang_words import NOTHING, GangWords, gang_of
 from treadle.api.identity import Source, who
+from treadle.api.known_labels import unknown_of
 from treadle.api.labels import Role
 from treadle.kube.pod_rules import known_labels
 
@@ -29,7 +30,7 @@ class PodWords(NamedTuple):
     """What is said, each by the function of ``treadle.api`` that reads it.
 
     ``application`` is empty where it goes by the pod's owner or its name, and ``user`` where the namespace stands for it; ``claimed`` is the user that the pod claims in vain;
-    ``problem`` says what about the gang makes no sense; ``chooses`` whether any of it has a say in the choice of the node;
+    ``unknown`` names what is of our group and means nothing; ``problem`` says what about the gang makes no sense; ``chooses`` whether any of it has a say in the choice of the node;
     ``types`` whether the execution type is said; ``unread_duration`` says what about the run time makes no sense.
     """
 
@@ -42,6 +43,7 @@ class PodWords(NamedTuple):
     user: str
     groups: tuple[str, ...]
     claimed: str
+    unknown: str
     partition: str
     profile: str
     tags: tuple[str, ...]
@@ -96,6 +98,7 @@ def _read(own: dict[str, str] | None, notes: dict[str, str] | None, group: str, 
         user,
         groups,
         claimed,
+        unknown_of(own, notes),
         labels.partition_of(own, notes),
         labels.profile_of(own, notes),
         tags,

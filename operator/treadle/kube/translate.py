@@ -204,6 +204,7 @@ def pod(seen: wire.Pod, users: Source = Source.NAMESPACE) -> PodSpec:
         user=words.user or meta.namespace,
         groups=words.groups,
         claimed=words.claimed,
+        unknown=words.unknown,
         partition=words.partition,
         profile=words.profile,
         held_in=notes.get(labels.ALLOCATED_QUEUE, "") if notes and spec.node_name else "",

@@ -70,6 +70,8 @@ class PodSpec:
     role: str = ""
     user: str = ""
     groups: tuple[str, ...] = ()
+    unknown: str = ""
+    """Labels and annotations of ours that mean nothing here, with what was probably meant; empty for none."""
     claimed: str = ""
     """The user whom the pod claims to be of, and is not taken to be; empty if it claims nobody else."""
     partition: str = ""

@@ -44,6 +44,10 @@ class Reports:
     """Pods that wait and claim to be of a user whom they are not taken to be of, since this was last told."""
     claims_told: set[Application] = field(default_factory=set)
     """Applications of which that was told."""
+    mislabelled: dict[str, None] = field(default_factory=dict)
+    """Pods, by uid, with labels or annotations of ours that mean nothing, since this was last told."""
+    labels_told: set[Application] = field(default_factory=set)
+    """The applications that have been told of that."""
     mistimed: dict[str, None] = field(default_factory=dict)
     """Pods, by uid, that say something of their run time which cannot be understood."""
     durations_told: set[Application] = field(default_factory=set)

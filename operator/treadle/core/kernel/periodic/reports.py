@@ -19,6 +19,7 @@ from treadle.core.kernel.pods.durations import untimed
 from treadle.core.kernel.pods.lifecycle import enqueue
 from treadle.core.kernel.pods.profile import unlike
 from treadle.core.kernel.pods.states import PodState
+from treadle.core.kernel.pods.unknown_labels import labels_unknown
 from treadle.core.kernel.tree.members import PodRecord
 from treadle.core.kernel.tree.order import arm_report
 
@@ -58,6 +59,8 @@ def due(state: State, explainer: Explainer) -> list[Effect]:
         effects += unlike(state)
     if state.reports.mistimed:
         effects += untimed(state)
+    if state.reports.mislabelled:
+        effects += labels_unknown(state)
     if state.reports.claiming:
         effects += claims_ignored(state)
     if state.reports.again:

@@ -230,6 +230,8 @@ def enqueue(state: State, record: PodRecord) -> None:
         state.reports.mistimed[spec.uid] = None
     if spec.claimed:
         state.reports.claiming[spec.uid] = None
+    if spec.unknown:
+        state.reports.mislabelled[spec.uid] = None
     if partition is not None:
         application = part_of(state, application, partition)
         record.shape = state.shapes.within(record.shape, (state.scheduler.partition_label, partition))
@@ -577,6 +579,7 @@ def _drop_if_empty(state: State, application: Application) -> None:
         state.reports.ungrouped.pop(application, None)
         state.reports.durations_told.discard(application)
         state.reports.claims_told.discard(application)
+        state.reports.labels_told.discard(application)
         state.reports.profiles_told.pop(application, None)
         state.gangs.forget(application.id)
         state.together.forget(application.id)
