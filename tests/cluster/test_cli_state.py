@@ -124,3 +124,86 @@ def test_a_stranger_sees_the_tree_the_applications_and_why_a_pod_waits(world: Wo
     assert "not found" in world.run("explain", "pod", "default/nobody", code=1)
     assert "'nobody' is not NAMESPACE/NAME" in world.run("explain", "pod", "nobody", code=1)
     assert "'a/b' is not the path of a queue" in world.run("explain", "queue", "a/b", code=1)
+
+
+FILE = """
+apiVersion: treadle.dev/v1alpha1
+kind: Queue
+metadata: {name: root.etl}
+spec: {fair: {weight: "5"}}
+---
+apiVersion: treadle.dev/v1alpha1
+kind: Queue
+metadata: {name: root.new}
+---
+apiVersion: treadle.dev/v1alpha1
+kind: Queue
+metadata: {name: root.web}
+spec: {fair: {weight: "1"}}
+---
+apiVersion: treadle.dev/v1alpha1
+kind: Application
+metadata: {name: nightly}
+spec: {queue: root.etl.night, priority: 3}
+---
+apiVersion: treadle.dev/v1alpha1
+kind: Application
+metadata: {name: other, namespace: default}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: c}
+"""
+BAD = """
+apiVersion: treadle.dev/v1alpha1
+kind: Queue
+metadata: {name: root.a.b}
+---
+apiVersion: treadle.dev/v1alpha1
+kind: Queue
+metadata: {name: root.x}
+spec: {fair: {weigth: "5"}}
+---
+apiVersion: treadle.dev/v1alpha1
+kind: Queue
+metadata: {name: root.y}
+spec: {maxRunningApplications: -1}
+---
+apiVersion: treadle.dev/v1alpha1
+kind: Application
+metadata: {name: nightly, namespace: nowhere}
+---
+- a list
+"""
+
+
+def test_a_file_is_judged_against_the_live_tree_and_nothing_is_changed(world: World, tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.yaml", tmp_path / "bad.yaml"
+    good.write_text(FILE)
+    bad.write_text(BAD)
+    before = world.plane.api("GET", f"{GROUP}/queues")[1]["items"]
+    said = world.run("validate", str(good))
+    print(said)
+    assert said.splitlines() == [
+        "ConfigMap c: is not of treadle.dev/v1alpha1, and not looked at",
+        "Queue root.etl: would be changed in spec.fair.weight",
+        "Queue root.new: would be made",
+        "Queue root.web: stays as it is",
+        "Application default/nightly: would be applied",
+        "Application default/other: would be made",
+    ]
+    command = [str(Path(sys.executable).with_name("treadle")), "validate", str(bad), "--kubeconfig", str(world.plane.kubeconfig)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    print(done.stdout)
+    assert (done.returncode, done.stderr) == (1, "treadle: 5 refused\n")
+    for words in (
+        ("together: REFUSED: root.a.b: ", "root.a"),
+        ("Queue root.x: REFUSED: ", "weigth"),
+        ("Queue root.y: REFUSED: ", "maxRunningApplications"),
+        ("Application nowhere/nightly: REFUSED: ", "nowhere"),
+        ("bad.yaml, document 5: REFUSED: is no object",),
+    ):
+        assert world.line(done.stdout, *words)
+    assert [(one["metadata"]["name"], one["spec"]) for one in world.plane.api("GET", f"{GROUP}/queues")[1]["items"]] == [
+        (one["metadata"]["name"], one["spec"]) for one in before
+    ]

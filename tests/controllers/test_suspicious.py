@@ -73,6 +73,7 @@ def test_a_minimum_over_the_maximum_of_the_queue_above(cluster: Cluster) -> None
         {},
         {"fair": {"minResources": {"cpu": "2", "memory": "50%"}, "maxResources": {"nvidia.com/gpu": "0", "memory": "16Gi"}}},
         {"fair": {"weight": "0", "minResources": {"cpu": "1"}}},
+        {"fair": {"maxResources": {"memory": "8Ei"}, "maxContainerAllocation": {"memory": "7999999999G"}}},
         {"submitAcl": {"users": ["CN=ann b,OU=ops", "*"], "groups": ["Domain Users"]}},
     ],
 )

@@ -29,6 +29,7 @@ from treadle.controllers.in_words import amounts, brief, part
         ("nvidia.com/gpu", "3", "3"),
         ("example.com/licences", "1500000", "1.5M"),
         ("memory", "much", "much"),
+        ("memory", "9e99", "9e99"),
     ],
 )
 def test_amounts_have_four_digits_at_the_most(resource: str, text: str, said: str) -> None:
@@ -46,6 +47,8 @@ def test_a_bar_is_of_the_largest_part_and_says_how_far_it_is_over() -> None:
     assert part({"cpu": "1", "memory": "3Gi", "pods": "9"}, {"cpu": "4", "memory": "4Gi", "pods": "9"}) == 0.75
     assert part({"cpu": "1"}, {}) is None
     assert part({"cpu": "1"}, {"cpu": "0"}) is None
+    assert part({"cpu": "1", "memory": "1"}, {"cpu": "4", "memory": "9e99"}) == 0.25, "what is out of range is passed over"
+    assert part({"memory": "9223372036854775807"}, {"memory": "1"}) is None
     assert (bar(None), bar(0.0), bar(0.75), bar(1.5)) == ("-", "░░░░░░░░░░ 0%", "████████░░ 75%", "██████████ 150%")
 
 

@@ -27,3 +27,4 @@ app.command("treadle.cli.plan:plan", name="plan", help="Print what is promised o
 app.command("treadle.cli.queues:queues", name="queues", help="Show the tree of queues and what it uses.")
 app.command("treadle.cli.reserve:reserve", name="reserve", help="Make a reservation, or ask whether it would be accepted.")
 app.command("treadle.cli.run:run", name="run", help="Schedule the pods of a cluster.")
+app.command("treadle.cli.validate:validate", name="validate", help="Say what applying a file would do, against the live tree.")

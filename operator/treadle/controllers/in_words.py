@@ -12,11 +12,18 @@ _SUFFIXES: Final = {1024: ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), 1000: ("", "
 NONE: Final = "-"
 
 
+def counted(resource: str, quantity: str) -> int | None:
+    """Return a quantity in the unit that its resource is counted in; None for what is none, or out of range."""
+    try:
+        return amount(resource, quantity)
+    except InvalidSpec:
+        return None
+
+
 def brief(resource: str, quantity: str) -> str:
     """Return a quantity with four significant digits at the most: cores, bytes with a binary suffix, others with a decimal one. What is no quantity is returned as it is."""
-    try:
-        value = amount(resource, quantity)
-    except InvalidSpec:
+    value = counted(resource, quantity)
+    if value is None:
         return quantity
     if resource == "cpu":
         return _digits(value / 1000)
@@ -48,7 +55,7 @@ def part(used: Mapping[str, str] | None, share: Mapping[str, str] | None) -> flo
     """Return the largest part of a share that is used, over all resources but pods; None where there is no share."""
     parts = []
     for name, text in ordered(share):
-        whole = amount(name, text)
-        if whole > 0:
-            parts.append(amount(name, (used or {}).get(name, "0")) / whole)
+        whole, mine = counted(name, text), counted(name, (used or {}).get(name, "0"))
+        if whole and whole > 0 and mine is not None:
+            parts.append(mine / whole)
     return max(parts, default=None)

@@ -13,7 +13,8 @@ from pydantic.alias_generators import to_camel
 
 from treadle.api import conditions as c
 from treadle.api.queue import Queue, QueueFair
-from treadle.core.units.resources import amount, format_amount, is_bytes
+from treadle.controllers.in_words import counted
+from treadle.core.units.resources import format_amount, is_bytes
 
 if TYPE_CHECKING:
     from treadle.api.queue import Acl
@@ -69,7 +70,7 @@ def _amounts(where: str, limits: Any, total: Mapping[str, int]) -> Iterator[str]
             near = get_close_matches(name, total, 1)
             nodes = f"did you mean {near[0]}?" if near else f"they have {', '.join(sorted(total)[:MOST_NAMED])}"
             yield f"{where}: no node has {name}; {nodes}"
-        elif is_bytes(name) and not str(text).endswith("%") and 0 < amount(name, text) < LEAST_BYTES:
+        elif is_bytes(name) and not str(text).endswith("%") and 0 < (counted(name, text) or 0) < LEAST_BYTES:
             yield f"{where}.{name}: {text} is less than 1Mi"
 
 
@@ -84,7 +85,9 @@ def _shares(model: Queue, core: View, total: Mapping[str, int]) -> Iterator[str]
     for name, text in fair.min_resources.items():
         if str(text).endswith("%") or name not in total:
             continue
-        least = amount(name, text)
+        least = counted(name, text)
+        if least is None:
+            continue
         if least > total[name]:
             yield f"spec.fair.minResources.{name}: {text} is more than all nodes have ({format_amount(name, total[name])})"
         elif least > most.get(name, least):
