@@ -198,7 +198,7 @@ def test_a_file_is_judged_against_the_live_tree_and_nothing_is_changed(world: Wo
     assert (done.returncode, done.stderr) == (1, "treadle: 5 refused\n")
     for words in (
         ("together: REFUSED: root.a.b: ", "root.a"),
-        ("Queue root.x: REFUSED: ", "weigth"),
+        ("Queue root.x: REFUSED: spec.fair.weigth: unknown field, did you mean weight?",),
         ("Queue root.y: REFUSED: ", "maxRunningApplications"),
         ("Application nowhere/nightly: REFUSED: ", "nowhere"),
         ("bad.yaml, document 5: REFUSED: is no object",),

@@ -51,7 +51,9 @@ def stored_versions(plane: ControlPlane) -> set[tuple[str, ...]]:
 def migrate(plane: ControlPlane, to: str) -> None:
     """Write every object as it is, so that it is stored anew, and say that no other version is stored."""
     for plural in PLURALS:
-        for one in plane.api("GET", f"/apis/treadle.dev/{to}/{plural}")[1]["items"]:
+        # For a moment after an edit of its definition the API server may not list a kind.
+        listed = eventually(lambda: (found := plane.api("GET", f"/apis/treadle.dev/{to}/{plural}"))[0] == 200 and found[1], 30)  # noqa: B023
+        for one in listed["items"]:
             space = one["metadata"].get("namespace")
             where = f"/apis/treadle.dev/{to}{f'/namespaces/{space}' if space else ''}/{plural}/{one['metadata']['name']}"
 

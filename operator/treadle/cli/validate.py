@@ -106,7 +106,7 @@ def _is_good(one: dict[str, Any], namespace: str, verdict: Verdict) -> bool:
     try:
         parse(one["kind"], one)
     except InvalidObject as error:
-        verdict.refused(_name(one), str(error))
+        verdict.refused(_name(one), str(error).removeprefix(f"{one['kind']} {meta.get('name')}: "))
         return False
     return True
 
