@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from treadle.cli.asking import asked, read
-from treadle.cli.queues import is_below
 from treadle.cli.tables import Output, table, written
 from treadle.controllers.in_words import NONE, amounts
+from treadle.core.rules.placement.names import is_below
 
 HEADS = (
     "APPLICATION",

@@ -14,6 +14,7 @@ from treadle.cli.asking import API, asked, refuse
 from treadle.cli.queues import ready_of
 from treadle.cli.tables import bar, condition
 from treadle.controllers.in_words import NONE, amounts, part
+from treadle.core.rules.placement.names import is_below
 from treadle.core.rules.placement.rules import ROOT, qualified
 from treadle.kube.transport import Client
 
@@ -166,7 +167,7 @@ def of_queue(known: Known) -> Iterator[str]:
 def _waits_in(one: Json, path: str) -> bool:
     status = one.get("status") or {}
     queue = status.get("queue") or ""
-    return bool(status.get("waiting")) and (queue == path or queue.startswith(f"{path}."))
+    return bool(status.get("waiting")) and is_below(queue, path)
 
 
 def _application_lines(one: Json) -> Iterator[str]:

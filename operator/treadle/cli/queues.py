@@ -9,6 +9,7 @@ from typing import Any
 from treadle.cli.asking import asked, read, refuse
 from treadle.cli.tables import Output, bar, condition, table, written
 from treadle.controllers.in_words import NONE, amounts, part
+from treadle.core.rules.placement.names import is_below
 
 HEADS = ("QUEUE", "STATE", "SHARE", "USED", "OF ITS SHARE", "PENDING", "RUNNING", "WAITING", "READY")
 BY_RULES = "made by rules"
@@ -43,11 +44,6 @@ def queues(
         print(written(output, [found[path] for path in sorted(found)]), end="")
         return
     print("\n".join(table([HEADS, *rows_of(found, queue)])))
-
-
-def is_below(path: str, queue: str) -> bool:
-    """Whether a path is that of a queue, or of one below it."""
-    return path == queue or path.startswith(f"{queue}.")
 
 
 def rows_of(found: Mapping[str, Json], top: str) -> Iterator[tuple[str, ...]]:

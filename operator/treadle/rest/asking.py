@@ -44,7 +44,7 @@ class Asker:
 
 def _asked(verb: str, resource: str, namespace: str, name: str) -> dict[str, str]:
     asked = {"group": GROUP, "resource": resource, "verb": verb, "namespace": namespace, "name": name}
-    return {key: value for key, value in asked.items() if value or key == "verb"}
+    return {key: value for key, value in asked.items() if value}
 
 
 def namespace_of(request: web.Request, user: User) -> str:

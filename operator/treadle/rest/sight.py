@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from treadle.core.rules.placement.names import is_below
 from treadle.rest.answers import Refused
 
 if TYPE_CHECKING:
@@ -46,8 +47,3 @@ class Sight:
     async def of_namespace(self, user: User, namespace: str) -> bool:
         """Return whether a user may list the applications of a namespace."""
         return await self._asker.may(user, "list", "applications", namespace)
-
-
-def is_below(path: str, queue: str) -> bool:
-    """Whether a path is that of a queue, or of one below it; all are below the empty one."""
-    return not queue or path == queue or path.startswith(f"{queue}.")

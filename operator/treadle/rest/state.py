@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 from aiohttp import web
 
 from treadle.controllers.status import application_status, queue_status
+from treadle.core.rules.placement.names import is_below
 from treadle.rest.answers import Refused, answer
 from treadle.rest.asking import namespace_named, only
-from treadle.rest.sight import Sees, Sight, is_below
+from treadle.rest.sight import Sees, Sight
 
 if TYPE_CHECKING:
     from treadle.core.views.view import View

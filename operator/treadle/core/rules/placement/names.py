@@ -40,3 +40,8 @@ def path_problem(path: str) -> str | None:
     if path.count(".") >= MOST_LEVELS:
         return f"a queue path may have at most {MOST_LEVELS} levels"
     return None
+
+
+def is_below(path: str, queue: str) -> bool:
+    """Whether a path is that of a queue, or of one below it; all are below the empty one."""
+    return not queue or path == queue or path.startswith(f"{queue}.")
