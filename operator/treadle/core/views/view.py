@@ -11,6 +11,7 @@ from treadle.core.kernel.preemption.holds import kept_by_queue
 from treadle.core.kernel.together.placing import LARGEST
 from treadle.core.model.scheduler import ESTIMATED
 from treadle.core.views import access, explain, figures, provisioning, reservations, tree
+from treadle.core.views.misnamed import queue_missing
 from treadle.core.views.opportunistic import by_queue, opportunistic, wanted
 from treadle.core.views.pod_groups import pod_groups
 from treadle.core.views.refusals import preferences, refusals
@@ -78,6 +79,10 @@ class View:
         """Return the figures of an application (``namespace/name`` of one with an object), None if it is not known."""
         application = self._state.applications.get(identity)
         return None if application is None else figures.application_figures(self._state, application)
+
+    def queue_missing(self, identity: str, wanted: str = "") -> str:
+        """Say that the queue which an application asks for does not exist, and where it is instead, empty for nothing; ``wanted`` is what its object asks for."""
+        return queue_missing(self._state, identity, wanted)
 
     def applications(self) -> Mapping[str, str]:
         """Return the paths of the queues of all applications by their ids, empty for those that are in none."""
@@ -215,6 +220,11 @@ class View:
     def refused(self) -> dict[str, int]:
         """How many pods of ours the kubelets of their nodes did not take, by the reason."""
         return dict(self._state.refused.counts)
+
+    @property
+    def misnamed(self) -> int:
+        """How many applications there have been whose queue did not exist and that another one has taken."""
+        return self._state.reports.misnamed_count
 
     # ---- pods
 
