@@ -154,7 +154,8 @@ async def test_what_people_make_without_a_manifest_is_made(api: FakeApi, kubectl
     assert api.get("configmaps", "words")["data"] == {"a": "b", "empty": ""}
     assert api.get("priorityclasses", "high")["value"] == 1000
     said = await kubectl("create", "service", "clusterip", "s", "--tcp=80", code=1)
-    assert "reads Namespace, ServiceAccount, ConfigMap, PriorityClass in binary form and all else as JSON: use a manifest" in said
+    assert "Namespace, ServiceAccount, ConfigMap, PriorityClass are read in binary form and all else as JSON" in said
+    assert "of kind 'Service'; use a manifest" in said
 
 
 async def test_the_events_of_an_object_are_asked_for_by_its_name(api: FakeApi, kubectl: Kubectl) -> None:

@@ -15,7 +15,7 @@ from aiohttp import web
 
 from treadle.api import crds as ours
 from treadle.api.objects import KINDS, InvalidObject, parse
-from treadle.fakeapi import binary, discovery
+from treadle.fakeapi import discovery
 from treadle.fakeapi.errors import ApiError, Json, bad_request, invalid
 from treadle.fakeapi.objects import Objects
 from treadle.fakeapi.patch import APPLY
@@ -23,6 +23,8 @@ from treadle.fakeapi.resources import Resource
 from treadle.fakeapi.selectors import Test, selecting
 from treadle.fakeapi.store import Entry, encode
 from treadle.fakeapi.table import table
+from treadle.kube.binary import NotUnderstood
+from treadle.kube.binary.made import KindUnread, made
 from treadle.listening import stop_listening, stranger
 
 Target = tuple[Resource, str | None, str, str]
@@ -260,7 +262,14 @@ def _success(details: Json | None = None) -> Json:
 async def _body(request: web.BaseRequest) -> Any:
     raw = await request.read()
     if "protobuf" in request.content_type:
-        return binary.read(raw)
+        try:
+            return made(raw)
+        except KindUnread as error:
+            raise ApiError(
+                415, "UnsupportedMediaType", f"the embedded API server: {error}; use a manifest, with apply -f or create -f"
+            ) from error
+        except NotUnderstood as error:
+            raise bad_request(str(error)) from error
     try:
         return msgspec.json.decode(raw) if raw else {}
     except msgspec.DecodeError as error:
