@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.rest import reservations, state
+from treadle.rest import explaining, reservations, state
 from treadle.rest.objects import Objects
 from treadle.runtime.solver import Highs
 
@@ -22,6 +22,7 @@ def rest_routes(client: Client, door: Door, ledger: Ledger, history: str, told: 
         *reservations.routes(door, Objects(client), ledger.entries),
         *_estimator(door, history),
         *state.routes(door, told),
+        *explaining.routes(door, told),
     ]
 
 
