@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from treadle.core.views.nodes import NODE_STATES
-from treadle.rest import explaining, lines, pages, state
+from treadle.rest import explaining, lines, pages, state, what_if
 from treadle.rest.operations import AT, NAMESPACE, Json, asked, query
 
-MODELS: Final = (lines.Pod, lines.Node, lines.Held)
+MODELS: Final = (lines.Pod, lines.Node, lines.Held, what_if.Asked, what_if.Would)
 # In a query as it is sent a name has no blanks at its ends and nothing that cannot be printed.
 _TEXT: Json = {"type": "string", "maxLength": pages.MOST_NAMED, "pattern": "^[!-~]*$"}
 _NAMED: Json = {"type": "string", "maxLength": pages.MOST_NAMED, "pattern": "^[a-z0-9]{1,63}/[!-.0-~]+$"}
@@ -61,7 +61,16 @@ def paths() -> Json:
             ),
         ),
     }
-    return {path: {"get": operation} for path, operation in told.items()}
+    would = asked(
+        "whatIf",
+        "What would be if these pods came, or queues were edited so",
+        {200: _model("Would")},
+        "Asked",
+        example={"apply": [{"metadata": {"name": "root.default"}, "spec": {"weight": 2}}], "seconds": 0},
+        namespaced=False,
+        ours=True,
+    )
+    return {**{path: {"get": operation} for path, operation in told.items()}, what_if.WHAT_IF: {"post": would}}
 
 
 def _model(name: str) -> Json:
