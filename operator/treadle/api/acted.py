@@ -5,6 +5,7 @@ One table, so that a capability that is built is one line here. Paths are those 
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from pydantic import BaseModel
@@ -305,6 +306,12 @@ def _by_value(model: Object) -> set[str]:
     return {_NEED_PODS} if model.spec.opportunistic.prediction.method in BY_PODS and not told else set()
 
 
+@lru_cache(maxsize=256)
+def _above(acted: frozenset[str]) -> frozenset[str]:
+    """Return the paths that have fields of the table below them."""
+    return frozenset(one[:at] for one in acted for at in range(len(one)) if one[at] == ".")
+
+
 def _set_fields(model: BaseModel, prefix: str, acted: frozenset[str]) -> Iterator[str]:
     """Yield the fields that are set. The members of a list are looked into where the table names fields of them."""
     for name, field in type(model).model_fields.items():
@@ -316,6 +323,6 @@ def _set_fields(model: BaseModel, prefix: str, acted: frozenset[str]) -> Iterato
             yield from _set_fields(value, path, acted)
         elif value not in ({}, []):
             yield path
-            if isinstance(value, list) and any(one.startswith(f"{path}.") for one in acted):
+            if isinstance(value, list) and path in _above(acted):
                 for member in value:
                     yield from _set_fields(member, path, acted)

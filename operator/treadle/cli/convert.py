@@ -1,4 +1,4 @@
-"""``treadle convert``: YARN's configuration files as our objects."""
+"""``treadle convert``: configuration of YARN, YuniKorn, Kueue and Volcano as our objects."""
 
 import sys
 from collections.abc import Iterator
@@ -11,6 +11,9 @@ import yaml
 from cyclopts import Parameter
 
 from treadle.api.objects import InvalidObject
+from treadle.cli.yaml_text import stream
+from treadle.convert import lenient as lenient_conversion
+from treadle.convert import older
 from treadle.convert.allocations import read
 from treadle.convert.capacity_file import PREFIX, CapacityFileError
 from treadle.convert.capacity_objects import Sources
@@ -22,10 +25,13 @@ from treadle.convert.mapping import from_json
 from treadle.convert.names import NameRefused
 from treadle.convert.objects import Converted, properties
 from treadle.convert.objects import convert as convert_fair
+from treadle.convert.older import NEWEST, Version
+from treadle.convert.peer_files import READ, is_of_peer
+from treadle.convert.peer_files import convert as convert_peer
 from treadle.convert.profiles import ProfilesRefused
 from treadle.convert.profiles import read as read_profiles
 from treadle.convert.to_capacity import to_capacity
-from treadle.convert.xml import is_xml, parse
+from treadle.convert.xml import Element, is_xml, parse
 from treadle.runtime.policies import PolicyUnusable, load_policies
 
 REFUSED = (AllocationError, CapacityFileError, MappingError, NameRefused, LabelsUnreadable, ProfilesRefused, InvalidObject)
@@ -43,6 +49,8 @@ class _Options:
     labels: Path | None
     to: str | None
     percentages: bool
+    hadoop: Version = NEWEST
+    lenient: bool = False
     profiles: Path | None = None
 
 
@@ -57,17 +65,19 @@ def convert(
     resource_profiles: Path | None = None,
     to: Literal["capacity"] | None = None,
     percentages: Annotated[bool, Parameter(negative="")] = False,
+    hadoop: Version = NEWEST,
+    lenient: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
-    """Print Scheduler and Queue objects for YARN's configuration, and, as comments, what has no counterpart.
+    """Print Scheduler and Queue objects for the configuration of YARN, YuniKorn, Kueue or Volcano, and, as comments, what has no counterpart.
 
     What kind of file it is shows in its content: a FairScheduler's allocation file gives objects of the discipline Fair,
-    properties of the CapacityScheduler those of the discipline Capacity. A file that Hadoop would refuse is refused with the line
+    properties of the CapacityScheduler those of the discipline Capacity. Other schedulers' give objects of the discipline Fair. A file that Hadoop would refuse is refused with the line
     or the property, and nothing is printed.
 
     Parameters
     ----------
     file:
-        fair-scheduler.xml or capacity-scheduler.xml; with --to capacity also our own objects, as YAML.
+        fair-scheduler.xml or capacity-scheduler.xml; YuniKorn's queues.yaml (also in a ConfigMap or values of its chart), or objects of Kueue or Volcano; with --to capacity also our own objects, as YAML.
     yarn_site:
         The yarn-site.xml beside it, for cluster-wide settings; or --yarn-site.
     site:
@@ -82,15 +92,21 @@ def convert(
         With capacity, what is of the FairScheduler gets capacity blocks beside its fair ones, as Hadoop's fs2cs makes them.
     percentages:
         With --to capacity: percentages that sum to 100 instead of weights, as fs2cs --percentage.
+    hadoop:
+        The Hadoop that the file was written for: what older ones understood otherwise is converted as they did.
+    lenient:
+        Leave out what Hadoop would refuse, with a comment for each part, and convert the rest.
     """
     try:
         load_policies()
-        options = _Options(file, site or yarn_site, mapping_rules, node_labels, to, percentages, resource_profiles)
+        options = _Options(
+            file, site or yarn_site, mapping_rules, node_labels, to, percentages, hadoop, lenient, resource_profiles
+        )
         converted = _with_profiles(_converted(options), options.profiles)
     except (PolicyUnusable, _Refused) as error:
         print(error, file=sys.stderr)
         raise SystemExit(1) from None
-    print(yaml.safe_dump_all(converted.objects, sort_keys=False), end="")
+    print(stream(converted.objects), end="")
     for note in converted.notes:
         print(f"# {note}")
 
@@ -103,7 +119,8 @@ def _converted(options: _Options) -> Converted:
         text = options.file.read_bytes()
         if not is_xml(text):
             return _objects(text, options)
-        kind = parse(text).tag
+        document = parse(text)
+        kind = document.tag
         if kind == "configuration":
             return _capacity(properties(text), options)
         if kind != "allocations":
@@ -112,13 +129,27 @@ def _converted(options: _Options) -> Converted:
             raise ValueError(
                 "an allocation file has rules of its own, and no node labels; --mapping-rules and --node-labels go with capacity-scheduler.xml"
             )
-        allocations = read(text)
-        with _blaming(options.site or options.file):
-            fair = convert_fair(allocations, properties(options.site.read_bytes()) if options.site is not None else {})
+        fair = _fair(document, options)
         if options.to is None:
             return fair
         capacity = to_capacity(fair.objects, by_percentage=options.percentages)
         return Converted(capacity.objects, fair.notes + capacity.notes)
+
+
+def _fair(document: Element, options: _Options) -> Converted:
+    meant = older.fair(document, options.hadoop)
+    site: dict[str, str] = {}
+    if options.site is not None:
+        with _blaming(options.site):
+            site = properties(options.site.read_bytes())
+
+    def whole(found: Element) -> Converted:
+        allocations = read(found)
+        with _blaming(options.site or options.file):
+            return convert_fair(allocations, site)
+
+    fair = lenient_conversion.fair(document, whole) if options.lenient else whole(document)
+    return Converted(fair.objects, [*meant, *fair.notes])
 
 
 def _with_profiles(converted: Converted, file: Path | None) -> Converted:
@@ -135,8 +166,12 @@ def _with_profiles(converted: Converted, file: Path | None) -> Converted:
 
 
 def _objects(text: bytes, options: _Options) -> Converted:
+    if is_of_peer(text):
+        return _of_peer(text, options)
     if options.to is None:
-        raise ValueError("this is not XML; our own objects are converted with --to capacity")
+        raise ValueError(
+            f"this is neither XML nor of another scheduler ({READ}); our own objects are converted with --to capacity"
+        )
     if options.site is not None or options.rules is not None or options.labels is not None:
         raise ValueError("our own objects need no further file; --yarn-site, --mapping-rules and --node-labels go with XML")
     try:
@@ -146,6 +181,16 @@ def _objects(text: bytes, options: _Options) -> Converted:
     if not all(isinstance(one, dict) for one in found):
         raise ValueError("not a list of objects")
     return to_capacity(found, by_percentage=options.percentages)
+
+
+def _of_peer(text: bytes, options: _Options) -> Converted:
+    if options.site is not None or options.rules is not None or options.labels is not None:
+        raise ValueError("--yarn-site, --mapping-rules and --node-labels go with Hadoop's files; this is of another scheduler")
+    found = convert_peer(text)
+    if options.to is None:
+        return found
+    capacity = to_capacity(found.objects, by_percentage=options.percentages)
+    return Converted(capacity.objects, found.notes + capacity.notes)
 
 
 def _capacity(values: dict[str, str], options: _Options) -> Converted:
@@ -165,7 +210,13 @@ def _capacity(values: dict[str, str], options: _Options) -> Converted:
         with _blaming(options.labels):
             labels = options.labels.read_text()
             read_labels(labels)
-    return convert_capacity(Sources(values, site, rules, labels))
+    meant = older.capacity(values, options.hadoop)
+
+    def whole(found: dict[str, str]) -> Converted:
+        return convert_capacity(Sources(found, site, rules, labels))
+
+    capacity = lenient_conversion.capacity(values, whole) if options.lenient else whole(values)
+    return Converted(capacity.objects, [*meant, *capacity.notes])
 
 
 @contextmanager

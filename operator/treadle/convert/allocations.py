@@ -103,9 +103,9 @@ class AllocationFile:
     warnings: list[str] = field(default_factory=list)
 
 
-def read(text: str | bytes, types: Sequence[str] = (amounts.MEMORY, amounts.VCORES)) -> AllocationFile:
-    """Read a file for a cluster with these resource types. Raises ``AllocationError`` where Hadoop refuses to start."""
-    document = xml.parse(text)
+def read(text: str | bytes | Element, types: Sequence[str] = (amounts.MEMORY, amounts.VCORES)) -> AllocationFile:
+    """Read a file, or its document element, for a cluster with these resource types. Raises ``AllocationError`` where Hadoop refuses to start."""
+    document = text if isinstance(text, Element) else xml.parse(text)
     if document.tag != "allocations":
         raise AllocationError(document.line, f"the document element is {document.tag!r}; it must be 'allocations'")
     found = AllocationFile()

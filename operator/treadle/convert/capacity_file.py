@@ -31,6 +31,8 @@ EXPIRY = "auto-queue-creation-v2.queue-expiration-time"
 QUEUES = "yarn.resourcemanager.monitor.capacity.queue-management."
 UNDERUTILIZED = PREFIX + "ordering-policy.priority-utilization.underutilized-preemption."
 LABELS = "accessible-node-labels"
+MOST_LEVELS = 100
+"""Queues within one another; a path of ours has far fewer."""
 FLEXIBLE = "auto-queue-creation-v2."
 TEMPLATE = "template"
 """Stands for the queue that a template is about."""
@@ -54,7 +56,7 @@ class CapacityFileError(Exception):
     """A property that Hadoop refuses; ``hadoop`` is the exception that it throws."""
 
     def __init__(self, name: str, message: str, hadoop: str = "IllegalArgumentException") -> None:
-        self.name, self.hadoop = name, hadoop
+        self.name, self.message, self.hadoop = name, message, hadoop
         super().__init__(f"{name}: {message} (Hadoop: {hadoop})")
 
 
@@ -130,6 +132,8 @@ def read(values: Mapping[str, str], types: Sequence[str] = (), partitions: Mappi
     queues: dict[str, CapacityQueueSpec] = {}
 
     def walk(path: str) -> None:
+        if path.count(".") >= MOST_LEVELS:
+            raise CapacityFileError(f"{PREFIX}{path[:80]}….queues", f"queues are nested deeper than {MOST_LEVELS} levels")
         queues[path] = _queue(properties, path)
         for child in queues[path].children:
             walk(f"{path}.{child}")
