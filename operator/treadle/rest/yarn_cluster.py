@@ -23,6 +23,7 @@ from treadle.rest.yarn_scheduler import Tree
 
 if TYPE_CHECKING:
     from treadle.core.views.nodes import NodeFigures
+    from treadle.core.views.queue_details import QueueDetails
     from treadle.core.views.view import View
     from treadle.kube.reviews import User
     from treadle.rest.serving import Door
@@ -95,7 +96,14 @@ class Cluster:
         only(request)
         self._sources.check_leads()
         sees = await self._sight.of_queues(user)
-        return answer(Tree(self._sources.view(), sees).scheduler())
+        details: dict[str, QueueDetails] = {}
+        for number, path in enumerate(list(self._sources.view().paths())):
+            one = self._sources.view().queue_details(path)
+            if one is not None:
+                details[path] = one
+            if number % AT_ONCE == AT_ONCE - 1:
+                await asyncio.sleep(0)
+        return answer(Tree(self._sources.view(), sees, details).scheduler())
 
     async def metrics(self, request: web.Request, user: User) -> web.Response:
         """Return the sums over the cluster, to who may see nodes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from treadle.rest.yarn_shapes import UNKNOWN, resource
@@ -19,13 +19,16 @@ FAIR_LEAF, CAPACITY_LEAF = "fairSchedulerLeafQueueInfo", "capacitySchedulerLeafQ
 
 
 class Tree:
-    """The queues of a view, of which those are told that ``sees`` shows; of queues on the way to them, the names alone."""
+    """The queues of a view, of which those are told that ``sees`` shows; of queues on the way to them, the names alone.
 
-    def __init__(self, view: View, sees: Callable[[str], bool]) -> None:
+    ``details`` are those of the queues that are told, and of the root; they may be of a moment ago.
+    """
+
+    def __init__(self, view: View, sees: Callable[[str], bool], details: Mapping[str, QueueDetails]) -> None:
         """Find out which queues are told."""
-        self._view, self._sees = view, sees
+        self._details, self._sees = details, sees
         self._capacity = view.discipline == "Capacity"
-        shown = [path for path in view.paths() if sees(path)]
+        shown = [path for path in details if sees(path)]
         self._on_the_way = {
             ".".join(parts[:depth]) for path in shown for parts in [path.split(".")] for depth in range(1, len(parts) + 1)
         }
@@ -40,9 +43,8 @@ class Tree:
         return {"scheduler": {"schedulerInfo": {"type": "fairScheduler", "rootQueue": root}}}
 
     def _queue(self, path: str) -> Json:
-        one = self._view.queue_details(path)
-        assert one is not None, path
-        below = [self._queue(child) for child in one.children if child in self._on_the_way]
+        one = self._details[path]
+        below = [self._queue(child) for child in one.children if child in self._on_the_way and child in self._details]
         if not self._sees(path):
             if self._capacity:
                 return {"queueName": path.rpartition(".")[2], "queuePath": path, "queues": {"queue": below}}
