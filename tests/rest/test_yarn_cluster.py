@@ -25,6 +25,7 @@ from treadle.rest.asking import Asker
 from treadle.rest.serving import Door
 from treadle.rest.state import Sources
 from treadle.rest.yarn_ids import id_of
+from treadle.rest.yarn_shapes import cores, mebibytes, resource
 from treadle.web.server import serve
 
 EPOCH = 1_900_000_000.0
@@ -334,7 +335,9 @@ async def test_queues_say_what_they_have_under_either_discipline() -> None:
         for field in ("absoluteCapacity", "absoluteMaxCapacity", "maxCapacity"):
             assert etl[field] == pytest.approx(recorded[field], abs=1e-3), field
         assert (etl["numApplications"], etl["users"]["user"][0]["username"], etl["mode"]) == (1, "ann", "percentage")
-        assert etl["users"]["user"][0]["resourcesUsed"]["vCores"] == 2
+        (user,), (waits,) = etl["users"]["user"], found["root.web"]["users"]["user"]
+        assert (user["resourcesUsed"]["vCores"], user["numActiveApplications"], user["numPendingApplications"]) == (2, 1, 0)
+        assert (waits["numActiveApplications"], waits["numPendingApplications"], waits["isActive"]) == (0, 1, True)
 
 
 # ---- who sees what
@@ -381,6 +384,17 @@ async def test_there_is_no_xml_and_parameters_that_nobody_acts_on_are_refused(as
     assert (status, said["RemoteException"]["message"]) == (406, "Accept: 'application/xml' cannot be answered; what is said here is application/json")  # fmt: skip
     status, said = await asked.ask(f"{BASE}/apps?foo=bar")
     assert (status, said["RemoteException"]["message"].startswith("foo: unknown parameter")) == (400, True)
+
+
+def test_what_is_taken_is_rounded_up_and_what_is_there_down() -> None:
+    amounts = {"memory": (3 << 20) + 1, "cpu": 1500, "pods": 7, "nvidia.com/gpu": 2}
+    assert (mebibytes(amounts), cores(amounts), mebibytes(amounts, down=True), cores(amounts, down=True)) == (4, 2, 3, 1)
+    found = resource(amounts)["resourceInformations"]["resourceInformation"]
+    assert [(one["name"], one["value"], one["units"]) for one in found] == [
+        ("memory-mb", 4, "Mi"),
+        ("vcores", 2, ""),
+        ("nvidia.com/gpu", 2, ""),
+    ]
 
 
 def test_ids_are_the_same_everywhere_and_of_one_application_alone() -> None:
