@@ -16,7 +16,7 @@ from treadle.history.runs import SUCCEEDED, Run, Step
 from treadle.history.store import Store
 
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance,unsupported_method,ignored_auth"
-SECONDS = 240
+SECONDS = 480
 
 
 @pytest.mark.slow

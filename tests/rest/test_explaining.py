@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from core.builders import Scenario, a_node, limits
+from core.clusters import Partitioned
 from rest.telling import Told, listed, telling
 from treadle.core.events import BindDone, NodeSeen, PodSeen
 from treadle.core.model import Settings, Taint
@@ -74,6 +75,21 @@ async def test_a_pod_that_finds_no_node_says_why_and_what_the_closest_one_lacks(
     told.api.core_rights.add(("boss", "list", "nodes", ""))
     (held,) = (await explained(told, "boss", pod="ns/w"))["held"]
     assert held["nodes"]["closest"] == {"name": "n", "lacks": {"cpu": "1"}}
+
+
+async def test_the_closest_node_is_the_one_that_lacks_the_least(told: Told) -> None:
+    told.scenario.node("small", cpu=1).wait(1).plan()
+    (held,) = (await explained(told, "ann", pod="ns/w"))["held"]
+    assert (held["nodes"]["reasons"]["Insufficient cpu"], held["nodes"]["closest"]) == (2, {"lacks": {"cpu": "1"}})
+
+
+async def test_what_waits_for_nodes_of_another_partition_is_told_of_its_queue() -> None:
+    s = Partitioned().partitions(gpu=True).shares("root.a", "100%", "100%").machines(1, 1)
+    s.wait(5).pod("large", "root.a", application="gpus", partition="gpu", cpu=64).wait(1).plan()
+    async with telling(s) as told:
+        told.api.rights.add(("root", "view", ""))
+        (held,) = (await explained(told, "root", queue="root.a"))["held"]
+        assert (held["application"], held["pod"], held["reason"]) == ("ns/gpus", "ns/large", "Unschedulable")
 
 
 async def test_a_pod_that_has_a_node_is_held_by_nothing(told: Told) -> None:

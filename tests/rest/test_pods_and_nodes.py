@@ -8,10 +8,10 @@ from typing import Any
 import aiohttp
 import pytest
 
-from core.builders import Scenario, a_node
+from core.builders import Scenario, a_node, a_pod
 from rest.telling import Told, listed, telling
-from treadle.core.events import BindDone, NodeSeen, PodSeen
-from treadle.core.model import Settings, Taint
+from treadle.core.events import BindDone, NodeHeldOff, NodeSeen, PodSeen
+from treadle.core.model import Limit, Settings, Taint
 from treadle.rest.state import NODES, PODS
 
 EPOCH = 1_900_000_000.0
@@ -122,6 +122,20 @@ async def test_a_node_says_what_it_has_who_has_it_and_whether_pods_may_go_there(
     assert ([one["name"] for one in said["nodes"]], said["continue"]) == (["c"], "c")
     _, said = await told.ask("ann", NODES, **{"limit": "1", "continue": "c"})
     assert ([one["name"] for one in said["nodes"]], said["continue"]) == (["n"], "")
+
+
+async def test_nodes_that_are_not_well_or_have_refused_pods_say_so_and_what_is_left_to_others_is_not_used(told: Told) -> None:
+    told.api.core_rights.add(("ann", "list", "nodes", ""))
+    lost = Taint("node.kubernetes.io/unreachable", "", "NoExecute")
+    left = (("cpu", Limit.parse("cpu", "1")),)
+    told.scenario.tell(NodeSeen(a_node("lost", taints=(lost,), unschedulable=True)), NodeSeen(a_node("refused", headroom=left)))
+    told.scenario.tell(NodeHeldOff(a_pod("bounced", node="refused"), told.scenario.now + 60.0, 60.0))
+    found = {one["name"]: one for one in await told.list("ann", NODES, "nodes")}
+    assert {name: one["state"] for name, one in found.items()} == {
+        "c": "Cordoned", "lost": "NotReady", "n": "Schedulable", "refused": "HeldOff",
+    }  # fmt: skip
+    one = found["refused"]
+    assert (one["used"], one["withheld"], one["free"]["cpu"]) == ({}, {"cpu": "1"}, "3")
 
 
 @pytest.mark.parametrize(

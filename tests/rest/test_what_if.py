@@ -12,6 +12,7 @@ import pytest
 from core.builders import Scenario, limits
 from rest.changes import GuardedApi
 from rest.telling import listed
+from treadle.core.events import QueueGone
 from treadle.core.model import Settings
 from treadle.forecast.forward import Bounds
 from treadle.forecast.what_if import Answer, Question, answer
@@ -147,6 +148,13 @@ async def test_an_edit_would_place_what_it_lets_in(asking: Asking) -> None:
     assert asking.questions[0].queues == ("root.data",)
 
 
+async def test_a_queue_that_would_be_deleted_is_gone_for_the_core_that_is_asked(asking: Asking) -> None:
+    said = await asking.would("ann", delete=["root.web"])
+    assert asking.questions[0].edits == (QueueGone("root.web"),)
+    assert said["notInForce"] == []
+    assert sorted(one["metadata"]["name"] for one in asking.api.list("queues")) == ["root.data", "root.web"]
+
+
 async def test_an_edit_that_changes_nothing_makes_no_difference(asking: Asking) -> None:
     said = await asking.would("ann", apply=[{"metadata": {"name": "root.data"}, "spec": QUEUES["root.data"]}])
     assert (said["placed"], said["waiting"], said["preempted"]) == ([], [], [])
@@ -199,5 +207,6 @@ async def test_what_makes_no_sense_is_refused_by_its_name(asking: Asking, body: 
 async def test_who_does_not_lead_or_is_busy_says_so(asking: Asking) -> None:
     asking.busy = "another question is being answered"
     assert await asking.refusal("ann", pod=a_pod()) == (503, "another question is being answered")
-    asking.leader = "treadle-7"
-    assert (await asking.refusal("ann", pod=a_pod()))[0] == 503
+    asking.leader, asking.busy = "treadle-7", ""
+    status, words = await asking.refusal("ann", pod=a_pod())
+    assert (status, "treadle-7 leads" in words) == (503, True)

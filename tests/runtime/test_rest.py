@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
+import aiohttp
 import pytest
 
 from kube.access import until
 from rest.reviewing import HOUR, ID, NAME, Rest, ReviewingApi, definition, submission
 from runtime.services import add_nodes, add_queue, controllers_watch, get, treadle
+from treadle.rest.yarn_ids import id_of
 
 
 @pytest.fixture
@@ -60,3 +63,30 @@ async def test_nothing_of_it_is_served_unless_it_is_asked_for(api: ReviewingApi)
     async with treadle(api, listen="127.0.0.1:0") as service:
         assert (await get(service, "/ws/v1/cluster/reservation/list"))[0] == 404
     assert api.reviews == []
+
+
+async def test_an_application_that_is_over_is_told_to_yarns_clients_by_its_object(api: ReviewingApi) -> None:
+    made = {
+        "apiVersion": "treadle.dev/v1alpha1",
+        "kind": "Application",
+        "metadata": {"name": "done", "namespace": "etl"},
+        "spec": {},
+    }
+    stored = api.create("applications", made, "etl")
+    api.update("applications", {**stored, "status": {"phase": "Finished", "queue": "root.default"}}, "status")
+    async with treadle(api, listen="127.0.0.1:0", rest=True) as service:
+        path = f"{service.doors.url}/ws/v1/cluster/apps/{id_of('etl/done')}/state"
+
+        async def state() -> object:
+            async with (
+                aiohttp.ClientSession(headers={"Authorization": "Bearer alice"}) as session,
+                session.get(path) as answer,
+            ):
+                return await answer.json() if answer.status == 200 else None
+
+        found = None
+        for _ in range(200):
+            if (found := await state()) is not None:
+                break
+            await asyncio.sleep(0.05)
+        assert found == {"state": "FINISHED"}

@@ -122,7 +122,7 @@ def run(
     prometheus_address:
         The address that those are for, such as https://prometheus.monitoring:9090; no other server is sent them.
     rest:
-        Serve YARN's REST of reservations at the address of --listen, below /ws/v1/cluster/reservation, and that of the resource estimator below /resourceestimator.
+        Serve the REST at the address of --listen: what there is, why it waits and what would be if below /api/v1, the ResourceManager's web services and its REST of reservations below /ws/v1/cluster, and that of the resource estimator below /resourceestimator.
     rest_audience:
         The audience that the tokens of its users must have; that of the API server if absent.
     queue_changes:

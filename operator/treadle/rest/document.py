@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from treadle.rest import configuration, document_state, estimator, forms, queue_changes, reservations
+from treadle.rest import configuration, document_cluster, document_state, estimator, forms, queue_changes, reservations
 from treadle.rest.operations import AT, COMMON, EMPTY, PROBLEM, REFUSAL, REFUSALS, TEXT, Json, as_json, asked, query
 
 PATH = "/openapi/v3"
@@ -118,7 +118,7 @@ def document(*, rest: bool, changes: bool, forecasts: bool, version: str) -> Jso
     if forecasts:
         paths["/eta"] = {"get": _told("forecasts", "When applications start and end", as_json({"type": "object"}))}
     if rest:
-        paths |= _reservations() | _estimator() | document_state.paths()
+        paths |= _reservations() | _estimator() | document_state.paths() | document_cluster.paths()
     if changes:
         paths |= _configuration() | _queue_changes()
     return {

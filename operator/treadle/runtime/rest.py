@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import time
+from typing import TYPE_CHECKING, Any
 
+from treadle import __version__
 from treadle.changes.callers import client_of
-from treadle.rest import explaining, reservations, state, what_if
+from treadle.rest import explaining, reservations, state, what_if, yarn_cluster
 from treadle.rest.changing import Judging
 from treadle.rest.objects import Objects
 from treadle.runtime.solver import Highs
 from treadle.runtime.what_if import WhatIf
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
 
     from aiohttp import web
 
@@ -34,7 +36,19 @@ def rest_routes(
         *state.routes(door, told),
         *explaining.routes(door, told),
         *what_if.routes(door, told, means),
+        *yarn_cluster.routes(door, told, about_of(ledger)),
     ]
+
+
+def about_of(ledger: Ledger) -> yarn_cluster.About:
+    """Return what YARN's clients are told of this copy, and of applications that are over."""
+
+    def objects() -> Iterator[tuple[str, Mapping[str, Any], str]]:
+        for (kind, namespace, name), entry in ledger.entries.items():
+            if kind == "Application":
+                yield f"{namespace}/{name}", entry.status, entry.created
+
+    return yarn_cluster.About(round(time.time() * 1000), __version__, time.time, objects)
 
 
 def means_of(access: Access, scheduler: str, users: Source, core: Core, may_ask: Callable[[], bool]) -> what_if.Means:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from treadle.core.views.view import View
     from treadle.forecast.what_if import Answer, Question
 
-LOOKS, PATIENCE = 20.0, 30.0
+LOOKS, PATIENCE = 20.0, 90.0
 """Seconds that a process may look ahead, and after which it is ended."""
 COME_AGAIN = 5
 

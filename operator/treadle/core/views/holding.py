@@ -22,7 +22,7 @@ from treadle.core.views.pods import since
 if TYPE_CHECKING:
     from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.members import Application, Ask, Queue
+    from treadle.core.kernel.tree.members import Ask
     from treadle.core.views.figures import Amounts
 
 MOST_AHEAD = 16
@@ -123,7 +123,7 @@ def of_queue(state: State, path: str) -> list[Held]:
     if queue is None:
         return []
     leaves = [one for one in queue.walk() if one.applications]
-    turns = [iter(_applications(one)) for one in leaves]
+    turns = [iter(sorted(one.applications.values(), key=one.rank)) for one in leaves]
     found: list[Held] = []
     while turns and len(found) < MOST_HELD:
         for turn in list(turns):
@@ -133,13 +133,6 @@ def of_queue(state: State, path: str) -> list[Held]:
             elif len(found) < MOST_HELD and (first := min((ask for ask in application.every_ask() if ask.pods), default=None)):
                 found.append(_of_first(state, first))
     return found
-
-
-def _applications(queue: Queue) -> list[Application]:
-    """Return the applications of a leaf that wait: those in line, then those that are kept from it."""
-    order = waiting_order(queue)
-    named = set(order)
-    return [*order, *(one for one in queue.applications.values() if one not in named)]
 
 
 def _of_first(state: State, ask: Ask) -> Held:

@@ -48,6 +48,15 @@ def node_names(state: State) -> list[str]:
     return [spec.name for spec in state.nodes.specs if spec is not None]
 
 
+def largest(state: State) -> Amounts:
+    """Return the largest amount of each resource type that a node has."""
+    found = [0] * state.types.width
+    for spec, have in zip(state.nodes.specs, state.nodes.allocatable, strict=True):
+        if spec is not None:
+            found = list(map(max, found, have))
+    return state.types.named(found)
+
+
 def node_figures(state: State, name: str) -> NodeFigures | None:
     """Return the figures of a node, None if it is not known."""
     nodes = state.nodes

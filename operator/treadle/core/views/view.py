@@ -10,7 +10,19 @@ from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.preemption.holds import kept_by_queue
 from treadle.core.kernel.together.placing import LARGEST
 from treadle.core.model.scheduler import ESTIMATED
-from treadle.core.views import access, explain, figures, holding, nodes, pods, provisioning, reservations, tree
+from treadle.core.views import (
+    access,
+    application_details,
+    explain,
+    figures,
+    holding,
+    nodes,
+    pods,
+    provisioning,
+    queue_details,
+    reservations,
+    tree,
+)
 from treadle.core.views.misnamed import queue_missing
 from treadle.core.views.opportunistic import by_queue, opportunistic, wanted
 from treadle.core.views.pod_groups import pod_groups
@@ -27,6 +39,7 @@ if TYPE_CHECKING:
     from treadle.core.model import AccessList
     from treadle.core.model.opportunistic import OpportunisticSettings, Removal
     from treadle.core.units.resources import Vector
+    from treadle.core.views.application_details import ApplicationDetails
     from treadle.core.views.figures import ApplicationFigures, Counts, PodFigures, QueueFigures
     from treadle.core.views.holding import Held
     from treadle.core.views.nodes import NodeFigures
@@ -34,6 +47,7 @@ if TYPE_CHECKING:
     from treadle.core.views.pod_groups import PodGroupFigures
     from treadle.core.views.pods import PodLine
     from treadle.core.views.provisioning import Lack
+    from treadle.core.views.queue_details import QueueDetails
     from treadle.core.views.reservations import PlanFigures, ReservationFigures
     from treadle.core.views.waiting import PlacementTimes, WaitingFigures
 
@@ -64,6 +78,14 @@ class View:
     def queues(self) -> Iterator[QueueFigures]:
         """Return the figures of all queues in force."""
         return (self._figures_of(queue) for queue in self._state.tree.queues.values())
+
+    def queue_details(self, path: str) -> QueueDetails | None:
+        """Return all that YARN's web services tell of a queue, None if none is in force at that path."""
+        return queue_details.queue_details(self._state, path)
+
+    def application_details(self, identity: str) -> ApplicationDetails | None:
+        """Return all that YARN's web services tell of an application, None if it is not known."""
+        return application_details.application_details(self._state, identity)
 
     def maximum_of(self, path: str) -> dict[str, int]:
         """Return what a queue may hold at most in the default partition, by the names of resource types that have a maximum; empty for one that is not in force."""
@@ -235,6 +257,11 @@ class View:
     def node_names(self) -> list[str]:
         """Return the names of all nodes."""
         return nodes.node_names(self._state)
+
+    @property
+    def largest_node(self) -> dict[str, int]:
+        """The largest amount of each resource type that a node has."""
+        return nodes.largest(self._state)
 
     def node(self, name: str) -> NodeFigures | None:
         """Return the figures of a node, None if it is not known."""
