@@ -10,7 +10,7 @@ from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.preemption.holds import kept_by_queue
 from treadle.core.kernel.together.placing import LARGEST
 from treadle.core.model.scheduler import ESTIMATED
-from treadle.core.views import access, explain, figures, provisioning, reservations, tree
+from treadle.core.views import access, explain, figures, nodes, provisioning, reservations, tree
 from treadle.core.views.opportunistic import by_queue, opportunistic, wanted
 from treadle.core.views.pod_groups import pod_groups
 from treadle.core.views.refusals import preferences, refusals
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from treadle.core.model.opportunistic import OpportunisticSettings, Removal
     from treadle.core.units.resources import Vector
     from treadle.core.views.figures import ApplicationFigures, Counts, PodFigures, QueueFigures
+    from treadle.core.views.nodes import NodeFigures
     from treadle.core.views.opportunistic import OpportunisticFigures, Wanted
     from treadle.core.views.pod_groups import PodGroupFigures
     from treadle.core.views.provisioning import Lack
@@ -205,6 +206,14 @@ class View:
             f"spec.placeTogether: {waiting} pods waited at once, and a set has {LARGEST} at the most: they are placed in several sets, "
             "one after the other, and what one set has placed is not tried elsewhere for the next"
         )
+
+    def node_names(self) -> list[str]:
+        """Return the names of the nodes that exist."""
+        return nodes.names(self._state)
+
+    def node(self, name: str) -> NodeFigures | None:
+        """Return the figures of a node, None for one that is not known."""
+        return nodes.node(self._state, name)
 
     @property
     def node_problems(self) -> dict[str, str]:
