@@ -1,0 +1,24 @@
+"""The page as a part of a running Treadle. Every copy serves its files, and the one that leads what they show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from treadle.page import files
+from treadle.page.admitting import Asked
+from treadle.page.board import Sources
+from treadle.page.stream import Stream
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+    from treadle.rest.asking import Asker
+    from treadle.runtime.service import Service
+
+
+def page_routes(service: Service, asker: Asker, unready: Callable[[], str]) -> list[web.RouteDef]:
+    """Return the routes."""
+    sources = Sources(lambda: service.core.view, service.engine.refresh_shares, service.foreseen)
+    admit = Asked(asker, sources.view, unready)
+    return [*files.routes(), *Stream(sources, admit, service.standing_by).routes()]
