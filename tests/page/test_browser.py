@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -25,8 +26,8 @@ from treadle.rest.asking import Asker
 
 pytestmark = browser.needed
 
-HOSTILE = "<img src=x onerror=document.body.dataset.hacked=1>"
-LIVE = "document.getElementById('status').textContent === 'live'"
+HOSTILE = "<img src=x onerror=name='hacked'>"
+LIVE = "document.getElementById('status').textContent === 'live' && performance.getEntriesByName('shown').length > 0"
 ROWS = "[...document.querySelectorAll('#tree .grid-body .grid-row')].sort((a, b) => a.index - b.index)"
 PATHS = f"{ROWS}.map(row => row.dataset.path)"
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
@@ -73,13 +74,13 @@ async def test_hostile_names_are_shown_as_text(tmp_path):
     scenario.pod(f"p{HOSTILE}", f"root.{HOSTILE}", application=HOSTILE, user=HOSTILE).node(f"n{HOSTILE}")
     async with looking(scenario, tmp_path) as (shown, page):
         found = ""
-        for view in ("#/queues", "#/applications", "#/nodes", f"#/queue/{HOSTILE}", f"#/application/ns/{HOSTILE}"):
-            await page.show(f"{shown.url}/{view.replace('<', '%3C').replace('>', '%3E').replace(' ', '%20')}")
+        for view in ("#/queues", "#/applications", "#/nodes", f"#/queue/root.{HOSTILE}", f"#/application/ns/{HOSTILE}"):
+            await page.show(f"{shown.url}/{quote(view, '#/')}")
             await page.until(LIVE)
             found += str(await page.ask("document.body.textContent"))
         assert found.count(HOSTILE) >= 5
         assert await page.ask("document.querySelectorAll('main img, main script').length") == 0
-        assert (await page.ask("document.body.dataset.hacked || ''"), page.errors) == ("", [])
+        assert (await page.ask("window.name"), page.errors) == ("", [])
 
 
 async def test_what_is_looked_for_sorted_and_folded_is_in_the_address_and_a_reload_keeps_it(tmp_path):
@@ -129,11 +130,11 @@ async def test_a_queue_has_its_limits_users_reasons_and_applications(tmp_path):
         text = "document.getElementById('view-queue').innerText.replace(/\\s+/g, ' ')"
         await page.until(f"{text}.includes('report')")
         found = str(await page.ask(text))
-        assert "cpu default 60 60 54 16 –" in found
-        assert "Unschedulable 30 pods of 1 applications" in found
+        assert "cpu default 66 54 36 16 –" in found
+        assert "Unschedulable 27 pods of 1 applications" in found
         assert "0/12 nodes are available: 12 Insufficient cpu." in found
         assert "ann 1 60 – 60 cpu" in found
-        assert "cleo 1 0 30 –" in found
+        assert "cleo 1 3 27 6 cpu" in found
         await page.ask("[...document.querySelectorAll('#view-queue .of-queue a')].find(a => a.textContent === 'report').click()")
         await page.until("location.hash === '#/application/ns/report'")
         await page.until("document.getElementById('view-application').innerText.includes('number 1 of 1')")
@@ -223,7 +224,7 @@ async def test_a_phone_scrolls_down_and_not_aside(tmp_path, width):
 
 async def test_five_thousand_queues_are_there_within_a_second_in_few_elements(tmp_path):
     async with looking(large(), tmp_path) as (shown, page):
-        assert len(shown.scenario.core.view.paths()) == 5001 + 1 - 1
+        assert len(shown.scenario.core.view.paths()) == 5001
         await page.until(f"{ROWS}.length > 0")
         began = time.monotonic()
         await page.show(f"{shown.url}/#/queues?turned=root.d000")
@@ -243,17 +244,6 @@ async def test_five_thousand_queues_are_there_within_a_second_in_few_elements(tm
         await page.until("window.slowest !== undefined")
         assert float(str(await page.ask("slowest"))) < 200
         assert page.errors == []
-
-
-async def test_little_is_sent_while_little_changes_of_five_thousand_queues():
-    scenario = large()
-    shown = Shown(scenario, every=0.2)
-    async with shown.served(), shown.reading("topics=queues,applications,nodes") as reader:
-        await reader.event()
-        first, reader.bytes = reader.bytes, 0
-        for _ in range(5):
-            await reader.event()
-        assert (reader.bytes / 5 < 500, first < 500_000) == (True, True)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import aiohttp
 import pytest
 
 from core.builders import Scenario
+from page.large import large
 from page.serving import Shown
 from rest.reviewing import ReviewingApi
 from treadle.core.model import AccessList
@@ -221,6 +222,22 @@ async def test_an_error_of_a_tick_ends_no_stream(shown: Shown, monkeypatch: pyte
             broken.setattr(shown.stream.board, "tick", fail)
             await failed.wait()
         assert (await reader.event())[0] == "change"
+
+
+async def test_little_is_sent_while_little_changes_of_five_thousand_queues() -> None:
+    scenario = large()
+    async with Shown(scenario).served() as shown, shown.reading("topics=queues,applications") as reader:
+        await reader.event()
+        assert (len(reader.queues), reader.bytes < 300_000) == (5001, True)
+        reader.bytes = 0
+        await reader.event()
+        assert reader.bytes < 500
+        reader.bytes = 0
+        planned(scenario.gone(*(f"p{number}-0" for number in range(5))))
+        changed = 0
+        while changed < 5:
+            changed += len((await reader.event())[1].get("applications", {}).get("rows", ()))
+        assert reader.bytes < 20_000
 
 
 # ---- who sees what

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 def page_routes(service: Service, asker: Asker, unready: Callable[[], str]) -> list[web.RouteDef]:
-    """Return the routes."""
-    sources = Sources(lambda: service.core.view, service.engine.refresh_shares, service.foreseen)
+    """Return the routes.
+
+    Shares are shown as the statuses had them computed last: of thousands of queues that takes the loop for longer than a page may.
+    """
+    sources = Sources(lambda: service.core.view, forecast=service.foreseen)
     admit = Asked(asker, sources.view, unready)
     return [*files.routes(), *Stream(sources, admit, service.standing_by).routes()]

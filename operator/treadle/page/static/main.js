@@ -64,7 +64,7 @@ function draw() {
     say(byId("found"), `${views.nodes.show(words)} nodes`);
   }
   if (view === "queue") say(byId("found"), "");
-  if (!performance.getEntriesByName("shown").length) performance.mark("shown");
+  if (!performance.getEntriesByName("shown").length) performance.mark("shown"); // for who measures how long it takes
 }
 
 function soon() {
