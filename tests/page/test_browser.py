@@ -43,7 +43,9 @@ def busy() -> Scenario:
     s.pods(8, "f", "root.web.shop", application="front", cpu=3, user="bob")
     s.wait(1)
     s.confirm(s.plan())
-    s.pods(30, "r", "root.data.etl", application="report", cpu=2, user="cleo").pods(9, "t", "root.data.lab", application="train", cpu=6)
+    s.pods(30, "r", "root.data.etl", application="report", cpu=2, user="cleo").pods(
+        9, "t", "root.data.lab", application="train", cpu=6
+    )
     s.wait(1)
     s.confirm(s.plan())
     s.wait(1).plan()
@@ -127,13 +129,13 @@ async def test_the_tree_is_walked_folded_and_entered_by_keys(tmp_path):
 
 async def test_a_queue_has_its_limits_users_reasons_and_applications(tmp_path):
     async with looking(busy(), tmp_path, "#/queue/root.data.etl") as (_, page):
-        text = "document.getElementById('view-queue').innerText.replace(/\\s+/g, ' ')"
+        text = "document.getElementById('view-queue').innerText.replace(/\\s+/g, ' ').replaceAll('\u2013', '-')"
         await page.until(f"{text}.includes('report')")
         found = str(await page.ask(text))
-        assert "cpu default 66 54 36 16 –" in found
+        assert "cpu default 66 54 36 16 -" in found
         assert "Unschedulable 27 pods of 1 applications" in found
         assert "0/12 nodes are available: 12 Insufficient cpu." in found
-        assert "ann 1 60 – 60 cpu" in found
+        assert "ann 1 60 - 60 cpu" in found
         assert "cleo 1 3 27 6 cpu" in found
         await page.ask("[...document.querySelectorAll('#view-queue .of-queue a')].find(a => a.textContent === 'report').click()")
         await page.until("location.hash === '#/application/ns/report'")
@@ -156,7 +158,9 @@ async def test_nodes_are_a_map_and_a_list(tmp_path):
     async with looking(scenario, tmp_path, "#/nodes") as (shown, page):
         rows = "document.querySelectorAll('#map .grid-body .grid-row').length"
         await page.until(f"{rows} === 13")
-        assert "13 nodes, 12 of them at least 95% used, 1 take no pods" in str(await page.ask("document.getElementById('map').innerText"))
+        assert "13 nodes, 12 of them at least 95% used, 1 take no pods" in str(
+            await page.ask("document.getElementById('map').innerText")
+        )
         pixel = "[...document.querySelector('canvas').getContext('2d').getImageData({}, 8, 1, 1).data].join()"
         full, empty = [await page.ask(pixel.format(place)) for place in (60, 1200)]
         assert full != empty
@@ -190,7 +194,9 @@ async def test_a_token_is_asked_for_kept_for_the_tab_alone_and_forgotten_when_it
                 await page.until(form)
                 assert await complaints(page) == []
                 await page.ask(enter.format("nobody"))
-                await page.until("document.getElementById('token-problem').textContent === 'This token counts for nobody, or not any more.'")
+                await page.until(
+                    "document.getElementById('token-problem').textContent === 'This token counts for nobody, or not any more.'"
+                )
                 await page.ask(enter.format("alice"))
                 await page.until(LIVE)
                 assert await page.ask("sessionStorage.length + ' ' + localStorage.length + document.cookie") == "1 0"
@@ -236,9 +242,14 @@ async def test_five_thousand_queues_are_there_within_a_second_in_few_elements(tm
         assert await page.ask("document.querySelector('#tree .grid').getAttribute('aria-rowcount')") == str(1 + 1 + 50 + 99)
         await page.ask("document.querySelector('#tree .grid').focus()")
         await page.press("End")
-        assert await page.ask("document.getElementById(document.activeElement.getAttribute('aria-activedescendant')).dataset.path") == "root.d049"
+        assert (
+            await page.ask("document.getElementById(document.activeElement.getAttribute('aria-activedescendant')).dataset.path")
+            == "root.d049"
+        )
         frames = "(async () => { const grid = document.querySelector('#tree .grid'); const times = []; let last = 0;"
-        frames += "for (let at = 0; at < 60; at += 1) { grid.scrollTop = at * 90; const now = await new Promise(requestAnimationFrame);"
+        frames += (
+            "for (let at = 0; at < 60; at += 1) { grid.scrollTop = at * 90; const now = await new Promise(requestAnimationFrame);"
+        )
         frames += "if (last) times.push(now - last); last = now; } window.slowest = Math.max(...times); })()"
         await page.ask(f"{frames}; 0")
         await page.until("window.slowest !== undefined")

@@ -11,6 +11,7 @@ import aiohttp
 import pytest
 
 from core.builders import Scenario
+from kube.access import until
 from page.large import large
 from page.serving import Shown
 from rest.reviewing import ReviewingApi
@@ -34,7 +35,9 @@ def busy() -> Scenario:
     """Two teams, of which each sees its own queue, and the root's administrator all."""
     s = Scenario().node("n", cpu=2).node("m", cpu=1)
     s.queue("root", submit=listed(), administer=listed("boss"))
-    s.queue("root.data", view=listed("ann")).queue("root.data.etl", submit=listed("*")).queue("root.web", view=listed("bob"), submit=listed("*"))
+    s.queue("root.data", view=listed("ann")).queue("root.data.etl", submit=listed("*")).queue(
+        "root.web", view=listed("bob"), submit=listed("*")
+    )
     s.pods(4, "e", "root.data.etl", application="etl").pod("w", "root.web", application="web")
     return planned(s)
 
@@ -172,8 +175,7 @@ async def test_so_many_pages_are_served_and_no_more(shown: Shown, monkeypatch: p
         for _ in range(2):
             await (await stack.enter_async_context(shown.reading())).event()
         assert await shown.refusal() == (503, "2 pages are open, and no more are served at once")
-    while shown.stream.viewers.all:
-        await asyncio.sleep(0)
+    await until(lambda: not shown.stream.viewers.all)
     async with shown.reading() as reader:
         assert (await reader.event())[0] == "full"
 
@@ -182,8 +184,7 @@ async def test_nothing_is_computed_while_nobody_looks(shown: Shown) -> None:
     async with shown.reading() as reader:
         await reader.event()
         assert shown.stream._ticking is not None
-    while shown.stream.viewers.all:
-        await asyncio.sleep(0)
+    await until(lambda: not shown.stream.viewers.all)
     assert shown.stream._ticking is None
 
 
@@ -301,9 +302,7 @@ async def test_nobody_without_a_token_is_told_anything_nor_before_all_is_known(g
     assert await guarded.shown.refusal(token="boss") == (503, "nothing can be told yet: the first lists")
 
 
-async def test_a_user_has_so_many_pages_and_leaves_room_for_others(
-    guarded: Guarded, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_user_has_so_many_pages_and_leaves_room_for_others(guarded: Guarded, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "MOST_OF_ONE", 1)
     async with guarded.shown.reading(token="ann") as reader:
         await reader.event()

@@ -83,8 +83,7 @@ class Board:
                 self.rows[topic] = {}
                 continue
             changes[topic] = {}
-            work = self._work(view, topic, changes[topic])
-            while self._slice(work):
+            for _ in self._work(view, topic, changes[topic]):
                 await asyncio.sleep(0)
         return changes
 
@@ -92,21 +91,13 @@ class Board:
         """Return for how many seconds to rest after a tick."""
         return max(every, self.took / PART)
 
-    def _slice(self, work: Iterator[None]) -> bool:
-        """Work for a slice; returns whether there is more to do."""
-        began = self._now()
-        for _ in work:
-            if self._now() - began >= SLICE:
-                self._count(began)
-                return True
-        self._count(began)
-        return False
-
     def _count(self, began: float) -> None:
         took = self._now() - began
         self.longest, self.took = max(self.longest, took), self.took + took
 
     def _work(self, view: View, topic: str, changes: Changes) -> Iterator[None]:
+        """Bring the rows of a topic up to date, and yield after each slice."""
+        began = self._now()
         known, lines = self.rows[topic], rows.Lines()
         names = rows.keys(view, topic)
         if topic == rows.QUEUES:
@@ -118,7 +109,11 @@ class Board:
                 shown = Shown(rows.where(row, topic), msgspec.json.encode(row))
                 if (before := known.get(name)) != shown:
                     known[name], changes[name] = shown, Change(before, shown)
-            yield
+            if self._now() - began >= SLICE:
+                self._count(began)
+                yield
+                began = self._now()
+        self._count(began)
 
     def _row(self, view: View, topic: str, name: str, lines: rows.Lines) -> rows.Row | None:
         match topic:

@@ -149,7 +149,10 @@ class Demo:
 
     def more(self) -> dict[str, Any]:
         """What the page says of the demo beside what it says of every cluster."""
-        return {"title": f"treadle demo, {self.options.example}", "demo": self.counts.all() | {"failed": self.counts.phases["Failed"]}}
+        return {
+            "title": f"treadle demo, {self.options.example}",
+            "demo": self.counts.all() | {"failed": self.counts.phases["Failed"]},
+        }
 
     def summary(self) -> dict[str, Any]:
         """The line that a demo ends with."""

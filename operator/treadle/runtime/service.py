@@ -512,7 +512,9 @@ class Service:
             if self.queue_changes is not None:
                 routes += self.queue_changes.routes(door)
         if self.options.page:
-            routes += page_routes(self, Asker(reviews, self.options.rest_audience), lambda: "" if self._listed else self.waiting_for)
+            routes += page_routes(
+                self, Asker(reviews, self.options.rest_audience), lambda: "" if self._listed else self.waiting_for
+            )
         if self.options.tls is not None:
             self.certificate = certificate_of(
                 self._serving, replace(self.options.tls, namespace=self.options.namespace or self.access.namespace)
