@@ -10,6 +10,7 @@ from typing import Any
 
 import aiohttp
 import msgspec
+from aiohttp import web
 
 from core.builders import Scenario
 from treadle.page import files
@@ -25,15 +26,19 @@ Event = tuple[str, dict[str, Any]]
 class Shown:
     """A page that is served of a core; ``leader`` is who leads instead of it."""
 
-    def __init__(self, scenario: Scenario, admit: Admit = everybody, every: float = 0.05, **more: Any) -> None:
+    def __init__(
+        self, scenario: Scenario, admit: Admit = everybody, every: float = 0.05, *, history: bool = False, **more: Any
+    ) -> None:
         self.scenario, self.url, self.leader = scenario, "", ""
-        sources = Sources(lambda: scenario.core.view, lambda: scenario.core.refresh_shares(scenario.now), more=lambda: more)
+        refresh = lambda: scenario.core.refresh_shares(scenario.now)  # noqa: E731 - as short as its name
+        self.past: list[web.RouteDef] = []
+        sources = Sources(lambda: scenario.core.view, refresh, more=lambda: more, history=history)
         self.stream = Stream(sources, admit, lambda: self.leader, every)
 
     @asynccontextmanager
     async def served(self, port: int = 0) -> AsyncIterator[Shown]:
         """Serve it on any free port, or on one that is given."""
-        routes = [*files.routes(), *self.stream.routes()]
+        routes = [*files.routes(), *self.stream.routes(), *self.past]
         async with serve("127.0.0.1", port, routes, limits=Limits(connecting_burst=500)) as self.url:
             yield self
 

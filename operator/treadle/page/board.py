@@ -53,6 +53,8 @@ class Sources:
     refresh: Callable[[], object] = lambda: None
     forecast: rows.Forecast = lambda _: None
     more: Callable[[], Mapping[str, Any]] = dict
+    history: bool = False
+    """Whether it can be asked for what was before (``past``)."""
 
 
 class Board:

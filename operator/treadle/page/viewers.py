@@ -138,7 +138,7 @@ class Viewers:
         return self._body(viewer, found)
 
     def _all(self, viewer: Viewer) -> bytes:
-        found: dict[str, dict[str, Any]] = {}
+        found: dict[str, Any] = {}
         viewer.cut = frozenset()
         for topic in sorted(viewer.wish.topics):
             if not viewer.may(topic):
@@ -149,6 +149,8 @@ class Viewers:
                 found[topic], viewer.cut = {"tooMany": len(seen)}, frozenset({topic})
                 continue
             found[topic] = {"rows": _array(seen)}
+        if self._board.sources.history:
+            found["history"] = True
         return self._body(viewer, found)
 
     def _body(self, viewer: Viewer, found: dict[str, Any]) -> bytes:

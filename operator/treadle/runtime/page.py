@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 from treadle.page import files
 from treadle.page.admitting import Asked
 from treadle.page.board import Sources
+from treadle.page.past import Past
 from treadle.page.stream import Stream
+from treadle.rest.serving import Door
+from treadle.rest.sight import Sight
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -22,6 +25,7 @@ def page_routes(service: Service, asker: Asker, unready: Callable[[], str]) -> l
 
     Shares are shown as the statuses had them computed last: of thousands of queues that takes the loop for longer than a page may.
     """
-    sources = Sources(lambda: service.core.view, forecast=service.foreseen)
+    sources = Sources(lambda: service.core.view, forecast=service.foreseen, history=bool(service.options.history))
     admit = Asked(asker, sources.view, unready)
-    return [*files.routes(), *Stream(sources, admit, service.standing_by).routes()]
+    past = Past(service.options.history, Sight(asker, sources.view))
+    return [*files.routes(), *Stream(sources, admit, service.standing_by).routes(), *past.routes(Door(asker, unready))]

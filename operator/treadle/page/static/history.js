@@ -1,4 +1,4 @@
-// A line of what was used, and one of the share, while the page was open.
+// A line of what was used, and one of the share: from the history, where one is kept, and since the page was opened.
 
 import { attribute, make, say } from "./dom.js";
 import { short, shown } from "./amounts.js";
@@ -21,6 +21,18 @@ export class History {
     });
     this.words = make("p", "note", parent);
     this.samples = new Map();
+    this.past = new Map();
+  }
+
+  // Ask once for what was before; without a history the line begins now.
+  async ask(path, token) {
+    if (this.past.has(path)) return;
+    this.past.set(path, []);
+    const headers = token ? { Authorization: `Bearer ${token}` } : {};
+    const answer = await fetch(`api/v1/queue-history?${new URLSearchParams({ queue: path })}`, { headers, credentials: "same-origin" }).catch(() => null);
+    if (!answer || !answer.ok) return;
+    const { samples } = await answer.json();
+    this.past.set(path, samples);
   }
 
   add(path, resource, used, share) {
@@ -30,7 +42,9 @@ export class History {
     const at = Date.now() / 1000;
     if (!samples.length || at - samples[samples.length - 1].at >= 0.5) samples.push({ at, used, share });
     if (samples.length > KEPT) samples.shift();
-    this.draw(samples, resource);
+    const before = (this.past.get(path) || []).filter((one) => one.at < samples[0].at);
+    const past = before.map((one) => ({ at: one.at, used: one.used[resource] || 0, share: one.guaranteed[resource] || share }));
+    this.draw([...past, ...samples], resource);
   }
 
   draw(samples, resource) {
@@ -42,8 +56,13 @@ export class History {
       attribute(this.lines[index], "points", points.join(" "));
     });
     const last = samples[samples.length - 1];
-    const words = `${short(resource)}: ${shown(resource, last.used)} used, share ${shown(resource, last.share)}, at most ${shown(resource, most)} in ${Math.round(last.at - from)} s`;
+    const words = `${short(resource)}: ${shown(resource, last.used)} used, share ${shown(resource, last.share)}, at most ${shown(resource, most)} in ${lasted(last.at - from)}`;
     attribute(this.svg, "aria-label", words);
     say(this.words, words);
   }
+}
+
+function lasted(seconds) {
+  if (seconds < 120) return `${Math.round(seconds)} s`;
+  return seconds < 7200 ? `${Math.round(seconds / 60)} minutes` : `${Math.round(seconds / 3600)} hours`;
 }

@@ -20,7 +20,7 @@ const TOPICS = { queues: ["queues"], queue: ["queues", "applications"], applicat
 const store = new Store();
 const views = {
   queues: new Queues(byId("tree"), store),
-  queue: new QueuePage(byId("view-queue"), store),
+  queue: new QueuePage(byId("view-queue"), store, () => sessionStorage.getItem(KEY) || ""),
   applications: new Applications(byId("list"), store, { sorted: sortApplications }),
   application: new ApplicationPage(byId("view-application"), store),
   nodes: new Nodes(byId("map"), store),

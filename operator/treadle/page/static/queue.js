@@ -11,8 +11,9 @@ import { above, nameOf } from "./store.js";
 import { facts, fillTable, table } from "./tables.js";
 
 export class QueuePage {
-  constructor(parent, store) {
+  constructor(parent, store, token) {
     this.store = store;
+    this.token = token;
     this.way = make("nav", "way", parent);
     attribute(this.way, "aria-label", "Queues above");
     this.title = make("h2", "", parent);
@@ -25,7 +26,7 @@ export class QueuePage {
     this.section(parent, "What it has and may have", (box) => {
       this.limits = table(box, "Amounts by partition and resource", ["Resource", "Partition", "Used", "Pending", "Fair share", "Guaranteed", "Maximum"]);
     });
-    this.history = new History(this.section(parent, "Used since this page was opened"));
+    this.history = new History(this.section(parent, "Used over time"));
     const why = this.section(parent, "Why it waits");
     this.why = make("ul", "why", why);
     this.noWhy = make("p", "note", why);
@@ -68,6 +69,7 @@ export class QueuePage {
     say(this.sentence, queue ? `${sentence(path, queue, name, total)}.` : "");
     facts(this.facts, queue ? this.told(queue, total) : []);
     fillTable(this.limits, queue ? limits(queue) : []);
+    if (queue && store.history) this.history.ask(path, this.token());
     if (queue) this.history.add(path, name, (queue.used || {})[name] || 0, (queue.fair || queue.guaranteed || {})[name] || 0);
     const mine = [...store.applications.values()];
     this.reasons(mine);

@@ -20,7 +20,10 @@ export class Store {
   }
 
   take(event, data) {
-    if (event === "full") this.clear();
+    if (event === "full") {
+      this.clear();
+      this.history = data.history === true;
+    }
     for (const topic of ["queues", "applications", "nodes"]) {
       const told = data[topic];
       if (!told) continue;
