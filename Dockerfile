@@ -15,7 +15,7 @@ RUN python -m venv --without-pip /opt/treadle
 # With --build-arg LOCK=requirements-solver.lock the image has the solver for sets that are placed together.
 ARG LOCK=requirements.lock
 COPY requirements.lock requirements-solver.lock ./
-RUN pip --python /opt/treadle/bin/python install --require-hashes --only-binary=:all: --requirement "$LOCK"
+RUN pip --python /opt/treadle/bin/python install --require-hashes --only-binary=:all: --no-compile --requirement "$LOCK"
 # What wheels carry and no program of ours reads: the asynchronous client of Kubernetes, the files that built the one for CEL, tests.
 RUN set -eu; \
     cd "$(/opt/treadle/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"; \
@@ -29,8 +29,9 @@ RUN set -eu; \
     cp -R treadle "$packages/treadle"; \
     printf '#!/opt/treadle/bin/python\nimport sys\n\nfrom treadle.cli import main\n\nsys.exit(main())\n' > /opt/treadle/bin/treadle; \
     chmod 0755 /opt/treadle/bin/treadle; \
-    # Compiled here, as the root file system is read-only later; trusted by hash, so that the layer is the same every time.
-    /opt/treadle/bin/python -m compileall -q -j 0 --invalidation-mode unchecked-hash "$packages"
+    # Compiled here and not by pip, as the root file system is read-only later: without a time in it, so that the layer is the same every time and
+    # counts whatever times its files are given.
+    /opt/treadle/bin/python -m compileall -q -f -j 0 --invalidation-mode unchecked-hash "$packages"
 
 FROM ${PYTHON_IMAGE}
 ARG VERSION=0.1.0

@@ -63,7 +63,7 @@ search: setup ## the properties with 20 times as many examples, new ones (TREADL
 soak: control-plane ## half an hour of churn and a fault every second on a real control plane (TREADLE_SOAK_SECONDS, TREADLE_SOAK_SEED)
 	$(BIN)/python -m pytest -q -m soak tests/cluster/test_soak.py -s
 
-replicas: control-plane ## ten minutes of 5,000 pods and two replicas that are killed, stopped and cut off at random (TREADLE_REPLICAS_SECONDS, _SEED, _PODS)
+replicas: control-plane ## ten minutes of 5,000 pods and two replicas that are killed, stopped and cut off at random (TREADLE_REPLICAS_SECONDS, _SEED, _PODS, _DISCIPLINE)
 	$(BIN)/python -m pytest -q -m soak tests/cluster/test_replicas.py -s
 
 occurrences: control-plane ## 24 occurrences of a reservation under a flood of other work and faults, under both disciplines (half an hour)

@@ -144,6 +144,7 @@ VALUES: Json = {
         "webhook": {"enabled": yes(), "timeoutSeconds": whole(1, 30)},
     },
     "access": {"default": option("default_access"), "administration": {"enabled": yes()}},
+    "warnings": {"enabled": yes()},
     "extraArgs": several({"type": "string"}),
     "extraEnv": several({"type": "object", "required": ["name"], "properties": {"name": {"type": "string", "minLength": 1}}}),
     "history": {

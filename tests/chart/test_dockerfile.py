@@ -31,7 +31,9 @@ def test_the_user_is_a_number_and_not_root(instructions):
 
 def test_dependencies_come_from_the_lock_by_hash(instructions):
     installs = [rest for word, rest in instructions if word == "RUN" and " install " in rest]
-    assert installs == ['pip --python /opt/treadle/bin/python install --require-hashes --only-binary=:all: --requirement "$LOCK"']
+    assert installs == [
+        'pip --python /opt/treadle/bin/python install --require-hashes --only-binary=:all: --no-compile --requirement "$LOCK"'
+    ]
     assert ("ARG", "LOCK=requirements.lock") in instructions
 
 

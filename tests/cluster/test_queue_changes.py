@@ -157,7 +157,7 @@ def test_changes_are_made_with_the_rights_of_whoever_asks(world: World) -> None:
     # The API server's rules hold, and the scheduler's.
     bad = {"apply": [queue("root.team.a", "30%", maxRunningApplications=-1)]}
     status, said = world.ask("lead", "POST", CHANGES, bad)
-    assert (status, "maxRunningApplications" in said["RemoteException"]["message"]) == (400, True), said
+    assert (status, "maxRunningApplications" in said["detail"]) == (400, True), said
     status, said = world.ask("lead", "PUT", CONF, capacities(team_a="31"))
     assert (status, "sum" in said["RemoteException"]["message"]) == (400, True), said
 

@@ -1,7 +1,7 @@
 """Two replicas that are killed, stopped and cut off at random while pods come and end, judged by watches of pods, nodes and the lease.
 
 By hand: ``make replicas``; ``TREADLE_REPLICAS_SECONDS`` (600) says for how long, ``TREADLE_REPLICAS_SEED`` (1) with which
-faults, ``TREADLE_REPLICAS_PODS`` (5000) how many pods come in that time.
+faults, ``TREADLE_REPLICAS_PODS`` (5000) how many pods come in that time, ``TREADLE_REPLICAS_DISCIPLINE`` (Fair) under which discipline.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from aiohttp import web
 from cluster.faulty_proxy import FaultyProxy, Forward, hung, mistaken, refused
 from cluster.pair import BINDING, LEASE, Pair
 from cluster.terms import Terms, judge
-from cluster.treadle_process import Cluster, eventually, overfull_nodes, pod, queue
+from cluster.treadle_process import Cluster, capacity_queue, eventually, overfull_nodes, pod, queue
 
 WEIGHTS = {"root.a": 1, "root.b": 2, "root.c": 3, "root.d": 4}
 SPACES = ("default", "team-1", "team-2", "team-3")
@@ -170,7 +170,13 @@ def test_two_replicas_that_fail_at_random_bind_each_pod_once_and_in_their_term(
     plane.start_kwok()
     for space in SPACES:
         plane.create_namespace(space)
-    cluster.queues(*(queue(path, weight=str(weight)) for path, weight in WEIGHTS.items()))
+    discipline = os.environ.get("TREADLE_REPLICAS_DISCIPLINE", "Fair")
+    scheduler = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Scheduler", "metadata": {"name": "treadle"}}
+    assert plane.api("POST", "/apis/treadle.dev/v1alpha1/schedulers", {**scheduler, "spec": {"discipline": discipline}})[0] == 201
+    if discipline == "Capacity":
+        cluster.queues(*(capacity_queue(path, f"{weight * 10}%", "100%") for path, weight in WEIGHTS.items()))
+    else:
+        cluster.queues(*(queue(path, weight=str(weight)) for path, weight in WEIGHTS.items()))
     with ExitStack() as stack:
         terms = stack.enter_context(Terms(plane))
         pair = stack.enter_context(Pair(cluster, lambda name: stack.enter_context(FaultyProxy(plane, tmp_path, name)), tmp_path))
@@ -214,7 +220,7 @@ def report(pair: Pair, chaos: Chaos, terms: Terms, pods: int, calm: float) -> No
         if method == "POST" and path.endswith(BINDING)
     )
     words = {
-        "pods": pods, "binds": terms.binds, "answers to binds": binds, "faults": dict(chaos.faults), "takeovers": terms.takeovers,
+        "discipline": pair.cluster.get("schedulers", "treadle")["status"].get("discipline"), "pods": pods, "binds": terms.binds, "answers to binds": binds, "faults": dict(chaos.faults), "takeovers": terms.takeovers,
         "longest gap": round(terms.longest_gap, 1), "late": verdict.late, "wrong": [*terms.wrong, *verdict.wrong][:10],
         "deleted": len(terms.gone), "seconds to the last bind": round(calm, 1), "lists": terms.lists,
         "tracebacks": sum(one.log.read_text(errors="replace").count("Traceback") for one in pair.treadles),

@@ -64,7 +64,7 @@ def test_a_queue_that_does_not_exist_is_told_of_when_the_default_takes_the_pod(c
     assert event["reason"] == "QueueNotFound"
     assert (
         event["message"]
-        == "Queue root.elt, which application default/nightly asks for, does not exist; its pods are in queue root.default"
+        == "Queue root.elt, which application default/nightly asks for, does not exist (did you mean root.etl?); its pods are in queue root.default"
     )
 
 

@@ -105,3 +105,35 @@ def test_a_block_of_the_fair_discipline_is_named_under_capacity_by_its_fields(cl
     cluster.core.handle(SchedulerSeen(SchedulerSpec(discipline="Capacity")), 0.0)
     assert said(cluster) == "spec.fair (weight, maxAMShare): counts under the discipline Fair, and Capacity is in force"
     assert is_quiet(cluster, "root.small")
+
+
+def about_app(cluster: Cluster) -> str:
+    cluster.plan()
+    found = [one for one in cluster.status("Application", "app", "ns")["conditions"] if one["type"] == "Suspicious"]
+    return found[0]["message"] if found else ""
+
+
+def test_an_application_whose_queue_does_not_exist_is_told_which_was_meant_and_where_it_is(cluster: Cluster) -> None:
+    for path in ("root.prod", "root.default"):
+        cluster.create("Queue", path)
+    cluster.create("Application", "app", {"queue": "root.prd"}, "ns")
+    assert about_app(cluster) == "queue root.prd is asked for and does not exist, did you mean root.prod?"
+    cluster.pod("p", queue="", application="app")
+    assert (
+        about_app(cluster)
+        == "queue root.prd is asked for and does not exist, did you mean root.prod?; its pods are in root.default"
+    )
+
+
+def test_of_an_application_in_its_queue_or_that_waits_for_it_nothing_is_said(cluster: Cluster) -> None:
+    cluster.create("Queue", "root.prod")
+    cluster.create("Application", "app", {"queue": "root.prod"}, "ns")
+    assert about_app(cluster) == ""
+    cluster.pod("p", queue="", application="app")
+    assert about_app(cluster) == ""
+    cluster.create("Application", "lost", {"queue": "root.gone"}, "ns")
+    cluster.pod("q", queue="", application="lost")
+    cluster.plan()
+    assert cluster.ready("Application", "lost", "ns")[1] == "QueueNotFound", (
+        "there is no default queue: its pods wait, and say why"
+    )

@@ -139,3 +139,45 @@ async def test_label_annotate_create_cordon_and_delete(api: FakeApi, kubectl: Ku
 
 async def test_explain_knows_our_kinds(kubectl: Kubectl) -> None:
     assert "weight" in await kubectl("explain", "queue.spec.fair")
+
+
+async def test_what_people_make_without_a_manifest_is_made(api: FakeApi, kubectl: Kubectl) -> None:
+    assert await kubectl("create", "ns", "team") == "namespace/team created\n"
+    assert await kubectl("create", "sa", "robot", "-n", "team") == "serviceaccount/robot created\n"
+    assert (
+        await kubectl("create", "configmap", "words", "--from-literal=a=b", "--from-literal=empty=")
+        == "configmap/words created\n"
+    )
+    assert await kubectl("create", "priorityclass", "high", "--value=1000") == "priorityclass.scheduling.k8s.io/high created\n"
+    assert api.get("namespaces", "team")["status"] == {"phase": "Active"}
+    assert api.get("serviceaccounts", "robot", "team")["metadata"]["namespace"] == "team"
+    assert api.get("configmaps", "words")["data"] == {"a": "b", "empty": ""}
+    assert api.get("priorityclasses", "high")["value"] == 1000
+    said = await kubectl("create", "service", "clusterip", "s", "--tcp=80", code=1)
+    assert "Namespace, ServiceAccount, ConfigMap, PriorityClass are read in binary form and all else as JSON" in said
+    assert "of kind 'Service'; use a manifest" in said
+
+
+async def test_the_events_of_an_object_are_asked_for_by_its_name(api: FakeApi, kubectl: Kubectl) -> None:
+    await kubectl("apply", "-f", "-", stdin=MANIFEST)
+    for name in ("web", "other"):
+        about = {"apiVersion": "v1", "kind": "Pod", "namespace": "default", "name": name}
+        api.create("events", {"metadata": {"name": f"{name}.1", "namespace": "default"}, "involvedObject": about, "reason": "Told",
+                              "message": f"about {name}", "type": "Normal"})  # fmt: skip
+    said = await kubectl("events", "--for", "pod/web")
+    assert "about web" in said
+    assert "about other" not in said
+
+
+@pytest.mark.parametrize(
+    ("amounts", "words"),
+    [
+        ('{requests: {cpu: "-1"}}', 'spec.containers[0].resources.requests[cpu]: Invalid value: "-1": must be greater than or equal to 0'),
+        ("{limits: {memory: -2Gi}}", 'spec.containers[0].resources.limits[memory]: Invalid value: "-2Gi": must be greater than or equal to 0'),
+        ("{requests: {cpu: 2}, limits: {cpu: 1}}", 'spec.containers[0].resources.requests: Invalid value: "2": must be less than or equal to cpu limit of 1'),
+        ("{requests: {cpu: much}}", 'spec.containers[0].resources.requests[cpu]: Invalid value: "much": quantities must match'),
+    ],
+)  # fmt: skip
+async def test_amounts_that_cannot_be_are_refused_as_by_a_real_server(kubectl: Kubectl, amounts: str, words: str) -> None:
+    wrong = MANIFEST.replace('{requests: {cpu: "1"}}', amounts)
+    assert words in await kubectl("create", "-f", "-", stdin=wrong, code=1)

@@ -56,7 +56,7 @@ class Shown:
         """Ask for the stream and be refused."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         async with aiohttp.ClientSession() as session, session.get(f"{self.url}{PATH}?{query}", headers=headers) as answer:
-            return answer.status, (await answer.json())["RemoteException"]["message"]
+            return answer.status, (await answer.json())["detail"]
 
 
 class Reader:

@@ -158,7 +158,7 @@ async def test_nodes_are_a_map_and_a_list(tmp_path):
     async with looking(scenario, tmp_path, "#/nodes") as (shown, page):
         rows = "document.querySelectorAll('#map .grid-body .grid-row').length"
         await page.until(f"{rows} === 13")
-        assert "13 nodes, 12 of them at least 95% used, 1 take no pods" in str(
+        assert "13 nodes, 12 of them at least 95% used, 1 take no pods now" in str(
             await page.ask("document.getElementById('map').innerText")
         )
         pixel = "[...document.querySelector('canvas').getContext('2d').getImageData({}, 8, 1, 1).data].join()"

@@ -35,7 +35,7 @@ class Told:
         headers = {"Authorization": f"Bearer {token}"}
         async with aiohttp.ClientSession() as session, session.get(f"{self.url}{PATH}?{query}", headers=headers) as answer:
             said = await answer.json()
-            return answer.status, said["RemoteException"]["message"] if answer.status >= 400 else said
+            return answer.status, said["detail"] if answer.status >= 400 else said
 
 
 def sample(path: str, hours: float, cpu: int) -> QueueSample:

@@ -70,8 +70,8 @@ async def guarded(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Guarded]:
     monkeypatch.setattr(stream, "RECHECK", 0.1)
     api = ReviewingApi()
     await api.start()
-    api.tokens = {name: {"username": name} for name in ("ann", "bob", "boss", "eve", "root")}
-    api.rights.add(("root", "view", ""))
+    api.tokens = {name: {"username": name} for name in ("ann", "bob", "boss", "eve", "lister", "root")}
+    api.rights |= {("root", "view", ""), ("lister", "list", "")}
     try:
         async with Client(Access(api.url)) as client:
             one = Guarded(api, client)
@@ -245,23 +245,24 @@ async def test_little_is_sent_while_little_changes_of_five_thousand_queues() -> 
 
 
 @pytest.mark.parametrize(
-    ("who", "queues", "applications", "nodes"),
+    ("who", "queues", "applications", "nodes", "cluster"),
     [
-        ("ann", ["root.data", "root.data.etl"], ["ns/etl"], False),
-        ("bob", ["root.web"], ["ns/web"], False),
-        ("eve", [], [], False),
-        ("boss", ["root", "root.data", "root.data.etl", "root.web"], ["ns/etl", "ns/web"], True),
-        ("root", ["root", "root.data", "root.data.etl", "root.web"], ["ns/etl", "ns/web"], True),
+        ("ann", ["root.data", "root.data.etl"], ["ns/etl"], False, False),
+        ("bob", ["root.web"], ["ns/web"], False, False),
+        ("eve", [], [], False, False),
+        ("lister", [], [], True, True),
+        ("boss", ["root", "root.data", "root.data.etl", "root.web"], ["ns/etl", "ns/web"], False, True),
+        ("root", ["root", "root.data", "root.data.etl", "root.web"], ["ns/etl", "ns/web"], True, True),
     ],
 )
 async def test_everybody_is_told_what_they_may_see(
-    guarded: Guarded, who: str, queues: list[str], applications: list[str], nodes: bool
+    guarded: Guarded, who: str, queues: list[str], applications: list[str], nodes: bool, cluster: bool
 ) -> None:
     async with guarded.shown.reading(ALL, who) as reader:
         _, said = await reader.event()
     assert (reader.queues, sorted(reader.known["applications"])) == (queues, applications)
     assert said["nodes"] == {"rows": list(reader.known["nodes"].values())} if nodes else said["nodes"] == {"refused": True}
-    assert ("cluster" in said) is nodes
+    assert ("cluster" in said) is cluster
 
 
 async def test_what_is_gone_is_told_to_those_only_who_saw_it(guarded: Guarded) -> None:

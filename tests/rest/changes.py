@@ -92,9 +92,13 @@ class Changes:
             )
 
     async def refusal(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, str]:
-        """Send a request that is refused; return the status and the message."""
-        status, said, _ = await self.ask(method, path, body, **headers)
-        return status, said["RemoteException"]["message"]
+        """Send a request that is refused, in YARN's shape or in ours by its path; return the status and the message."""
+        status, said, answered = await self.ask(method, path, body, **headers)
+        if not path.startswith("/api/"):
+            return status, said["RemoteException"]["message"]
+        assert answered["Content-Type"] == "application/problem+json"
+        assert (said["status"], set(said)) == (status, {"title", "status", "detail", "instance"})
+        return status, said["detail"]
 
     async def properties(self) -> dict[str, str]:
         status, said, _ = await self.ask("GET", CONF)

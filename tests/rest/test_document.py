@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from treadle.changes.yarn_update import from_json
-from treadle.rest import configuration, estimator, forms, queue_changes, reservations, state
+from treadle.rest import configuration, estimator, explaining, forms, queue_changes, reservations, state, what_if
 from treadle.rest.asking import Asker
 from treadle.rest.document import document
 from treadle.rest.serving import Door
@@ -20,10 +20,13 @@ def described(**options: Any) -> dict[str, Any]:
 
 def test_every_route_of_the_rest_is_described_and_none_else() -> None:
     door = Door(Asker(None), lambda: "")  # type: ignore[arg-type]
+    sources = state.Sources(None, None, None)  # type: ignore[arg-type]
     served = [
         *reservations.routes(door, None, {}),  # type: ignore[arg-type]
         *estimator.routes(door, None, lambda: ""),
-        *state.routes(door, state.Sources(None, None, None)),  # type: ignore[arg-type]
+        *state.routes(door, sources),
+        *explaining.routes(door, sources),
+        *what_if.routes(door, sources, None),  # type: ignore[arg-type]
         *configuration.routes(door, None),  # type: ignore[arg-type]
         *queue_changes.routes(door, None),  # type: ignore[arg-type]
     ]

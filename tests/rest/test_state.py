@@ -3,27 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
 
-import aiohttp
 import pytest
 
 from core.builders import Scenario
-from rest.reviewing import ReviewingApi
-from treadle.core.model import AccessList
-from treadle.kube.auth import Access
-from treadle.kube.reviews import Reviews
-from treadle.kube.transport import Client
-from treadle.rest.asking import Asker
-from treadle.rest.serving import Door
-from treadle.rest.state import APPLICATIONS, QUEUES, Sources, routes
-from treadle.web.server import serve
-
-Answer = tuple[int, Any]
-
-
-def listed(*users: str, groups: tuple[str, ...] = (), namespaces: tuple[str, ...] = ()) -> AccessList:
-    return AccessList(frozenset(users), frozenset(groups), frozenset(namespaces))
+from rest.telling import Told, listed, telling
+from treadle.rest.state import APPLICATIONS, QUEUES
 
 
 def busy() -> Scenario:
@@ -39,44 +24,10 @@ def busy() -> Scenario:
     return s
 
 
-class Told:
-    """The REST in front of a core."""
-
-    def __init__(self, api: ReviewingApi, url: str) -> None:
-        self.api, self.url, self.leader = api, url, ""
-
-    async def ask(self, who: str, path: str, **query: str) -> Answer:
-        headers = {"Authorization": f"Bearer {who}"} if who else {}
-        async with aiohttp.ClientSession() as session, session.get(self.url + path, params=query, headers=headers) as answer:
-            return answer.status, await answer.json()
-
-    async def names(self, who: str, path: str, **query: str) -> list[str]:
-        status, said = await self.ask(who, path, **query)
-        assert status == 200, said
-        assert said["continue"] == ""
-        return [one["name"] for one in said[path.rpartition("/")[2]]]
-
-    async def refusal(self, who: str, path: str, **query: str) -> tuple[int, str]:
-        status, said = await self.ask(who, path, **query)
-        return status, said["RemoteException"]["message"]
-
-
 @pytest.fixture
 async def told() -> AsyncIterator[Told]:
-    api, s = ReviewingApi(), busy()
-    await api.start()
-    for name in ("ann", "bob", "boss", "eve", "root"):
-        api.tokens[name] = {"username": name, "groups": ["ops"] if name == "bob" else []}
-    api.tokens["shop"] = {"username": "system:serviceaccount:shop:app"}
-    api.tokens["stranger"] = {"username": "system:serviceaccount:other:app"}
-    try:
-        async with Client(Access(api.url)) as client:
-            one = Told(api, "")
-            sources = Sources(lambda: s.core.view, lambda: one.leader, lambda name: {"asOf": name} if name == "ns/etl" else None)
-            async with serve("127.0.0.1", 0, routes(Door(Asker(Reviews(client)), lambda: ""), sources)) as one.url:
-                yield one
-    finally:
-        await api.stop()
+    async with telling(busy()) as one:
+        yield one
 
 
 DATA = ["root.data", "root.data.etl", "root.data.lab"]

@@ -16,6 +16,7 @@ from treadle.core.events import ApplicationGone, ApplicationSeen, PodGone, PodSe
 from treadle.core.model import ApplicationSpec, Settings
 from treadle.fakeapi import FakeApi
 from treadle.forecast.ranges import Forecast, Range, Told
+from treadle.runtime import aside
 from treadle.runtime import forecaster as module
 from treadle.runtime.forecaster import Forecaster
 
@@ -171,7 +172,7 @@ async def test_a_failure_is_told_once_and_counted_and_what_was_told_stands(
 
 
 async def test_more_than_can_be_looked_at_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST", 1)
+    monkeypatch.setattr(aside, "MOST", 1)
     forecaster = of(busy())
     await forecaster.look()
     assert forecaster.problem == "more than 1 objects are known"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
-from itertools import islice
 from typing import Final
 
 from treadle.api import execution, gang_words, identity, labels
@@ -38,12 +37,24 @@ MOST_LETTERS: Final = 80
 
 
 def unknown_of(own: Mapping[str, str] | None, notes: Mapping[str, str] | None) -> str:
-    """Return the labels and annotations of our group that mean nothing on a pod, with what was probably meant; empty for none."""
-    found = [key for said in (own, notes) for key in said or () if key.startswith(_GROUP) and key not in KNOWN]
+    """Return the labels and annotations of a pod that mean nothing, with what was probably meant or is allowed; empty for none."""
+    found = [_named(key) for said in (own, notes) for key in said or () if key.startswith(_GROUP) and key not in KNOWN]
+    found += _unread(own or {}, notes or {})
     if not found:
         return ""
     more = f", and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
-    return ", ".join(_named(key) for key in islice(found, MOST_NAMED)) + more
+    return ", ".join(found[:MOST_NAMED]) + more
+
+
+def _unread(own: Mapping[str, str], notes: Mapping[str, str]) -> list[str]:
+    """Return the labels and annotations that have a value which cannot be read, with what is allowed."""
+    found = []
+    role = own.get(labels.ROLE) or notes.get(labels.ROLE)
+    if role and role not in {"master", "worker"}:
+        found.append(f"{labels.ROLE} ({role[:MOST_LETTERS]!r}; allowed are master and worker)")
+    if labels.YUNIKORN_USER in notes and labels.USER not in notes and labels.yunikorn_user(notes[labels.YUNIKORN_USER]) is None:
+        found.append(f"{labels.YUNIKORN_USER} (not a JSON document with a user)")
+    return found
 
 
 def _named(key: str) -> str:

@@ -314,7 +314,7 @@ def user_of(annotations: Strings, namespace: str) -> tuple[str, tuple[str, ...]]
     if user := annotations.get(USER):
         return user, groups_of(annotations)
     if document := annotations.get(YUNIKORN_USER):
-        return _yunikorn_user(document) or (namespace, ())
+        return yunikorn_user(document) or (namespace, ())
     return namespace, ()
 
 
@@ -323,7 +323,8 @@ def groups_of(annotations: Strings) -> tuple[str, ...]:
     return parts((annotations or _NONE).get(GROUPS, ""))
 
 
-def _yunikorn_user(document: str) -> tuple[str, tuple[str, ...]] | None:
+def yunikorn_user(document: str) -> tuple[str, tuple[str, ...]] | None:
+    """Return the user and the groups of YuniKorn's document, None where it cannot be read."""
     try:
         info = json.loads(document)
     except (ValueError, RecursionError):

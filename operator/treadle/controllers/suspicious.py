@@ -1,4 +1,4 @@
-"""What a Queue says that is allowed, and most likely a mistake: told by the condition ``Suspicious``, while all of it is acted on as it is written.
+"""What a Queue or an Application says that is allowed, and most likely a mistake: told by the condition ``Suspicious``, while all of it is acted on as it is written.
 
 What can be judged without the cluster and is never meant is refused by the schema. These depend on the nodes that there are, on the queues above, or on the discipline in force.
 """
@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic.alias_generators import to_camel
 
 from treadle.api import conditions as c
+from treadle.api.application import Application
 from treadle.api.queue import Queue, QueueFair
 from treadle.controllers.in_words import counted
 from treadle.core.units.resources import format_amount, is_bytes
 
 if TYPE_CHECKING:
     from treadle.api.queue import Acl
+    from treadle.controllers.ledger import Entry
     from treadle.core.views.view import View
 
 MOST_NAMED: Final = 8
@@ -33,9 +35,15 @@ _ACLS: Final = [(one, to_camel(one)) for one in ("submit_acl", "administer_acl",
 _DEFAULTS: Final = tuple((name, field.alias or name, field.get_default()) for name, field in QueueFair.model_fields.items())
 
 
-def condition_of(model: Any, core: View, previous: Iterable[Mapping[str, Any]], generation: int) -> list[dict[str, Any]]:
-    """Return the condition of a Queue of which something looks wrong, or did before."""
-    found = "; ".join(sentences(model, core)) if isinstance(model, Queue) else ""
+def condition_of(entry: Entry, core: View, previous: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the condition of a Queue or an Application of which something looks wrong, or did before."""
+    model, generation = entry.model, entry.generation
+    if isinstance(model, Queue):
+        found = "; ".join(sentences(model, core))
+    elif isinstance(model, Application):
+        found = core.queue_missing(f"{entry.namespace}/{entry.name}", model.spec.queue or "")
+    else:
+        found = ""
     if found:
         return [c.condition(c.SUSPICIOUS, status=True, reason=c.LOOKS_WRONG, message=found, generation=generation)]
     if any(one.get("type") == c.SUSPICIOUS for one in previous):

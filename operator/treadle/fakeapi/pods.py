@@ -4,12 +4,16 @@ Pure functions on manifests. The answers are those of pkg/registry/core/pod of K
 eviction.go).
 """
 
+import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from fractions import Fraction
+from typing import Any, Final
 
-from treadle.fakeapi.errors import ApiError, Json, conflict, invalid
+from treadle.fakeapi.errors import ApiError, Json, bad_request, conflict, invalid
 from treadle.fakeapi.selectors import selector_test
+from treadle.kube.quantities import exact
 
+QUANTITY: Final = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
 FINISHED = ("Succeeded", "Failed")
 _DEFAULTS = {"restartPolicy": "Always", "terminationGracePeriodSeconds": 30, "schedulerName": "default-scheduler", "priority": 0}
 _FIXED = (
@@ -37,12 +41,13 @@ def with_condition(status: Json, kind: str, value: str, now: str, reason: str = 
 def admitted(pod: Json, classes: Mapping[str, Json], now: str) -> Json:
     """A new pod with its defaults, priority and first status.
 
-    Raises 422 without containers and 403 for an unknown priority class.
+    Raises 422 without containers and for amounts that cannot be, 400 for what is no quantity, and 403 for an unknown priority class.
     """
     name, spec = pod["metadata"]["name"], _DEFAULTS | (pod.get("spec") or {})
     if not spec.get("containers"):
         raise invalid("Pod", name, "spec.containers: Required value")
     for key in {"containers", "initContainers"} & set(spec):
+        _check_amounts(name, f"spec.{key}", spec[key])
         spec[key] = [_with_requests(container) for container in spec[key]]
     given = spec.get("priorityClassName") or next((key for key, item in classes.items() if item.get("globalDefault")), None)
     if given is not None:
@@ -54,6 +59,32 @@ def admitted(pod: Json, classes: Mapping[str, Json], now: str) -> Json:
         text = "Scheduling is blocked due to non-empty scheduling gates"
         status = with_condition(status, "PodScheduled", "False", now, "SchedulingGated", text)
     return pod | {"spec": spec, "status": status}
+
+
+def _check_amounts(name: str, where: str, containers: list[Json]) -> None:
+    """Raise what validation says of amounts (pkg/apis/core/validation, ``ValidateResourceRequirements``)."""
+    wrong = []
+    for number, container in enumerate(containers):
+        amounts = container.get("resources") or {}
+        found: dict[str, dict[str, Fraction]] = {"requests": {}, "limits": {}}
+        for kind, by_name in found.items():
+            for resource, text in (amounts.get(kind) or {}).items():
+                at = f"{where}[{number}].resources.{kind}[{resource}]: Invalid value: {json.dumps(str(text))}"
+                try:
+                    by_name[resource] = Fraction(exact(text))
+                except ValueError:
+                    raise bad_request(f"{at}: quantities must match the regular expression '{QUANTITY}'") from None
+                if by_name[resource] < 0:
+                    wrong.append(f"{at}: must be greater than or equal to 0")
+        limits = found["limits"]
+        wrong += [
+            f"{where}[{number}].resources.requests: Invalid value: {json.dumps(str(amounts['requests'][resource]))}: "
+            f"must be less than or equal to {resource} limit of {amounts['limits'][resource]}"
+            for resource, amount in found["requests"].items()
+            if amount > limits.get(resource, amount)
+        ]
+    if wrong:
+        raise invalid("Pod", name, *wrong)
 
 
 def _with_requests(container: Json) -> Json:

@@ -63,7 +63,10 @@ PriorityClass | scheduling.k8s.io | pc | cluster generation || Value=.value Defa
 CustomResourceDefinition | apiextensions.k8s.io | crd crds | cluster status ||
 """
 _POD = "spec.nodeName spec.schedulerName spec.restartPolicy spec.serviceAccountName status.phase status.podIP status.nominatedNodeName"
-_EVENT = "reason type reportingComponent involvedObject.kind involvedObject.namespace involvedObject.name involvedObject.uid"
+_EVENT = (
+    "reason type reportingComponent source involvedObject.kind involvedObject.namespace involvedObject.name involvedObject.uid "
+    "involvedObject.apiVersion involvedObject.resourceVersion involvedObject.fieldPath"
+)
 
 
 def _built_in(row: str) -> Resource:

@@ -23,7 +23,9 @@ from treadle.fakeapi.resources import Resource
 from treadle.fakeapi.selectors import Test, selecting
 from treadle.fakeapi.store import Entry, encode
 from treadle.fakeapi.table import table
-from treadle.listening import stop_listening
+from treadle.kube.binary import NotUnderstood
+from treadle.kube.binary.made import KindUnread, made
+from treadle.listening import stop_listening, stranger
 
 Target = tuple[Resource, str | None, str, str]
 """(kind, namespace, name, subresource) of a path; name and subresource may be empty."""
@@ -84,6 +86,7 @@ class FakeApi(Objects):
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
+            _check_sender(request)
             if self.before is not None:
                 await self.before(request.method, request.path)
             path = request.path.strip("/").split("/")
@@ -243,6 +246,11 @@ class FakeApi(Objects):
         return response
 
 
+def _check_sender(request: web.BaseRequest) -> None:
+    if why := stranger(request.headers.get("Host", ""), request.headers.get("Origin", "")):
+        raise ApiError(403, "Forbidden", why)
+
+
 def _json(body: Json, status: int = 200) -> web.Response:
     return web.Response(body=encode(body), status=status, content_type="application/json")
 
@@ -254,9 +262,14 @@ def _success(details: Json | None = None) -> Json:
 async def _body(request: web.BaseRequest) -> Any:
     raw = await request.read()
     if "protobuf" in request.content_type:
-        raise ApiError(
-            415, "UnsupportedMediaType", "the embedded API server reads JSON only: use a manifest, with apply -f or create -f"
-        )
+        try:
+            return made(raw)
+        except KindUnread as error:
+            raise ApiError(
+                415, "UnsupportedMediaType", f"the embedded API server: {error}; use a manifest, with apply -f or create -f"
+            ) from error
+        except NotUnderstood as error:
+            raise bad_request(str(error)) from error
     try:
         return msgspec.json.decode(raw) if raw else {}
     except msgspec.DecodeError as error:

@@ -88,6 +88,16 @@ class Prospect:
     """The reason and the words of one of those, then."""
 
 
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A pod that was asked to go at a time by the core's clock, with where it was and why."""
+
+    pod: PodSpec
+    queue: str
+    why: str
+    at: float
+
+
 @dataclass(slots=True)
 class Future:
     """A future to its end. ``stopped`` is what bound was met: horizon, decisions, passes or time; empty where nothing waits any more. ``until`` is up to when, by the core's clock, all is known."""
@@ -100,6 +110,10 @@ class Future:
     unknown: int = 0
     """Pods on nodes, of whomever, whose run time was not known when they were there."""
     evicted: int = 0
+    nodes: dict[str, str] = field(default_factory=dict)
+    """Where pods started, by uid."""
+    gone: list[Gone] = field(default_factory=list)
+    """Pods that were asked to go, in order."""
 
 
 def foreseen(facts: Iterable[Event]) -> Iterator[Event]:
@@ -127,8 +141,13 @@ def run(
 
     ``over`` is asked before each pass whether to stop; ``also`` are applications of which is told even if they wait for nothing.
     """
-    world = _World(settings, now, remaining, iter(arriving))
+    world = World(settings, now, remaining, iter(arriving))
     world.begin(facts, also)
+    return live(world, now, bounds, over)
+
+
+def live(world: World, now: float, bounds: Bounds, over: Callable[[], bool]) -> Future:
+    """Let a world that has begun go on until nothing waits any more or a bound is met."""
     future, passes, decisions = world.future, 0, 0
     while True:
         for _ in range(ROUNDS):
@@ -142,10 +161,10 @@ def run(
         due = world.due()
         ahead = (world.now - now) * bounds.coarseness
         when = now + bounds.horizon if due is None else max(due, world.now + ahead)
-        if when >= now + bounds.horizon:
-            world.now, future.stopped = now + bounds.horizon, "horizon"
-        elif decisions >= bounds.decisions:
+        if decisions >= bounds.decisions:
             future.stopped = "decisions"
+        elif when >= now + bounds.horizon:
+            world.now, future.stopped = now + bounds.horizon, "horizon"
         elif passes >= bounds.passes:
             future.stopped = "passes"
         elif over():
@@ -157,7 +176,7 @@ def run(
     return future
 
 
-class _World:
+class World:
     """A core, and the cluster around it."""
 
     def __init__(self, settings: Settings, now: float, remaining: Remaining, arriving: Iterator[Arrival]) -> None:
@@ -220,6 +239,8 @@ class _World:
                 return 1
             case Evict(uid):
                 self.future.evicted += 1
+                if uid in self.pods:
+                    self.future.gone.append(Gone(self.pods[uid], effect.queue, effect.why, self.now))
                 self._made_again(uid)
                 return 1
             case Expire(uid):
@@ -244,7 +265,7 @@ class _World:
             one = self.future.applications.setdefault(known.application, Prospect(known.queue))
             one.first = self.now if one.first is None else one.first
             one.last = self.now
-            self.future.starts[uid] = self.now
+            self.future.starts[uid], self.future.nodes[uid] = self.now, node
         self._runs(uid, known.application, known.queue)
 
     def _runs(self, uid: str, application: str, queue: str) -> None:

@@ -100,6 +100,7 @@ class Samples:
     preempted: Mapping[str, int] = field(default_factory=dict)
     """Pods that were preempted, by the path of their queue."""
     refused: Mapping[str, int] = field(default_factory=dict)
+    misnamed: int = 0
     """Pods that the kubelets of their nodes did not take, by the reason."""
     sets: Mapping[str, int] = field(default_factory=dict)
     """Sets of pods that were placed together, by what came of the solver."""
@@ -202,6 +203,7 @@ def _rows(samples: Samples) -> Iterator[tuple[str, Iterable[Row]]]:
     yield "treadle_nodes", _one(samples.nodes)
     yield "treadle_decisions_total", _one(samples.decisions)
     yield "treadle_pods_refused_total", _by_one(samples.refused)
+    yield "treadle_applications_misnamed_total", _one(samples.misnamed)
     yield "treadle_sets_placed_together_total", _by_one(samples.sets)
     yield "treadle_provisioning_requests_total", _by_one(samples.provisioning)
     yield "treadle_binds_total", _by_one(samples.binds)

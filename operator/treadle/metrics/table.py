@@ -103,6 +103,10 @@ GROUPS: dict[str, tuple[Declared, ...]] = {
             unit="seconds",
         ),
         _counter("treadle_decisions_total", "Placements decided."),
+        _counter(
+            "treadle_applications_misnamed_total",
+            "Applications that asked for a queue that does not exist and went to another one: the event QueueNotFound.",
+        ),
         _counter("treadle_pods_refused_total", "Pods that the kubelet of their node did not take.", "reason"),
         _counter(
             "treadle_sets_placed_together_total",

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from treadle.page.stream import Admitted
 from treadle.rest.answers import Refused
+from treadle.rest.sight import Sight
 
 if TYPE_CHECKING:
     from aiohttp import web
 
     from treadle.core.views.view import View
     from treadle.rest.asking import Asker
-    from treadle.rest.sight import Sees
 
 
 class Asked:
@@ -21,17 +22,18 @@ class Asked:
     def __init__(self, asker: Asker, view: Callable[[], View], unready: Callable[[], str]) -> None:
         """Keep whom to ask."""
         self._asker, self._view, self._unready = asker, view, unready
+        self._sight = Sight(asker, view)
 
-    async def __call__(self, request: web.Request) -> tuple[str, Sees | None]:
-        """Return who sends a request and of which queues they may see what they hold, None for all. Raises ``Refused`` and ``KubeError``."""
+    async def __call__(self, request: web.Request) -> Admitted:
+        """Return who sends a request and what they may see. Raises ``Refused`` and ``KubeError``."""
         user = await self._asker.who(request)
         if why := self._unready():
             raise Refused(503, f"nothing can be told yet: {why}", wait=5)
-        if await self._asker.may(user, "view", "queues"):
-            return user.name, None
-        return user.name, self._view().viewable(user.name, user.groups, user.namespace)
+        everything = await self._sight.all_queues(user)
+        sees = None if everything else self._view().viewable(user.name, user.groups, user.namespace)
+        return Admitted(user.name, sees, everything or await self._sight.nodes(user))
 
 
-async def everybody(_: web.Request) -> tuple[str, Sees | None]:
+async def everybody(_: web.Request) -> Admitted:
     """Let anybody in and show them everything: of loopback, and pretended."""
-    return "", None
+    return Admitted("", None, nodes=True)

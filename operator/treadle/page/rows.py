@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from treadle.core.views.nodes import SCHEDULABLE
+
 if TYPE_CHECKING:
     from treadle.core.views.figures import PartitionFigures
     from treadle.core.views.view import View
@@ -121,7 +123,7 @@ def node_row(view: View, name: str) -> Row | None:
     row: Row = {
         "name": name,
         "partition": one.partition,
-        "cordoned": one.cordoned,
+        "state": one.state if one.state != SCHEDULABLE else "",
         "has": one.allocatable,
         "used": one.used,
         "opportunistic": one.opportunistic,
@@ -136,13 +138,13 @@ def _something(row: Row) -> Row:
 
 
 def where(row: Row, topic: str) -> str:
-    """Return the queue by which it is decided who sees a row: nodes are the root's."""
+    """Return the queue by which it is decided who sees a row, empty for one that is in none."""
     match topic:
         case "queues":
             return str(row["name"])
         case "applications":
             return str(row.get("queue", ""))
-    return ROOT
+    return ""
 
 
 def cluster(view: View) -> Row:

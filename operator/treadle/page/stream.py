@@ -13,6 +13,7 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -48,8 +49,17 @@ PATIENCE: Final = 15.0
 AT_ONCE: Final = 500
 """Queues of which it is found out in one turn of the loop whether somebody may see them."""
 MOST_NAMED: Final = 512
-Admit = Callable[[web.Request], Awaitable[tuple[str, "Sees | None"]]]
-"""Returns who sends a request and of which queues they may see what they hold, None for all. Raises ``Refused`` and ``KubeError``."""
+Admit = Callable[[web.Request], Awaitable["Admitted"]]
+"""Returns who sends a request and what they may see. Raises ``Refused`` and ``KubeError``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """Who may look: their name, of which queues they may see what they hold (None: of all), and whether they may see nodes."""
+
+    name: str
+    sees: Sees | None
+    nodes: bool
 
 
 class Stream:
@@ -74,10 +84,10 @@ class Stream:
             wish = _wish(request)
             name, viewer = await self._let_in(request, wish)
         except Refused as refused:
-            return _last(refused)
+            return _last(refused, request.path)
         except KubeError as error:
             self._warn(f"the stream of the page is not served: {error}")
-            return _last(unserved(error))
+            return _last(unserved(error), request.path)
         self.viewers.all.add(viewer)
         self._of[name] += 1
         if self._ticking is None:
@@ -93,14 +103,15 @@ class Stream:
                 self._ticking = None
 
     async def _let_in(self, request: web.Request, wish: Wish) -> tuple[str, Viewer]:
-        name, sees = await self._admit(request)
+        admitted = await self._admit(request)
+        name = admitted.name
         if leader := self._standing_by():
             raise Refused(503, f"this copy stands by and decides nothing; {leader} leads: ask again, or that one", wait=1)
         if len(self.viewers.all) >= MOST_VIEWERS:
             raise Refused(503, f"{MOST_VIEWERS} pages are open, and no more are served at once", wait=10)
         if name and self._of[name] >= MOST_OF_ONE:
             raise Refused(429, f"User {name} has {MOST_OF_ONE} pages open, and no more are served at once", wait=10)
-        return name, Viewer(wish, await self._seen(sees), sees)
+        return name, Viewer(wish, await self._seen(admitted.sees), admitted.nodes, admitted.sees)
 
     async def _seen(self, sees: Sees | None) -> frozenset[str] | None:
         """Return the paths of the queues that somebody may see."""
@@ -156,16 +167,16 @@ class Stream:
     async def _check(self, request: web.Request, viewer: Viewer) -> None:
         """Find out again what somebody may see, and end the stream of whoever may see nothing any more."""
         try:
-            _, viewer.asks = await self._admit(request)
-            sees = await self._seen(viewer.asks)
+            admitted = await self._admit(request)
+            sees = await self._seen(admitted.sees)
         except Refused as refused:
             viewer.end(packed(_bye(refused.status, refused.message)))
         except KubeError as error:
             viewer.end(packed(_bye(503, f"the API server cannot be asked who may look: {error}")))
         else:
-            if self._differ(sees, viewer.sees):
+            if self._differ(sees, viewer.sees) or admitted.nodes is not viewer.nodes:
                 viewer.full = False
-            viewer.sees = sees
+            viewer.sees, viewer.nodes, viewer.asks = sees, admitted.nodes, admitted.sees
 
     def _differ(self, one: frozenset[str] | None, other: frozenset[str] | None) -> bool:
         """Whether something else may be seen of the queues that are there."""
@@ -178,9 +189,9 @@ def _bye(status: int, message: str) -> bytes:
     return event("bye", msgspec.json.encode({"status": status, "message": message}))
 
 
-def _last(refused: Refused) -> web.Response:
+def _last(refused: Refused, path: str) -> web.Response:
     """Return a refusal after which the connection is closed, so that whoever asks again may come to another copy."""
-    response = refused.answer()
+    response = refused.answer(path)
     if refused.status == 503:
         response.force_close()
     return response

@@ -36,6 +36,8 @@ class Viewer:
 
     wish: Wish
     sees: frozenset[str] | None
+    nodes: bool = True
+    """Whether nodes may be seen, and what the cluster has together."""
     asks: Callable[[str], bool] | None = None
     """Whether what a queue holds may be seen, for queues that are new; None for all."""
     owed: asyncio.Queue[bytes | None] = field(default_factory=lambda: asyncio.Queue(MOST_OWED + 1))
@@ -53,16 +55,18 @@ class Viewer:
     @property
     def kind(self) -> Hashable:
         """What all have in common who are sent the same."""
-        return self.event, self.wish, self.sees, self.cut if self.full else None
+        return self.event, self.wish, self.sees, self.nodes, self.cut if self.full else None
 
     def may(self, topic: str) -> bool:
-        """Whether anything of a topic may be seen: of nodes by whoever sees what the root holds."""
-        return topic != rows.NODES or self.sees is None or rows.ROOT in self.sees
+        """Whether anything of a topic may be seen."""
+        return topic != rows.NODES or self.nodes
 
     def shows(self, topic: str, where: str) -> bool:
         """Whether a row of a queue is wanted and may be seen."""
         if topic == rows.APPLICATIONS and not is_below(where, self.wish.queue):
             return False
+        if topic == rows.NODES:
+            return self.nodes
         return bool(where) if self.sees is None else where in self.sees
 
     def put(self, piece: bytes) -> bool:
@@ -154,7 +158,7 @@ class Viewers:
         return self._body(viewer, found)
 
     def _body(self, viewer: Viewer, found: dict[str, Any]) -> bytes:
-        if viewer.shows(rows.NODES, "root"):
+        if viewer.nodes or viewer.shows(rows.QUEUES, rows.ROOT):
             found["cluster"] = msgspec.Raw(self._board.cluster)
         return msgspec.json.encode(found)
 

@@ -1,14 +1,17 @@
-"""Answers in the shapes of YARN's web services: JSON, and ``RemoteException`` for what is refused (``GenericExceptionHandler``)."""
+"""Answers: JSON, and what is refused in the shape of YARN's web services (``RemoteException``, of ``GenericExceptionHandler``) or of ours (problem details, RFC 9457)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
 from aiohttp import web
 
-JSON = "application/json"
+JSON, PROBLEM = "application/json", "application/problem+json"
+OURS = "/api/"
+"""What the paths begin with whose shapes are ours."""
 _WEBAPP = "org.apache.hadoop.yarn.webapp."
 CLASSES = {
     400: f"{_WEBAPP}BadRequestException",
@@ -37,16 +40,19 @@ class Refused(Exception):
         self.class_name = class_name or CLASSES[status]
         super().__init__(message)
 
-    def answer(self) -> web.Response:
-        """Return it as a response."""
+    def answer(self, path: str = "") -> web.Response:
+        """Return it as a response to a request for a path."""
+        headers = {"Retry-After": str(self.wait)} if self.wait else {}
+        if self.status == 401:
+            headers["WWW-Authenticate"] = "Bearer"
+        if path.startswith(OURS):
+            problem = {"title": HTTPStatus(self.status).phrase, "status": self.status, "detail": self.message, "instance": path}
+            return web.Response(body=msgspec.json.encode(problem), status=self.status, headers=headers, content_type=PROBLEM)
         said = {
             "exception": self.class_name.rpartition(".")[2],
             "message": self.message,
             "javaClassName": self.class_name,
         }
-        headers = {"Retry-After": str(self.wait)} if self.wait else {}
-        if self.status == 401:
-            headers["WWW-Authenticate"] = "Bearer"
         return answer({"RemoteException": said}, self.status, headers)
 
 

@@ -12,6 +12,9 @@ from treadle.kube.reviews import Reviews, User
 from treadle.rest.answers import UNAUTHENTICATED, Refused
 from treadle.web.guard import token_of, wait_of
 
+CORE = frozenset({"pods", "nodes"})
+"""The kinds of Kubernetes' own that are asked about."""
+
 
 class Asker:
     """Asks the API server. ``audience`` is whom tokens have to be for; the API server itself where it is empty."""
@@ -31,7 +34,7 @@ class Asker:
         return user
 
     async def may(self, user: User, verb: str, resource: str, namespace: str = "", name: str = "") -> bool:
-        """Whether a user may do that with our kind. Raises ``KubeError``."""
+        """Whether a user may do that with our kind, or with pods or nodes. Raises ``KubeError``."""
         return (await self._reviews.may(user, {"resourceAttributes": _asked(verb, resource, namespace, name)}))[0]
 
     async def check(self, user: User, verb: str, resource: str, namespace: str, name: str = "") -> None:
@@ -43,7 +46,7 @@ class Asker:
 
 
 def _asked(verb: str, resource: str, namespace: str, name: str) -> dict[str, str]:
-    asked = {"group": GROUP, "resource": resource, "verb": verb, "namespace": namespace, "name": name}
+    asked = {"group": "" if resource in CORE else GROUP, "resource": resource, "verb": verb, "namespace": namespace, "name": name}
     return {key: value for key, value in asked.items() if value}
 
 

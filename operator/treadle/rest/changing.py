@@ -31,20 +31,17 @@ MOST_WORDS = 1024
 """Characters of what somebody says about a change."""
 
 
-class Changing:
-    """Makes changes. ``client_of`` returns a client with nothing but a token, ``scheduler`` is the name of the Scheduler, ``now`` the time in seconds since the epoch."""
+class Judging:
+    """Says what a change would be. ``client_of`` returns a client with nothing but a token, ``scheduler`` is the name of the Scheduler."""
 
-    def __init__(
-        self, client_of: Callable[[str], Client], logs: Log, scheduler: str, now: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, client_of: Callable[[str], Client], scheduler: str) -> None:
         """Keep with what."""
-        self.logs, self.scheduler = logs, scheduler
-        self._client_of, self._now = client_of, now
+        self.scheduler, self.client_of = scheduler, client_of
 
     @asynccontextmanager
     async def of(self, request: web.Request) -> AsyncIterator[tuple[Client, Read]]:
         """Return a client with the rights of whoever asks, and what there is, as far as he may see it. Raises ``Refused`` and ``KubeError``."""
-        async with self._client_of(token_of(request)) as client:
+        async with self.client_of(token_of(request)) as client:
             try:
                 found = await read(client, self.scheduler)
                 yield client, found
@@ -57,18 +54,6 @@ class Changing:
                         "the API server does not take this token (any more): queues are read and written with it, so it has to be for the API server itself, and to last as long as a change",
                     ) from None
                 raise
-
-    @asynccontextmanager
-    async def beginning(self, request: web.Request) -> AsyncIterator[tuple[Client, Read, Logged]]:
-        """Return the same and the log, which was read before it: a change that begins with that log has seen what all others did. Raises as ``of`` does.
-
-        While another change is under way ``Refused`` is raised: what is there meanwhile is no state that anybody wants.
-        """
-        logged = await self.logs.read()
-        async with self.of(request) as (client, found):
-            if logged.pending is not None:
-                raise Refused(503, f"a change of {logged.pending.user} is under way", wait=1)
-            yield client, found, logged
 
     async def judge(self, client: Client, found: Read, steps: Sequence[Step]) -> Executor:
         """Return who can make the steps, when the API server and the scheduler have nothing against them. Raises ``Refused`` and ``KubeError``."""
@@ -87,6 +72,29 @@ class Changing:
     def _news(self, before: dict[str, dict[str, Any]], steps: Iterable[Step]) -> list[str]:
         after = {kind: outcome(before[kind], [step for step in steps if step.kind == kind]) for kind in before}
         return appearing(before, after, self.scheduler)
+
+
+class Changing(Judging):
+    """Makes changes; ``now`` is the time in seconds since the epoch."""
+
+    def __init__(
+        self, client_of: Callable[[str], Client], logs: Log, scheduler: str, now: Callable[[], float] = time.time
+    ) -> None:
+        """Keep with what."""
+        super().__init__(client_of, scheduler)
+        self.logs, self._now = logs, now
+
+    @asynccontextmanager
+    async def beginning(self, request: web.Request) -> AsyncIterator[tuple[Client, Read, Logged]]:
+        """Return the same and the log, which was read before it: a change that begins with that log has seen what all others did. Raises as ``of`` does.
+
+        While another change is under way ``Refused`` is raised: what is there meanwhile is no state that anybody wants.
+        """
+        logged = await self.logs.read()
+        async with self.of(request) as (client, found):
+            if logged.pending is not None:
+                raise Refused(503, f"a change of {logged.pending.user} is under way", wait=1)
+            yield client, found, logged
 
     async def make(self, executor: Executor, user: User, steps: Sequence[Step], message: str, logged: Logged) -> int:
         """Make the steps and return the number of the change. ``logged`` is what ``beginning`` returned. Raises ``Refused`` and ``KubeError``."""

@@ -84,7 +84,7 @@ class QueueChanges:
         said = forms.read(await request.read(), NewChange)
         async with self._changing.beginning(request) as (client, found, logged):
             check_unchanged(request, found)
-            return await self._made(client, found, logged, _steps(said, found), user, said.message, dry=dry)
+            return await self._made(client, found, logged, steps_of(said, found), user, said.message, dry=dry)
 
     async def undo(self, request: web.Request, user: User) -> web.Response:
         """Make a change that takes another one back, as far as nobody has changed the same fields since."""
@@ -124,7 +124,7 @@ def _dry(request: web.Request) -> bool:
     return bool(said)
 
 
-def _steps(said: NewChange, found: Read) -> list[Step]:
+def steps_of(said: NewChange, found: Read) -> list[Step]:
     """Return the steps from what is there to what is asked for. Raises ``Refused``."""
     named = len(said.apply) + len(said.delete)
     if named > MOST_QUEUES:

@@ -1,4 +1,4 @@
-"""What all requests have in common: bounded in number and time, of somebody who is known, and refused in YARN's shape."""
+"""What all requests have in common: bounded in number and time, of somebody who is known, and refused in YARN's shape or in ours."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class Door:
                 check_media(request, JSON, *media)
                 return await self._bounded(request, handler)
             except Refused as refused:
-                return refused.answer()
+                return refused.answer(request.path)
             except KubeError as error:
-                self._warn(f"a request of YARN's REST is not served: {error}")
-                return unserved(error).answer()
+                self._warn(f"a request of the REST is not served: {error}")
+                return unserved(error).answer(request.path)
 
         return answered
 

@@ -1,4 +1,4 @@
-"""What somebody may see: all that is in a queue by the verb ``view`` of Kubernetes' roles or by the queue's own lists, and applications of a namespace by the right to list them there."""
+"""What somebody may see: all that is in a queue by the verb ``view`` of Kubernetes' roles or by the queue's own lists, applications and pods of a namespace by the right to list them there, and nodes by that to list them."""
 
 from __future__ import annotations
 
@@ -44,6 +44,22 @@ class Sight:
             raise Refused(404, f"queue: there is no queue {queue}")
         return lambda _: True
 
-    async def of_namespace(self, user: User, namespace: str) -> bool:
-        """Return whether a user may list the applications of a namespace."""
-        return await self._asker.may(user, "list", "applications", namespace)
+    async def of_members(self, user: User, queue: str, namespace: str, resource: str) -> Sees:
+        """Return what a user may see of ``applications`` or ``pods``, by the paths of their queues, empty for what is in none: all of a namespace that is named where they may list them there, else what is in queues that they may view."""
+        if namespace and await self._asker.may(user, "list", resource, namespace):
+            return lambda _: True
+        sees = await self.of_queues(user, queue)
+        return lambda path: bool(path) and sees(path)
+
+    async def all_queues(self, user: User) -> bool:
+        """Return whether a user may view all queues by the verb."""
+        return await self._asker.may(user, "view", "queues")
+
+    async def nodes(self, user: User) -> bool:
+        """Return whether a user may see the nodes: who may list them, or view all queues."""
+        return await self._asker.may(user, "list", "nodes") or await self.all_queues(user)
+
+    async def check_nodes(self, user: User) -> None:
+        """Raise ``Refused`` where a user may not see the nodes."""
+        if not await self.nodes(user):
+            raise Refused(403, f"User {user.name} may neither list nodes nor view all queues")

@@ -1,33 +1,35 @@
-"""What there is of queues and applications at this moment, told by the leader to whoever may see it: ``/api/v1/queues`` and ``/api/v1/applications``.
+"""What there is at this moment, told by the leader to whoever may see it: ``/api/v1/queues``, ``applications``, ``pods`` and ``nodes``.
 
-They are as the statuses of Queues and Applications say them, those too that have no object, and are not late by the time that a status takes to be written.
+Queues and applications are as the statuses of their objects say them, those too that have no object, and are not late by the time that a status takes to be written.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping
+import asyncio
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from aiohttp import web
 
 from treadle.controllers.status import application_status, queue_status
 from treadle.core.rules.placement.names import is_below
-from treadle.rest.answers import Refused, answer
+from treadle.core.views.nodes import NODE_STATES
+from treadle.rest.answers import Refused
 from treadle.rest.asking import namespace_named, only
-from treadle.rest.sight import Sees, Sight
+from treadle.rest.lines import Node, Pod, node_said, plain, pod_said
+from treadle.rest.pages import limit_of, page, text_of, told, word_of
+from treadle.rest.sight import Sight
 
 if TYPE_CHECKING:
     from treadle.core.views.view import View
     from treadle.kube.reviews import User
     from treadle.rest.serving import Door
 
-QUEUES, APPLICATIONS = "/api/v1/queues", "/api/v1/applications"
-MOST: Final = 500
-"""Of a list that is answered at once."""
-MOST_NAMED: Final = 512
+QUEUES, APPLICATIONS, PODS, NODES = (f"/api/v1/{name}" for name in ("queues", "applications", "pods", "nodes"))
+STATES: Final = ("Waiting", "Placed")
+AT_ONCE: Final = 50
+"""Pods or nodes that are spelled out before the scheduler has its turn again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,11 @@ class Sources:
     standing_by: Callable[[], str]
     forecast: Callable[[str], Mapping[str, Any] | None]
 
+    def check_leads(self) -> None:
+        """Raise ``Refused`` where another copy leads."""
+        if leader := self.standing_by():
+            raise Refused(503, f"this copy stands by and decides nothing; {leader} leads: ask again, or that one", wait=1)
+
 
 def routes(door: Door, sources: Sources) -> list[web.RouteDef]:
     """Return the routes."""
@@ -45,6 +52,8 @@ def routes(door: Door, sources: Sources) -> list[web.RouteDef]:
     return [
         web.get(QUEUES, door(served.queues), allow_head=False),
         web.get(APPLICATIONS, door(served.applications), allow_head=False),
+        web.get(PODS, door(served.pods), allow_head=False),
+        web.get(NODES, door(served.nodes), allow_head=False),
     ]
 
 
@@ -58,68 +67,99 @@ class State:
     async def queues(self, request: web.Request, user: User) -> web.Response:
         """Return the queues of which a user may see what they hold, by their paths."""
         only(request, "queue", "limit", "continue")
-        queue, limit, after = _text(request, "queue"), _limit(request), _text(request, "continue")
-        self._check_leads()
+        queue, limit, after = text_of(request, "queue"), limit_of(request), text_of(request, "continue")
+        self._sources.check_leads()
         sees = await self._sight.of_queues(user, queue)
         view = self._sources.view()
-        page, rest = _page((path for path in view.paths() if is_below(path, queue) and sees(path)), after, limit)
-        told = []
-        for path in page:
+        names, rest = page((path for path in view.paths() if is_below(path, queue) and sees(path)), after, limit)
+        found = []
+        for path in names:
             one = view.queue(path)
             assert one is not None, path
             own = {"name": path, "leaf": one.leaf, "dynamic": one.dynamic, "waitingPods": one.waiting_pods}
-            told.append({**own, **_said(queue_status(one, view))})
-        return answer({"queues": told, "continue": rest})
+            found.append({**own, **plain(queue_status(one, view))})
+        return told(request, {"queues": found, "continue": rest or ""})
 
     async def applications(self, request: web.Request, user: User) -> web.Response:
         """Return the applications that a user may see, by their ids."""
         only(request, "queue", "namespace", "limit", "continue")
-        queue, limit, after = _text(request, "queue"), _limit(request), _text(request, "continue")
+        queue, limit, after = text_of(request, "queue"), limit_of(request), text_of(request, "continue")
         namespace = namespace_named(request.query["namespace"]) if "namespace" in request.query else ""
-        self._check_leads()
-        if namespace and await self._sight.of_namespace(user, namespace):
-            sees: Sees = lambda _: True  # noqa: E731
-        else:
-            in_queues = await self._sight.of_queues(user, queue)
-            sees = lambda path: bool(path) and in_queues(path)  # noqa: E731
+        self._sources.check_leads()
+        sees = await self._sight.of_members(user, queue, namespace, "applications")
         view = self._sources.view()
-        found = {
+        seen = (
             identity
             for identity, path in view.applications().items()
-            if is_below(path, queue) and sees(path) and (not namespace or identity.startswith(f"{namespace}/"))
-        }
-        page, rest = _page(found, after, limit)
-        told = []
-        for identity in page:
+            if is_below(path, queue) and sees(path) and _is_of(identity, namespace)
+        )
+        names, rest = page(seen, after, limit)
+        found = []
+        for identity in names:
             of, _, name = identity.partition("/")
-            status = _said(application_status(view.application(identity), view))
-            told.append({"namespace": of, "name": name, **status, **_said({"eta": self._sources.forecast(identity)})})
-        return answer({"applications": told, "continue": rest})
+            status = plain(application_status(view.application(identity), view))
+            found.append({"namespace": of, "name": name, **status, **plain({"eta": self._sources.forecast(identity)})})
+        return told(request, {"applications": found, "continue": rest or ""})
 
-    def _check_leads(self) -> None:
-        if leader := self._sources.standing_by():
-            raise Refused(503, f"this copy stands by and decides nothing; {leader} leads: ask again, or that one", wait=1)
+    async def pods(self, request: web.Request, user: User) -> web.Response:
+        """Return the pods that a user may see, by their applications and names."""
+        only(request, "queue", "namespace", "application", "node", "state", "limit", "continue")
+        queue, node, limit = text_of(request, "queue"), text_of(request, "node"), limit_of(request)
+        state, after = word_of(request, "state", STATES), text_of(request, "continue")
+        namespace = namespace_named(request.query["namespace"]) if "namespace" in request.query else ""
+        application = text_of(request, "application")
+        if application and "/" not in application:
+            raise Refused(400, f"application: {application!r} is not NAMESPACE/NAME")
+        self._sources.check_leads()
+        sees = await self._sight.of_members(user, queue, namespace, "pods")
+        placed = state == STATES[1] if state else None
+        first, _, last = after.rpartition("/")
+        identities = sorted(
+            identity
+            for identity, path in self._sources.view().applications().items()
+            if identity >= first
+            and application in {"", identity}
+            and _is_of(identity, namespace)
+            and is_below(path, queue)
+            and sees(path)
+        )
+        found: list[Pod] = []
+        for identity in identities:
+            view = self._sources.view()
+            for name, uid in sorted(view.pods_of(identity, node, placed=placed)):
+                line = None if identity == first and name <= last else view.pod_line(uid)
+                if line is None:
+                    continue
+                if len(found) == limit:
+                    return told(request, {"pods": found, "continue": f"{found[-1].application}/{found[-1].name}"})
+                found.append(pod_said(line))
+                if len(found) % AT_ONCE == 0:
+                    await asyncio.sleep(0)
+                    view = self._sources.view()
+        return told(request, {"pods": found, "continue": ""})
+
+    async def nodes(self, request: web.Request, user: User) -> web.Response:
+        """Return the nodes, by their names."""
+        only(request, "partition", "state", "limit", "continue")
+        limit, after, state = limit_of(request), text_of(request, "continue"), word_of(request, "state", NODE_STATES)
+        partition = text_of(request, "partition") if "partition" in request.query else None
+        self._sources.check_leads()
+        await self._sight.check_nodes(user)
+        found: list[Node] = []
+        rest = ""
+        for name in sorted(name for name in self._sources.view().node_names() if name > after):
+            one = self._sources.view().node(name)
+            if one is None or (state and one.state != state) or (partition is not None and one.partition != partition):
+                continue
+            if len(found) == limit:
+                rest = found[-1].name
+                break
+            found.append(node_said(one))
+            if len(found) % AT_ONCE == 0:
+                await asyncio.sleep(0)
+        return told(request, {"nodes": found, "continue": rest})
 
 
-def _page(found: Iterable[str], after: str, limit: int) -> tuple[list[str], str]:
-    """Return the first names after one, and the last of them if there are more."""
-    names = list(islice((name for name in sorted(found) if name > after), limit + 1))
-    return names[:limit], names[limit - 1] if len(names) > limit else ""
-
-
-def _said(status: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in status.items() if value is not None}
-
-
-def _text(request: web.Request, name: str) -> str:
-    text = request.query.get(name, "")
-    if len(text) > MOST_NAMED or not text.isprintable():
-        raise Refused(400, f"{name}: {text[:MOST_NAMED]!r} names nothing; allowed are {MOST_NAMED} letters")
-    return text
-
-
-def _limit(request: web.Request) -> int:
-    text = request.query.get("limit", str(MOST))
-    if re.fullmatch(r"[1-9][0-9]{0,2}", text) is None or int(text) > MOST:
-        raise Refused(400, f"limit: {text[:MOST_NAMED]!r} is not a number from 1 to {MOST}")
-    return int(text)
+def _is_of(identity: str, namespace: str) -> bool:
+    """Whether an application is of a namespace, of any if that is empty."""
+    return not namespace or identity.startswith(f"{namespace}/")

@@ -31,6 +31,7 @@ from treadle.runtime.demo_operators import FINISHED, Collector, JobController, S
 from treadle.runtime.doors import Told, open_routes
 from treadle.runtime.service import Options, Service, running
 from treadle.runtime.snapshot import metrics_of
+from treadle.web.local import local
 from treadle.web.server import answering, probe_routes, serve
 
 log = logging.getLogger(__name__)
@@ -205,7 +206,7 @@ async def _page(demo: Demo, service: Service, port: int) -> AsyncIterator[str]:
         *Stream(Sources(lambda: service.core.view, service.engine.refresh_shares, more=demo.more), everybody).routes(),
         answering("/api/tree", demo.tree),
     ]  # of loopback, and pretended
-    pages = serve("127.0.0.1", port, routes)
+    pages = serve("127.0.0.1", port, [local(route) for route in routes])
     try:
         url = await pages.__aenter__()
     except OSError as error:

@@ -10,9 +10,9 @@ import contextlib
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from treadle.listening import is_loopback
 from treadle.metrics.exporter import Samples, render
 from treadle.web.gate import Limits
 from treadle.web.guard import guarded
@@ -52,14 +52,6 @@ def listen_address(text: str) -> tuple[str, int]:
     if not colon or not port.isdecimal() or int(port) > 65535 or (":" in host and not host.startswith("[")):
         raise ValueError(f"{text!r} is not host:port, such as 0.0.0.0:8080, [::]:8080 or :8080")
     return host.removeprefix("[").removesuffix("]") or "0.0.0.0", int(port)  # noqa: S104 - what an absent host means
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches a host."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def open_routes(told: Told) -> list[web.RouteDef]:

@@ -7,14 +7,12 @@ counted, what was told before stands with its time, and the next forecast is ano
 from __future__ import annotations
 
 import asyncio
-import io
 import logging
-import pickle
 import sys
 import time
 from collections import Counter
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from treadle.controllers.eta import written
@@ -22,6 +20,7 @@ from treadle.core.events import ApplicationGone, ApplicationSeen, PodGone, PodSe
 from treadle.forecast.arrivals import Arrived
 from treadle.forecast.durations import Ended, declared_of, older
 from treadle.forecast.forward import Bounds, foreseen
+from treadle.runtime.aside import Packed, ask, pack
 from treadle.runtime.forecast_child import Question
 
 if TYPE_CHECKING:
@@ -40,15 +39,10 @@ SOON = 5.0
 """Seconds after which it is looked again whether anything waits, where nothing did."""
 PART = 0.02
 """The part of the loop's time that facts may take, where that makes the rests longer."""
-SLICE = 200
-"""Facts that are taken and packed before others have their turn."""
-MOST = 200_000
-"""Facts beyond which nothing is forecast."""
 LOOKS, PATIENCE = 30.0, 60.0
 """Seconds that a process may look ahead, and after which it is ended."""
 SLACK, SLACK_PART = 5.0, 0.02
 """How far from a range what happens still counts as inside: seconds, or if that is more the part of how far ahead it was told."""
-LONGEST_WORDS = 300
 
 
 class Forecaster:
@@ -167,8 +161,9 @@ class Forecaster:
         took = 0.0
         await self._remember()
         try:
-            packed, took = await self._pack()
-            found = await self._ask(packed)
+            packed = await self._pack()
+            took = packed.took
+            found = await self._ask(packed.body)
         except Exception as error:  # noqa: BLE001 - whatever it is, scheduling goes on, and it is said
             self._failed(str(error) or type(error).__name__)
             return took
@@ -202,42 +197,15 @@ class Forecaster:
             log.warning("no forecast was made; the last one stands, and it is tried again: %s", why)
         self.problem = why
 
-    async def _pack(self) -> tuple[bytes, float]:
-        """Take the facts, in slices; returns them packed, and how many seconds that took."""
-        buffer = io.BytesIO()
-        packer = pickle.Pickler(buffer, pickle.HIGHEST_PROTOCOL)
+    async def _pack(self) -> Packed:
         self.arrived.forget(self._clock())
-        packer.dump(Question(self._settings, self._view().now, self.ended, self.arrived.without_pods(), self.bounds, LOOKS))
-        facts, count, took = chain(tuple(self.arrived.pods), foreseen(self._telling())), 0, 0.0
-        while True:
-            start = time.perf_counter()
-            part = list(islice(facts, SLICE))
-            if part:
-                packer.dump(part)
-            spent = time.perf_counter() - start
-            took, count = took + spent, count + len(part)
-            self.longest_slice = max(self.longest_slice, spent)
-            if not part:
-                return buffer.getvalue(), took
-            if count > MOST:
-                raise RuntimeError(f"more than {MOST} objects are known")
-            await asyncio.sleep(0)
+        question = Question(self._settings, self._view().now, self.ended, self.arrived.without_pods(), self.bounds, LOOKS)
+        packed = await pack(question, chain(tuple(self.arrived.pods), foreseen(self._telling())))
+        self.longest_slice = max(self.longest_slice, packed.longest)
+        return packed
 
     async def _ask(self, packed: bytes) -> Forecast:
-        pipe = asyncio.subprocess.PIPE
-        child = await asyncio.create_subprocess_exec(*self.command, stdin=pipe, stdout=pipe, stderr=pipe)
-        try:
-            answer, words = await asyncio.wait_for(child.communicate(packed), self.patience)
-        except TimeoutError:
-            raise RuntimeError(f"the process that looks ahead did not answer within {self.patience:g} s") from None
-        finally:
-            if child.returncode is None:
-                child.kill()
-                await child.wait()
-        if child.returncode:
-            last = words.decode(errors="replace").strip().rpartition("\n")[2][:LONGEST_WORDS]
-            raise RuntimeError(f"the process that looks ahead ended with {child.returncode}: {last}")
-        found: Forecast = pickle.loads(answer)  # noqa: S301 - of the process that was begun here
+        found: Forecast = await ask(self.command, packed, self.patience)
         return found
 
     # ---- for readers

@@ -4,25 +4,43 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.rest import reservations, state
+from treadle.changes.callers import client_of
+from treadle.rest import explaining, reservations, state, what_if
+from treadle.rest.changing import Judging
 from treadle.rest.objects import Objects
 from treadle.runtime.solver import Highs
+from treadle.runtime.what_if import WhatIf
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from aiohttp import web
 
+    from treadle.api.identity import Source
     from treadle.controllers.ledger import Ledger
+    from treadle.core import Core
+    from treadle.kube.auth import Access
     from treadle.kube.transport import Client
     from treadle.rest.serving import Door
 
 
-def rest_routes(client: Client, door: Door, ledger: Ledger, history: str, told: state.Sources) -> list[web.RouteDef]:
+def rest_routes(
+    client: Client, door: Door, ledger: Ledger, history: str, told: state.Sources, means: what_if.Means
+) -> list[web.RouteDef]:
     """Return the routes. ``history`` is the URL of the history, empty for none. ``client`` has connections of its own, so that nobody who decides waits for what is asked here."""
     return [
         *reservations.routes(door, Objects(client), ledger.entries),
         *_estimator(door, history),
         *state.routes(door, told),
+        *explaining.routes(door, told),
+        *what_if.routes(door, told, means),
     ]
+
+
+def means_of(access: Access, scheduler: str, users: Source, core: Core, may_ask: Callable[[], bool]) -> what_if.Means:
+    """Return with what it is answered what would be if. ``scheduler`` is the name of the Scheduler, ``may_ask`` says whether the core decides anything at present."""
+    would = WhatIf(core.telling, lambda: core.view, core.state.settings, may_ask)
+    return what_if.Means(Judging(lambda token: client_of(access, token), scheduler), would.ask, users)
 
 
 def _estimator(door: Door, history: str) -> list[web.RouteDef]:

@@ -52,7 +52,7 @@ from treadle.runtime.group_statuses import GroupStatuses
 from treadle.runtime.page import page_routes
 from treadle.runtime.provisioning import Provisioner
 from treadle.runtime.queue_changes import QueueChanges
-from treadle.runtime.rest import rest_routes
+from treadle.runtime.rest import means_of, rest_routes
 from treadle.runtime.snapshot import metrics_of
 from treadle.runtime.solver import Highs
 from treadle.runtime.sources import Sources, keep_listing, list_kinds, wait_for_kinds
@@ -229,7 +229,7 @@ class Service:
                 self.core.telling,
                 lambda: self.core.view,
                 settings,
-                lambda: self._may_plan() and not self.engine.care.hurt,
+                self._answers,
                 past=past_of(options.history, options.history_days) if options.history else None,
                 put=self._put,
             )
@@ -383,6 +383,10 @@ class Service:
             **({"webhook": self.webhook.problem} if self.webhook is not None and self.webhook.problem else {}),
         }
 
+    def _answers(self) -> bool:
+        """Whether what the core knows may be looked ahead from."""
+        return self._may_plan() and not self.engine.care.hurt
+
     async def start(self) -> None:
         """Start every part; returns when the ports are open. Scheduling begins when everything is synced."""
         self._spawn(self.engine.run(), "engine")
@@ -508,7 +512,8 @@ class Service:
             unready = lambda: "" if self._listed else self.waiting_for  # noqa: E731 - read at each request
             door = Door(Asker(reviews, self.options.rest_audience), unready)
             seen = ToldFrom(lambda: self.core.view, self.standing_by, self.foreseen)
-            routes += rest_routes(self._serving, door, self.ledger, self.options.history, seen)
+            means = means_of(self.access, self.options.name, self.options.users, self.core, self._answers)
+            routes += rest_routes(self._serving, door, self.ledger, self.options.history, seen, means)
             if self.queue_changes is not None:
                 routes += self.queue_changes.routes(door)
         if self.options.page:

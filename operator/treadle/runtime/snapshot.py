@@ -122,6 +122,7 @@ def metrics_of(service: Parts) -> Samples:
         from_history={} if service.from_history is None else service.from_history.made,
         preempted=dict(service.evictor.gone_from),
         refused=view.refused,
+        misnamed=view.misnamed,
         sets=view.sets,
         provisioning=dict(service.provisioner.counts),
         binds_in_flight=binder.in_flight,

@@ -275,6 +275,19 @@ def no_node(state: State, shape: Shape, *, among_others: bool = False) -> str:
     A node that has got room since the pod was last looked at is out for none; then that is said. ``among_others``: it was looked at with others of its set, beside which
     a node may be out that would take it alone.
     """
+    nodes = state.nodes
+    reasons, roomy = node_reasons(state, shape)
+    known = nodes.known()
+    if roomy and among_others:
+        return f"{len(roomy)} of {known} nodes would take the pod alone, but not beside the others of its set"
+    if roomy:
+        return f"{len(roomy)} of {known} nodes have got room since the pod was last looked at; it is looked at again with the next pass"
+    parts = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0])))
+    return f"0/{known} nodes are available" + (f": {parts}." if parts else ".") + _untolerated(nodes, shape.constraints)
+
+
+def node_reasons(state: State, shape: Shape) -> tuple[Counter[str], list[int]]:
+    """Return how many nodes are out for which reason, and the rows of those that would take a pod now."""
     nodes, names = state.nodes, state.types.names
     reasons = Counter(nodes.refusals(shape.constraints))
     mask = nodes.mask(shape.constraints)
@@ -282,7 +295,7 @@ def no_node(state: State, shape: Shape, *, among_others: bool = False) -> str:
     for reason, short in shortages(columns, shape.demand, names).items():
         if count := int((short & mask).sum()):
             reasons[reason] = count
-    roomy = np.flatnonzero(mask & fitting(columns, shape.demand)).tolist()
+    roomy: list[int] = np.flatnonzero(mask & fitting(columns, shape.demand)).tolist()
     if shape.ports:
         free = [row for row in roomy if host_ports.free(shape.ports, nodes.ports[row])]
         if len(free) < len(roomy):
@@ -294,13 +307,7 @@ def no_node(state: State, shape: Shape, *, among_others: bool = False) -> str:
         refused = shape.between.refusals(among)
         reasons += refused
         roomy = roomy[: len(roomy) - refused.total()]
-    known = nodes.known()
-    if roomy and among_others:
-        return f"{len(roomy)} of {known} nodes would take the pod alone, but not beside the others of its set"
-    if roomy:
-        return f"{len(roomy)} of {known} nodes have got room since the pod was last looked at; it is looked at again with the next pass"
-    parts = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0])))
-    return f"0/{known} nodes are available" + (f": {parts}." if parts else ".") + _untolerated(nodes, shape.constraints)
+    return reasons, roomy
 
 
 def _untolerated(nodes: Nodes, constraints: Constraints) -> str:

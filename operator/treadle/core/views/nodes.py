@@ -1,4 +1,4 @@
-"""What there is of nodes at one moment, as plain data for those who show it. Amounts are as in ``figures``."""
+"""The nodes, one by one, for those who list them: what each has, who has it, and whether pods may go there."""
 
 from __future__ import annotations
 
@@ -9,43 +9,74 @@ from treadle.core.kernel.opportunistic.known import TYPES
 from treadle.core.kernel.tree.partitions import partition_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from treadle.core.kernel.state import State
+    from treadle.core.model import Taint
+    from treadle.core.views.figures import Amounts
+
+SCHEDULABLE, CORDONED, NOT_READY, HELD_OFF = "Schedulable", "Cordoned", "NotReady", "HeldOff"
+NODE_STATES = (SCHEDULABLE, CORDONED, NOT_READY, HELD_OFF)
+LOST = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
+"""Taints of nodes whose kubelets are not well, or not heard of."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeFigures:
-    """A node. ``used`` is what pods of all schedulers request there and what is left to others, ``opportunistic`` what opportunistic pods were given beside."""
+    """A node.
+
+    ``used`` is what pods request that are on it or on their way, ``others`` what of that is other schedulers', with what is left to them in ``withheld``; ``opportunistic`` is what pods
+    were given that request nothing. ``free`` is negative where more was bound than there is. ``state`` is one of the four words above: ``HeldOff`` while its kubelet has refused pods of ours.
+    """
 
     name: str
     partition: str
-    cordoned: bool
-    allocatable: dict[str, int]
-    used: dict[str, int]
-    opportunistic: dict[str, int]
+    state: str
+    labels: Mapping[str, str]
+    taints: tuple[Taint, ...]
+    allocatable: Amounts
+    used: Amounts
+    free: Amounts
+    others: Amounts
+    withheld: Amounts
+    opportunistic: Amounts
     problem: str
-    """What the node says that cannot be understood, and is not acted on."""
 
 
-def names(state: State) -> list[str]:
-    """Return the names of the nodes that exist."""
-    specs = state.nodes.specs
-    return [name for name, row in state.nodes.row.items() if specs[row] is not None]
+def node_names(state: State) -> list[str]:
+    """Return the names of all nodes."""
+    return [spec.name for spec in state.nodes.specs if spec is not None]
 
 
-def node(state: State, name: str) -> NodeFigures | None:
-    """Return the figures of a node, None for one that is not known."""
-    nodes, named = state.nodes, state.types.named
-    row = nodes.row.get(name)
-    spec = None if row is None else nodes.specs[row]
-    if row is None or spec is None:
+def node_figures(state: State, name: str) -> NodeFigures | None:
+    """Return the figures of a node, None if it is not known."""
+    nodes = state.nodes
+    row = nodes.row.get(name, -1)
+    spec = nodes.specs[row] if row >= 0 else None
+    if spec is None:
         return None
-    has, free = nodes.allocatable[row], nodes.free[row]
+    named, have, free = state.types.named, nodes.allocatable[row], nodes.free[row]
+    withheld = nodes.withheld.get(row) or [0] * len(have)
     return NodeFigures(
-        name=name,
-        partition=partition_of(state, row),
-        cordoned=spec.unschedulable,
-        allocatable=named(has),
-        used=named(most - left for most, left in zip(has, free, strict=False)),
-        opportunistic=named(state.opportunistic.on_row.get(row, [0] * TYPES)),
-        problem=nodes.problems.get(name, ""),
+        name,
+        partition_of(state, row),
+        _state(state, name, unschedulable=spec.unschedulable, taints=spec.taints),
+        spec.labels,
+        spec.taints,
+        named(have),
+        named([most - left - kept for most, left, kept in zip(have, free, withheld, strict=True)]),
+        named(free),
+        named(nodes.foreign_on(row) or ()),
+        named(withheld),
+        named((state.opportunistic.on_row.get(row) or ())[:TYPES]),
+        spec.problem,
     )
+
+
+def _state(state: State, name: str, *, unschedulable: bool, taints: tuple[Taint, ...]) -> str:
+    if any(taint.key in LOST for taint in taints):
+        return NOT_READY
+    if unschedulable:
+        return CORDONED
+    held = any(node == name and not pause.over for (node, _), pause in state.refused.pauses.items())
+    return HELD_OFF if held else SCHEDULABLE

@@ -10,7 +10,8 @@ from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.preemption.holds import kept_by_queue
 from treadle.core.kernel.together.placing import LARGEST
 from treadle.core.model.scheduler import ESTIMATED
-from treadle.core.views import access, explain, figures, nodes, provisioning, reservations, tree
+from treadle.core.views import access, explain, figures, holding, nodes, pods, provisioning, reservations, tree
+from treadle.core.views.misnamed import queue_missing
 from treadle.core.views.opportunistic import by_queue, opportunistic, wanted
 from treadle.core.views.pod_groups import pod_groups
 from treadle.core.views.refusals import preferences, refusals
@@ -27,9 +28,11 @@ if TYPE_CHECKING:
     from treadle.core.model.opportunistic import OpportunisticSettings, Removal
     from treadle.core.units.resources import Vector
     from treadle.core.views.figures import ApplicationFigures, Counts, PodFigures, QueueFigures
+    from treadle.core.views.holding import Held
     from treadle.core.views.nodes import NodeFigures
     from treadle.core.views.opportunistic import OpportunisticFigures, Wanted
     from treadle.core.views.pod_groups import PodGroupFigures
+    from treadle.core.views.pods import PodLine
     from treadle.core.views.provisioning import Lack
     from treadle.core.views.reservations import PlanFigures, ReservationFigures
     from treadle.core.views.waiting import PlacementTimes, WaitingFigures
@@ -41,7 +44,7 @@ class View:
     Nothing is computed that the core has not computed, and nothing is changed; it is stale after the next step.
     """
 
-    __slots__ = ("_given", "_kept", "_orders", "_state", "_total")
+    __slots__ = ("_given", "_kept", "_orders", "_reasons", "_state", "_total")
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -49,6 +52,7 @@ class View:
         self._kept: dict[Queue, Vector] | None = None
         self._given: dict[str, Vector] | None = None
         self._total: dict[str, int] | None = None
+        self._reasons: pods.Reasons = {}
 
     # ---- queues and applications
 
@@ -79,6 +83,10 @@ class View:
         """Return the figures of an application (``namespace/name`` of one with an object), None if it is not known."""
         application = self._state.applications.get(identity)
         return None if application is None else figures.application_figures(self._state, application)
+
+    def queue_missing(self, identity: str, wanted: str = "") -> str:
+        """Say that the queue which an application asks for does not exist, and where it is instead, empty for nothing; ``wanted`` is what its object asks for."""
+        return queue_missing(self._state, identity, wanted)
 
     def applications(self) -> Mapping[str, str]:
         """Return the paths of the queues of all applications by their ids, empty for those that are in none."""
@@ -207,14 +215,6 @@ class View:
             "one after the other, and what one set has placed is not tried elsewhere for the next"
         )
 
-    def node_names(self) -> list[str]:
-        """Return the names of the nodes that exist."""
-        return nodes.names(self._state)
-
-    def node(self, name: str) -> NodeFigures | None:
-        """Return the figures of a node, None for one that is not known."""
-        return nodes.node(self._state, name)
-
     @property
     def node_problems(self) -> dict[str, str]:
         """What nodes say that cannot be understood and is not acted on, by their names."""
@@ -224,6 +224,21 @@ class View:
     def refused(self) -> dict[str, int]:
         """How many pods of ours the kubelets of their nodes did not take, by the reason."""
         return dict(self._state.refused.counts)
+
+    @property
+    def misnamed(self) -> int:
+        """How many applications there have been whose queue did not exist and that another one has taken."""
+        return self._state.reports.misnamed_count
+
+    # ---- nodes
+
+    def node_names(self) -> list[str]:
+        """Return the names of all nodes."""
+        return nodes.node_names(self._state)
+
+    def node(self, name: str) -> NodeFigures | None:
+        """Return the figures of a node, None if it is not known."""
+        return nodes.node_figures(self._state, name)
 
     # ---- pods
 
@@ -259,6 +274,18 @@ class View:
             self._state.nodes.names[record.node] if record.node >= 0 else "",
         )
 
+    def pods_of(self, application: str, node: str = "", *, placed: bool | None = None) -> Iterator[tuple[str, str]]:
+        """Yield the names and uids of the pods of an application: of those on a node if one is named, and of those that have one, or have none, if that is said."""
+        return pods.keys(self._state, application, node, placed)
+
+    def uid_of(self, namespace: str, name: str) -> str:
+        """Return the uid of a pod of ours, empty if there is none of that name: looks at every pod."""
+        return pods.uid_of(self._state, namespace, name)
+
+    def pod_line(self, uid: str) -> PodLine | None:
+        """Return what is known of a pod of ours for who lists pods, None if it is not known; what pods that are alike wait for is spelled out once for a view."""
+        return pods.line(self._state, uid, self._reasons, leaving=self.is_victim(uid))
+
     def assumed(self) -> set[str]:
         """Return the uids of the pods whose nodes were decided and are not confirmed."""
         return {uid for uid, record in self._state.pods.items() if record.state is PodState.ASSUMED}
@@ -288,6 +315,18 @@ class View:
     def explain(self, uid: str) -> explain.Explanation | None:
         """Explain one pod; None if it is not known."""
         return explain.explain(self._state, uid)
+
+    def held(self, uid: str) -> Held | None:
+        """Return what holds a pod back, None for one that is not known or has a node."""
+        return holding.of_pod(self._state, uid)
+
+    def held_of_application(self, identity: str) -> list[Held]:
+        """Return what holds the pods of an application back that wait, in the order in which they are served."""
+        return holding.of_application(self._state, identity)
+
+    def held_below(self, path: str) -> list[Held]:
+        """Return what holds back what waits first in the applications of a queue and of those below it."""
+        return holding.of_queue(self._state, path)
 
     def placement_times(self, uid: str) -> PlacementTimes | None:
         """Return when what became of a pod that has a node, None if it has none or is not known."""

@@ -9,6 +9,7 @@ once, and texts that need not be UTF-8, because nobody checks what is written in
 is there.
 """
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
@@ -175,9 +176,10 @@ MESSAGES: Final[dict[str, dict[str, tuple[int, str]]]] = {
 }
 
 
-def _classes() -> dict[str, Any]:
+def classes(messages: Mapping[str, Mapping[str, tuple[int, str]]]) -> dict[str, Any]:
+    """Return the message classes of a table such as ``MESSAGES``, by name."""
     file = FileDescriptorProto(name=f"{PACKAGE}.proto", package=PACKAGE, syntax="proto2")
-    for name, fields in MESSAGES.items():
+    for name, fields in messages.items():
         message = file.message_type.add(name=name)
         for field, (number, wanted) in fields.items():
             many, kind = wanted.startswith("*"), wanted.removeprefix("*")
@@ -189,8 +191,8 @@ def _classes() -> dict[str, Any]:
                 made.type, made.type_name = FieldDescriptorProto.TYPE_MESSAGE, f".{PACKAGE}.{kind}"
     pool = DescriptorPool()
     pool.Add(file)
-    return {name: GetMessageClass(pool.FindMessageTypeByName(f"{PACKAGE}.{name}")) for name in MESSAGES}
+    return {name: GetMessageClass(pool.FindMessageTypeByName(f"{PACKAGE}.{name}")) for name in messages}
 
 
-CLASSES: Final = _classes()
+CLASSES: Final = classes(MESSAGES)
 """The message classes, by name."""

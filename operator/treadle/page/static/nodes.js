@@ -6,6 +6,7 @@ import { Grid, write } from "./grid.js";
 import { change } from "./place.js";
 
 const STEPS = 10;
+const STATES = { Cordoned: "takes no pods", NotReady: "its kubelet is not ready", HeldOff: "its kubelet refused pods lately" };
 const COLUMNS = [
   { key: "name", title: "Node", className: "name", sort: true },
   { key: "partition", title: "Partition", className: "queue", sort: true },
@@ -66,7 +67,7 @@ export class Nodes {
     this.wanted = words;
     this.resource = words.get("resource") || "";
     const refused = this.store.problems.nodes;
-    say(this.problem, refused ? "Nodes are shown to whoever may see what the root queue holds." : "");
+    say(this.problem, refused ? "Nodes are shown to whoever may list them, or may view all queues." : "");
     const search = (words.get("q") || "").toLowerCase();
     const partition = words.get("partition");
     const found = [...this.store.nodes.values()].filter(
@@ -81,8 +82,8 @@ export class Nodes {
     this.grid.sortedBy(sort, down);
     this.grid.show(keyed);
     const full = found.filter((node) => this.part(node) >= 0.95).length;
-    const cordoned = found.filter((node) => node.cordoned).length;
-    const summary = `${found.length} nodes, ${full} of them at least 95% used, ${cordoned} take no pods`;
+    const cordoned = found.filter((node) => node.state).length;
+    const summary = `${found.length} nodes, ${full} of them at least 95% used, ${cordoned} take no pods now`;
     say(this.note, summary);
     attribute(this.canvas, "aria-label", `A map of nodes by use: ${summary}. The list below has each of them.`);
     this.soon();
@@ -102,7 +103,7 @@ export class Nodes {
       const used = (node.used || {})[name] || 0;
       return `${short(name)} ${shown(name, used)} of ${shown(name, node.has[name])} (${Math.round(percent(used, node.has[name]))}%)`;
     });
-    const more = [node.partition && `partition ${node.partition}`, node.cordoned && "takes no pods", node.opportunistic && "has opportunistic pods", node.problem];
+    const more = [node.partition && `partition ${node.partition}`, node.state && STATES[node.state], node.opportunistic && "has opportunistic pods", node.problem];
     return `${node.name}: ${[...parts, ...more.filter(Boolean)].join(", ")}`;
   }
 
@@ -116,7 +117,7 @@ export class Nodes {
     write(cells[3], shown(name, has), "", name === "memory" ? "" : ` ${short(name)}`);
     const extra = this.extra(node);
     write(cells[4], extra ? `${trim(100 * extra)}%` : "–");
-    write(cells[5], [node.cordoned ? "takes no pods" : "", node.problem || ""].filter(Boolean).join("; "));
+    write(cells[5], [node.state ? STATES[node.state] : "", node.problem || ""].filter(Boolean).join("; "));
   }
 
   soon() {
@@ -176,7 +177,7 @@ export class Nodes {
           pen.fillStyle = over;
           pen.fillRect(x + gap, y + gap + inner - height, Math.max(2, inner / 3), height);
         }
-        if (node.cordoned) {
+        if (node.state) {
           pen.strokeStyle = line;
           pen.beginPath();
           pen.moveTo(x + 1, y + inner);

@@ -43,7 +43,7 @@ function take(text, heard) {
 async function refusal(answer) {
   let message = `${answer.status} ${answer.statusText}`;
   try {
-    message = (await answer.json()).RemoteException.message;
+    message = (await answer.json()).detail || message;
   } catch {
     // a proxy's answer, which is no JSON
   }

@@ -29,6 +29,13 @@ Labels = dict[str, str]
             {},
             "treadle.dev/x0, treadle.dev/x1, treadle.dev/x2, treadle.dev/x3, and 2 more",
         ),
+        ({"treadle.dev/role": "boss"}, {}, "treadle.dev/role ('boss'; allowed are master and worker)"),
+        (
+            {},
+            {"yunikorn.apache.org/user.info": "{'user': 'ann'}"},
+            "yunikorn.apache.org/user.info (not a JSON document with a user)",
+        ),
+        ({}, {"yunikorn.apache.org/user.info": '{"user": "ann"}'}, ""),
         ({"treadle.dev/role": "master", "app": "x"}, {"treadle.dev/queue": "root.a", "other.dev/rol": ""}, ""),
     ],
 )

@@ -313,6 +313,10 @@ class Nodes:
         if not any(on):
             del self._foreign_on[row]
 
+    def foreign_on(self, row: int) -> Vector | None:
+        """Return what others' pods take of a node, None for nothing."""
+        return self._foreign_on.get(row)
+
     def others_on(self, row: int) -> Vector | None:
         """Return what others have of a node: what their pods take, or what is left to them if that is more."""
         on, left = self._foreign_on.get(row), self.left.get(row)

@@ -24,6 +24,7 @@ from treadle.core.kernel.admission_checks import (
     VOLUMES,
 )
 from treadle.core.kernel.cycle import NO_NODE
+from treadle.core.kernel.tree.near import meant
 from treadle.core.kernel.tree.order import waiting_order
 from treadle.core.units.resources import in_words
 
@@ -38,6 +39,9 @@ MOST_RETOLD = 1024
 """Entries about what is gone that are kept, beyond as many as there are applications."""
 STANDINGS_LAST = 1.0
 """Seconds for which the order of a queue is good enough to tell who is ahead."""
+
+MOST_GUESSED = 32
+"""Names of queues in one pass of which it is said which one was probably meant: each is compared with many."""
 
 NEVER_SERVED = frozenset({INVALID_POD, UNSUPPORTED, OVER_LARGEST, AT_ZERO, PARTITION_DENIED, VOLUMES, GANG_INCOMPLETE, GANG_OVER})
 """Reasons of pods whose turn never comes, whatever ends: they are ahead of no pod, and it says nothing which pods are ahead of them."""
@@ -99,12 +103,19 @@ def _remember(state: State, application: Application, ask: Ask) -> None:
 def misplaced(state: State) -> list[RecordEvent]:
     """Return the events about applications that ask for a queue that does not exist, and that another one has taken."""
     events: list[RecordEvent] = []
+    guesses = MOST_GUESSED
     for application, asked in state.reports.misnamed.items():
         queue = application.queue
         first = next(iter(application.pods.values()), None)
         if queue is None or first is None or state.tree.is_defined(asked) or queue.path == asked:
             continue
-        note = f"Queue {asked}, which {_named(application)} asks for, does not exist; its pods are in queue {queue.path}"
+        near = meant(asked, filter(state.tree.is_defined, state.tree.queues)) if guesses > 0 else ""
+        guesses -= 1
+        state.reports.misnamed_count += 1
+        note = (
+            f"Queue {asked}, which {_named(application)} asks for, does not exist"
+            f"{f' (did you mean {near}?)' if near else ''}; its pods are in queue {queue.path}"
+        )
         spec = first.spec
         events.append(RecordEvent(spec.uid, spec.namespace, spec.name, application.id, QUEUE_NOT_FOUND, note, first.cause))
     state.reports.misnamed.clear()

@@ -28,6 +28,8 @@ class Reports:
 
     misnamed: dict[Application, str] = field(default_factory=dict)
     """Applications that ask for a queue that did not exist when another one took them, and its path."""
+    misnamed_count: int = 0
+    """How many such applications there have been."""
     unheeded: dict[Application, str] = field(default_factory=dict)
     """Applications that ask for a partition where there are none, and the partition, empty when that has been told."""
     unheeded_news: bool = False

@@ -1,0 +1,218 @@
+"""What holds pods back, as data: the same reasons and words as ``explain`` has, with the queue, the numbers or the nodes that they are about, and what would have to change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import islice, takewhile
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treadle.core.kernel.admission_checks import AT_ZERO, OVER_LARGEST, TOO_MANY, barred, oversized
+from treadle.core.kernel.am_share import MASTER_SHARE
+from treadle.core.kernel.cycle import AT_MAXIMUM, NO_NODE
+from treadle.core.kernel.pods.states import PodState
+from treadle.core.kernel.tree.limits import exceeded
+from treadle.core.kernel.tree.order import waiting_order
+from treadle.core.kernel.tree.quota import USER_LIMIT
+from treadle.core.units.resources import in_words
+from treadle.core.views.explain import TURN, ahead, explain, node_reasons, waiting
+from treadle.core.views.pods import since
+
+if TYPE_CHECKING:
+    from treadle.core.kernel.nodes.shapes import Shape
+    from treadle.core.kernel.state import State
+    from treadle.core.kernel.tree.members import Application, Ask, Queue
+    from treadle.core.views.figures import Amounts
+
+MOST_AHEAD = 16
+"""Applications ahead that are named."""
+MOST_HELD = 32
+"""Sets of pods that are alike and told of an application or a queue at the most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A maximum that is in the way, of one resource: ``missing`` is by how much."""
+
+    queue: str
+    resource: str
+    used: int
+    most: int
+    wanted: int
+    missing: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodesOut:
+    """The nodes: how many there are, how many would take such a pod by now, and how many are out for which reason.
+
+    ``closest`` is the node that admits the pod and lacks the least, empty where none admits it, and ``lacks`` what that is.
+    """
+
+    known: int
+    roomy: int
+    reasons: dict[str, int]
+    closest: str = ""
+    lacks: Amounts = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Pods that are alike and wait, of one application: ``pod`` is the first of ``pods``, ``since`` when it began to wait, in seconds since 1970.
+
+    ``ahead`` are how many pods of the queue are served before them, ``before`` the applications that are, the first ones. ``change`` says what has to change for them to start.
+    """
+
+    pod: str
+    pods: int
+    application: str
+    queue: str
+    reason: str
+    message: str
+    change: str
+    since: float | None
+    ahead: int
+    before: tuple[str, ...]
+    limit: Limit | None = None
+    nodes: NodesOut | None = None
+
+
+def of_pod(state: State, uid: str) -> Held | None:
+    """Return what holds a pod back, None for one that is not known or has a node."""
+    record = state.pods.get(uid)
+    if record is None or record.node >= 0:
+        return None
+    if record.ask is not None and record.state is PodState.WAITING:
+        return _of_ask(state, record.ask, f"{record.spec.namespace}/{record.spec.name}", 1, since(state, record))
+    told = explain(state, uid)
+    assert told is not None, uid
+    change = "whoever made the gates takes them away" if record.spec.gated else told.message
+    return Held(
+        told.pod,
+        1,
+        told.application or record.spec.application,
+        told.queue,
+        told.reason,
+        told.message,
+        change,
+        since(state, record),
+        0,
+        (),
+    )
+
+
+def of_application(state: State, identity: str) -> list[Held]:
+    """Return what holds an application's pods back that wait, in the order in which they are served."""
+    application = state.applications.get(identity)
+    if application is None:
+        return []
+    asks = sorted(ask for ask in application.every_ask() if ask.pods)
+    found = [_of_first(state, ask) for ask in islice(asks, MOST_HELD)]
+    idle = [uid for uid, record in application.pods.items() if record.node < 0 and record.ask is None]
+    for uid in islice(idle, MOST_HELD - len(found)):
+        held = of_pod(state, uid)
+        assert held is not None, uid
+        found.append(held)
+    return found
+
+
+def of_queue(state: State, path: str) -> list[Held]:
+    """Return what holds the pods back that wait first in each application of a queue and of those below it, in the order in which applications are served."""
+    queue = state.tree.queues.get(path)
+    if queue is None:
+        return []
+    leaves = [one for one in queue.walk() if one.applications]
+    turns = [iter(_applications(one)) for one in leaves]
+    found: list[Held] = []
+    while turns and len(found) < MOST_HELD:
+        for turn in list(turns):
+            application = next(turn, None)
+            if application is None:
+                turns.remove(turn)
+            elif len(found) < MOST_HELD and (first := min((ask for ask in application.every_ask() if ask.pods), default=None)):
+                found.append(_of_first(state, first))
+    return found
+
+
+def _applications(queue: Queue) -> list[Application]:
+    """Return the applications of a leaf that wait: those in line, then those that are kept from it."""
+    order = waiting_order(queue)
+    named = set(order)
+    return [*order, *(one for one in queue.applications.values() if one not in named)]
+
+
+def _of_first(state: State, ask: Ask) -> Held:
+    record = ask.pods.first
+    return _of_ask(state, ask, f"{record.spec.namespace}/{record.spec.name}", len(ask.pods), since(state, record))
+
+
+def _of_ask(state: State, ask: Ask, pod: str, pods: int, began: float | None) -> Held:
+    reason, message = waiting(state, ask)
+    application = ask.application
+    queue = application.queue
+    limit, nodes = _limit(state, ask, reason), _nodes(state, ask.shape) if reason == NO_NODE else None
+    order = takewhile(lambda other: other is not application, waiting_order(queue)) if queue is not None else ()
+    before = tuple(other.id for other in islice(order, MOST_AHEAD))
+    path = "" if queue is None else queue.path
+    change = _change(reason, message, limit, nodes)
+    return Held(pod, pods, application.id, path, reason, message, change, began, ahead(ask), before, limit, nodes)
+
+
+def _limit(state: State, ask: Ask, reason: str) -> Limit | None:
+    application, charged = ask.application, ask.shape.charged
+    demand, names = dict(charged), state.types.names
+    if reason == AT_MAXIMUM and (found := exceeded(application.limiting, charged)) is not None:
+        queue, at = found
+        used, most = queue.usage[at], queue.maximum[at]
+        return Limit(queue.path, names[at], used, most, demand[at], used + demand[at] - most)
+    if reason == AT_ZERO and (barring := barred(application.chain, charged)) is not None:
+        queue, at = barring
+        return Limit(queue.path, names[at], queue.usage[at], 0, demand[at], demand[at])
+    if reason == OVER_LARGEST and application.chain and (over := oversized(application.chain[0], charged)) is not None:
+        leaf = application.chain[0]
+        assert leaf.largest is not None
+        return Limit(leaf.path, names[over], 0, leaf.largest[over], demand[over], demand[over] - leaf.largest[over])
+    return None
+
+
+def _nodes(state: State, shape: Shape) -> NodesOut:
+    reasons, roomy = node_reasons(state, shape)
+    nodes = state.nodes
+    rows = np.flatnonzero(nodes.mask(shape.constraints))
+    known = nodes.known()
+    told = dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0])))
+    if not len(rows) or roomy or not shape.demand:
+        return NodesOut(known, len(roomy), told)
+    columns = nodes.columns()
+    short = np.zeros(len(rows))
+    for position, value in shape.demand:
+        short += np.maximum(0, value - columns[position, rows]) / value
+    row = int(rows[int(short.argmin())])
+    free = nodes.free[row]
+    lacks = {state.types.names[position]: value - free[position] for position, value in shape.demand if free[position] < value}
+    return NodesOut(known, 0, told, nodes.names[row], lacks)
+
+
+def _change(reason: str, message: str, limit: Limit | None, nodes: NodesOut | None) -> str:
+    """Say what has to change, as far as that is more than the message says."""
+    if reason == TURN:
+        return "nothing: it is looked at when those ahead have been"
+    if limit is not None:
+        name, missing = limit.resource, in_words(limit.resource, limit.missing)
+        if reason == AT_MAXIMUM:
+            return f"queue {limit.queue} lets go of {missing} of {name}, or may have so much more"
+        return f"the pod asks for {missing} of {name} less, or queue {limit.queue} allows it so much more"
+    if nodes is not None and nodes.lacks:
+        lacking = " and ".join(f"{in_words(name, value)} of {name}" for name, value in nodes.lacks.items())
+        return f"{lacking} come free on a node that admits the pod, or a node is added with room for it"
+    if nodes is not None and not nodes.roomy and nodes.known:
+        return "a node is added, or changed, that admits the pod and has room for it"
+    return _OTHERS.get(reason, message)
+
+
+_OTHERS = {
+    TOO_MANY: "another application of the queue ends, or it may run more at once",
+    MASTER_SHARE: "masters of the queue end, or they may hold more of it",
+    USER_LIMIT: "pods of the same user end, or one user may have more of the queue",
+}

@@ -1,0 +1,208 @@
+"""What would be if: ``POST /api/v1/whatif`` of a pod, or several like it, or of an edit of queues, to whoever may make it.
+
+The API server judges it first, by a dry run with the token of whoever asks, so that nobody is told anything of what he may not do, and what is looked at is what would be there. Nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol
+
+import msgspec
+from aiohttp import web
+
+from treadle.api.identity import Source
+from treadle.changes.events import events_of
+from treadle.forecast.what_if import Answer, Line, Question
+from treadle.kube import translate, wire
+from treadle.rest import forms
+from treadle.rest.answers import Refused, answer
+from treadle.rest.asking import namespace_named, only
+from treadle.rest.queue_changes import NewChange, steps_of
+from treadle.rest.sight import Sight
+from treadle.web.guard import token_of
+
+if TYPE_CHECKING:
+    from treadle.core.model import PodSpec
+    from treadle.kube.reviews import User
+    from treadle.rest.changing import Judging
+    from treadle.rest.serving import Door
+    from treadle.rest.sight import Sees
+    from treadle.rest.state import Sources
+
+WHAT_IF = "/api/v1/whatif"
+MOST_PODS: Final = 500
+LONGEST: Final = 3600
+"""Seconds that may be looked ahead."""
+MOST_TOLD: Final = 500
+"""Pods of one kind that are named in an answer."""
+_OWN: Final = frozenset({"name", "generateName", "namespace", "labels", "annotations", "ownerReferences"})
+"""What of a pod's metadata is looked at; the rest is filled in by the API server, and is passed over."""
+
+
+class Asked(msgspec.Struct, forbid_unknown_fields=True):
+    """A pod, ``count`` of it, or an edit of queues as ``/api/v1/queue-changes`` takes it; and how many seconds are looked ahead."""
+
+    pod: dict[str, Any] | None = None
+    count: Annotated[int, msgspec.Meta(ge=1, le=MOST_PODS)] = 1
+    apply: list[dict[str, Any]] = []
+    delete: list[str] = []
+    seconds: Annotated[int, msgspec.Meta(ge=0, le=LONGEST)] = 300
+
+
+class Then(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
+    """A pod, and what would become of it: ``after`` so many seconds, absent for one that waits; ``asked``: it is one that was asked about."""
+
+    namespace: str
+    name: str
+    application: str
+    queue: str = ""
+    node: str = ""
+    after: float | msgspec.UnsetType = msgspec.UNSET
+    reason: str = ""
+    message: str = ""
+    asked: bool = False
+
+
+class Others(msgspec.Struct, forbid_unknown_fields=True):
+    """How many pods are not named, since they may not be seen or are too many."""
+
+    placed: int
+    waiting: int
+    preempted: int
+
+
+class NotInForce(msgspec.Struct, forbid_unknown_fields=True):
+    """A queue that would not be in force as it is written, and why."""
+
+    queue: str
+    message: str
+
+
+class Would(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """What would be different; ``stopped`` is what bound was met before all was known, empty if all is."""
+
+    placed: list[Then]
+    waiting: list[Then]
+    preempted: list[Then]
+    others: Others
+    not_in_force: list[NotInForce]
+    stopped: str
+
+
+class Unanswered(Exception):
+    """A question that is not answered, with why, and after how many seconds it may be asked again."""
+
+    def __init__(self, message: str, wait: int) -> None:
+        """Keep what is told."""
+        super().__init__(message)
+        self.wait = wait
+
+
+class Asks(Protocol):
+    """Who answers questions; raises ``Unanswered``."""
+
+    def __call__(self, question: Question, /) -> Awaitable[Answer]:
+        """Return what would be."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """With what questions are answered: who judges edits, who looks ahead, and what says whose a pod is."""
+
+    judging: Judging
+    asks: Asks
+    users: Source = Source.NAMESPACE
+
+
+def routes(door: Door, sources: Sources, means: Means) -> list[web.RouteDef]:
+    """Return the routes."""
+    return [web.post(WHAT_IF, door(WhatIf(Sight(door.asker, sources.view), sources, means).ask))]
+
+
+class WhatIf:
+    """Answers the requests. Use ``routes``."""
+
+    def __init__(self, sight: Sight, sources: Sources, means: Means) -> None:
+        """Keep what is told to whom, and by what."""
+        self._sight, self._sources, self._means = sight, sources, means
+
+    async def ask(self, request: web.Request, user: User) -> web.Response:
+        """Return what would be different."""
+        only(request)
+        asked = forms.read(await request.read(), Asked)
+        edits = bool(asked.apply or asked.delete)
+        if edits == (asked.pod is not None):
+            raise Refused(400, "the body is to have either a pod, or queues to apply or delete")
+        if edits and asked.count != 1:
+            raise Refused(400, f"count: {asked.count} is of pods, and the body has queues")
+        self._sources.check_leads()
+        question = await (self._edits(request, asked) if asked.pod is None else self._pods(request, user, asked, asked.pod))
+        sees = await self._sight.of_queues(user)
+        try:
+            found = await self._means.asks(question)
+        except Unanswered as error:
+            raise Refused(503, str(error), wait=error.wait) from None
+        return answer(_told(found, sees))
+
+    async def _edits(self, request: web.Request, asked: Asked) -> Question:
+        judging = self._means.judging
+        async with judging.of(request) as (client, found):
+            steps = steps_of(NewChange(asked.apply, asked.delete), found)
+            await judging.judge(client, found, steps)
+        events = events_of(found.queues, found.scheduler, judging.scheduler, steps)
+        paths = tuple(dict.fromkeys(step.name for step in steps if step.operation != "Delete"))
+        return Question((), events, paths, float(asked.seconds))
+
+    async def _pods(self, request: web.Request, user: User, asked: Asked, pod: dict[str, Any]) -> Question:
+        metadata = pod.get("metadata") or {}
+        if not isinstance(metadata, dict) or not isinstance(metadata.get("namespace") or "", str):
+            raise Refused(400, "pod.metadata: is no object, or its namespace no text")
+        namespace = metadata.get("namespace") or user.namespace
+        if not namespace:
+            raise Refused(400, f"pod.metadata.namespace: is missing, and {user.name} is no service account")
+        namespace_named(namespace)
+        name = str(metadata.get("name") or metadata.get("generateName") or "pod").rstrip("-")
+        # A name that is taken already would be refused, and says nothing here.
+        own = {key: value for key, value in metadata.items() if key in _OWN - {"name"}} | {"generateName": f"{name[:200]}-"}
+        sent = {"apiVersion": "v1", "kind": "Pod", **pod, "metadata": own}
+        async with self._means.judging.client_of(token_of(request)) as client:
+            tried = await client.request("POST", f"/api/v1/namespaces/{namespace}/pods?dryRun=All", sent)
+        if tried.status >= 500 or tried.status == 429:
+            raise tried.error()
+        if tried.status >= 400:
+            raise Refused(
+                tried.status if tried.status in {403, 404} else 403 if tried.status == 401 else 400,
+                f"pod: {tried.error().message}",
+            )
+        made = tried.json()
+        names = self._sources.view().names
+        scheduler = (made.get("spec") or {}).get("schedulerName", "")
+        if scheduler not in names:
+            raise Refused(400, f"pod.spec.schedulerName: {scheduler!r} is not of this scheduler; allowed are {', '.join(names)}")
+        return Question(tuple(self._copies(made, name, asked.count)), seconds=float(asked.seconds))
+
+    def _copies(self, made: dict[str, Any], name: str, count: int) -> Iterator[PodSpec]:
+        for number in range(count):
+            own = name if count == 1 else f"{name}-{number}"
+            raw = {**made, "metadata": {**made["metadata"], "name": own, "uid": f"what-if-{number}"}}
+            yield translate.pod(msgspec.json.decode(msgspec.json.encode(raw), type=wire.Pod), self._means.users)
+
+
+def _told(found: Answer, sees: Sees) -> Would:
+    def shown(lines: list[Line]) -> list[Then]:
+        seen = (line for line in lines if line.asked or (line.queue and sees(line.queue)))
+        return [_pod(line) for line in islice(seen, MOST_TOLD)]
+
+    placed, waiting, preempted = shown(found.placed), shown(found.waiting), shown(found.preempted)
+    others = Others(len(found.placed) - len(placed), len(found.waiting) - len(waiting), len(found.preempted) - len(preempted))
+    return Would(placed, waiting, preempted, others, [NotInForce(*one) for one in found.not_in_force], found.stopped)
+
+
+def _pod(line: Line) -> Then:
+    reason, message = line.words
+    after = round(line.after, 3) if line.node else msgspec.UNSET
+    return Then(line.namespace, line.name, line.application, line.queue, line.node, after, reason, message, line.asked)

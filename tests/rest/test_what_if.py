@@ -1,0 +1,203 @@
+"""What would be if, asked by REST: who may ask what, what is told to whom, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import aiohttp
+import msgspec
+import pytest
+
+from core.builders import Scenario, limits
+from rest.changes import GuardedApi
+from rest.telling import listed
+from treadle.core.model import Settings
+from treadle.forecast.forward import Bounds
+from treadle.forecast.what_if import Answer, Question, answer
+from treadle.kube.auth import Access
+from treadle.kube.reviews import Reviews
+from treadle.kube.transport import Client
+from treadle.rest import state, what_if
+from treadle.rest.asking import Asker
+from treadle.rest.changing import Judging
+from treadle.rest.serving import Door
+from treadle.rest.what_if import WHAT_IF, Means, Unanswered
+from treadle.web.server import serve
+
+Json = dict[str, Any]
+QUEUES: dict[str, Json] = {
+    "root.data": {"viewAcl": {"users": ["ann"]}, "fair": {"maxResources": {"cpu": "2"}}},
+    "root.web": {"viewAcl": {"users": ["eve"]}},
+}
+
+
+def cluster() -> Scenario:
+    """A node of six cores: data may have two of them and has them, and has one pod more."""
+    s = Scenario().node("n", cpu=6).queue("root", submit=listed("*"))
+    s.queue("root.data", view=listed("ann"), submit=listed("*"), maximum=limits(cpu=2))
+    s.queue("root.web", view=listed("eve"), submit=listed("*"))
+    s.wait(10.0).pods(3, "d", "root.data", application="data")
+    s.confirm(s.plan())
+    return s
+
+
+def a_pod(queue: str = "root.data", cpu: str = "1", **metadata: Any) -> Json:
+    return {
+        "metadata": {"namespace": "ns", "name": "new", "labels": {"treadle.dev/queue": queue}, **metadata},
+        "spec": {
+            "schedulerName": "treadle",
+            "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}],
+        },
+    }
+
+
+class Asking:
+    """The REST in front of a core, and the questions that it asked."""
+
+    def __init__(self, api: GuardedApi, scenario: Scenario) -> None:
+        self.api, self.scenario, self.url, self.leader = api, scenario, "", ""
+        self.questions: list[Question] = []
+        self.busy = ""
+
+    async def answers(self, question: Question) -> Answer:
+        self.questions.append(question)
+        if self.busy:
+            raise Unanswered(self.busy, 5)
+        s = self.scenario
+        return answer(s.core.facts(), Settings(), s.now, question, Bounds(max(question.seconds, 0.001)))
+
+    async def ask(self, who: str, body: Any) -> tuple[int, Any]:
+        headers = {"Authorization": f"Bearer {who}", "Content-Type": "application/json"}
+        async with (
+            aiohttp.ClientSession() as session,
+            session.post(self.url + WHAT_IF, data=msgspec.json.encode(body), headers=headers) as found,
+        ):
+            return found.status, msgspec.json.decode(await found.read())
+
+    async def would(self, who: str, **body: Any) -> Any:
+        status, said = await self.ask(who, {"seconds": 0, **body})
+        assert status == 200, said
+        return said
+
+    async def refusal(self, who: str, **body: Any) -> tuple[int, str]:
+        status, said = await self.ask(who, body)
+        return status, said["detail"]
+
+
+@pytest.fixture
+async def asking() -> AsyncIterator[Asking]:
+    api, s = GuardedApi(), cluster()
+    await api.start()
+    try:
+        api.create("namespaces", {"metadata": {"name": "ns"}})
+        meta = {"apiVersion": "treadle.dev/v1alpha1"}
+        api.create("schedulers", {**meta, "kind": "Scheduler", "metadata": {"name": "treadle"}, "spec": {}})
+        for path, spec in QUEUES.items():
+            api.create("queues", {**meta, "kind": "Queue", "metadata": {"name": path}, "spec": spec})
+        for name in ("ann", "eve"):
+            api.tokens[name] = {"username": name}
+        async with Client(Access(api.url)) as client:
+            one = Asking(api, s)
+            sources = state.Sources(lambda: s.core.view, lambda: one.leader, lambda _: None)
+
+            def client_of(token: str) -> Client:
+                return Client(Access(api.url, headers=lambda: {"Authorization": f"Bearer {token}"}))
+
+            routes = what_if.routes(
+                Door(Asker(Reviews(client)), lambda: ""), sources, Means(Judging(client_of, "treadle"), one.answers)
+            )
+            async with serve("127.0.0.1", 0, routes) as one.url:
+                yield one
+    finally:
+        await api.stop()
+
+
+async def test_a_pod_would_be_placed_or_wait_for_what_the_scheduler_says(asking: Asking) -> None:
+    said = await asking.would("ann", pod=a_pod("root.web"))
+    own = {"namespace": "ns", "name": "new", "application": "ns/pod/new", "queue": "root.web"}
+    assert said["placed"] == [{**own, "node": "n", "after": 0.0, "asked": True}]
+    said = await asking.would("ann", pod=a_pod("root.data"))
+    ((waits,), placed) = said["waiting"], said["placed"]
+    assert (waits["name"], waits["reason"], "after" in waits, placed) == ("new", "QueueMaximum", False, [])
+    assert (said["notInForce"], said["stopped"]) == ([], "")
+
+
+async def test_several_pods_of_one_kind_are_placed_as_far_as_there_is_room(asking: Asking) -> None:
+    said = await asking.would("ann", pod=a_pod("root.web", cpu="1500m"), count=4)
+    assert [one["name"] for one in said["placed"]] == ["new-0", "new-1"]
+    assert [(one["name"], one["reason"]) for one in said["waiting"]] == [("new-2", "Unschedulable"), ("new-3", "Unschedulable")]
+
+
+async def test_nothing_is_written_and_the_core_is_not_touched(asking: Asking) -> None:
+    before = asking.scenario.core.facts()
+    await asking.would("ann", pod=a_pod("root.web"))
+    assert asking.api.list("pods", "ns") == []
+    assert asking.scenario.core.facts() == before
+
+
+def edit(path: str, **fair: Any) -> Json:
+    return {"metadata": {"name": path}, "spec": {**QUEUES[path], "fair": fair}}
+
+
+async def test_an_edit_would_place_what_it_lets_in(asking: Asking) -> None:
+    said = await asking.would("ann", apply=[edit("root.data", maxResources={"cpu": "3"})])
+    assert [(one["name"], one["node"], "asked" in one) for one in said["placed"]] == [("d-2", "n", False)]
+    assert asking.api.get("queues", "root.data")["spec"]["fair"]["maxResources"] == {"cpu": "2"}
+    assert asking.questions[0].queues == ("root.data",)
+
+
+async def test_an_edit_that_changes_nothing_makes_no_difference(asking: Asking) -> None:
+    said = await asking.would("ann", apply=[{"metadata": {"name": "root.data"}, "spec": QUEUES["root.data"]}])
+    assert (said["placed"], said["waiting"], said["preempted"]) == ([], [], [])
+
+
+async def test_who_may_not_view_a_queue_is_told_how_many_of_its_pods_it_makes_a_difference_for(asking: Asking) -> None:
+    said = await asking.would("eve", apply=[edit("root.data", maxResources={"cpu": "3"})])
+    assert (said["placed"], said["others"]) == ([], {"placed": 1, "waiting": 0, "preempted": 0})
+
+
+async def test_the_api_server_says_who_may_ask(asking: Asking) -> None:
+    asking.api.refusals["POST", "pods", True] = (403, "ann may not make pods")
+    assert await asking.refusal("ann", pod=a_pod()) == (403, "pod: ann may not make pods")
+    asking.api.refusals["PUT", "root.data", True] = (403, "ann may not write root.data")
+    status, words = await asking.refusal("ann", apply=[edit("root.data", weight=2)])
+    assert (status, "ann may not write root.data" in words) == (403, True)
+    assert asking.questions == []
+
+
+async def test_what_would_not_be_in_force_is_refused_as_the_change_itself(asking: Asking) -> None:
+    status, words = await asking.refusal(
+        "ann", delete=["root.web"], apply=[edit("root.data", schedulingPolicy="drf")], seconds=-1
+    )
+    assert (status, "seconds" in words) == (400, True)
+    named = {"metadata": {"name": "root.none.x"}, "spec": {}}
+    assert (await asking.refusal("ann", apply=[named]))[0] == 400
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({}, "the body is to have either a pod, or queues to apply or delete"),
+        ({"pod": a_pod(), "delete": ["root.web"]}, "the body is to have either a pod, or queues to apply or delete"),
+        ({"delete": ["root.web"], "count": 2}, "count: 2 is of pods, and the body has queues"),
+        ({"delete": ["root.none"]}, "delete[0]: there is no queue 'root.none'"),
+        ({"pod": a_pod(namespace="")}, "pod.metadata.namespace: is missing, and ann is no service account"),
+        ({"pod": a_pod(namespace="n_s")}, "namespace: 'n_s' is not the name of a namespace"),
+        ({"pod": {**a_pod(), "metadata": 3}}, "pod.metadata: is no object, or its namespace no text"),
+        ({"pod": a_pod(), "count": 501}, "the body is not what is read here: Expected `int` <= 500 - at `$.count`"),
+        (
+            {"pod": {**a_pod(), "spec": {**a_pod()["spec"], "schedulerName": "other"}}},
+            "pod.spec.schedulerName: 'other' is not of this scheduler; allowed are treadle",
+        ),
+    ],
+)
+async def test_what_makes_no_sense_is_refused_by_its_name(asking: Asking, body: Json, words: str) -> None:
+    assert await asking.refusal("ann", **body) == (400, words)
+
+
+async def test_who_does_not_lead_or_is_busy_says_so(asking: Asking) -> None:
+    asking.busy = "another question is being answered"
+    assert await asking.refusal("ann", pod=a_pod()) == (503, "another question is being answered")
+    asking.leader = "treadle-7"
+    assert (await asking.refusal("ann", pod=a_pod()))[0] == 503
