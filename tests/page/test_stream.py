@@ -71,7 +71,8 @@ async def guarded(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Guarded]:
     api = ReviewingApi()
     await api.start()
     api.tokens = {name: {"username": name} for name in ("ann", "bob", "boss", "eve", "lister", "root")}
-    api.rights |= {("root", "view", ""), ("lister", "list", "")}
+    api.rights.add(("root", "view", ""))
+    api.core_rights.add(("lister", "list", "nodes", ""))
     try:
         async with Client(Access(api.url)) as client:
             one = Guarded(api, client)
