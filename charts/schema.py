@@ -158,6 +158,7 @@ VALUES: Json = {
     },
     "eta": {"enabled": option("eta")},
     "rest": {"enabled": option("rest"), "audience": option("rest_audience", maxLength=253), "queueChanges": yes()},
+    "page": {"enabled": option("page")},
     "crds": {"install": yes()},
     "scheduler": {
         "create": yes(),

@@ -16,6 +16,7 @@ from chart.rendering import CHART, EVERYTHING, ROOT, SELF_SIGNED, deployment, he
         "agent.enabled=true,agent.alone.enabled=true,agent.alone.cpuPercent=85",
         "networkPolicy.restrictEgress=true",
         "rest.enabled=true,rest.audience=treadle",
+        "page.enabled=true",
         "replicaCount=1,crds.install=false",
     ],
 )
@@ -328,13 +329,21 @@ def test_reservations_may_be_made_from_the_history_where_that_is_asked_for():
     assert name not in {one["metadata"]["name"] for one in (*of_kind("ClusterRole", *off), *of_kind("ClusterRoleBinding", *off))}
 
 
+def test_the_page_is_there_where_it_is_asked_for_and_needs_no_right_of_its_own():
+    on = ("--set=page.enabled=true",)
+    assert "--page" not in deployment()["template"]["spec"]["containers"][0]["args"]
+    whom = deployment(*on, "--set=rest.audience=treadle")["template"]["spec"]["containers"][0]["args"]
+    assert whom[-2:] == ["--page", "--rest-audience=treadle"]
+    assert of_kind("ClusterRole", *on) == of_kind("ClusterRole")
+
+
 def test_yarns_rest_and_its_rights_are_there_where_they_are_asked_for():
     on = ("--set=rest.enabled=true",)
     assert "--rest" not in deployment()["template"]["spec"]["containers"][0]["args"]
     assert deployment(*on)["template"]["spec"]["containers"][0]["args"][-1] == "--rest"
     whom = deployment(*on, "--set=rest.audience=treadle")["template"]["spec"]["containers"][0]["args"]
     assert whom[-2:] == ["--rest", "--rest-audience=treadle"]
-    assert "set rest.enabled as well" in template("--set=rest.audience=treadle").stderr
+    assert "set rest.enabled or page.enabled as well" in template("--set=rest.audience=treadle").stderr
     assert not [one for one in of_kind("ClusterRole") if one["metadata"]["name"] == "treadle-rest"]
     (role,) = [one for one in of_kind("ClusterRole", *on) if one["metadata"]["name"] == "treadle-rest"]
     rights = {(resource, verb) for rule in role["rules"] for resource in rule["resources"] for verb in rule["verbs"]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import shutil
 import time
 from collections.abc import AsyncIterator
@@ -56,6 +57,24 @@ class Page:
             assert time.monotonic() < deadline, f"{expression} did not become true; the page says {self.errors}"
             await asyncio.sleep(0.1)
         return found
+
+    async def show(self, url: str, width: int = 1280, height: int = 860, theme: str = "light") -> None:
+        """Open an address in a window of a size and a theme; one that differs in what is after # alone is loaded anew as well."""
+        await self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
+        await self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
+        await self.call("Page.navigate", url="about:blank")
+        await self.call("Page.navigate", url=url)
+
+    async def press(self, *keys: str) -> None:
+        """Press keys by their names, such as ArrowDown or Enter, or type letters."""
+        for key in keys:
+            text = {"text": "\r"} if key == "Enter" else {"text": key} if len(key) == 1 else {}
+            await self.call("Input.dispatchKeyEvent", type="keyDown", key=key, **text)
+            await self.call("Input.dispatchKeyEvent", type="keyUp", key=key)
+
+    async def picture(self) -> bytes:
+        """Return a picture of what is in the window, as PNG."""
+        return base64.b64decode((await self.call("Page.captureScreenshot", format="png"))["data"])
 
 
 @asynccontextmanager

@@ -146,13 +146,15 @@ def test_a_port_that_is_taken_is_said_with_what_to_do(shown):
 def test_the_page_and_its_stream_show_the_running_demo(shown):
     with urllib.request.urlopen(f"{shown.url}/", timeout=30) as answer:
         assert "<title>Treadle</title>" in answer.read().decode()
-    with urllib.request.urlopen(f"{shown.url}/api/stream", timeout=30) as stream:
-        lines = [stream.readline().decode().strip() for _ in range(4)]
-    tree = json.loads(lines[3].removeprefix("data: "))
+    with urllib.request.urlopen(f"{shown.url}/api/v1/stream", timeout=30) as stream:
+        lines = [stream.readline().decode().strip() for _ in range(2)]
+    told = json.loads(lines[1].removeprefix("data: "))
+    queues = {row["name"]: row for row in told["queues"]["rows"]}
 
-    assert tree["cluster"]["nodes"] == 12
-    assert tree["queues"]["root.dev"]["resources"]["cpu"]["maximum"] == 144_000
-    assert tree["queues"]["root.dev.science"]["resources"]["cpu"]["guaranteed"] == 2_000
+    assert lines[0] == "event: full"
+    assert told["cluster"]["nodes"] == 12
+    assert queues["root.dev"]["maximum"]["cpu"] == 144_000
+    assert queues["root.dev.science"]["guaranteed"]["cpu"] == 2_000
     with urllib.request.urlopen(f"{shown.url}/readyz", timeout=30) as answer:
         assert json.load(answer)["ready"]
 
@@ -216,9 +218,11 @@ def test_a_queue_that_kubectl_edits_has_its_new_weight_on_the_page_and_a_wrong_o
 @browser.needed
 async def test_a_browser_shows_the_running_demo(shown, tmp_path):
     async with browser.opened(shown.url, tmp_path) as page:
-        await page.until("document.querySelectorAll('#queues tbody tr').length === 6")
-        await page.until("document.querySelectorAll('#waiting tbody tr').length > 0")
+        await page.until("document.querySelectorAll('#tree .grid-body .grid-row').length === 6")
         title = await page.ask("document.getElementById('subtitle').textContent")
+        await page.show(f"{shown.url}/#/applications?only=waiting")
+        await page.until("document.querySelectorAll('#list .grid-body .grid-row').length > 0")
+        assert await page.ask("document.querySelector('#list .cell.reason').innerText") != ""
 
     assert title == "treadle demo, classic"
     assert page.errors == []

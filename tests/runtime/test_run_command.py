@@ -67,7 +67,8 @@ async def api() -> AsyncIterator[FakeApi]:
         ),
         ({"tls_self_signed": True, "listen": ""}, "--tls-cert-file and --tls-self-signed: are for the address of --listen"),
         ({"rest": True, "listen": ""}, "--rest: is served at the address of --listen, which is empty"),
-        ({"rest_audience": "x"}, "--rest-audience: 'x' is for the users of --rest, which is not given"),
+        ({"rest_audience": "x"}, "--rest-audience: 'x' is for the users of --rest and --page, of which none is given"),
+        ({"page": True, "listen": ""}, "--page: is served at the address of --listen, which is empty"),
     ],
 )
 def test_an_option_that_makes_no_sense_is_named_with_what_is_allowed(

@@ -58,6 +58,7 @@ def run(
     prometheus_credentials: Path | None = None,
     prometheus_address: str = "",
     rest: Annotated[bool, Parameter(negative="")] = False,
+    page: Annotated[bool, Parameter(negative="")] = False,
     rest_audience: str = "",
     queue_changes: str = "",
     log_level: Annotated[str, Parameter(help="debug, info, warning or error.")] = "info",
@@ -123,8 +124,10 @@ def run(
         The address that those are for, such as https://prometheus.monitoring:9090; no other server is sent them.
     rest:
         Serve the REST at the address of --listen: what there is, why it waits and what would be if below /api/v1, the ResourceManager's web services and its REST of reservations below /ws/v1/cluster, and that of the resource estimator below /resourceestimator.
+    page:
+        Serve the page at the address of --listen, below / and /static, and what it shows as a stream, at /api/v1/stream. The page asks for a token; it shows what its owner may see.
     rest_audience:
-        The audience that the tokens of its users must have; that of the API server if absent.
+        The audience that the tokens of users of --rest and --page must have; that of the API server if absent.
     queue_changes:
         A ConfigMap of --namespace with the log of changes of queues: serve also YARN's REST of the scheduler's configuration, below /ws/v1/cluster/scheduler-conf, and our own, below /api/v1/queue-changes; neither if absent.
     """
@@ -136,8 +139,10 @@ def run(
     _check_doors(listen, probes_listen, anonymous_metrics=anonymous_metrics)
     if rest and not listen:
         _refuse(2, "--rest: is served at the address of --listen, which is empty")
-    if rest_audience and not rest:
-        _refuse(2, f"--rest-audience: {rest_audience!r} is for the users of --rest, which is not given")
+    if page and not listen:
+        _refuse(2, "--page: is served at the address of --listen, which is empty")
+    if rest_audience and not rest and not page:
+        _refuse(2, f"--rest-audience: {rest_audience!r} is for the users of --rest and --page, of which none is given")
     if queue_changes and not rest:
         _refuse(2, f"--queue-changes: {queue_changes!r} is for changes by --rest, which is not given")
     if queue_changes and rest_audience:
@@ -177,6 +182,7 @@ def run(
         history_days=history_days,
         prometheus=credentials,
         rest=rest,
+        page=page,
         rest_audience=rest_audience,
         queue_changes=queue_changes,
     )

@@ -41,7 +41,7 @@ class Door:
                 return refused.answer(request.path)
             except KubeError as error:
                 self._warn(f"a request of the REST is not served: {error}")
-                return _unserved(error).answer(request.path)
+                return unserved(error).answer(request.path)
 
         return answered
 
@@ -58,7 +58,7 @@ class Door:
             self._under_way -= 1
 
 
-def _unserved(error: KubeError) -> Refused:
+def unserved(error: KubeError) -> Refused:
     """Return why a request is not served although nothing is wrong with it."""
     if isinstance(error, ApiError) and error.status == 403:
         return Refused(503, f"the API server does not let Treadle do this: {error.message}")

@@ -20,6 +20,10 @@ from treadle.api.labels import SCHEDULER_NAME
 from treadle.fakeapi import FakeApi, Ticker
 from treadle.fakeapi.store import Event
 from treadle.kube.auth import Access
+from treadle.page import files
+from treadle.page.admitting import everybody
+from treadle.page.board import Sources
+from treadle.page.stream import Stream
 from treadle.runtime import demo_examples as examples
 from treadle.runtime.demo_examples import Json, Templates
 from treadle.runtime.demo_load import CLASSIC_NODES, NODE_CPU, NODE_MEMORY, ClassicLoad, Load, TraceLoad
@@ -28,8 +32,7 @@ from treadle.runtime.doors import Told, open_routes
 from treadle.runtime.service import Options, Service, running
 from treadle.runtime.snapshot import metrics_of
 from treadle.web.local import local
-from treadle.web.page import page_routes
-from treadle.web.server import probe_routes, serve
+from treadle.web.server import answering, probe_routes, serve
 
 log = logging.getLogger(__name__)
 
@@ -136,15 +139,20 @@ class Demo:
             self.failed = error
 
     def tree(self) -> dict[str, Any]:
-        """What the page shows: the queue tree, why pods wait, and the demo's own numbers."""
-        now = time.monotonic()
+        """What there is as one object: the queue tree, why pods wait, and the demo's own numbers."""
         shown = self._shown(waiting=50)
         shown["pods"] |= self.counts.all() | {"failed": self.counts.phases["Failed"]}
         return {
-            "at": round(now - self._begun, 3),
-            "title": f"treadle demo, {self.options.example}",
+            "at": round(time.monotonic() - self._begun, 3),
             "binds": {"bound": self.service.binder.bound, "in_flight": self.service.binder.in_flight},
             **shown,
+        }
+
+    def more(self) -> dict[str, Any]:
+        """What the page says of the demo beside what it says of every cluster."""
+        return {
+            "title": f"treadle demo, {self.options.example}",
+            "demo": self.counts.all() | {"failed": self.counts.phases["Failed"]},
         }
 
     def summary(self) -> dict[str, Any]:
@@ -194,7 +202,9 @@ async def _page(demo: Demo, service: Service, port: int) -> AsyncIterator[str]:
     routes = [
         *probe_routes(told.healthy, told.unready),
         *open_routes(told),
-        *page_routes(demo.tree),
+        *files.routes(),
+        *Stream(Sources(lambda: service.core.view, service.engine.refresh_shares, more=demo.more), everybody).routes(),
+        answering("/api/tree", demo.tree),
     ]  # of loopback, and pretended
     pages = serve("127.0.0.1", port, [local(route) for route in routes])
     try:

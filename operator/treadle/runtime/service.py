@@ -49,6 +49,7 @@ from treadle.runtime.engine import Engine
 from treadle.runtime.forecaster import Forecaster, past_of
 from treadle.runtime.garbage import Garbage
 from treadle.runtime.group_statuses import GroupStatuses
+from treadle.runtime.page import page_routes
 from treadle.runtime.provisioning import Provisioner
 from treadle.runtime.queue_changes import QueueChanges
 from treadle.runtime.rest import means_of, rest_routes
@@ -129,6 +130,8 @@ class Options:
     prometheus: Credentials | None = None
     rest: bool = False
     """Whether YARN's REST is served on the port of ``listen``."""
+    page: bool = False
+    """Whether the page is served there."""
     users: Source = Source.NAMESPACE
     """What says whose an object is."""
     default_access: DefaultAccess = DefaultAccess.OPEN
@@ -371,7 +374,7 @@ class Service:
             "ready": not unready,
             "synced": self.synced,
             "watchesAlive": "watches" not in unready,
-            "leader": f"standby, {self._standing_by()} leads" if self._standing_by() else "leader",
+            "leader": f"standby, {self.standing_by()} leads" if self.standing_by() else "leader",
             "watches": watches,
             "waitingFor": self.waiting_for,
             **({"administrators": self.administrators.problem} if self.administrators and self.administrators.problem else {}),
@@ -508,11 +511,15 @@ class Service:
         if self.options.rest:
             unready = lambda: "" if self._listed else self.waiting_for  # noqa: E731 - read at each request
             door = Door(Asker(reviews, self.options.rest_audience), unready)
-            seen = ToldFrom(lambda: self.core.view, self._standing_by, self._foreseen)
+            seen = ToldFrom(lambda: self.core.view, self.standing_by, self.foreseen)
             means = means_of(self.access, self.options.name, self.options.users, self.core, self._answers)
             routes += rest_routes(self._serving, door, self.ledger, self.options.history, seen, means)
             if self.queue_changes is not None:
                 routes += self.queue_changes.routes(door)
+        if self.options.page:
+            routes += page_routes(
+                self, Asker(reviews, self.options.rest_audience), lambda: "" if self._listed else self.waiting_for
+            )
         if self.options.tls is not None:
             self.certificate = certificate_of(
                 self._serving, replace(self.options.tls, namespace=self.options.namespace or self.access.namespace)
@@ -523,10 +530,12 @@ class Service:
         routes.append(guarded(answering(DOCUMENT, lambda: described), reviews, right=False))
         await self.doors.open(self.options.listen, routes, None if self.certificate is None else self.certificate.context)
 
-    def _standing_by(self) -> str:
+    def standing_by(self) -> str:
+        """Return who leads instead of this copy; empty if it leads."""
         return "" if self.lease is None or self.lease.held else self.lease.holder or "nobody"
 
-    def _foreseen(self, identity: str) -> dict[str, Any] | None:
+    def foreseen(self, identity: str) -> dict[str, Any] | None:
+        """Return what is forecast of an application, None where nothing is."""
         return None if self.forecaster is None else self.forecaster.status(identity, None)
 
     def _spawn(self, coroutine: Any, name: str) -> asyncio.Task[Any]:

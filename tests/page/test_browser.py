@@ -1,0 +1,292 @@
+"""The page in a real Chromium: what it shows, keeps in its address, and does with keys, names that are markup, many queues and a phone."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from core.builders import Scenario, limits
+from embedded import browser
+from page.axe import complaints
+from page.large import large
+from page.serving import Shown
+from rest.reviewing import ReviewingApi
+from treadle.core import Core
+from treadle.core.model import Settings
+from treadle.kube.auth import Access
+from treadle.kube.reviews import Reviews
+from treadle.kube.transport import Client
+from treadle.page.admitting import Asked
+from treadle.rest.asking import Asker
+
+pytestmark = browser.needed
+
+HOSTILE = "<img src=x onerror=name='hacked'>"
+LIVE = "document.getElementById('status').textContent === 'live' && performance.getEntriesByName('shown').length > 0"
+ROWS = "[...document.querySelectorAll('#tree .grid-body .grid-row')].sort((a, b) => a.index - b.index)"
+PATHS = f"{ROWS}.map(row => row.dataset.path)"
+PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
+VIEWS = ["#/queues", "#/applications", "#/nodes", "#/queue/root.data.etl", "#/application/ns/nightly"]
+
+
+def busy() -> Scenario:
+    """Two departments on twelve nodes; one application of etl has what there is, others wait behind it."""
+    s = Scenario().nodes(12, cpu=8, memory=32)
+    s.queue("root").queue("root.data", weight=3.0).queue("root.web", maximum=limits(cpu="24"))
+    s.queue("root.data.etl", minimum=limits(cpu="16")).queue("root.data.lab").queue("root.web.shop")
+    s.pods(60, "n", "root.data.etl", application="nightly", user="ann")
+    s.pods(8, "f", "root.web.shop", application="front", cpu=3, user="bob")
+    s.wait(1)
+    s.confirm(s.plan())
+    s.pods(30, "r", "root.data.etl", application="report", cpu=2, user="cleo").pods(
+        9, "t", "root.data.lab", application="train", cpu=6
+    )
+    s.wait(1)
+    s.confirm(s.plan())
+    s.wait(1).plan()
+    return s
+
+
+def crowded() -> Scenario:
+    """Four hundred nodes in racks that are used to different parts by others, of which some are cordoned."""
+    s = Scenario()
+    s.core = Core(Settings(), validate=False)
+    s.queue("root")
+    for number in range(400):
+        s.node(f"rack-{number // 20:02}-{number % 20:02}", cpu=16, memory=64, unschedulable=number % 61 == 7)
+        used = (number * 7 + number // 20 * 5) % 17
+        if used:
+            s.pod(f"p{number}", node=f"rack-{number // 20:02}-{number % 20:02}", cpu=used, scheduler="other", application="")
+    s.wait(1).plan()
+    return s
+
+
+@asynccontextmanager
+async def looking(scenario: Scenario, folder: Path, hash_: str = "") -> AsyncIterator[tuple[Shown, browser.Page]]:
+    async with Shown(scenario).served() as shown, browser.opened("about:blank", folder) as page:
+        await page.show(f"{shown.url}/{hash_}")
+        await page.until(LIVE)
+        yield shown, page
+
+
+async def test_queues_are_shown_in_words_that_a_screen_reader_gets_too(tmp_path):
+    async with looking(busy(), tmp_path) as (_, page):
+        await page.until(f"{PATHS}.length === 6")
+        assert await page.ask(PATHS) == ["root", "root.data", "root.data.etl", "root.data.lab", "root.web", "root.web.shop"]
+        assert await page.ask(f"{ROWS}[5].querySelector('[role=img]').getAttribute('aria-label')") == (
+            "root.web.shop uses 24 of 96 cpu, fair share 24, pending 0"
+        )
+        assert await page.ask(f"{ROWS}.map(row => row.getAttribute('aria-level')).join('')") == "123323"
+        assert page.errors == []
+
+
+async def test_hostile_names_are_shown_as_text(tmp_path):
+    scenario = busy().queue(f"root.{HOSTILE}")
+    scenario.pod(f"p{HOSTILE}", f"root.{HOSTILE}", application=HOSTILE, user=HOSTILE).node(f"n{HOSTILE}")
+    async with looking(scenario, tmp_path) as (shown, page):
+        found = ""
+        for view in ("#/queues", "#/applications", "#/nodes", f"#/queue/root.{HOSTILE}", f"#/application/ns/{HOSTILE}"):
+            await page.show(f"{shown.url}/{quote(view, '#/')}")
+            await page.until(LIVE)
+            found += str(await page.ask("document.body.textContent"))
+        assert found.count(HOSTILE) >= 5
+        assert await page.ask("document.querySelectorAll('main img, main script').length") == 0
+        assert (await page.ask("window.name"), page.errors) == ("", [])
+
+
+async def test_what_is_looked_for_sorted_and_folded_is_in_the_address_and_a_reload_keeps_it(tmp_path):
+    async with looking(busy(), tmp_path) as (shown, page):
+        await page.until(f"{PATHS}.length === 6")
+        await page.ask(f"{ROWS}[1].querySelector('.fold').click()")
+        await page.until(f"{PATHS}.join() === 'root,root.data,root.web,root.web.shop'")
+        await page.ask("document.querySelector('#tree .used .sort').click()")
+        await page.until("document.querySelector('#tree .cell.used').getAttribute('aria-sort') === 'descending'")
+        address = str(await page.ask("location.href"))
+        assert "turned=root.data" in address
+        await page.show(address)
+        await page.until(f"{PATHS}.join() === 'root,root.data,root.web,root.web.shop'")
+        await page.ask("document.getElementById('search').focus()")
+        await page.press("s", "h", "o", "p")
+        await page.until(f"{PATHS}.join() === 'root,root.web,root.web.shop'")
+        assert await page.ask("document.getElementById('found').textContent") == "1 of 6 queues"
+        await page.show(str(await page.ask("location.href")))
+        await page.until(f"{PATHS}.join() === 'root,root.web,root.web.shop'")
+        await page.show(f"{shown.url}/#/queues?only=waiting")
+        await page.until(f"{PATHS}.join() === 'root,root.data,root.data.etl,root.data.lab'")
+        assert page.errors == []
+
+
+async def test_the_tree_is_walked_folded_and_entered_by_keys(tmp_path):
+    current = "document.getElementById(document.activeElement.getAttribute('aria-activedescendant')).dataset.path"
+    async with looking(busy(), tmp_path) as (_, page):
+        await page.until(f"{PATHS}.length === 6")
+        await page.ask("document.querySelector('#tree .grid').focus()")
+        await page.press("ArrowDown")
+        assert await page.ask(current) == "root.data"
+        await page.press("ArrowLeft")
+        await page.until(f"{PATHS}.length === 4")
+        assert await page.ask(current) == "root.data"
+        await page.press("ArrowRight")
+        await page.until(f"{PATHS}.length === 6")
+        await page.press("ArrowRight")
+        assert await page.ask(current) == "root.data.etl"
+        await page.press("ArrowLeft", "End")
+        assert await page.ask(current) == "root.web.shop"
+        await page.press("Enter")
+        await page.until("location.hash === '#/queue/root.web.shop'")
+
+
+async def test_a_queue_has_its_limits_users_reasons_and_applications(tmp_path):
+    async with looking(busy(), tmp_path, "#/queue/root.data.etl") as (_, page):
+        text = "document.getElementById('view-queue').innerText.replace(/\\s+/g, ' ').replaceAll('\u2013', '-')"
+        await page.until(f"{text}.includes('report')")
+        found = str(await page.ask(text))
+        assert "cpu default 66 54 36 16 -" in found
+        assert "Unschedulable 27 pods of 1 applications" in found
+        assert "0/12 nodes are available: 12 Insufficient cpu." in found
+        assert "ann 1 60 - 60 cpu" in found
+        assert "cleo 1 3 27 6 cpu" in found
+        await page.ask("[...document.querySelectorAll('#view-queue .of-queue a')].find(a => a.textContent === 'report').click()")
+        await page.until("location.hash === '#/application/ns/report'")
+        await page.until("document.getElementById('view-application').innerText.includes('number 1 of 1')")
+        assert page.errors == []
+
+
+async def test_applications_are_found_by_reason_and_by_user(tmp_path):
+    names = "[...document.querySelectorAll('#list .grid-body .grid-row')].map(row => row.dataset.name).sort().join()"
+    async with looking(busy(), tmp_path, "#/applications") as (shown, page):
+        await page.until(f"{names} === 'ns/front,ns/nightly,ns/report,ns/train'")
+        await page.ask("document.querySelector('#reasons button').click()")
+        await page.until(f"{names} === 'ns/report,ns/train'")
+        await page.show(f"{shown.url}/#/applications?user=bob")
+        await page.until(f"{names} === 'ns/front'")
+
+
+async def test_nodes_are_a_map_and_a_list(tmp_path):
+    scenario = busy().node("cordoned", unschedulable=True)
+    async with looking(scenario, tmp_path, "#/nodes") as (shown, page):
+        rows = "document.querySelectorAll('#map .grid-body .grid-row').length"
+        await page.until(f"{rows} === 13")
+        assert "13 nodes, 12 of them at least 95% used, 1 take no pods now" in str(
+            await page.ask("document.getElementById('map').innerText")
+        )
+        pixel = "[...document.querySelector('canvas').getContext('2d').getImageData({}, 8, 1, 1).data].join()"
+        full, empty = [await page.ask(pixel.format(place)) for place in (60, 1200)]
+        assert full != empty
+        await page.show(f"{shown.url}/#/nodes?q=cord")
+        await page.until(f"{rows} === 1")
+
+
+async def test_the_page_says_that_the_connection_is_lost_and_comes_back_by_itself(tmp_path):
+    shown = Shown(busy())
+    async with browser.opened("about:blank", tmp_path) as page:
+        async with shown.served():
+            url = shown.url
+            await page.show(f"{url}/")
+            await page.until(LIVE)
+        await page.until("document.getElementById('status').dataset.state === 'lost'")
+        async with shown.served(int(url.rpartition(":")[2])):
+            await page.until(LIVE)
+
+
+async def test_a_token_is_asked_for_kept_for_the_tab_alone_and_forgotten_when_it_counts_no_more(tmp_path):
+    api, scenario = ReviewingApi(), busy()
+    await api.start()
+    api.rights.add(("alice", "view", ""))
+    form = "!document.getElementById('sign-in').hidden"
+    enter = "document.getElementById('token').value = '{}'; document.querySelector('#sign-in button').click()"
+    try:
+        async with Client(Access(api.url)) as client, browser.opened("about:blank", tmp_path) as page:
+            admit = Asked(Asker(Reviews(client)), lambda: scenario.core.view, str)
+            async with Shown(scenario, admit).served() as shown:
+                await page.show(f"{shown.url}/#/queues?q=lab")
+                await page.until(form)
+                assert await complaints(page) == []
+                await page.ask(enter.format("nobody"))
+                await page.until(
+                    "document.getElementById('token-problem').textContent === 'This token counts for nobody, or not any more.'"
+                )
+                await page.ask(enter.format("alice"))
+                await page.until(LIVE)
+                assert await page.ask("sessionStorage.length + ' ' + localStorage.length + document.cookie") == "1 0"
+                await page.show(f"{shown.url}/#/queues?q=lab")
+                await page.until(f"{PATHS}.join() === 'root,root.data,root.data.lab'")
+                await page.ask("document.getElementById('sign-out').click()")
+                await page.until(form)
+                assert await page.ask("sessionStorage.length") == 0
+                assert "root" not in str(await page.ask("document.querySelector('main').innerText"))
+    finally:
+        await api.stop()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+async def test_the_checker_of_accessibility_finds_nothing(tmp_path, theme):
+    async with looking(busy(), tmp_path) as (shown, page):
+        for view in VIEWS:
+            await page.show(f"{shown.url}/{view}", theme=theme)
+            await page.until(f"{LIVE} && document.querySelector('.grid-row, .fact') !== null")
+            assert await complaints(page) == [], view
+
+
+@pytest.mark.parametrize("width", [320, 390])
+async def test_a_phone_scrolls_down_and_not_aside(tmp_path, width):
+    async with looking(busy(), tmp_path) as (shown, page):
+        for view in VIEWS:
+            await page.show(f"{shown.url}/{view}", width, 800)
+            await page.until(LIVE)
+            assert await page.ask("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), view
+
+
+async def test_five_thousand_queues_are_there_within_a_second_in_few_elements(tmp_path):
+    async with looking(large(), tmp_path) as (shown, page):
+        assert len(shown.scenario.core.view.paths()) == 5001
+        await page.until(f"{ROWS}.length > 0")
+        began = time.monotonic()
+        await page.show(f"{shown.url}/#/queues?turned=root.d000")
+        await page.until(f"{LIVE} && {ROWS}.length > 0")
+        assert time.monotonic() - began < 3
+        painted = float(str(await page.ask("performance.getEntriesByName('shown')[0].startTime")))
+        assert painted < 1000
+        assert await page.ask("document.querySelectorAll('*').length") < 1000
+        assert await page.ask("document.querySelector('#tree .grid').getAttribute('aria-rowcount')") == str(1 + 1 + 50 + 99)
+        await page.ask("document.querySelector('#tree .grid').focus()")
+        await page.press("End")
+        assert (
+            await page.ask("document.getElementById(document.activeElement.getAttribute('aria-activedescendant')).dataset.path")
+            == "root.d049"
+        )
+        frames = "(async () => { const grid = document.querySelector('#tree .grid'); const times = []; let last = 0;"
+        frames += (
+            "for (let at = 0; at < 60; at += 1) { grid.scrollTop = at * 90; const now = await new Promise(requestAnimationFrame);"
+        )
+        frames += "if (last) times.push(now - last); last = now; } window.slowest = Math.max(...times); })()"
+        await page.ask(f"{frames}; 0")
+        await page.until("window.slowest !== undefined")
+        assert float(str(await page.ask("slowest"))) < 200
+        assert page.errors == []
+
+
+@pytest.mark.parametrize(
+    ("name", "view", "width", "height", "theme"),
+    [
+        ("page-queues", "#/queues", 1100, 620, "light"),
+        ("page-queue", "#/queue/root.data.etl", 1100, 1000, "light"),
+        ("page-nodes", "#/nodes", 1100, 760, "dark"),
+        ("page-phone", "#/queues", 390, 760, "dark"),
+    ],
+)
+async def test_pictures_of_the_documentation_are_made(tmp_path, name, view, width, height, theme):
+    """With TREADLE_PICTURES set they are written; what they show is the same each time."""
+    async with looking(crowded() if name == "page-nodes" else busy(), tmp_path) as (shown, page):
+        await page.show(f"{shown.url}/{view}", width, height, theme)
+        await page.until(f"{LIVE} && document.querySelector('.grid-body .grid-row') !== null")
+        made = await page.picture()
+    assert made.startswith(b"\x89PNG")
+    if os.environ.get("TREADLE_PICTURES"):
+        (PICTURES / f"{name}.png").write_bytes(made)
