@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from core.builders import Scenario, a_pod, limits
 from core.clusters import Cluster, Preempting
+from treadle.controllers.capacity import capacity as read
 from treadle.core.effects import Bind, Evict
 from treadle.core.events import BindDone, Event, PodGone, PodSeen, QueueGone, QueueSeen
 from treadle.core.model import PodSpec, QueueSpec, Settings
+from treadle.core.model.capacity import CapacityQueueSpec, PartitionShare
 from treadle.core.model.fair import FairSettings
 from treadle.forecast.forward import Bounds
 from treadle.forecast.what_if import Answer, Question, answer
@@ -226,3 +228,42 @@ def test_the_core_that_told_the_facts_is_not_touched() -> None:
     before = s.core.facts()
     would(s, Question((a_pod("new", "root.a"),), seconds=30.0))
     assert s.core.facts() == before
+
+
+def capacities(**shares: str) -> tuple[Event, ...]:
+    return tuple(
+        QueueSeen(
+            QueueSpec(
+                f"root.{name}",
+                capacity=CapacityQueueSpec(
+                    f"root.{name}", partitions={"": PartitionShare(read("guaranteed", share))}, user_limit_factor=-1
+                ),
+            )
+        )
+        for name, share in shares.items()
+    )
+
+
+@settings(max_examples=15)
+@given(running=st.integers(6, 12), waiting=st.integers(1, 6), share=st.sampled_from((20, 50, 80)))
+def test_an_edit_of_shares_would_preempt_whom_it_then_preempts(running: int, waiting: int, share: int) -> None:
+    s: Scenario = Preempting().preempting().share("root.a", "90%").share("root.b", "10%")
+    s.wait(1000.0).nodes(2, cpu=6)
+    s.core.validate = False
+    s.pods(running, "a", "root.a", application="a").wait(1.0)
+    while binds := s.plan():
+        s.confirm(binds)
+    s.pods(waiting, "b", "root.b", application="b")
+    found = agrees(s, Question((), capacities(a=f"{100 - share}%", b=f"{share}%"), ("root.a", "root.b"), 60.0))
+    assert found.not_in_force == []
+
+
+def test_an_edit_of_shares_says_who_would_go_and_who_would_come_instead() -> None:
+    s: Scenario = Preempting().preempting().share("root.a", "90%").share("root.b", "10%")
+    s.wait(1000.0).nodes(1, cpu=10)
+    s.pods(10, "a", "root.a", application="a").wait(1.0)
+    s.confirm(s.plan()).pods(8, "b", "root.b", application="b")
+    found = agrees(s, Question((), capacities(a="50%", b="50%"), ("root.a", "root.b"), 60.0))
+    assert {line.queue for line in found.preempted} == {"root.a"}
+    assert {line.queue for line in found.placed} == {"root.b"}
+    assert len(found.preempted) == len(found.placed) == 4

@@ -168,6 +168,11 @@ async def test_who_may_not_view_a_queue_is_told_how_many_of_its_pods_it_makes_a_
 async def test_the_api_server_says_who_may_ask(asking: Asking) -> None:
     asking.api.refusals["POST", "pods", True] = (403, "ann may not make pods")
     assert await asking.refusal("ann", pod=a_pod()) == (403, "pod: ann may not make pods")
+    asking.api.refusals["POST", "pods", True] = (401, "Unauthorized")
+    status, words = await asking.refusal("ann", pod=a_pod())
+    assert (status, "it has to be for the API server itself" in words) == (403, True)
+    asking.api.refusals["POST", "pods", True] = (422, "spec.containers: Required value")
+    assert await asking.refusal("ann", pod=a_pod()) == (400, "pod: spec.containers: Required value")
     asking.api.refusals["PUT", "root.data", True] = (403, "ann may not write root.data")
     status, words = await asking.refusal("ann", apply=[edit("root.data", weight=2)])
     assert (status, "ann may not write root.data" in words) == (403, True)

@@ -16,7 +16,7 @@ from core.clusters import Cluster
 from rest.reviewing import ReviewingApi
 from rest.telling import listed
 from treadle.core.events import ApplicationSeen, NodeSeen, PodSeen
-from treadle.core.model import ApplicationSpec, Settings
+from treadle.core.model import RACK_LABEL, ApplicationSpec, Settings
 from treadle.kube.auth import Access
 from treadle.kube.reviews import Reviews
 from treadle.kube.transport import Client
@@ -308,11 +308,12 @@ async def test_metrics_nodes_and_statistics_count_what_is_there(asked: Asked) ->
     assert (said["containersAllocated"], said["containersPending"], said["totalNodes"], said["activeNodes"]) == (2, 3, 2, 2)
     node = asked.scenario.core.state.nodes.specs[0]
     assert node is not None
-    asked.scenario.tell(NodeSeen(replaced(node, unschedulable=True)))
+    asked.scenario.tell(NodeSeen(replaced(node, unschedulable=True, labels={RACK_LABEL: "r1"})))
     said = (await asked.told("/metrics"))["clusterMetrics"]
     assert (said["activeNodes"], said["decommissioningNodes"], said["availableMB"]) == (1, 1, 4096)
     nodes = (await asked.told("/nodes?states=decommissioning"))["nodes"]["node"]
     assert [(one["id"], one["state"], one["usedMemoryMB"], one["numContainers"]) for one in nodes] == [("node-0:10250", "DECOMMISSIONING", 2048, 2)]  # fmt: skip
+    assert [one["rack"] for one in (await asked.told("/nodes"))["nodes"]["node"]] == ["/r1", "/default-rack"]
     assert await asked.told("/nodes?states=lost") == {"nodes": {}}
     items = (await asked.told("/appstatistics?states=running,failed&applicationTypes=KUBERNETES"))["appStatInfo"]["statItem"]
     assert items == [

@@ -73,7 +73,7 @@ def answer(
     over: Callable[[], bool] = lambda: False,
 ) -> Answer:
     """Return what would be different. ``now`` is the time of the core that told the facts; ``over`` is asked before each pass whether to stop."""
-    without = _Branch(facts, settings, now, (), bounds, over)
+    without = _Branch(facts, settings, now, (), bounds, over).future  # its core, which is large, is not kept
     events = (*question.edits, *(PodSeen(pod) for pod in question.pods))
     with_it = _Branch(facts, settings, now, events, bounds, over)
     asked = {pod.uid for pod in question.pods}
@@ -101,9 +101,9 @@ class _Branch:
     def _core(self) -> Core:
         return self._world.core
 
-    def beside(self, other: _Branch, asked: set[str], question: Question) -> Answer:
+    def beside(self, theirs: Future, asked: set[str], question: Question) -> Answer:
         """Return what is here and not in another one, and the other way round."""
-        mine, theirs = self.future, other.future
+        mine = self.future
         gone = {one.pod.uid for one in theirs.gone}
         left = {one.pod.uid for one in mine.gone}
         placed = [uid for uid in mine.starts if uid in asked or (MADE_AGAIN not in uid and uid not in theirs.starts)]

@@ -173,11 +173,13 @@ class WhatIf:
             tried = await client.request("POST", f"/api/v1/namespaces/{namespace}/pods?dryRun=All", sent)
         if tried.status >= 500 or tried.status == 429:
             raise tried.error()
-        if tried.status >= 400:
+        if tried.status == 401:
             raise Refused(
-                tried.status if tried.status in {403, 404} else 403 if tried.status == 401 else 400,
-                f"pod: {tried.error().message}",
+                403,
+                "pod: the API server does not take this token, with which it is asked: it has to be for the API server itself",
             )
+        if tried.status >= 400:
+            raise Refused(tried.status if tried.status in {403, 404} else 400, f"pod: {tried.error().message}")
         made = tried.json()
         names = self._sources.view().names
         scheduler = (made.get("spec") or {}).get("schedulerName", "")

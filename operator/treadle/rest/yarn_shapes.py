@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from treadle.core.model import RACK_LABEL
 from treadle.core.views.nodes import CORDONED, HELD_OFF, NOT_READY, SCHEDULABLE
 from treadle.rest.yarn_ids import cluster_of, id_of
 
@@ -210,7 +211,7 @@ def node(one: NodeFigures, now: float) -> Json:
     free = {name: max(0, value) for name, value in one.free.items()}
     unwell = [taint.key for taint in one.taints if taint.key.startswith("node.kubernetes.io/")]
     return {
-        "rack": "/default-rack",
+        "rack": f"/{one.labels.get(RACK_LABEL, 'default-rack')}",
         "state": OF_NODE[one.state],
         "id": f"{one.name}:{PORT}",
         "nodeHostName": one.name,
