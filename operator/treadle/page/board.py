@@ -19,7 +19,7 @@ from treadle.page import rows
 if TYPE_CHECKING:
     from treadle.core.views.view import View
 
-SLICE: Final = 0.004
+SLICE: Final = 0.002
 """Seconds for which the loop is taken at once."""
 PART: Final = 0.1
 """The part of the time that ticks may take."""

@@ -10,22 +10,21 @@ from treadle.page.admitting import Asked
 from treadle.page.board import Sources
 from treadle.page.past import Past
 from treadle.page.stream import Stream
-from treadle.rest.serving import Door
 from treadle.rest.sight import Sight
 
 if TYPE_CHECKING:
     from aiohttp import web
 
-    from treadle.rest.asking import Asker
-    from treadle.runtime.service import Service
+    from treadle.rest.serving import Door
+    from treadle.rest.state import Sources as ToldFrom
 
 
-def page_routes(service: Service, asker: Asker, unready: Callable[[], str]) -> list[web.RouteDef]:
-    """Return the routes.
+def page_routes(door: Door, unready: Callable[[], str], told: ToldFrom, history: str) -> list[web.RouteDef]:
+    """Return the routes. ``unready`` says why nobody can be told anything yet, ``history`` is the URL of the history, empty for none.
 
     Shares are shown as the statuses had them computed last: of thousands of queues that takes the loop for longer than a page may.
     """
-    sources = Sources(lambda: service.core.view, forecast=service.foreseen, history=bool(service.options.history))
-    admit = Asked(asker, sources.view, unready)
-    past = Past(service.options.history, Sight(asker, sources.view))
-    return [*files.routes(), *Stream(sources, admit, service.standing_by).routes(), *past.routes(Door(asker, unready))]
+    sources = Sources(told.view, forecast=told.forecast, history=bool(history))
+    admit = Asked(door.asker, told.view, unready)
+    past = Past(history, Sight(door.asker, told.view))
+    return [*files.routes(), *Stream(sources, admit, told.standing_by).routes(), *past.routes(door)]

@@ -129,9 +129,8 @@ class Options:
     """With which certificate the port of ``listen`` is served; None for none, in the clear."""
     prometheus: Credentials | None = None
     rest: bool = False
-    """Whether YARN's REST is served on the port of ``listen``."""
     page: bool = False
-    """Whether the page is served there."""
+    """Whether YARN's REST, and the page, are served on the port of ``listen``."""
     users: Source = Source.NAMESPACE
     """What says whose an object is."""
     default_access: DefaultAccess = DefaultAccess.OPEN
@@ -374,7 +373,7 @@ class Service:
             "ready": not unready,
             "synced": self.synced,
             "watchesAlive": "watches" not in unready,
-            "leader": f"standby, {self.standing_by()} leads" if self.standing_by() else "leader",
+            "leader": f"standby, {self._standing_by()} leads" if self._standing_by() else "leader",
             "watches": watches,
             "waitingFor": self.waiting_for,
             **({"administrators": self.administrators.problem} if self.administrators and self.administrators.problem else {}),
@@ -508,18 +507,16 @@ class Service:
             return
         reviews = Reviews(self._serving)
         routes = routes_of(told, reviews, anonymous=self.options.anonymous_metrics)
+        unready = lambda: "" if self._listed else self.waiting_for  # noqa: E731 - read at each request
+        door = Door(Asker(reviews, self.options.rest_audience), unready)
+        seen = ToldFrom(lambda: self.core.view, self._standing_by, self._foreseen)
         if self.options.rest:
-            unready = lambda: "" if self._listed else self.waiting_for  # noqa: E731 - read at each request
-            door = Door(Asker(reviews, self.options.rest_audience), unready)
-            seen = ToldFrom(lambda: self.core.view, self.standing_by, self.foreseen)
             means = means_of(self.access, self.options.name, self.options.users, self.core, self._answers)
             routes += rest_routes(self._serving, door, self.ledger, self.options.history, seen, means)
             if self.queue_changes is not None:
                 routes += self.queue_changes.routes(door)
         if self.options.page:
-            routes += page_routes(
-                self, Asker(reviews, self.options.rest_audience), lambda: "" if self._listed else self.waiting_for
-            )
+            routes += page_routes(door, unready, seen, self.options.history)
         if self.options.tls is not None:
             self.certificate = certificate_of(
                 self._serving, replace(self.options.tls, namespace=self.options.namespace or self.access.namespace)
@@ -530,12 +527,10 @@ class Service:
         routes.append(guarded(answering(DOCUMENT, lambda: described), reviews, right=False))
         await self.doors.open(self.options.listen, routes, None if self.certificate is None else self.certificate.context)
 
-    def standing_by(self) -> str:
-        """Return who leads instead of this copy; empty if it leads."""
+    def _standing_by(self) -> str:
         return "" if self.lease is None or self.lease.held else self.lease.holder or "nobody"
 
-    def foreseen(self, identity: str) -> dict[str, Any] | None:
-        """Return what is forecast of an application, None where nothing is."""
+    def _foreseen(self, identity: str) -> dict[str, Any] | None:
         return None if self.forecaster is None else self.forecaster.status(identity, None)
 
     def _spawn(self, coroutine: Any, name: str) -> asyncio.Task[Any]:
