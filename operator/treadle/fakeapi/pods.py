@@ -41,13 +41,12 @@ def with_condition(status: Json, kind: str, value: str, now: str, reason: str = 
 def admitted(pod: Json, classes: Mapping[str, Json], now: str) -> Json:
     """A new pod with its defaults, priority and first status.
 
-    Raises 422 without containers and for amounts that cannot be, 400 for what is no quantity, and 403 for an unknown priority class.
+    Raises 422 without containers and 403 for an unknown priority class.
     """
     name, spec = pod["metadata"]["name"], _DEFAULTS | (pod.get("spec") or {})
     if not spec.get("containers"):
         raise invalid("Pod", name, "spec.containers: Required value")
     for key in {"containers", "initContainers"} & set(spec):
-        _check_amounts(name, f"spec.{key}", spec[key])
         spec[key] = [_with_requests(container) for container in spec[key]]
     given = spec.get("priorityClassName") or next((key for key, item in classes.items() if item.get("globalDefault")), None)
     if given is not None:
@@ -61,8 +60,14 @@ def admitted(pod: Json, classes: Mapping[str, Json], now: str) -> Json:
     return pod | {"spec": spec, "status": status}
 
 
+def check_amounts(pod: Json) -> None:
+    """Raise what validation says of the amounts of a pod that somebody sends (pkg/apis/core/validation, ``ValidateResourceRequirements``): 422, and 400 for what is no quantity."""
+    name, spec = (pod.get("metadata") or {}).get("name", ""), pod.get("spec") or {}
+    for key in ("containers", "initContainers"):
+        _check_amounts(name, f"spec.{key}", spec.get(key) or [])
+
+
 def _check_amounts(name: str, where: str, containers: list[Json]) -> None:
-    """Raise what validation says of amounts (pkg/apis/core/validation, ``ValidateResourceRequirements``)."""
     wrong = []
     for number, container in enumerate(containers):
         amounts = container.get("resources") or {}

@@ -19,6 +19,7 @@ from treadle.fakeapi import discovery
 from treadle.fakeapi.errors import ApiError, Json, bad_request, invalid
 from treadle.fakeapi.objects import Objects
 from treadle.fakeapi.patch import APPLY
+from treadle.fakeapi.pods import check_amounts
 from treadle.fakeapi.resources import Resource
 from treadle.fakeapi.selectors import Test, selecting
 from treadle.fakeapi.store import Entry, encode
@@ -141,6 +142,8 @@ class FakeApi(Objects):
                 details = {"name": name, "group": resource.group, "kind": resource.plural, "uid": obj["metadata"]["uid"]}
                 return _json(_success(details) if gone and resource.name != "pods" else obj)
             case "POST", False, _:
+                if resource.name == "pods":
+                    check_amounts(body)
                 return _json(self.create(resource, body, namespace, dry_run=dry), 201)
             case "POST", True, "binding":
                 self.bind(name, body, namespace or "default", dry_run=dry)
