@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -38,8 +37,6 @@ async def test_a_token_of_the_api_server_shows_what_its_owner_may_see(
     history = f"--history=sqlite:///{tmp_path}/history"
     with Treadle(kubeconfig, tmp_path, "--page", "--default-access=namespace", history) as running:
         url = f"http://127.0.0.1:{running.wait_ready().port}"
-        with urllib.request.urlopen(url, timeout=30) as answer:
-            assert b"<title>Treadle</title>" in answer.read()
         client = ApiClient(url)
         assert client.request("GET", PATH)[0] == 401
         client.close()

@@ -20,6 +20,7 @@ from treadle.page.stream import PATH, Admit, Stream
 from treadle.web.gate import Limits
 from treadle.web.server import serve
 
+MOST_EVENTS = 300
 Event = tuple[str, dict[str, Any]]
 
 
@@ -63,13 +64,15 @@ class Reader:
     """Reads events, and counts the bytes that came. ``queues``, ``applications`` and ``nodes`` are what a page knows after them."""
 
     def __init__(self, answer: aiohttp.ClientResponse) -> None:
-        self.answer, self.bytes, self._text = answer, 0, b""
+        self.answer, self.bytes, self.events, self._text = answer, 0, 0, b""
         packed = answer.headers.get("Content-Encoding") == "gzip"
         self._unpack = zlib.decompressobj(16 + zlib.MAX_WBITS) if packed else None
         self.known: dict[str, dict[str, Any]] = {"queues": {}, "applications": {}, "nodes": {}}
 
     async def event(self) -> Event:
         """Return the next event, and know what it says."""
+        self.events += 1
+        assert self.events < MOST_EVENTS, "what is waited for does not come"
         async with asyncio.timeout(20):
             while b"\n\n" not in self._text:
                 piece = await self.answer.content.readany()

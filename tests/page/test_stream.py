@@ -184,9 +184,10 @@ async def test_so_many_pages_are_served_and_no_more(shown: Shown, monkeypatch: p
 async def test_nothing_is_computed_while_nobody_looks(shown: Shown) -> None:
     async with shown.reading() as reader:
         await reader.event()
-        assert shown.stream._ticking is not None
+        ticking = shown.stream._ticking
+        assert ticking is not None
     await until(lambda: not shown.stream.viewers.all)
-    assert shown.stream._ticking is None
+    await until(ticking.done)
 
 
 async def test_all_who_see_the_same_get_one_piece(shown: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,6 +277,21 @@ async def test_what_is_gone_is_told_to_those_only_who_saw_it(guarded: Guarded) -
         guarded.scenario.queue("root.data.new")
         while "root.data.new" not in ann.queues:
             assert "web" not in str(await ann.event())
+
+
+async def test_a_new_queue_is_shown_at_once_to_whoever_may_see_it_and_to_nobody_else(
+    guarded: Guarded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream, "RECHECK", 3600.0)
+    async with guarded.shown.reading(ALL, "ann") as ann, guarded.shown.reading(ALL, "bob") as bob:
+        await ann.event()
+        await bob.event()
+        guarded.scenario.queue("root.data.new").queue("root.new", view=listed("bob"))
+        while "root.data.new" not in ann.queues:
+            await ann.event()
+        while "root.new" not in bob.queues:
+            await bob.event()
+        assert (ann.queues, bob.queues) == (["root.data", "root.data.etl", "root.data.new"], ["root.new", "root.web"])
 
 
 async def test_a_view_that_is_withdrawn_or_given_is_told_anew_after_a_while(guarded: Guarded) -> None:

@@ -30,8 +30,8 @@ class Asked:
         if why := self._unready():
             raise Refused(503, f"nothing can be told yet: {why}", wait=5)
         everything = await self._sight.all_queues(user)
-        sees = None if everything else self._view().viewable(user.name, user.groups, user.namespace)
-        return Admitted(user.name, sees, everything or await self._sight.nodes(user))
+        sees = lambda: self._view().viewable(user.name, user.groups, user.namespace)  # noqa: E731 - true while nothing changes only
+        return Admitted(user.name, None if everything else sees, everything or await self._sight.nodes(user))
 
 
 async def everybody(_: web.Request) -> Admitted:

@@ -55,10 +55,10 @@ Admit = Callable[[web.Request], Awaitable["Admitted"]]
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """Who may look: their name, of which queues they may see what they hold (None: of all), and whether they may see nodes."""
+    """Who may look: their name, what tells for the moment of which queues they may see what they hold (None: of all), and whether they may see nodes."""
 
     name: str
-    sees: Sees | None
+    sees: Callable[[], Sees] | None
     nodes: bool
 
 
@@ -113,14 +113,16 @@ class Stream:
             raise Refused(429, f"User {name} has {MOST_OF_ONE} pages open, and no more are served at once", wait=10)
         return name, Viewer(wish, await self._seen(admitted.sees), admitted.nodes, admitted.sees)
 
-    async def _seen(self, sees: Sees | None) -> frozenset[str] | None:
+    async def _seen(self, asks: Callable[[], Sees] | None) -> frozenset[str] | None:
         """Return the paths of the queues that somebody may see."""
-        if sees is None:
+        if asks is None:
             return None
         found: set[str] = set()
+        sees = asks()
         for number, path in enumerate(list(self.board.sources.view().paths())):
             if number % AT_ONCE == AT_ONCE - 1:
                 await asyncio.sleep(0)
+                sees = asks()
             if sees(path):
                 found.add(path)
         return frozenset(found)

@@ -6,7 +6,7 @@ Somebody who does not read what is sent is not waited for: no more than ``MOST_O
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -38,8 +38,8 @@ class Viewer:
     sees: frozenset[str] | None
     nodes: bool = True
     """Whether nodes may be seen, and what the cluster has together."""
-    asks: Callable[[str], bool] | None = None
-    """Whether what a queue holds may be seen, for queues that are new; None for all."""
+    asks: Callable[[], Callable[[str], bool]] | None = None
+    """Returns what tells for the moment whether what a queue holds may be seen, for queues that are new; None for all."""
     owed: asyncio.Queue[bytes | None] = field(default_factory=lambda: asyncio.Queue(MOST_OWED + 1))
     """Pieces to send; None is the last: hang up."""
     full: bool = False
@@ -82,10 +82,11 @@ class Viewer:
         self.owed.put_nowait(words)
         self.owed.put_nowait(None)
 
-    def find(self, paths: Iterable[str]) -> None:
+    def find(self, paths: Sequence[str]) -> None:
         """See those of new queues that may be seen."""
-        if self.sees is not None and self.asks is not None:
-            found = [path for path in paths if path not in self.sees and self.asks(path)]
+        if paths and self.sees is not None and self.asks is not None:
+            may = self.asks()
+            found = [path for path in paths if path not in self.sees and may(path)]
             self.sees = self.sees.union(found) if found else self.sees
 
 
