@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import yaml
 
+from treadle.api import fields
 from treadle.api.labels import GROUP, VERSION
 from treadle.api.objects import KINDS, NAMESPACED, PLURALS
 
@@ -240,7 +241,8 @@ def administrator_list() -> Schema:
 
 
 def files(root: Path) -> Iterator[tuple[Path, str]]:
-    """The files made from the models, below a checkout's root: ``crds/`` and the chart's copies, which Helm is told to keep."""
+    """The files made from the models, below a checkout's root: ``crds/``, the chart's copies, which Helm is told to keep, and the page of all fields."""
+    yield root / "docs" / "fields.md", fields.page([crd(kind) for kind in KINDS])
     for made in (*(crd(kind) for kind in KINDS), administrator_list()):
         name = f"{GROUP}_{made['spec']['names']['plural']}.yaml"
         yield root / "crds" / name, document(made)

@@ -54,46 +54,80 @@ BOTH_TEXT: Final = "mappingRules and queueMappings cannot both be set: they are 
 class SchedulerFair(Model):
     """Cluster-wide FairScheduler settings, and the defaults that its allocation file gives to queues."""
 
-    preemption: Bool | None = None
-    preemption_cluster_utilization_threshold: Ratio | None = None
-    wait_time_before_kill: Duration | None = None
-    wait_time_before_next_starvation_check: Duration | None = None
+    preemption: Bool | None = Field(
+        default=None,
+        description="Whether what a starved queue is owed is taken back; not if absent (yarn.scheduler.fair.preemption).",
+    )
+    preemption_cluster_utilization_threshold: Ratio | None = Field(
+        default=None, description="How much of the cluster must be in use before anything is preempted; 0.8 if absent."
+    )
+    wait_time_before_kill: Duration | None = Field(
+        default=None, description="How long a victim may take to end before it is deleted or another one asked; 15s if absent."
+    )
+    wait_time_before_next_starvation_check: Duration | None = Field(
+        default=None,
+        description="How long a starved application waits for what was preempted for it before it is looked at again; 10s if absent.",
+    )
     delete_blocked_victims: Bool | None = Field(
         default=None, description="Whether a victim that no disruption budget lets go is deleted after waitTimeBeforeKill."
     )
     hold_timeout: Duration | None = Field(
         default=None, description="How long freed room is held for whom it was made, after waitTimeBeforeKill; 2m by default."
     )
-    am_preemption: Bool | None = None
+    am_preemption: Bool | None = Field(default=None, description="Whether master pods may be preempted; yes if absent.")
     am_preemption_of: Annotated[dict[str, Bool], Field(max_length=256)] | None = Field(
         default=None, description="Exceptions from amPreemption by the path of the leaf whose master pods are meant."
     )
-    size_based_weight: Bool | None = None
+    size_based_weight: Bool | None = Field(
+        default=None,
+        description="Whether applications that ask for more memory have a larger share of their leaf; not if absent.",
+    )
     reservable_nodes: Ratio | None = Field(
         default=None,
         description="Part of the nodes that may be kept for large pods of one application that find no room; none unless set.",
     )
-    locality_threshold_node: RatioOrOff | None = None
-    locality_threshold_rack: RatioOrOff | None = None
+    locality_threshold_node: RatioOrOff | None = Field(
+        default=None,
+        description="Part of the nodes that may be passed over before an ask takes one in a rack it prefers; -1 is none, if absent.",
+    )
+    locality_threshold_rack: RatioOrOff | None = Field(
+        default=None, description="Part of the nodes that may be passed over before it takes any; -1 is none, if absent."
+    )
     locality_delay_node: Duration | None = Field(default=None, description="How long an ask waits for the nodes it prefers.")
     locality_delay_rack: Duration | None = Field(default=None, description="How long it then waits for the racks it prefers.")
     user_max_apps: Annotated[dict[str, Count], Field(max_length=256)] | None = Field(
         default=None, description="Applications that may run at once, by user."
     )
-    user_max_apps_default: Count | None = None
-    queue_max_apps_default: Count | None = None
-    queue_max_resources_default: Limits | None = None
-    queue_max_am_share_default: RatioOrOff | None = Field(default=None, alias="queueMaxAMShareDefault")
-    default_queue_scheduling_policy: Policy | None = None
-    default_min_share_preemption_timeout: Duration | None = None
-    default_fair_share_preemption_timeout: Duration | None = None
-    default_fair_share_preemption_threshold: Ratio | None = None
+    user_max_apps_default: Count | None = Field(
+        default=None,
+        description="Applications of a user that may run at once, but for those in userMaxApps; without a bound if absent.",
+    )
+    queue_max_apps_default: Count | None = Field(
+        default=None, description="maxRunningApplications of queues that say nothing of it; without a bound if absent."
+    )
+    queue_max_resources_default: Limits | None = Field(default=None, description="maxResources of queues that say nothing of it.")
+    queue_max_am_share_default: RatioOrOff | None = Field(
+        default=None, alias="queueMaxAMShareDefault", description="maxAMShare of queues that say nothing of it; 0.5 if absent."
+    )
+    default_queue_scheduling_policy: Policy | None = Field(
+        default=None, description="schedulingPolicy of queues that rules make; drf if absent."
+    )
+    default_min_share_preemption_timeout: Duration | None = Field(
+        default=None,
+        description="minSharePreemptionTimeout of queues that say nothing of it, nor those above them; never if absent.",
+    )
+    default_fair_share_preemption_timeout: Duration | None = Field(
+        default=None, description="fairSharePreemptionTimeout of such queues; never if absent."
+    )
+    default_fair_share_preemption_threshold: Ratio | None = Field(
+        default=None, description="fairSharePreemptionThreshold of such queues; 0.5 if absent."
+    )
 
 
 class IntraQueuePreemption(Model):
     """Preemption between the applications and users of one leaf."""
 
-    enabled: Bool | None = None
+    enabled: Bool | None = Field(default=None, description="Whether it is done; not if absent.")
     minimum_threshold: Ratio | None = Field(
         default=None, description="Part of its guarantee that a leaf uses before its applications preempt from each other."
     )
@@ -106,27 +140,44 @@ class IntraQueuePreemption(Model):
 class QueuePriorityPreemption(Model):
     """Preemption for queues of higher priority, whose parents' ordering policy is priority-utilization."""
 
-    enabled: Bool | None = None
+    enabled: Bool | None = Field(default=None, description="Whether it is done; not if absent.")
     reserved_container_delay: Duration | None = Field(default=None, description="How long a pod waits before others go for it.")
 
 
 class BalancePreemption(Model):
     """Preemption between queues that all have what they are guaranteed."""
 
-    enabled: Bool | None = None
-    max_wait_before_kill: Duration | None = None
+    enabled: Bool | None = Field(default=None, description="Whether it is done; not if absent.")
+    max_wait_before_kill: Duration | None = Field(
+        default=None, description="As maxWaitBeforeKill, for what is taken for balance; 5m if absent."
+    )
 
 
 class CapacityPreemption(Model):
     """``ProportionalCapacityPreemptionPolicy``: what may be taken back, and how fast."""
 
-    enabled: Bool | None = None
-    observe_only: Bool | None = None
-    monitoring_interval: Duration | None = None
-    max_wait_before_kill: Duration | None = None
-    total_preemption_per_round: Ratio | None = None
-    max_ignored_over_capacity: Ratio | None = None
-    natural_termination_factor: Ratio | None = None
+    enabled: Bool | None = Field(
+        default=None, description="Whether what a queue is guaranteed is taken back for it; not if absent."
+    )
+    observe_only: Bool | None = Field(
+        default=None, description="Whether victims are only counted and nothing is evicted; not if absent."
+    )
+    monitoring_interval: Duration | None = Field(
+        default=None, description="How often it is looked what has to be taken back; 3s if absent."
+    )
+    max_wait_before_kill: Duration | None = Field(
+        default=None, description="How long a victim may take to end before it is deleted or another one asked; 15s if absent."
+    )
+    total_preemption_per_round: Ratio | None = Field(
+        default=None, description="Part of the cluster that one look may take at most; 0.1 if absent."
+    )
+    max_ignored_over_capacity: Ratio | None = Field(
+        default=None, description="Part of its guarantee by which a queue may be over it without losing anything; 0.1 if absent."
+    )
+    natural_termination_factor: Ratio | None = Field(
+        default=None,
+        description="Part of what is to be taken back that one look takes, as others end by themselves; 0.2 if absent.",
+    )
     delete_blocked_victims: Bool | None = Field(
         default=None, description="Whether a victim that no disruption budget lets go is deleted after maxWaitBeforeKill."
     )
@@ -232,15 +283,29 @@ class SchedulerCapacity(Model):
     resource_calculator: Literal["dominant", "memory"] | None = Field(
         default=None, description="What counts: every resource (dominant, if absent) or memory alone, which is YARN's default."
     )
-    minimum_user_limit_percent: Percent | None = None
-    user_limit_factor: Factor | None = None
-    maximum_applications: Count | None = None
+    minimum_user_limit_percent: Percent | None = Field(
+        default=None, description="minimumUserLimitPercent of leaves that say nothing of it; 100 if absent."
+    )
+    user_limit_factor: Factor | None = Field(
+        default=None, description="userLimitFactor of leaves that say nothing of it; 1 if absent."
+    )
+    maximum_applications: Count | None = Field(
+        default=None, description="Applications in all queues together; 10000 if absent (maximum-applications)."
+    )
     queue_maximum_applications: Count | None = Field(
         default=None, description="Applications of a queue that names no number (global-queue-max-application)."
     )
-    maximum_am_resource_percent: Ratio | None = Field(default=None, alias="maximumAMResourcePercent")
-    max_parallel_apps: Count | None = None
-    user_max_parallel_apps: Count | None = None
+    maximum_am_resource_percent: Ratio | None = Field(
+        default=None,
+        alias="maximumAMResourcePercent",
+        description="maximumAMResourcePercent of leaves that say nothing of it; 0.1 if absent.",
+    )
+    max_parallel_apps: Count | None = Field(
+        default=None, description="maxRunningApplications of queues that say nothing of it; without a bound if absent."
+    )
+    user_max_parallel_apps: Count | None = Field(
+        default=None, description="Applications of a user that may run at once in all queues; without a bound if absent."
+    )
     user_max_parallel_apps_of: Annotated[dict[str, Count], Field(max_length=256)] | None = Field(
         default=None, description="Exceptions from userMaxParallelApps, by user."
     )
@@ -293,8 +358,8 @@ class ParentRule(Model):
     """The rule that gives the queue below which another rule places."""
 
     rule: RuleName
-    create: Bool | None = None
-    queue: QueuePath | None = None
+    create: Bool | None = Field(default=None, description="Whether it may be made where it is not there; true if absent.")
+    queue: QueuePath | None = Field(default=None, description="The queue that the rule default gives; root.default if absent.")
 
 
 class PlacementRule(Model):
