@@ -113,6 +113,8 @@ def test_the_command_prints_all_four(capsys):
 def test_a_file_that_differs_or_is_left_over_fails_the_check_by_name(tmp_path, capsys):
     shutil.copytree(ROOT / "crds", tmp_path / "crds")
     shutil.copytree(ROOT / "charts/treadle/files/crds", tmp_path / "charts/treadle/files/crds")
+    (tmp_path / "docs").mkdir()
+    shutil.copy(ROOT / "docs" / "fields.md", tmp_path / "docs")
     assert run("crds", "--check", "--root", str(tmp_path)) == 0
     changed = tmp_path / "crds" / "treadle.dev_queues.yaml"
     changed.write_text(changed.read_text().replace("tq", "queue"))

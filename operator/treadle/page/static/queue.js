@@ -117,7 +117,7 @@ export class QueuePage {
       const [message] = [...messages].sort((one, other) => other[1] - one[1])[0];
       attribute(item.link, "href", link("queue", this.path(), { reason: this.words.get("reason") === reason ? "" : reason }));
       attribute(item.link, "aria-current", this.words.get("reason") === reason ? "true" : null);
-      say(item.count, ` ${pods} pods of ${count} applications`);
+      say(item.count, ` ${pods} ${pods === 1 ? "pod" : "pods"} of ${count} ${count === 1 ? "application" : "applications"}`);
       say(item.words, messages.size > 1 ? `${message} (and ${messages.size - 1} other messages)` : message);
     });
     say(this.noWhy, found.length ? "" : "Nothing waits.");
