@@ -7,7 +7,7 @@ UV_COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --
 BENCH ?=
 export PYTHONSAFEPATH := 1
 
-.PHONY: help setup demo test quick test-node test-guest lint format crds bench dashboards schema wheel sbom lock control-plane search soak replicas occurrences spark clean
+.PHONY: help setup demo test quick test-node test-guest lint format crds bench dashboards schema docs wheel sbom lock control-plane search soak replicas occurrences spark clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -88,6 +88,9 @@ dashboards: setup ## write the dashboards of the chart
 
 schema: setup ## write the schema of the chart's values
 	$(BIN)/python charts/schema.py --write
+
+docs: setup ## the documentation as a site, in build/site
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/site
 
 wheel: setup ## the wheel, in dist; the same source gives the same bytes (SOURCE_DATE_EPOCH)
 	$(BIN)/python -m hatchling build --target wheel --directory dist
