@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from treadle.cli.asking import asked, read
-from treadle.cli.tables import Output, table, written
+from treadle.cli.leader import HERE, Where, lines
+from treadle.cli.tables import Output, OutputOption, table, written
 from treadle.controllers.in_words import NONE, amounts
 from treadle.core.rules.placement.names import is_below
 
@@ -33,13 +33,12 @@ def apps(
     *,
     namespace: str = "",
     waiting: bool = False,
-    output: Output = "table",
-    kubeconfig: Path | None = None,
-    context: str | None = None,
+    output: OutputOption = "table",
+    where: Where = HERE,
 ) -> None:
-    """Print the Application objects: their queue, their pods, why the next one waits, and when it is likely to start and end.
+    """Print applications: their queue, their pods, why the next one waits, and when it is likely to start and end.
 
-    Pods without an Application object are not listed; `treadle explain pod` tells of any pod.
+    Where the scheduler is asked these are all that it knows, else those that have an Application object; `treadle explain pod` tells of any pod.
 
     Parameters
     ----------
@@ -50,19 +49,23 @@ def apps(
     waiting:
         Only those with pods that wait.
     output:
-        A table, or the objects as JSON or YAML.
-    kubeconfig:
-        A kubeconfig file.
-    context:
-        The context in it; the current one if absent.
+        A table, with what it waits for in words too (wide), or the objects as JSON or YAML.
     """
-    where = f"namespaces/{namespace}/applications" if namespace else "applications"
-    items: list[dict[str, Any]] = asked(kubeconfig, context, lambda client: read(client, where))["items"]
-    found = [one for one in items if _wanted(one.get("status") or {}, queue, waiting=waiting)]
-    if output != "table":
+    found = [one for one in _known(namespace, where) if _wanted(one.get("status") or {}, queue, waiting=waiting)]
+    if output in {"json", "yaml"}:
         print(written(output, found), end="")
         return
-    print("\n".join(table([HEADS, *(row_of(one) for one in found)])) if found else "no applications")
+    heads = (*HEADS, "IN WORDS") if output == "wide" else HEADS
+    print("\n".join(table([heads, *(row_of(one, output) for one in found)])) if found else "no applications")
+
+
+def _known(namespace: str, where: Where) -> list[Mapping[str, Any]]:
+    told = lines(where, "applications", **({"namespace": namespace} if namespace else {}))
+    if told is not None:
+        return [{"metadata": {"namespace": one["namespace"], "name": one["name"]}, "status": one} for one in told]
+    path = f"namespaces/{namespace}/applications" if namespace else "applications"
+    items: list[Mapping[str, Any]] = asked(where.kubeconfig, where.context, lambda client: read(client, path))["items"]
+    return items
 
 
 def _wanted(status: Mapping[str, Any], queue: str, *, waiting: bool) -> bool:
@@ -71,8 +74,8 @@ def _wanted(status: Mapping[str, Any], queue: str, *, waiting: bool) -> bool:
     return not waiting or bool((status.get("pods") or {}).get("pending"))
 
 
-def row_of(one: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return an application as a row below ``HEADS``."""
+def row_of(one: Mapping[str, Any], output: Output = "table") -> tuple[str, ...]:
+    """Return an application as a row below ``HEADS``; wide with the words of what its next pod waits for."""
     meta, status = one["metadata"], one.get("status") or {}
     pods, eta = status.get("pods") or {}, status.get("eta") or {}
     return (
@@ -84,4 +87,5 @@ def row_of(one: Mapping[str, Any]) -> tuple[str, ...]:
         amounts(status.get("used")),
         (status.get("waiting") or {}).get("reason") or NONE,
         *((eta.get(name) or {}).get("median") or NONE for name in ("firstPodStart", "end")),
+        *(((status.get("waiting") or {}).get("message") or NONE,) if output == "wide" else ()),
     )

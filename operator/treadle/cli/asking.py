@@ -16,17 +16,30 @@ T = TypeVar("T")
 API = "/apis/treadle.dev/v1alpha1"
 
 
-def asked(kubeconfig: Path | None, context: str | None, what: Callable[[Client], Awaitable[T]]) -> T:
-    """Return what a question came to; ends the command with status 1, and says why, where there is no answer."""
+def asked(
+    kubeconfig: Path | None,
+    context: str | None,
+    what: Callable[[Client], Awaitable[T]],
+    *,
+    access: auth.Access | None = None,
+    otherwise: Callable[[str], T] | None = None,
+) -> T:
+    """Return what a question came to. Where there is no answer it is ``otherwise`` of the reason, without which the command ends with status 1 and says it.
+
+    ``access`` is used in place of the kubeconfig.
+    """
 
     async def ask() -> T:
-        async with Client(auth.load(str(kubeconfig) if kubeconfig else None, context)) as client:
+        used = access or auth.load(str(kubeconfig) if kubeconfig else None, context)
+        async with Client(used) as client:
             return await what(client)
 
     try:
         return asyncio.run(ask())
     except (CredentialsError, KubeError) as error:
-        refuse(str(error))
+        if otherwise is None:
+            refuse(str(error))
+        return otherwise(str(error))
 
 
 async def read(client: Client, path: str) -> Any:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from treadle.cli.asking import asked, read, refuse
-from treadle.cli.tables import Output, bar, condition, table, written
+from treadle.cli.leader import HERE, Where, lines
+from treadle.cli.tables import Output, OutputOption, bar, condition, table, written
 from treadle.controllers.in_words import NONE, amounts, part
 from treadle.core.rules.placement.names import is_below
 
@@ -16,37 +16,46 @@ BY_RULES = "made by rules"
 Json = Mapping[str, Any]
 
 
-def queues(
-    queue: str = "root", /, *, output: Output = "table", kubeconfig: Path | None = None, context: str | None = None
-) -> None:
+def queues(queue: str = "root", /, *, output: OutputOption = "table", where: Where = HERE) -> None:
     """Print the tree of queues: the share of each (fair, or guaranteed), what it uses of it, what waits, and why it is not in force.
 
-    Numbers are those of the objects' statuses, which may be seconds old. Queues that placement rules made have no object, and stand without numbers.
+    Numbers are the scheduler's own where it is asked, else those of the objects' statuses, which may be seconds old; queues that placement rules made have no object, and stand without numbers then.
 
     Parameters
     ----------
     queue:
         The queue at the top.
     output:
-        A table, or the objects as JSON or YAML.
-    kubeconfig:
-        A kubeconfig file.
-    context:
-        The context in it; the current one if absent.
+        A table, with what the queue may have at most and what was given to opportunistic pods too (wide), or the objects as JSON or YAML.
     """
-    items: list[Json] = asked(kubeconfig, context, lambda client: read(client, "queues"))["items"]
+    found = known(queue, where)
+    if output in {"json", "yaml"}:
+        print(written(output, [found[path] for path in sorted(found)]), end="")
+        return
+    print("\n".join(drawn(found, queue, output)))
+
+
+def known(queue: str, where: Where) -> dict[str, Json]:
+    """Return the queues in and below one by their paths; ends the command where there is none."""
+    items: list[Json] = asked(where.kubeconfig, where.context, lambda client: read(client, "queues"))["items"]
     found = {one["metadata"]["name"]: one for one in items if is_below(one["metadata"]["name"], queue)}
+    for row in lines(where, "queues", **({} if queue == "root" else {"queue": queue})) or ():
+        one = found.get(row["name"]) or {"metadata": {"name": row["name"]}}
+        found[row["name"]] = {**one, "status": {**(one.get("status") or {}), **row}}
     if not found and queue != "root":
         refuse(
             f"there is no queue {queue}; the queues are {', '.join(sorted(one['metadata']['name'] for one in items)) or 'none'}"
         )
-    if output != "table":
-        print(written(output, [found[path] for path in sorted(found)]), end="")
-        return
-    print("\n".join(table([HEADS, *rows_of(found, queue)])))
+    return found
 
 
-def rows_of(found: Mapping[str, Json], top: str) -> Iterator[tuple[str, ...]]:
+def drawn(found: Mapping[str, Json], top: str, output: Output = "table") -> Iterable[str]:
+    """Yield the tree line by line."""
+    heads = (*HEADS, "MOST", "OPPORTUNISTIC") if output == "wide" else HEADS
+    return table([heads, *rows_of(found, top, output)])
+
+
+def rows_of(found: Mapping[str, Json], top: str, output: Output = "table") -> Iterator[tuple[str, ...]]:
     """Yield a row for each queue, from the top down. Queues above others that have no object, and those that rules made, have rows too."""
     paths = {top} if any(path != top for path in found) or top == "root" else set()
     for path, one in found.items():
@@ -62,7 +71,7 @@ def rows_of(found: Mapping[str, Json], top: str) -> Iterator[tuple[str, ...]]:
 
     def walk(path: str, before: str, branch: str) -> Iterator[tuple[str, ...]]:
         name = path if path == top else path.rpartition(".")[2]
-        yield _row(f"{before}{branch}{name}", found.get(path))
+        yield _row(f"{before}{branch}{name}", found.get(path), output)
         below = children.get(path, [])
         deeper = before + {"": "", "├─ ": "│  ", "└─ ": "   "}[branch]
         for child in below:
@@ -71,9 +80,10 @@ def rows_of(found: Mapping[str, Json], top: str) -> Iterator[tuple[str, ...]]:
     return walk(top, "", "")
 
 
-def _row(name: str, one: Json | None) -> tuple[str, ...]:
+def _row(name: str, one: Json | None, output: Output) -> tuple[str, ...]:
     if one is None:
-        return (name, *(NONE,) * (len(HEADS) - 2), BY_RULES if name != "root" else NONE)
+        more = (NONE, NONE) if output == "wide" else ()
+        return (name, *(NONE,) * (len(HEADS) - 2), BY_RULES if name != "root" else NONE, *more)
     status = one.get("status") or {}
     share = status.get("fairShare") or status.get("guaranteed")
     count = status.get("applications") or {}
@@ -87,11 +97,14 @@ def _row(name: str, one: Json | None) -> tuple[str, ...]:
         str(count.get("running", 0)),
         str(count.get("pending", 0)),
         ready_of(one),
+        *((amounts(status.get("maximum")), amounts(status.get("opportunistic"))) if output == "wide" else ()),
     )
 
 
 def ready_of(one: Json) -> str:
-    """Say whether an object is in force as it is written, and with which reason it is not."""
+    """Say whether an object is in force as it is written, and with which reason it is not; a queue that has none was made by rules, or is the root."""
+    if "kind" not in one and "apiVersion" not in one and "spec" not in one:
+        return BY_RULES if one["metadata"]["name"] != "root" else NONE
     ready = condition(one, "Ready")
     if not ready or ready.get("observedGeneration") not in {None, one["metadata"].get("generation")}:
         return "not seen yet"

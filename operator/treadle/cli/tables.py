@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import yaml
+from cyclopts import Parameter
 
 from treadle.controllers.in_words import NONE
 
-Output = Literal["table", "json", "yaml"]
+Output = Literal["table", "wide", "json", "yaml"]
+OutputOption = Annotated[Output, Parameter(name=["--output", "-o"])]
 BAR: Final = 10
 """Letters of a bar."""
 

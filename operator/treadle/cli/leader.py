@@ -1,0 +1,96 @@
+"""Asking the scheduler itself, by its REST, for what is as it is at this moment; where it cannot be asked, objects say what they said last."""
+
+from __future__ import annotations
+
+import ssl
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Final
+from urllib.parse import urlsplit
+
+from cyclopts import Parameter
+
+from treadle.cli.asking import asked, refuse
+from treadle.kube import auth
+from treadle.kube.errors import CredentialsError
+from treadle.kube.transport import Client
+
+MOST: Final = 500
+"""Of a list, in one answer."""
+Json = Mapping[str, Any]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Whom a command asks.
+
+    Parameters
+    ----------
+    kubeconfig:
+        A kubeconfig file.
+    context:
+        The context in it; the current one if absent.
+    server:
+        The URL of the scheduler's port, such as https://localhost:8080 after kubectl port-forward: it is asked, with the token of the kubeconfig, and objects only where it does not answer.
+    certificate_authority:
+        The file with what its certificate is trusted by; that of the machine if absent.
+    """
+
+    kubeconfig: Path | None = None
+    context: str | None = None
+    server: Annotated[str, Parameter(env_var="TREADLE_SERVER")] = ""
+    certificate_authority: Annotated[Path | None, Parameter(env_var="TREADLE_CERTIFICATE_AUTHORITY")] = None
+
+
+HERE: Final = Where()
+
+
+def lines(where: Where, what: str, **params: str) -> list[Json] | None:
+    """Return the rows of one of the REST's lists (``queues``, ``applications``, ``nodes``); None where no scheduler is named or it does not answer, which is said on the standard error."""
+    if not where.server:
+        return None
+    if urlsplit(where.server).scheme not in {"http", "https"} or not urlsplit(where.server).hostname:
+        refuse(f"--server: {where.server!r} is no URL such as https://localhost:8080")
+
+    async def ask(client: Client) -> list[Json] | str:
+        found: list[Json] = []
+        more = ""
+        while True:
+            page = {**params, "limit": str(MOST), **({"continue": more} if more else {})}
+            answer = await client.request("GET", f"/api/v1/{what}", params=page)
+            if answer.status >= 400:
+                return _why(answer.json(), answer.status)
+            said = answer.json()
+            found += said[what]
+            more = said["continue"]
+            if not more:
+                return found
+
+    try:
+        access = _access(where)
+    except (CredentialsError, OSError, ssl.SSLError) as error:
+        refuse(str(error))
+    found = asked(None, None, ask, access=access, otherwise=str)
+    if isinstance(found, str):
+        print(f"treadle: {where.server} does not tell ({found}); what follows is what objects said last", file=sys.stderr)
+        return None
+    return found
+
+
+def _access(where: Where) -> auth.Access:
+    """Return the access of the kubeconfig with another server. Raises ``CredentialsError`` where it has no token, ``OSError`` and ``ssl.SSLError`` for what is no file of certificates."""
+    access = auth.load(str(where.kubeconfig) if where.kubeconfig else None, where.context)
+    if "Authorization" not in access.headers():
+        raise CredentialsError("--server: the kubeconfig has no token, and the scheduler knows people by that of the API server")
+    tls = None
+    if where.server.startswith("https:"):
+        tls = ssl.create_default_context(cafile=None if where.certificate_authority is None else str(where.certificate_authority))
+    return replace(access, server=where.server.rstrip("/"), tls=tls, server_hostname=None)
+
+
+def _why(said: Any, status: int) -> str:
+    words = said.get("detail") or said.get("title") if isinstance(said, Mapping) else ""
+    return f"{status}: {words}" if words else str(status)

@@ -1,0 +1,132 @@
+"""The commands that ask the scheduler itself, those that read events and nodes, and the move of an application, on a real API server."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cluster.control_plane import ControlPlane
+from cluster.treadle_process import Cluster, Treadle, eventually, pod, queue
+
+GROUP = "/apis/treadle.dev/v1alpha1"
+PODS = "/api/v1/namespaces/default/pods"
+APPLICATIONS = f"{GROUP}/namespaces/default/applications"
+
+
+class World:
+    def __init__(self, cluster: Cluster, url: str) -> None:
+        self.cluster, self.plane, self.url = cluster, cluster.plane, url
+
+    def run(self, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+        command = [str(Path(sys.executable).with_name("treadle")), *arguments, "--kubeconfig", str(self.plane.kubeconfig)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done
+
+    def said(self, *arguments: str) -> str:
+        return self.run(*arguments).stdout
+
+    def line(self, text: str, *words: str) -> str:
+        found = [line for line in text.splitlines() if all(word in line for word in words)]
+        assert len(found) == 1, text
+        return found[0]
+
+
+@pytest.fixture(scope="module")
+def world(control_plane_binaries: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:  # noqa: ARG001
+    with ControlPlane() as plane:
+        plane.apply_crds()
+        plane.create_nodes(2, "2", "8Gi")
+        plane.start_controller_manager()
+        cluster = Cluster(plane)
+        rules = [{"rule": "specified", "create": True}, {"rule": "default", "queue": "root.web", "create": True}]
+        scheduler = {
+            "apiVersion": "treadle.dev/v1alpha1", "kind": "Scheduler", "metadata": {"name": "treadle"}, "spec": {"placementRules": rules},
+        }  # fmt: skip
+        assert plane.api("POST", f"{GROUP}/schedulers", scheduler)[0] == 201
+        for name in ("nightly", "idle"):
+            body = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Application", "metadata": {"name": name}, "spec": {}}
+            assert plane.api("POST", APPLICATIONS, body)[0] == 201
+        cluster.queues(
+            queue("root.etl", maxResources={"cpu": "1", "memory": "8Gi"}),
+            queue("root.web"),
+            queue("root.full", maxResources={"cpu": "0"}),
+        )
+        for name, where, application in (
+            ("n-0", "root.etl", "nightly"),
+            ("n-1", "root.etl", "nightly"),
+            ("plain", "root.made", "plain"),
+        ):
+            assert plane.api("POST", PODS, pod(name, where, application, cpu="1", memory="1Gi"))[0] == 201
+        with Treadle(plane.scheduler_kubeconfig(), tmp_path_factory.mktemp("treadle"), "--rest") as treadle:
+            port = treadle.wait_ready().port
+            eventually(lambda: len(cluster.bound()) == 2, 30, "what has room is bound")
+            yield World(cluster, f"http://127.0.0.1:{port}")
+
+
+def test_the_scheduler_tells_of_queues_and_applications_that_have_no_object(world: World) -> None:
+    tree = world.said("queues", "--server", world.url)
+    print(tree)
+    assert world.line(tree, "─ made").split()[-1] == "rules"
+    assert "cpu 1, memory 1Gi" in world.line(tree, "─ made"), "with its numbers"
+    assert world.line(tree, "─ etl").split()[-1] == "True"
+    applications = world.said("apps", "--server", world.url, "-o", "wide")
+    print(applications)
+    assert "root.made" in world.line(applications, "default/plain")
+    assert "is at its maximum" in world.line(applications, "default/nightly")
+    assert "default/plain" not in world.said("apps"), "objects do not know it"
+    assert [
+        one["metadata"]["name"] for one in json.loads(world.said("queues", "root.made", "--server", world.url, "-o", "json"))
+    ] == ["root.made"]
+    assert world.said("top", "--once", "--server", world.url).splitlines()[2:] == tree.splitlines()[1:]
+
+
+def test_where_it_does_not_answer_objects_do_and_that_is_said(world: World) -> None:
+    done = world.run("queues", "--server", "http://127.0.0.1:9")
+    assert "what follows is what objects said last" in done.stderr
+    assert world.line(done.stdout, "─ etl")
+    assert "is no URL" in world.run("queues", "--server", "localhost", code=1).stderr
+
+
+def test_nodes_are_told_by_the_scheduler_and_by_objects_alike(world: World) -> None:
+    asked = json.loads(world.said("nodes", "--server", world.url, "-o", "json"))
+    read = json.loads(world.said("nodes", "-o", "json"))
+    print(world.said("nodes", "--server", world.url, "-o", "wide"))
+    assert [(one["name"], one["state"], one["used"]) for one in asked] == [
+        (one["name"], one["state"], one["used"]) for one in read
+    ]
+    assert sum(int(one["used"].get("cpu", "0")) for one in read) == 2
+    assert world.said("nodes", "--server", world.url, "--partition", "gpu") == "no nodes\n"
+
+
+def test_what_was_said_of_pods_is_listed(world: World) -> None:
+    eventually(lambda: "FailedScheduling" in world.said("events"), 30, "an event is written")
+    line = world.line(world.said("events", "default", "--reason", "FailedScheduling"), "pod default/n-")
+    assert "queue root.etl is at its maximum" in line
+    assert world.said("events", "--about", "nobody") == "no events\n"
+    assert world.line(world.said("events", "--most", "1"), "pod default/")
+
+
+def test_an_application_moves_or_it_is_said_why_not(world: World) -> None:
+    assert world.said("move", "default/nightly", "root.web") == "default/nightly is in root.web\n"
+    eventually(lambda: len(world.cluster.bound()) == 3, 30, "what waited has room there")
+    assert "default/idle asks for root.etl; it has no pods" in world.said("move", "default/idle", "root.etl")
+    assert "there is no Application default/plain" in world.run("move", "default/plain", "root.web", code=1).stderr
+    refused = world.run("move", "default/nightly", "root.full", code=1).stderr
+    print(refused)
+    assert "default/nightly stays in root.web: " in refused
+    assert "spec.queue" in world.run("move", "default/nightly", "Root.web", code=1).stderr
+    assert "is not NAMESPACE/NAME" in world.run("move", "nightly", "root.web", code=1).stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_are_told_how_to_complete(shell: str) -> None:
+    command = [str(Path(sys.executable).with_name("treadle")), "completion", shell]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    for name in ("queues", "explain", "move", "--kubeconfig"):
+        assert name.removeprefix("--") in said
