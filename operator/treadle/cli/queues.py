@@ -103,8 +103,9 @@ def _row(name: str, one: Json | None, output: Output) -> tuple[str, ...]:
 
 def ready_of(one: Json) -> str:
     """Say whether an object is in force as it is written, and with which reason it is not; a queue that has none was made by rules, or is the root."""
-    if "kind" not in one and "apiVersion" not in one and "spec" not in one:
-        return BY_RULES if one["metadata"]["name"] != "root" else NONE
+    status = one.get("status") or {}
+    if "leaf" in status and "conditions" not in status:  # the scheduler told of it, and it has no object
+        return BY_RULES if status.get("dynamic") else NONE
     ready = condition(one, "Ready")
     if not ready or ready.get("observedGeneration") not in {None, one["metadata"].get("generation")}:
         return "not seen yet"
