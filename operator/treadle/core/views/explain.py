@@ -105,7 +105,7 @@ def _waiting(state: State, ask: Ask) -> tuple[str, str]:
             TURN,
             f"{ahead(ask)} pods of queue {ask.application.queue.path if ask.application.queue else '-'} are ahead",
         )
-    reason = limit_of_now(state, ask) or wait.reason
+    reason = limit_of_now(state, ask) or _in_place_of(ask, wait.reason)
     if reason == NO_NODE and wait.blocker:
         return told_as(state, ask, no_node_for_gang(state, ask) + _coming_for_gang(state, ask))
     if reason == NO_NODE:
@@ -121,7 +121,7 @@ def reason(state: State, ask: Ask) -> str:
     wait = ask.obstacle
     if wait is None:
         return TURN
-    found = limit_of_now(state, ask) or wait.reason
+    found = limit_of_now(state, ask) or _in_place_of(ask, wait.reason)
     return told_as(state, ask, "")[0] if found == NO_NODE and wait.blocker else found
 
 
@@ -141,6 +141,17 @@ def limit_of_now(state: State, ask: Ask) -> str:
     if ask.master and state.discipline.words.masters_short(ask):
         return MASTER_SHARE
     return ""
+
+
+def _in_place_of(ask: Ask, reason: str) -> str:
+    """Return a limit, or that which holds an ask back in its place since it was raised: an ask that its queue could never take is not looked at again for that."""
+    chain, limiting, demand = ask.application.chain, ask.application.limiting, ask.shape.charged
+    raised = (reason == OVER_LARGEST and oversized(chain[0], demand) is None) or (
+        reason == AT_ZERO and barred(chain, demand) is None
+    )
+    if not raised or exceeded(limiting, demand) is None:
+        return reason
+    return AT_MAXIMUM if barred(limiting, demand) is None else AT_ZERO
 
 
 def ahead(ask: Ask) -> int:
