@@ -104,6 +104,16 @@ def test_nodes_are_told_by_the_scheduler_and_by_objects_alike(world: World) -> N
     assert world.said("nodes", "--server", world.url, "--partition", "gpu") == "no nodes\n"
 
 
+def test_any_pod_is_explained_with_who_is_ahead_and_what_would_have_to_change(world: World) -> None:
+    waits = next(name for name in ("n-0", "n-1") if not world.plane.api("GET", f"{PODS}/{name}")[1]["spec"].get("nodeName"))
+    said = world.said("explain", "pod", f"default/{waits}", "--server", world.url)
+    print(said)
+    assert world.line(said, "what would have to change").endswith("queue root.etl lets go of 1 of cpu, or may have so much more")
+    assert "ahead of it in the queue: no pods" in said
+    said = world.said("explain", "queue", "root.etl", "--server", world.url)
+    assert world.line(said, f"pod default/{waits} of default/nightly: QueueMaximum")
+
+
 def test_what_was_said_of_pods_is_listed(world: World) -> None:
     eventually(lambda: "FailedScheduling" in world.said("events"), 30, "an event is written")
     line = world.line(world.said("events", "default", "--reason", "FailedScheduling"), "pod default/n-")

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from treadle.cli.asking import asked
 from treadle.cli.leader import HERE, Where
-from treadle.cli.tables import OutputOption, table, written
+from treadle.cli.tables import OutputOption, age, table, written
 from treadle.kube.transport import Client
 
 HEADS = ("LAST", "TIMES", "REASON", "ABOUT", "WORDS")
@@ -80,18 +80,9 @@ def row_of(one: Json, now: datetime) -> tuple[str, ...]:
     at = f"{about['namespace']}/" if about.get("namespace") else ""
     series: Json = one.get("series") or {}
     return (
-        ago(last_of(one), now),
+        age(last_of(one), now),
         str(series.get("count") or one.get("count") or 1),
         str(one.get("reason") or ""),
         f"{str(about.get('kind') or '').lower()} {at}{about.get('name', '')}",
         " ".join(str(one.get("message") or "").split()),
     )
-
-
-def ago(time: str, now: datetime) -> str:
-    """Return how long ago a time was: in seconds, minutes or hours."""
-    try:
-        passed = max(0, int((now - datetime.fromisoformat(time)).total_seconds()))
-    except (ValueError, TypeError):
-        return "?"
-    return f"{passed}s" if passed < 120 else f"{passed // 60}m" if passed < 7200 else f"{passed // 3600}h"

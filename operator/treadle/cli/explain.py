@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 from urllib.parse import urlencode
 
 from treadle.api.labels import ALLOCATED_QUEUE, application_of, queue_of
 from treadle.cli.asking import API, asked, refuse
+from treadle.cli.leader import HERE, Where, answer
 from treadle.cli.queues import ready_of
-from treadle.cli.tables import bar, condition
+from treadle.cli.tables import age, bar, condition
 from treadle.controllers.in_words import NONE, amounts, part
 from treadle.core.rules.placement.names import is_below
 from treadle.core.rules.placement.rules import ROOT, qualified
@@ -21,6 +21,8 @@ from treadle.kube.transport import Client
 Kind = Literal["pod", "app", "queue"]
 Json = Mapping[str, Any]
 MOST_EVENTS, MOST_WAITING = 8, 16
+ASKED: Final = {"app": "application"}
+"""What the REST calls them."""
 WHAT = (("firstPodStart", "first pod starts"), ("lastPodStart", "last pod starts"), ("end", "ends"))
 
 
@@ -35,12 +37,14 @@ class Known:
     applications: Iterable[Json]
     events: Iterable[Json]
     names: frozenset[str]
+    held: Sequence[Json] | None = None
+    """What holds pods back, as the scheduler says; None where it was not asked."""
 
 
-def explain(kind: Kind, name: str, /, *, kubeconfig: Path | None = None, context: str | None = None) -> None:
+def explain(kind: Kind, name: str, /, *, where: Where = HERE) -> None:
     """Tell why a pod, an application or a queue waits: the reason, what is ahead, how full the queues above are, when it is likely to start, and what was said of it lately.
 
-    What is told is what the API server has: conditions, statuses, which may be seconds old, and events, which it keeps for an hour.
+    What is told is what the API server has: conditions, statuses, which may be seconds old, and events, which it keeps for an hour. The scheduler, where it is asked, tells of any pod who is ahead of it, and what would have to change.
 
     Parameters
     ----------
@@ -48,19 +52,18 @@ def explain(kind: Kind, name: str, /, *, kubeconfig: Path | None = None, context
         What it is: pod, app (an Application object) or queue.
     name:
         NAMESPACE/NAME of a pod or an application, the path of a queue.
-    kubeconfig:
-        A kubeconfig file.
-    context:
-        The context in it; the current one if absent.
     """
     namespace, slash, own = name.partition("/")
     if kind != "queue" and (not slash or not namespace or not own or "/" in own):
         refuse(f"{name!r} is not NAMESPACE/NAME")
     if kind == "queue" and slash:
         refuse(f"{name!r} is not the path of a queue, such as root.etl")
-    known = asked(kubeconfig, context, _reader(kind, namespace, own if slash else name))
-    said = {"pod": of_pod, "app": of_application, "queue": of_queue}[kind](known)
-    print("\n".join(said))
+    known = asked(where.kubeconfig, where.context, _reader(kind, namespace, own if slash else name))
+    said = answer(where, "explain", **{ASKED.get(kind, kind): name})
+    if said is not None:
+        known = replace(known, held=said["held"])
+    found = {"pod": of_pod, "app": of_application, "queue": of_queue}[kind](known)
+    print("\n".join(found))
 
 
 def _reader(kind: Kind, namespace: str, name: str) -> Callable[[Client], Awaitable[Known]]:
@@ -131,8 +134,9 @@ def of_pod(known: Known) -> Iterator[str]:
         yield f"{title} has not been looked at yet{_since({'lastTransitionTime': meta.get('creationTimestamp')}, known.now)}: a scheduler that runs says why within seconds"
     if known.application is not None:
         yield from _application_lines(known.application)
-    elif not spec.get("nodeName"):
-        yield "application: has no object (kind Application), so its place in line is not told here"
+    elif not spec.get("nodeName") and known.held is None:
+        yield "application: has no object (kind Application), so its place in line is not told here; the scheduler tells it (--server)"
+    yield from _held_lines(known.held or (), named=False)
     yield from _queue_lines(queue, known.queues)
     yield from _event_lines(known)
 
@@ -141,6 +145,7 @@ def of_application(known: Known) -> Iterator[str]:
     """Yield what is known of an application."""
     yield from _application_lines(known.one)
     yield from _trouble(known.one)
+    yield from _held_lines(known.held or ())
     yield from _queue_lines((known.one.get("status") or {}).get("queue") or "", known.queues)
     yield from _event_lines(known)
 
@@ -152,7 +157,8 @@ def of_queue(known: Known) -> Iterator[str]:
     yield f"queue {path} is in force as written" if ready == "True" else f"queue {path} is not in force as written: {ready}"
     yield from _trouble(known.one)
     yield from _queue_lines(path, known.queues)
-    waiting = [one for one in known.applications if _waits_in(one, path)]
+    yield from _held_lines(known.held or ())
+    waiting = [one for one in known.applications if _waits_in(one, path)] if known.held is None else []
     if waiting:
         yield f"applications that wait ({len(waiting)}):"
     for one in waiting[:MOST_WAITING]:
@@ -210,6 +216,22 @@ def _queue_lines(path: str, queues: Mapping[str, Json]) -> Iterator[str]:
         path = path.rpartition(".")[0]
 
 
+def _held_lines(held: Sequence[Json], *, named: bool = True) -> Iterator[str]:
+    """Yield what the scheduler says of pods that wait: of each set of them that are alike why, what would have to change, and who is ahead."""
+    for one in held[:MOST_WAITING]:
+        ahead = one["ahead"]
+        if named:
+            others = f" and {one['pods'] - 1} like it" if one["pods"] > 1 else ""
+            yield f"pod {one['pod']}{others} of {one['application']}: {one['reason']}"
+            yield from _indented(one["message"])
+        if one["change"] != one["message"]:
+            yield f"  what would have to change: {one['change']}"
+        of = f", of {', '.join(ahead['applications'])}" if ahead["applications"] else ""
+        yield f"  ahead of it in the queue: {ahead['pods'] or 'no'} pods{of}"
+    if len(held) > MOST_WAITING:
+        yield f"and {len(held) - MOST_WAITING} more"
+
+
 def _trouble(one: Json) -> Iterator[str]:
     """Yield what is said of an object that is not as its owner may think."""
     ready = condition(one, "Ready")
@@ -237,19 +259,11 @@ def _time_of(event: Json) -> str:
 
 def _since(found: Json, now: datetime) -> str:
     at = found.get("lastTransitionTime")
-    return f" for {_age(str(at), now)}" if at else ""
+    return f" for {age(str(at), now)}" if at else ""
 
 
 def _ago(at: str, now: datetime) -> str:
-    return f"{_age(at, now)} ago" if at else "some time ago"
-
-
-def _age(at: str, now: datetime) -> str:
-    seconds = max(0, int((now - datetime.fromisoformat(at)).total_seconds()))
-    for size, letter in ((86_400, "d"), (3_600, "h"), (60, "m")):
-        if seconds >= 2 * size:
-            return f"{seconds // size}{letter}"
-    return f"{seconds}s"
+    return f"{age(at, now)} ago" if at else "some time ago"
 
 
 def _indented(text: str, by: str = "  ") -> Iterator[str]:

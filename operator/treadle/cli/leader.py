@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ssl
 import sys
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from cyclopts import Parameter
@@ -20,6 +20,7 @@ from treadle.kube.transport import Client
 MOST: Final = 500
 """Of a list, in one answer."""
 Json = Mapping[str, Any]
+T = TypeVar("T")
 
 
 @Parameter(name="*")
@@ -50,25 +51,32 @@ HERE: Final = Where()
 
 def lines(where: Where, what: str, **params: str) -> list[Json] | None:
     """Return the rows of one of the REST's lists (``queues``, ``applications``, ``nodes``); None where no scheduler is named or it does not answer, which is said on the standard error."""
-    if not where.server:
-        return None
-    if urlsplit(where.server).scheme not in {"http", "https"} or not urlsplit(where.server).hostname:
-        refuse(f"--server: {where.server!r} is no URL such as https://localhost:8080")
 
-    async def ask(client: Client) -> list[Json] | str:
+    async def all_of_it(client: Client) -> list[Json] | str:
         found: list[Json] = []
         more = ""
         while True:
-            page = {**params, "limit": str(MOST), **({"continue": more} if more else {})}
-            answer = await client.request("GET", f"/api/v1/{what}", params=page)
-            if answer.status >= 400:
-                return _why(answer.json(), answer.status)
-            said = answer.json()
+            said = await _get(client, what, {**params, "limit": str(MOST), **({"continue": more} if more else {})})
+            if isinstance(said, str):
+                return said
             found += said[what]
             more = said["continue"]
             if not more:
                 return found
 
+    return _asked(where, all_of_it)
+
+
+def answer(where: Where, what: str, **params: str) -> Json | None:
+    """Return one answer of the REST; None as ``lines`` does."""
+    return _asked(where, lambda client: _get(client, what, params))
+
+
+def _asked(where: Where, ask: Callable[[Client], Awaitable[T | str]]) -> T | None:
+    if not where.server:
+        return None
+    if urlsplit(where.server).scheme not in {"http", "https"} or not urlsplit(where.server).hostname:
+        refuse(f"--server: {where.server!r} is no URL such as https://localhost:8080")
     try:
         access = _access(where)
     except (CredentialsError, OSError, ssl.SSLError) as error:
@@ -78,6 +86,13 @@ def lines(where: Where, what: str, **params: str) -> list[Json] | None:
         print(f"treadle: {where.server} does not tell ({found}); what follows is what objects said last", file=sys.stderr)
         return None
     return found
+
+
+async def _get(client: Client, what: str, params: Mapping[str, str]) -> Json | str:
+    """Return an answer, or in words why there is none."""
+    response = await client.request("GET", f"/api/v1/{what}", params=params)
+    said: Json = response.json()
+    return _why(said, response.status) if response.status >= 400 else said
 
 
 def _access(where: Where) -> auth.Access:

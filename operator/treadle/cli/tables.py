@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
 import yaml
@@ -29,6 +30,18 @@ def bar(fraction: float | None) -> str:
         return NONE
     filled = min(BAR, round(fraction * BAR))
     return f"{'█' * filled}{'░' * (BAR - filled)} {fraction:.0%}"
+
+
+def age(at: str, now: datetime) -> str:
+    """Return how long ago a time in RFC 3339 was, in the largest unit of which there are two; a question mark for what is none."""
+    try:
+        seconds = max(0, int((now - datetime.fromisoformat(at)).total_seconds()))
+    except (ValueError, TypeError):
+        return "?"
+    for size, letter in ((86_400, "d"), (3_600, "h"), (60, "m")):
+        if seconds >= 2 * size:
+            return f"{seconds // size}{letter}"
+    return f"{seconds}s"
 
 
 def condition(found: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
