@@ -28,7 +28,7 @@ BENCHMARKS = (
     "cluster",
     "cluster_capacity",
 )
-LONG = ("cluster_rules", "scheduler_perf", "idle_room", "opportunistic", "agent", "eta", "optimum", "promised")
+LONG = ("cluster_rules", "watched", "scheduler_perf", "idle_room", "opportunistic", "agent", "eta", "optimum", "promised")
 """Those that are run when they are named."""
 
 

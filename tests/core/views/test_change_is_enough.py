@@ -10,13 +10,16 @@ from typing import Any
 import pytest
 
 from core.builders import GIB, Scenario
+from core.clusters import Cluster
 from treadle.core.kernel.admission_checks import OVER_LARGEST, TOO_MANY
 from treadle.core.kernel.am_share import MASTER_SHARE
 from treadle.core.kernel.cycle import NO_NODE
+from treadle.core.kernel.tree.quota import USER_LIMIT
 from treadle.core.model import Limit
 from treadle.core.model.constraints import Constraints
 from treadle.core.views.explain import TURN
 from treadle.core.views.holding import Held
+from treadle.core.views.holding import Limit as HeldLimit
 
 STATES, STEPS = 500, 8
 """Random states, and how many things may hold one pod back, one after the other."""
@@ -109,9 +112,65 @@ class World:
             assert held.reason == TURN, held
 
 
-def placed_after(seed: int, met: Counter[str]) -> bool:
+class CapacityWorld(World):
+    """The same under the capacity discipline, with percentages of the cluster and limits of users."""
+
+    def build(self) -> None:
+        self.scenario = Cluster().capacity()
+        super().build()
+
+    def of_queue(self, path: str) -> dict[str, Any]:
+        said: dict[str, Any] = {
+            "guaranteed": {"root": "100%", "root.a": "40%", "root.b": "30%", "root.c": "30%"}.get(path, "50%")
+        }
+        if path != "root" and self.chance.random() < 0.6:
+            said["maximum"] = self.chance.choice(["50%", "60%", "80%"])
+        if path in LEAVES:
+            said["user_limit_factor"] = self.chance.choice([-1.0, 0.5, 1.0])
+            if self.chance.random() < 0.3:
+                said["max_allocation"] = {"cpu": self.chance.choice([1000, 2000])}
+            said["master_share"] = self.chance.choice([None, 0.1, 0.5, 1.0])
+        return said
+
+    def queue(self, path: str, **said: Any) -> None:
+        self.queues[path] = said
+        if path != "root":
+            assert isinstance(self.scenario, Cluster)
+            self.scenario.share(path, **said)
+
+    def change(self, held: Held) -> None:
+        said = self.queues.get(held.queue, {})
+        if held.reason == USER_LIMIT:
+            self.queue(held.queue, **{**said, "user_limit_factor": -1.0})
+        elif held.reason == MASTER_SHARE:
+            self.scenario.gone(*self._masters(held.queue))  # of a queue that is small they are too many at any share
+        elif held.reason == OVER_LARGEST and held.limit is not None:
+            most = {held.limit.resource: held.limit.most + held.limit.missing}
+            self.queue(held.limit.queue, **{**said, "max_allocation": most})
+        elif held.limit is not None:
+            self._more(held.limit)
+        else:
+            super().change(held)
+
+    def _masters(self, path: str) -> list[str]:
+        """The masters of a queue that are placed."""
+        masters = [name for name, said in self.pods.items() if said.get("role") == "master"]
+        records = self.scenario.core.state.pods
+        placed = [name for name in masters if name in records and records[name].node >= 0]
+        return [name for name in placed if (found := records[name].application) and found.queue and found.queue.path == path]
+
+    def _more(self, limit: HeldLimit) -> None:
+        """Let a queue have more; one that may have the whole cluster has more when the cluster does."""
+        said = self.queues[limit.queue]
+        if "maximum" in said:
+            self.queue(limit.queue, **{name: value for name, value in said.items() if name != "maximum"})
+        else:
+            self.node("more", 10_000, 20 * GIB, 110, zone="a")
+
+
+def placed_after(seed: int, met: Counter[str], kind: type[World]) -> bool:
     """Return whether a pod that waits is placed after what is asked for has been done, False where none waits in this state."""
-    world = World(random.Random(seed))
+    world = kind(random.Random(seed))
     world.build()
     waiting = world.waiting()
     if not waiting:
@@ -137,18 +196,19 @@ def placed_after(seed: int, met: Counter[str]) -> bool:
     pytest.fail(f"state {seed}: {chosen} still waits after {done}: {told}")
 
 
-def test_in_five_hundred_random_states_the_pod_is_placed_when_what_is_asked_for_is_done() -> None:
+ALWAYS = {"Unschedulable", "QueueMaximum", "OverMaxAllocation", "MasterShare"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "reasons"), [(World, {*ALWAYS, "ZeroMaximum", "TooManyApplications"}), (CapacityWorld, {*ALWAYS, "UserLimit"})]
+)
+def test_in_five_hundred_random_states_the_pod_is_placed_when_what_is_asked_for_is_done(
+    kind: type[World], reasons: set[str]
+) -> None:
     met: Counter[str] = Counter()
     seed = placed = 0
     while placed < STATES:
-        placed += placed_after(seed, met)
+        placed += placed_after(seed, met, kind)
         seed += 1
     print(met, seed)
-    assert {reason for reason, times in met.items() if times >= 10} >= {
-        "Unschedulable",
-        "QueueMaximum",
-        "ZeroMaximum",
-        "OverMaxAllocation",
-        "TooManyApplications",
-        "MasterShare",
-    }
+    assert {reason for reason, times in met.items() if times >= 10} >= reasons

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.nodes.table import Nodes
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.members import Ask
+    from treadle.core.kernel.tree.members import Ask, Queue
     from treadle.core.model import Constraints
 
 
@@ -162,6 +162,13 @@ def ahead(ask: Ask) -> int:
     return own + sum(other.pending for other in takewhile(lambda other: other is not application, order))
 
 
+def whose_maximum(queue: Queue, position: int) -> tuple[Queue, int]:
+    """Return the queue whose maximum a queue is at: one above it, where it may have no less than its parent, as a queue without a maximum of its own may under the capacity discipline."""
+    while queue.parent is not None and queue.parent.maximum and queue.parent.maximum[position] <= queue.maximum[position]:
+        queue = queue.parent
+    return queue, position
+
+
 def at_maximum(state: State, ask: Ask) -> str:
     """Return which queue is full of what, with the numbers of now."""
     full = exceeded(ask.application.limiting, ask.shape.charged)
@@ -169,7 +176,7 @@ def at_maximum(state: State, ask: Ask) -> str:
         return f'queue {ask.wait.blocker} has no room below its maximum for all pods with which gang "{ask.shape.gang[1]}" starts'
     if full is None:
         return f"queue {ask.wait.blocker if ask.wait is not None else '-'} was at its maximum and has room again; the pod is next looked at with the next pass"
-    queue, position = full
+    queue, position = whose_maximum(*full)
     name = state.types.names[position]
     used, most = in_words(name, queue.usage[position]), in_words(name, queue.maximum[position])
     wanted = in_words(name, dict(ask.shape.charged)[position])

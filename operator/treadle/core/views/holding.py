@@ -16,7 +16,7 @@ from treadle.core.kernel.tree.limits import exceeded
 from treadle.core.kernel.tree.order import waiting_order
 from treadle.core.kernel.tree.quota import USER_LIMIT
 from treadle.core.units.resources import in_words
-from treadle.core.views.explain import TURN, ahead, explain, node_reasons, waiting
+from treadle.core.views.explain import TURN, ahead, explain, node_reasons, waiting, whose_maximum
 from treadle.core.views.pods import since
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def _limit(state: State, ask: Ask, reason: str) -> Limit | None:
     application, charged = ask.application, ask.shape.charged
     demand, names = dict(charged), state.types.names
     if reason == AT_MAXIMUM and (found := exceeded(application.limiting, charged)) is not None:
-        queue, at = found
+        queue, at = whose_maximum(*found)
         used, most = queue.usage[at], queue.maximum[at]
         return Limit(queue.path, names[at], used, most, demand[at], used + demand[at] - most)
     if reason == AT_ZERO and (barring := barred(application.chain, charged)) is not None:

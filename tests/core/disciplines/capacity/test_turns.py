@@ -29,7 +29,7 @@ def test_a_queue_borrows_what_others_do_not_use_up_to_its_maximum_and_says_so(cl
     assert by_queue(cluster.plan()) == {"root.dev.eng": 75}
     assert cluster.why("e-99") == (
         "QueueMaximum",
-        "queue root.dev.eng is at its maximum (capacity.maximum): cpu 75 used of 75, 1 wanted, 1 missing",
+        "queue root.dev is at its maximum (capacity.maximum): cpu 75 used of 75, 1 wanted, 1 missing",
     )
 
 
