@@ -48,12 +48,16 @@ def stored_versions(plane: ControlPlane) -> set[tuple[str, ...]]:
     return {tuple(plane.api("GET", f"{DEFINITIONS}/{plural}.treadle.dev")[1]["status"]["storedVersions"]) for plural in PLURALS}
 
 
+def listed(plane: ControlPlane, version: str, plural: str) -> list[dict[str, Any]]:
+    """All objects of a kind. For a moment after an edit of its definition the API server may not list it."""
+    found = eventually(lambda: (said := plane.api("GET", f"/apis/treadle.dev/{version}/{plural}"))[0] == 200 and said[1], 60)
+    return list(found["items"])
+
+
 def migrate(plane: ControlPlane, to: str) -> None:
     """Write every object as it is, so that it is stored anew, and say that no other version is stored."""
     for plural in PLURALS:
-        # For a moment after an edit of its definition the API server may not list a kind.
-        listed = eventually(lambda: (found := plane.api("GET", f"/apis/treadle.dev/{to}/{plural}"))[0] == 200 and found[1], 30)  # noqa: B023
-        for one in listed["items"]:
+        for one in listed(plane, to, plural):
             space = one["metadata"].get("namespace")
             where = f"/apis/treadle.dev/{to}{f'/namespaces/{space}' if space else ''}/{plural}/{one['metadata']['name']}"
 
@@ -72,7 +76,7 @@ def specs(plane: ControlPlane, version: str) -> dict[tuple[str, str], Any]:
     """The uid, the spec and the annotations of every object of ours, as a version shows them."""
     found = {}
     for plural in PLURALS:
-        for one in plane.api("GET", f"/apis/treadle.dev/{version}/{plural}")[1]["items"]:
+        for one in listed(plane, version, plural):
             meta = one["metadata"]
             found[plural, meta["name"]] = (meta["uid"], one.get("spec"), meta.get("annotations"))
     return found

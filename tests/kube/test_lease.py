@@ -83,7 +83,7 @@ async def test_a_lease_expires_when_its_record_has_not_changed_for_its_duration_
     async with task_of(at.run(other)):
         await asyncio.sleep(100)
 
-    assert at.story == [(0.0, "one", True), (12.5, "other", True)]
+    assert at.story == [(0.0, "one", True), (12.25, "other", True)]
     assert at.spec()["leaseTransitions"] == 1
 
 
@@ -140,7 +140,7 @@ async def test_a_released_lease_is_taken_at_the_next_look() -> None:
         assert not one.held
         await asyncio.sleep(30)
 
-    assert at.story == [(0.0, "one", True), (5.5, "other", True)]
+    assert at.story == [(0.0, "one", True), (5.25, "other", True)]
     assert at.spec()["holderIdentity"] == "other"
 
 

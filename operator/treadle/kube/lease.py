@@ -53,7 +53,7 @@ class Lease:
         duration: float = 11.0,
         renew: float = 8.0,
         retry: float = 2.0,
-        look: float = 0.5,
+        look: float = 0.25,
         clock: Callable[[], float] = boot_time,
     ) -> None:
         self.identity = identity
