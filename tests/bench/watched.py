@@ -19,7 +19,7 @@ from cluster.client import fake_node
 from cluster.control_plane import ControlPlane
 
 NODES, PODS, QUEUES, PAGES, EVERY = 200, 6_000, 1_000, 20, 5.0
-ROUNDS = 2
+ROUNDS, VIEWERS = 2, 4
 LOOKERS = """
 import asyncio, sys, aiohttp
 async def page(session, url, token, sums):
@@ -28,15 +28,15 @@ async def page(session, url, token, sums):
         assert answer.status == 200, await answer.text()
         async for part in answer.content.iter_any():
             sums.append(len(part))
-async def main(url, token, count):
+async def main(url, tokens, count):
     sums = []
     async with aiohttp.ClientSession(auto_decompress=False) as session:
         try:
-            await asyncio.gather(*(page(session, url, token, sums) for _ in range(count)))
+            await asyncio.gather(*(page(session, url, tokens[one % len(tokens)], sums) for one in range(count)))
         except aiohttp.ClientError:
             pass
     print(sum(sums))
-asyncio.run(main(sys.argv[1], sys.argv[2], int(sys.argv[3])))
+asyncio.run(main(sys.argv[1], sys.argv[2].split(","), int(sys.argv[3])))
 """
 
 
@@ -48,6 +48,19 @@ def pod(number: int) -> dict[str, Any]:
         "metadata": {"name": f"pod-{number}", "namespace": "default", "labels": labels},
         "spec": {"schedulerName": "treadle", "containers": [container]},
     }
+
+
+def viewer(plane: ControlPlane, name: str) -> str:
+    """Return a token of somebody who may see all queues."""
+    accounts = "/api/v1/namespaces/default/serviceaccounts"
+    plane.api("POST", accounts, {"metadata": {"name": name}})
+    binding = {
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": "default"}],
+    }
+    plane.api("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", binding)
+    return str(plane.api("POST", f"{accounts}/{name}/token", {"spec": {}})[1]["status"]["token"])
 
 
 def run(mode: str) -> dict[str, Any]:
@@ -78,8 +91,8 @@ def run(mode: str) -> dict[str, Any]:
                     continue
             time.sleep(5)  # its first lists
             if mode == "pages":
-                token = str(plane.client.token)
-                lookers = subprocess.Popen([PYTHON, "-c", LOOKERS, url, token, str(PAGES)], stdout=subprocess.PIPE, text=True)
+                tokens = ",".join(viewer(plane, f"viewer-{number}") for number in range(VIEWERS))
+                lookers = subprocess.Popen([PYTHON, "-c", LOOKERS, url, tokens, str(PAGES)], stdout=subprocess.PIPE, text=True)
                 time.sleep(3)
             process.send_signal(signal.SIGSTOP)  # all pods are there when it begins
             plane.create_many("/api/v1/namespaces/default/pods", [pod(number) for number in range(PODS)])
