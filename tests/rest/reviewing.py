@@ -75,6 +75,18 @@ def queue(path: str = "root.plan", version: int = 1, memory: str = "10Gi", cpu: 
     return {**body, "spec": {"reservations": {}}, "status": {**share, **status}}
 
 
+@asynccontextmanager
+async def reviewing() -> AsyncIterator[ReviewingApi]:
+    """Such an API server that runs, with the namespace of the users that it knows."""
+    server = ReviewingApi(bookmark_seconds=0.05)
+    await server.start()
+    server.create("namespaces", {"metadata": {"name": "etl"}})
+    try:
+        yield server
+    finally:
+        await server.stop()
+
+
 class Rest:
     """The REST that is served, and what it wrote. ``decide`` writes a status whenever the REST waits."""
 

@@ -9,20 +9,15 @@ import aiohttp
 import pytest
 
 from kube.access import until
-from rest.reviewing import HOUR, ID, NAME, Rest, ReviewingApi, definition, submission
+from rest.reviewing import HOUR, ID, NAME, Rest, ReviewingApi, definition, reviewing, submission
 from runtime.services import add_nodes, add_queue, controllers_watch, get, treadle
 from treadle.rest.yarn_ids import id_of
 
 
 @pytest.fixture
 async def api() -> AsyncIterator[ReviewingApi]:
-    server = ReviewingApi(bookmark_seconds=0.05)
-    await server.start()
-    server.create("namespaces", {"metadata": {"name": "etl"}})
-    try:
+    async with reviewing() as server:
         yield server
-    finally:
-        await server.stop()
 
 
 async def test_the_scheduler_decides_and_its_decision_is_the_answer(api: ReviewingApi) -> None:

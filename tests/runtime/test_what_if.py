@@ -11,7 +11,7 @@ import pytest
 
 from core.builders import Scenario, a_pod
 from kube.access import until
-from rest.reviewing import ReviewingApi
+from rest.reviewing import ReviewingApi, reviewing
 from runtime.services import add_nodes, add_queue, controllers_watch, treadle
 from treadle.core.model import Settings
 from treadle.forecast.what_if import Question
@@ -57,13 +57,8 @@ async def test_a_process_that_fails_or_takes_too_long_is_told_of_and_ended() -> 
 
 @pytest.fixture
 async def api() -> AsyncIterator[ReviewingApi]:
-    server = ReviewingApi(bookmark_seconds=0.05)
-    await server.start()
-    server.create("namespaces", {"metadata": {"name": "etl"}})
-    try:
+    async with reviewing() as server:
         yield server
-    finally:
-        await server.stop()
 
 
 async def test_the_scheduler_answers_by_rest_what_it_then_does(api: ReviewingApi) -> None:
