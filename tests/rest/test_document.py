@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
 import pytest
+from aiohttp import web
 
 from treadle.changes.yarn_update import from_json
-from treadle.rest import configuration, estimator, explaining, forms, queue_changes, reservations, state, what_if, yarn_cluster
+from treadle.page.admitting import everybody
+from treadle.page.board import Sources
+from treadle.page.past import Past
+from treadle.page.rows import TOPICS
+from treadle.page.stream import Stream
+from treadle.rest import (
+    configuration,
+    document_page,
+    estimator,
+    explaining,
+    forms,
+    plan,
+    preemptions,
+    queue_changes,
+    reservations,
+    state,
+    what_if,
+    yarn_cluster,
+)
 from treadle.rest.asking import Asker
-from treadle.rest.document import document
+from treadle.rest.document import Served, document
 from treadle.rest.serving import Door
 
 
-def described(**options: Any) -> dict[str, Any]:
-    return document(**{"rest": True, "changes": True, "forecasts": True, "version": "1", **options})
+def described(**options: bool) -> dict[str, Any]:
+    return document(Served(**{"rest": True, "page": True, "changes": True, "forecasts": True, **options}), "1")
 
 
 def test_every_route_of_the_rest_is_described_and_none_else() -> None:
@@ -30,15 +50,35 @@ def test_every_route_of_the_rest_is_described_and_none_else() -> None:
         *yarn_cluster.routes(door, sources, None),  # type: ignore[arg-type]
         *configuration.routes(door, None),  # type: ignore[arg-type]
         *queue_changes.routes(door, None),  # type: ignore[arg-type]
+        *preemptions.routes(door, sources, None),  # type: ignore[arg-type]
+        *plan.routes(door, sources, {}),
+        *of_the_page(door),
     ]
     routes = {(route.path.replace(":.+", ""), route.method.lower()) for route in served}
     told = {(path, method) for path, operations in described()["paths"].items() for method in operations}
     assert told == routes | {(path, "get") for path in ("/metrics", "/status", "/eta", "/openapi/v3")}
 
 
+def of_the_page(door: Door) -> list[web.RouteDef]:
+    stream = Stream(Sources(None), everybody)  # type: ignore[arg-type]
+    return [*stream.routes(), *Past("", None).routes(door)]  # type: ignore[arg-type]
+
+
 def test_what_is_not_served_is_not_described() -> None:
-    assert set(described(rest=False, changes=False, forecasts=False)["paths"]) == {"/metrics", "/status", "/openapi/v3"}
-    assert described(rest=False, changes=False)["components"]["schemas"] == {}
+    nothing = described(rest=False, page=False, changes=False, forecasts=False)
+    assert set(nothing["paths"]) == {"/metrics", "/status", "/openapi/v3"}
+    assert nothing["components"]["schemas"] == {}
+
+
+def test_with_the_page_alone_what_it_asks_for_is_described_and_no_more() -> None:
+    found = described(rest=False, changes=False, forecasts=False)
+    told = {route.path for route in of_the_page(Door(Asker(None), lambda: ""))}  # type: ignore[arg-type]
+    shared = {state.PODS, preemptions.PREEMPTIONS, plan.PLAN}
+    assert set(found["paths"]) == told | shared | {"/metrics", "/status", "/openapi/v3"}
+    assert {one.rpartition("/")[2] for one in references(found)} == set(found["components"]["schemas"])
+    (topics, _) = found["paths"]["/api/v1/stream"]["get"]["parameters"]
+    assert document_page.TOPICS == TOPICS
+    assert re.fullmatch(topics["schema"]["pattern"], ",".join(TOPICS))
 
 
 def references(node: Any) -> set[str]:

@@ -77,7 +77,8 @@ def _promise(reservation: Mapping[str, Any], path: str) -> Promise | None:
     return promise if promise is not None and promise.queue == path else None
 
 
-def _occurrences(promise: Promise, now: int, until: int) -> Iterable[tuple[int, int, Amounts]]:
+def occurrences(promise: Promise, now: int, until: int) -> Iterable[tuple[int, int, Amounts]]:
+    """Yield from when until when a promise has what, between two times; of what has begun before the rest."""
     for start, end, named in promise.steps:
         late = max(0, (now - end) // promise.period + 1) * promise.period if promise.period else 0
         while start + late < until:
@@ -96,7 +97,7 @@ def steps(promised: Iterable[tuple[str, Promise]], now: int, until: int) -> Iter
     begin: dict[int, list[tuple[str, int, Amounts]]] = {}
     times = {now, until}
     for name, promise in promised:
-        for start, end, amounts in _occurrences(promise, now, until):
+        for start, end, amounts in occurrences(promise, now, until):
             begin.setdefault(start, []).append((name, end, amounts))
             times.update((start, end))
     running: list[tuple[str, int, Amounts]] = []

@@ -170,6 +170,7 @@ class Evict(NamedTuple):
     """Ask a pod of ``queue`` to go, for ``why``.
 
     Where it cannot be had within ``patience`` seconds it is deleted if ``delete``, else ``EvictFailed`` must come back.
+    ``beneficiary`` is the application that gets its room, of ``owed``, the path of a queue; both are empty where it goes for no other application.
     """
 
     uid: str
@@ -180,6 +181,8 @@ class Evict(NamedTuple):
     patience: float
     delete: bool
     cause: int
+    beneficiary: str = ""
+    owed: str = ""
 
 
 class Withhold(NamedTuple):

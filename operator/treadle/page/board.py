@@ -55,6 +55,8 @@ class Sources:
     more: Callable[[], Mapping[str, Any]] = dict
     history: bool = False
     """Whether it can be asked for what was before (``past``)."""
+    offers: frozenset[str] = frozenset()
+    """What else is served beside the page: ``whatif``, ``changes`` of queues."""
 
 
 class Board:

@@ -1,7 +1,7 @@
 """``/api/v1/stream``: what somebody may see of queues, applications and nodes as server-sent events, first all of it (``full``), then what changed (``change``).
 
 Each data is one object: by topic ``rows`` that are new or changed and the keys that are ``gone``, ``refused`` where nothing of it may be seen, ``tooMany`` where it is more than is told; and
-``cluster``. ``history`` says that ``past`` tells what was before. ``bye`` says why a stream ends. Whoever comes back is told all again: nothing is kept for those who left.
+``cluster``. ``history`` says that ``past`` tells what was before, ``offers`` what else is served. ``bye`` says why a stream ends. Whoever comes back is told all again: nothing is kept for those who left.
 """
 
 from __future__ import annotations

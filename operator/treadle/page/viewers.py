@@ -156,6 +156,8 @@ class Viewers:
             found[topic] = {"rows": _array(seen)}
         if self._board.sources.history:
             found["history"] = True
+        if self._board.sources.offers:
+            found["offers"] = sorted(self._board.sources.offers)
         return self._body(viewer, found)
 
     def _body(self, viewer: Viewer, found: dict[str, Any]) -> bytes:

@@ -6,9 +6,20 @@ file: what is there depends on how the scheduler runs.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import msgspec
 
-from treadle.rest import configuration, document_cluster, document_state, estimator, forms, queue_changes, reservations
+from treadle.rest import (
+    configuration,
+    document_cluster,
+    document_page,
+    document_state,
+    estimator,
+    forms,
+    queue_changes,
+    reservations,
+)
 from treadle.rest.operations import AT, COMMON, EMPTY, PROBLEM, REFUSAL, REFUSALS, TEXT, Json, as_json, asked, query
 
 PATH = "/openapi/v3"
@@ -106,19 +117,39 @@ _LISTED: Json = {
 }
 
 
-def document(*, rest: bool, changes: bool, forecasts: bool, version: str) -> Json:
-    """Return the document (OpenAPI 3.1) of a port that serves YARN's REST, changes of queues, and forecasts, or not."""
-    kinds = (forms.Submission, forms.Update, forms.Deletion, *((queue_changes.NewChange,) if changes else ()))
-    _, schemas = msgspec.json.schema_components((*kinds, *document_state.MODELS), ref_template=AT)
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What a port serves beside metrics and the state: the REST, the page, changes of queues, and forecasts, or not."""
+
+    rest: bool = False
+    page: bool = False
+    changes: bool = False
+    forecasts: bool = False
+
+
+def document(served: Served, version: str) -> Json:
+    """Return the document (OpenAPI 3.1) of a port."""
+    rest, page, changes = served.rest, served.page, served.changes
+    kinds = (
+        *((forms.Submission, forms.Update, forms.Deletion, *document_state.MODELS) if rest else ()),
+        *((queue_changes.NewChange,) if changes else ()),
+        *(document_state.SHARED if rest or page else ()),
+    )
+    _, schemas = msgspec.json.schema_components(kinds, ref_template=AT)
+    refusals = {**({"Refusal": REFUSAL} if rest or changes else {}), **({"Problem": PROBLEM} if rest or page or changes else {})}
     paths: Json = {
         "/metrics": {"get": _told("metrics", "The metrics, for Prometheus", {"text/plain": TEXT})},
         "/status": {"get": _told("status", "Whether the scheduler can schedule, and why not", as_json({"type": "object"}))},
         PATH: {"get": _told("document", "This document", as_json({"type": "object"}))},
     }
-    if forecasts:
+    if served.forecasts:
         paths["/eta"] = {"get": _told("forecasts", "When applications start and end", as_json({"type": "object"}))}
     if rest:
         paths |= _reservations() | _estimator() | document_state.paths() | document_cluster.paths()
+    if rest or page:
+        paths |= document_state.shared_paths()
+    if page:
+        paths |= document_page.paths()
     if changes:
         paths |= _configuration() | _queue_changes()
     return {
@@ -127,7 +158,7 @@ def document(*, rest: bool, changes: bool, forecasts: bool, version: str) -> Jso
         "security": [{"token": []}],
         "paths": paths,
         "components": {
-            "schemas": {**schemas, "Refusal": REFUSAL, "Problem": PROBLEM} if rest else {},
+            "schemas": {**schemas, **refusals},
             "securitySchemes": {
                 "token": {
                     "type": "http",

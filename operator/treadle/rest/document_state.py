@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from treadle.core.views.nodes import NODE_STATES
-from treadle.rest import explaining, lines, pages, state, what_if
+from treadle.rest import explaining, lines, pages, plan, preemptions, state, what_if
 from treadle.rest.operations import AT, NAMESPACE, Json, asked, query
 
-MODELS: Final = (lines.Pod, lines.Node, lines.Held, what_if.Asked, what_if.Would)
+MODELS: Final = (lines.Node, lines.Held, what_if.Asked, what_if.Would)
+SHARED: Final = (lines.Pod, preemptions.Preemption, plan.Plan)
+"""What the page is told as well."""
 # In a query as it is sent a name has no blanks at its ends and nothing that cannot be printed.
 _TEXT: Json = {"type": "string", "maxLength": pages.MOST_NAMED, "pattern": "^[!-~]*$"}
 _NAMED: Json = {"type": "string", "maxLength": pages.MOST_NAMED, "pattern": "^[a-z0-9]{1,63}/[!-.0-~]+$"}
@@ -28,17 +30,9 @@ _APPLICATION: Json = {"type": "object", "required": ["namespace", "name", "phase
 
 def paths() -> Json:
     """Return the operations by path and method."""
-    placed = query("state", {"type": "string", "enum": list(state.STATES)}, "Only those that wait, or that have a node")
     of_nodes = (
         query("partition", _TEXT, "Only of this partition, whose name is empty for the default one"),
         query("state", {"type": "string", "enum": list(NODE_STATES)}, "Only those in this state"),
-    )
-    of_pods = (
-        _BELOW,
-        _WITHIN,
-        query("application", _NAMED, "Only of this one, NAMESPACE/NAME"),
-        query("node", _TEXT, "Only on this node"),
-        placed,
     )
     told = {
         state.QUEUES: _told("queues", "The queues that one may view", _list("queues", _QUEUE), (_BELOW, _LIMIT, _AFTER)),
@@ -48,7 +42,6 @@ def paths() -> Json:
             _list("applications", {**_APPLICATION, "properties": {"name": {"type": "string"}}}),
             (_BELOW, _WITHIN, _LIMIT, _AFTER),
         ),
-        state.PODS: _told("pods", "The pods that one may see", _list("pods", _model("Pod")), (*of_pods, _LIMIT, _AFTER)),
         state.NODES: _told("nodes", "The nodes", _list("nodes", _model("Node")), (*of_nodes, _LIMIT, _AFTER)),
         explaining.EXPLAIN: _told(
             "explain",
@@ -71,6 +64,35 @@ def paths() -> Json:
         ours=True,
     )
     return {**{path: {"get": operation} for path, operation in told.items()}, what_if.WHAT_IF: {"post": would}}
+
+
+def shared_paths() -> Json:
+    """Return the operations of what the page is told as well."""
+    placed = query("state", {"type": "string", "enum": list(state.STATES)}, "Only those that wait, or that have a node")
+    of_pods = (
+        _BELOW,
+        _WITHIN,
+        query("application", _NAMED, "Only of this one, NAMESPACE/NAME"),
+        query("node", _TEXT, "Only on this node"),
+        placed,
+    )
+    of_preemptions = (_BELOW, _WITHIN, query("application", _NAMED, "Only pods of this one, NAMESPACE/NAME"), _LIMIT)
+    gone: Json = {
+        "type": "object",
+        "properties": {"preemptions": {"type": "array", "items": _model("Preemption")}},
+        "required": ["preemptions"],
+        "additionalProperties": False,
+    }
+    ahead: Json = {"type": "integer", "minimum": 1, "maximum": plan.MOST_HOURS, "default": plan.HOURS}
+    of_plan = ({**query("queue", _TEXT, "The path of the queue"), "required": True}, query("hours", ahead, "How far ahead"))
+    told = {
+        state.PODS: _told("pods", "The pods that one may see", _list("pods", _model("Pod")), (*of_pods, _LIMIT, _AFTER)),
+        preemptions.PREEMPTIONS: _told(
+            "preemptions", "The pods that were asked to go lately, the newest first", gone, of_preemptions
+        ),
+        plan.PLAN: _told("plan", "What is promised of a queue, and when", _model("Plan"), of_plan),
+    }
+    return {path: {"get": operation} for path, operation in told.items()}
 
 
 def _model(name: str) -> Json:

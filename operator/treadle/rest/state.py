@@ -52,9 +52,14 @@ def routes(door: Door, sources: Sources) -> list[web.RouteDef]:
     return [
         web.get(QUEUES, door(served.queues), allow_head=False),
         web.get(APPLICATIONS, door(served.applications), allow_head=False),
-        web.get(PODS, door(served.pods), allow_head=False),
+        *pod_routes(door, sources),
         web.get(NODES, door(served.nodes), allow_head=False),
     ]
+
+
+def pod_routes(door: Door, sources: Sources) -> list[web.RouteDef]:
+    """Return the route of pods alone."""
+    return [web.get(PODS, door(State(Sight(door.asker, sources.view), sources).pods), allow_head=False)]
 
 
 class State:
@@ -114,14 +119,12 @@ class State:
         sees = await self._sight.of_members(user, queue, namespace, "pods")
         placed = state == STATES[1] if state else None
         first, _, last = after.rpartition("/")
+        there = self._sources.view().applications()
+        looked_at = there.items() if not application else ((one, there[one]) for one in (application,) if one in there)
         identities = sorted(
             identity
-            for identity, path in self._sources.view().applications().items()
-            if identity >= first
-            and application in {"", identity}
-            and _is_of(identity, namespace)
-            and is_below(path, queue)
-            and sees(path)
+            for identity, path in looked_at
+            if identity >= first and _is_of(identity, namespace) and is_below(path, queue) and sees(path)
         )
         found: list[Pod] = []
         for identity in identities:

@@ -21,14 +21,18 @@ from treadle.fakeapi import FakeApi, Ticker
 from treadle.fakeapi.store import Event
 from treadle.kube.auth import Access
 from treadle.page import files
-from treadle.page.admitting import everybody
+from treadle.page.admitting import Anybody, everybody
 from treadle.page.board import Sources
 from treadle.page.stream import Stream
+from treadle.rest.serving import Door
+from treadle.rest.state import Sources as ToldFrom
+from treadle.rest.state import pod_routes
 from treadle.runtime import demo_examples as examples
 from treadle.runtime.demo_examples import Json, Templates
 from treadle.runtime.demo_load import CLASSIC_NODES, NODE_CPU, NODE_MEMORY, ClassicLoad, Load, TraceLoad
 from treadle.runtime.demo_operators import FINISHED, Collector, JobController, SparkOperator, serve_jobs
 from treadle.runtime.doors import Told, open_routes
+from treadle.runtime.served import Seen
 from treadle.runtime.service import Options, Service, running
 from treadle.runtime.snapshot import metrics_of
 from treadle.web.local import local
@@ -199,11 +203,15 @@ async def demonstrating(options: DemoOptions) -> AsyncIterator[Demo]:
 @asynccontextmanager
 async def _page(demo: Demo, service: Service, port: int) -> AsyncIterator[str]:
     told = Told(service.healthy, service.unready, service.state, lambda: metrics_of(service))
+    sources = ToldFrom(lambda: service.core.view, str, lambda _: None)
+    seen, door = Seen(sources, service.preempted, service.ledger), Door(Anybody(), str)
     routes = [
         *probe_routes(told.healthy, told.unready),
         *open_routes(told),
         *files.routes(),
         *Stream(Sources(lambda: service.core.view, service.engine.refresh_shares, more=demo.more), everybody).routes(),
+        *pod_routes(door, seen.told),
+        *seen.routes(door),
         answering("/api/tree", demo.tree),
     ]  # of loopback, and pretended
     pages = serve("127.0.0.1", port, [local(route) for route in routes])

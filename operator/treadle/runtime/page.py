@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from treadle.rest.state import Sources as ToldFrom
 
 
-def page_routes(door: Door, unready: Callable[[], str], told: ToldFrom, history: str) -> list[web.RouteDef]:
-    """Return the routes. ``unready`` says why nobody can be told anything yet, ``history`` is the URL of the history, empty for none.
+def page_routes(
+    door: Door, unready: Callable[[], str], told: ToldFrom, history: str, offers: frozenset[str]
+) -> list[web.RouteDef]:
+    """Return the routes. ``unready`` says why nobody can be told anything yet, ``history`` is the URL of the history, empty for none, ``offers`` what else is served.
 
     Shares are shown as the statuses had them computed last: of thousands of queues that takes the loop for longer than a page may.
     """
-    sources = Sources(told.view, forecast=told.forecast, history=bool(history))
+    sources = Sources(told.view, forecast=told.forecast, history=bool(history), offers=offers)
     admit = Asked(door.asker, told.view, unready)
     past = Past(history, Sight(door.asker, told.view))
     return [*files.routes(), *Stream(sources, admit, told.standing_by).routes(), *past.routes(door)]

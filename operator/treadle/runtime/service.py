@@ -13,7 +13,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from treadle import __version__
 from treadle.api.application import Application
 from treadle.api.identity import Source
 from treadle.controllers.eta import unmade
@@ -37,8 +36,8 @@ from treadle.kube.reviews import Reviews
 from treadle.kube.transport import Client
 from treadle.rest.asking import Asker
 from treadle.rest.document import PATH as DOCUMENT
-from treadle.rest.document import document
 from treadle.rest.objects import Objects
+from treadle.rest.preemptions import Preemptions
 from treadle.rest.serving import Door
 from treadle.rest.state import Sources as ToldFrom
 from treadle.runtime.administrators import Administrators
@@ -49,10 +48,10 @@ from treadle.runtime.engine import Engine
 from treadle.runtime.forecaster import Forecaster, past_of
 from treadle.runtime.garbage import Garbage
 from treadle.runtime.group_statuses import GroupStatuses
-from treadle.runtime.page import page_routes
 from treadle.runtime.provisioning import Provisioner
 from treadle.runtime.queue_changes import QueueChanges
-from treadle.runtime.rest import means_of, rest_routes
+from treadle.runtime.rest import means_of
+from treadle.runtime.served import Seen, Served
 from treadle.runtime.snapshot import metrics_of
 from treadle.runtime.solver import Highs
 from treadle.runtime.sources import Sources, keep_listing, list_kinds, wait_for_kinds
@@ -68,6 +67,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from treadle.controllers.ledger import Entry
+    from treadle.core.effects import Evict
     from treadle.core.events import Event
     from treadle.history.keeper import Keeper
     from treadle.runtime.from_history import FromHistory
@@ -166,11 +166,12 @@ class Service:
         announce = None if self.lease is None else self.lease.record
         self.binder = Binder(self.client, self._put, most=options.binds_in_flight, announce=announce, users=options.users)
         self.recorder = Recorder(self.patcher, identity)
+        self.preempted = Preemptions(lambda: self.core.view)
         self.evictor = Evictor(
             self.client,
             self._put,
             wanted=self._is_victim,
-            told=lambda victim: self.recorder.preempted(victim.namespace, victim.name, victim.uid, victim.why),
+            told=self._was_preempted,
             over=self.recorder.expired,
         )
         self.claims = ClaimBinder(self.client, self._put)
@@ -278,6 +279,10 @@ class Service:
 
     def _is_victim(self, uid: str) -> bool:
         return self.core.view.is_victim(uid)
+
+    def _was_preempted(self, victim: Evict) -> None:
+        self.recorder.preempted(victim.namespace, victim.name, victim.uid, victim.why)
+        self.preempted.note(victim)
 
     def _put(self, event: Any) -> None:
         self.engine.put(event)
@@ -509,21 +514,16 @@ class Service:
         routes = routes_of(told, reviews, anonymous=self.options.anonymous_metrics)
         unready = lambda: "" if self._listed else self.waiting_for  # noqa: E731 - read at each request
         door = Door(Asker(reviews, self.options.rest_audience), unready)
-        seen = ToldFrom(lambda: self.core.view, self._standing_by, self._foreseen)
-        if self.options.rest:
-            means = means_of(self.access, self.options.name, self.options.users, self.core, self._answers)
-            routes += rest_routes(self._serving, door, self.ledger, self.options.history, seen, means)
-            if self.queue_changes is not None:
-                routes += self.queue_changes.routes(door)
-        if self.options.page:
-            routes += page_routes(door, unready, seen, self.options.history)
+        seen = Seen(ToldFrom(lambda: self.core.view, self._standing_by, self._foreseen), self.preempted, self.ledger)
+        served = Served(self.options, unready, seen, self.queue_changes)
+        means = means_of(self.access, self.options.name, self.options.users, self.core, self._answers)
+        routes += served.routes(door, self._serving, means)
         if self.options.tls is not None:
             self.certificate = certificate_of(
                 self._serving, replace(self.options.tls, namespace=self.options.namespace or self.access.namespace)
             )
             self._spawn(self.certificate.keep(), "certificate")
-        changes = self.queue_changes is not None
-        described = document(rest=self.options.rest, changes=changes, forecasts=self.forecaster is not None, version=__version__)
+        described = served.described()
         routes.append(guarded(answering(DOCUMENT, lambda: described), reviews, right=False))
         await self.doors.open(self.options.listen, routes, None if self.certificate is None else self.certificate.context)
 

@@ -405,6 +405,8 @@ class Search(ABC):
             terms.wait_before_kill,
             terms.delete_blocked,
             victim.record.cause,
+            beneficiary.id,
+            beneficiary.queue.path,
         )
 
 

@@ -1,0 +1,76 @@
+"""What is served beside metrics and the state, by the options: the REST, changes of queues, the page, and the document that describes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from treadle import __version__
+from treadle.rest import plan, preemptions, state
+from treadle.rest.document import Served as Described
+from treadle.rest.document import document
+from treadle.runtime.page import page_routes
+from treadle.runtime.rest import rest_routes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from aiohttp import web
+
+    from treadle.controllers.ledger import Ledger
+    from treadle.kube.transport import Client
+    from treadle.rest.serving import Door
+    from treadle.rest.what_if import Means
+    from treadle.runtime.queue_changes import QueueChanges
+    from treadle.runtime.service import Options
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the REST and the page both tell: what there is, which pods were asked to go, and the objects that are known."""
+
+    told: state.Sources
+    preempted: preemptions.Preemptions
+    ledger: Ledger
+
+    def routes(self, door: Door) -> list[web.RouteDef]:
+        """Return the routes of what is told by either and by nothing else."""
+        return [*preemptions.routes(door, self.told, self.preempted), *plan.routes(door, self.told, self.ledger.entries)]
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What is served by the options. ``unready`` says why nobody can be told anything yet, ``changes`` makes changes of queues, None where nobody may."""
+
+    options: Options
+    unready: Callable[[], str]
+    seen: Seen
+    changes: QueueChanges | None
+
+    def routes(self, door: Door, client: Client, means: Means) -> list[web.RouteDef]:
+        """Return the routes. ``client`` has connections of its own, ``means`` answer what would be if."""
+        options, seen = self.options, self.seen
+        routes: list[web.RouteDef] = []
+        if options.rest:
+            routes += rest_routes(client, door, seen.ledger, options.history, seen.told, means)
+            if self.changes is not None:
+                routes += self.changes.routes(door)
+        if options.page:
+            offers = frozenset(name for name, there in (("whatif", options.rest), ("changes", self._changes)) if there)
+            routes += page_routes(door, self.unready, seen.told, options.history, offers)
+            if not options.rest:
+                routes += state.pod_routes(door, seen.told)
+        if options.page or options.rest:
+            routes += seen.routes(door)
+        return routes
+
+    @property
+    def _changes(self) -> bool:
+        return self.options.rest and self.changes is not None
+
+    def described(self) -> dict[str, Any]:
+        """Return the document."""
+        options = self.options
+        parts = Described(rest=options.rest, page=options.page, changes=self._changes, forecasts=options.eta)
+        return document(parts, __version__)
