@@ -13,10 +13,15 @@ import msgspec
 from aiohttp import web
 
 from core.builders import Scenario
+from treadle.controllers.ledger import Entry, Key
 from treadle.page import files
-from treadle.page.admitting import everybody
+from treadle.page.admitting import Anybody, everybody
 from treadle.page.board import Sources
+from treadle.page.past import Past
 from treadle.page.stream import PATH, Admit, Stream
+from treadle.rest import plan, preemptions, state
+from treadle.rest.serving import Door
+from treadle.rest.sight import Sight
 from treadle.web.gate import Limits
 from treadle.web.server import serve
 
@@ -25,21 +30,33 @@ Event = tuple[str, dict[str, Any]]
 
 
 class Shown:
-    """A page that is served of a core; ``leader`` is who leads instead of it."""
+    """A page that is served of a core; ``leader`` is who leads instead of it, ``history`` the URL of a history, ``entries`` are objects that are known beside the core."""
 
     def __init__(
-        self, scenario: Scenario, admit: Admit = everybody, every: float = 0.05, *, history: bool = False, **more: Any
+        self, scenario: Scenario, admit: Admit = everybody, every: float = 0.05, *, history: str = "", **more: Any
     ) -> None:
         self.scenario, self.url, self.leader = scenario, "", ""
+        self.offers: set[str] = set()
+        self.entries: dict[Key, Entry] = {}
+        self.door = Door(Anybody(), str)
+        self.told = state.Sources(lambda: scenario.core.view, lambda: self.leader, lambda _: None)
+        self.preempted = preemptions.Preemptions(lambda: scenario.core.view)
         refresh = lambda: scenario.core.refresh_shares(scenario.now)  # noqa: E731 - as short as its name
-        self.past: list[web.RouteDef] = []
-        sources = Sources(lambda: scenario.core.view, refresh, more=lambda: more, history=history)
+        self.more: list[web.RouteDef] = Past(history, Sight(self.door.asker, self.told.view)).routes(self.door)
+        sources = Sources(lambda: scenario.core.view, refresh, more=lambda: more, history=bool(history), offers=self.offers)
         self.stream = Stream(sources, admit, lambda: self.leader, every)
 
     @asynccontextmanager
     async def served(self, port: int = 0) -> AsyncIterator[Shown]:
         """Serve it on any free port, or on one that is given."""
-        routes = [*files.routes(), *self.stream.routes(), *self.past]
+        routes = [
+            *files.routes(),
+            *self.stream.routes(),
+            *state.pod_routes(self.door, self.told),
+            *preemptions.routes(self.door, self.told, self.preempted),
+            *plan.routes(self.door, self.told, self.entries),
+            *self.more,
+        ]
         async with serve("127.0.0.1", port, routes, limits=Limits(connecting_burst=500)) as self.url:
             yield self
 

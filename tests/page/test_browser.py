@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,12 +13,16 @@ import pytest
 
 from core.builders import Scenario, limits
 from embedded import browser
+from kube.access import until
 from page.axe import complaints
 from page.large import large
 from page.serving import Shown
 from rest.reviewing import ReviewingApi
 from treadle.core import Core
-from treadle.core.model import Settings
+from treadle.core.effects import Evict
+from treadle.core.model import FairSettings, Settings
+from treadle.history.runs import Run, Step
+from treadle.history.store import Store
 from treadle.kube.auth import Access
 from treadle.kube.reviews import Reviews
 from treadle.kube.transport import Client
@@ -31,7 +36,7 @@ LIVE = "document.getElementById('status').textContent === 'live' && performance.
 ROWS = "[...document.querySelectorAll('#tree .grid-body .grid-row')].sort((a, b) => a.index - b.index)"
 PATHS = f"{ROWS}.map(row => row.dataset.path)"
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
-VIEWS = ["#/queues", "#/applications", "#/nodes", "#/queue/root.data.etl", "#/application/ns/nightly"]
+VIEWS = ["#/queues", "#/applications", "#/nodes", "#/queue/root.data.etl", "#/application/ns/nightly", "#/preemptions"]
 
 
 def busy() -> Scenario:
@@ -50,6 +55,28 @@ def busy() -> Scenario:
     s.confirm(s.plan())
     s.wait(1).plan()
     return s
+
+
+def contended() -> Shown:
+    """An application that has all but what another queue was owed: it lost pods for that, and others of its pods wait."""
+    now = time.time()
+    s = Scenario(Settings(epoch=now - 3600.0)).nodes(3, cpu=8, memory=32)
+    s.scheduler(fair=FairSettings(preemption=True, fair_share_timeout=5.0, fair_share_threshold=1.0))
+    s.queue("root").queue("root.etl").queue("root.web", minimum=limits(cpu="6"), min_share_timeout=5.0)
+    s.wait(600).pods(20, "n", "root.etl", application="nightly", user="ann", created=now - 3400)
+    s.wait(900)
+    s.confirm(s.plan())
+    s.pods(3, "later", "root.etl", application="nightly", cpu=2, user="ann", created=now - 2000)
+    s.wait(600)
+    s.confirm(s.plan())
+    s.wait(600).pods(3, "w", "root.web", application="front", cpu=2, user="bob", created=now - 800)
+    shown = Shown(s)
+    for _ in range(2):
+        s.wait(10).plan()
+        for effect in s.effects:
+            if isinstance(effect, Evict):
+                shown.preempted.note(effect)
+    return shown
 
 
 def crowded() -> Scenario:
@@ -157,6 +184,66 @@ async def test_a_queue_has_its_limits_users_reasons_and_applications(tmp_path):
         assert page.errors == []
 
 
+async def test_an_application_has_its_pods_a_time_line_of_them_and_what_was_preempted_of_it(tmp_path):
+    shown = contended()
+    text = "document.getElementById('view-application').innerText.replace(/\\s+/g, ' ').replaceAll('\u2013', '-')"
+    label = "document.querySelector('#view-application svg.times').getAttribute('aria-label')"
+    async with shown.served(), browser.opened("about:blank", tmp_path) as page:
+        await page.show(f"{shown.url}/#/application/ns/nightly")
+        await page.until(f"{text}.includes('later-2') && {text}.includes('Preempted of it')")
+        found = str(await page.ask(text))
+        why = "Unschedulable: 0/3 nodes are available: 3 Insufficient cpu."
+        assert f"later-2 Waiting for 35 minutes - cpu 2, memory 1Gi {why}" in found
+        assert "n-0 Placed for 35 minutes node-0 cpu 1, memory 1Gi -" in found
+        assert "n-17 Placed, asked to go for 35 minutes" in found
+        assert "ns/front queue root.web is owed what queue root.etl holds beyond its fair share" in found
+        assert str(await page.ask(label)).startswith(
+            "23 pods from 57 minutes ago until now, 22 have a node, 1 wait, 0 have gone while you looked"
+        )
+        bars = "[...document.querySelectorAll('svg.times g')].map(g => [...g.querySelectorAll('rect')].slice(0, 2).map(r => +r.getAttribute('width')))"
+        made = await page.ask(bars)
+        assert isinstance(made, list)
+        assert len(made) == 23
+        waited, ran = made[0]
+        assert (waited / (waited + ran), waited + ran) == (pytest.approx(1300 / 3400, abs=0.03), pytest.approx(1000, abs=1))
+        shown.scenario.gone("n-17")
+        await page.until(f"{label}.includes('1 have gone while you looked')")
+        await page.ask("[...document.querySelectorAll('#view-application a')].find(a => a.textContent === 'node-1').click()")
+        await page.until("location.hash === '#/nodes?q=node-1'")
+        assert page.errors == []
+
+
+async def test_runs_of_an_application_are_shown_from_the_history(tmp_path):
+    url, now = f"sqlite:///{tmp_path}/history", time.time()
+    store = Store(url)
+    steps = [Step(now - 7200, {"cpu": 1000}, 1, (0, 0, 0)), Step(now - 7100, {"cpu": 4000}, 4, (0, 0, 0))]
+    ended = Run("ns/nightly", "root.data.etl", "ann", now - 7260, now - 7200, now - 7200, now - 3600, 4, 3, 1, 0, "Failed", steps)
+    store.write([ended], [], [], now)
+    store.close()
+    shown = Shown(busy(), history=url)
+    text = "document.getElementById('view-application').innerText.replace(/\\s+/g, ' ')"
+    async with shown.served(), browser.opened("about:blank", tmp_path / "profile") as page:
+        await page.show(f"{shown.url}/#/application/ns/nightly")
+        await page.until(f"{text}.includes('2 hours ago 60 s 60 minutes 4 3 1 0 Failed')")
+        assert "Pods with a node in the newest run: 4 at the most, over 60 minutes" in str(await page.ask(text))
+
+
+async def test_preemptions_are_listed_searched_and_lead_to_whom_they_concern(tmp_path):
+    shown = contended()
+    rows = "document.querySelectorAll('#view-preemptions tbody tr').length"
+    async with shown.served(), browser.opened("about:blank", tmp_path) as page:
+        await page.show(f"{shown.url}/#/preemptions")
+        await page.until(f"{rows} === {len(list(shown.preempted))}")
+        await page.show(f"{shown.url}/#/preemptions?q=n-17")
+        await page.until(f"{rows} === 1")
+        cells = "[...document.querySelector('#view-preemptions tbody tr').cells].map(cell => cell.textContent).filter((_, at) => at !== 1).join(' | ')"
+        why = "queue root.web is owed what queue root.etl holds beyond its fair share"
+        assert await page.ask(cells) == f"n-17 | ns/nightly | root.etl | node-2 | ns/front | {why}"
+        await page.ask("[...document.querySelectorAll('#view-preemptions a')].find(a => a.textContent === 'ns/front').click()")
+        await page.until("location.hash === '#/application/ns/front'")
+        assert page.errors == []
+
+
 async def test_applications_are_found_by_reason_and_by_user(tmp_path):
     names = "[...document.querySelectorAll('#list .grid-body .grid-row')].map(row => row.dataset.name).sort().join()"
     async with looking(busy(), tmp_path, "#/applications") as (shown, page):
@@ -192,6 +279,20 @@ async def test_the_page_says_that_the_connection_is_lost_and_comes_back_by_itsel
         await page.until("document.getElementById('status').dataset.state === 'lost'")
         async with shown.served(int(url.rpartition(":")[2])):
             await page.until(LIVE)
+
+
+async def test_a_page_that_was_left_reads_no_stream_and_goes_on_when_one_comes_back(tmp_path):
+    async with looking(busy(), tmp_path) as (shown, page):
+        for view in ("#/queues", "#/nodes", "#/applications"):
+            await page.show(f"{shown.url}/{view}")
+            await page.until(LIVE)
+        await until(lambda: len(shown.stream.viewers.all) == 1)
+        await page.call("Page.navigate", url="about:blank")
+        await until(lambda: not shown.stream.viewers.all)
+        await page.ask("history.back()")
+        await page.until("location.hash === '#/applications'")
+        await until(lambda: len(shown.stream.viewers.all) == 1)
+        await page.until(LIVE)
 
 
 async def test_a_token_is_asked_for_kept_for_the_tab_alone_and_forgotten_when_it_counts_no_more(tmp_path):
@@ -230,6 +331,8 @@ async def test_the_checker_of_accessibility_finds_nothing(tmp_path, theme):
         for view in VIEWS:
             await page.show(f"{shown.url}/{view}", theme=theme)
             await page.until(f"{LIVE} && document.querySelector('.grid-row, .fact') !== null")
+            if view.startswith("#/application/"):
+                await page.until("document.querySelectorAll('#view-application tbody tr').length > 9")
             assert await complaints(page) == [], view
 
 

@@ -9,12 +9,13 @@ from typing import Any
 import aiohttp
 
 from core.builders import Scenario
-from rest.reviewing import ReviewingApi
+from rest.reviewing import NOW, ReviewingApi
+from treadle.controllers.ledger import Ledger
 from treadle.core.model import AccessList
 from treadle.kube.auth import Access
 from treadle.kube.reviews import Reviews
 from treadle.kube.transport import Client
-from treadle.rest import explaining, state
+from treadle.rest import explaining, plan, preemptions, state
 from treadle.rest.asking import Asker
 from treadle.rest.serving import Door
 from treadle.web.server import serve
@@ -31,6 +32,9 @@ class Told:
 
     def __init__(self, api: ReviewingApi, scenario: Scenario) -> None:
         self.api, self.scenario, self.url, self.leader = api, scenario, "", ""
+        self.now = float(NOW)
+        self.preempted = preemptions.Preemptions(lambda: scenario.core.view, lambda: self.now)
+        self.ledger = Ledger("treadle", lambda _: None)
         self.last: Any = None
         self.headers: Any = {}
 
@@ -71,7 +75,12 @@ async def telling(s: Scenario) -> AsyncIterator[Told]:
                 lambda: s.core.view, lambda: one.leader, lambda name: {"asOf": name} if name == "ns/etl" else None
             )
             door = Door(Asker(Reviews(client)), lambda: "")
-            routes = [*state.routes(door, sources), *explaining.routes(door, sources)]
+            routes = [
+                *state.routes(door, sources),
+                *explaining.routes(door, sources),
+                *preemptions.routes(door, sources, one.preempted),
+                *plan.routes(door, sources, one.ledger.entries, lambda: one.now),
+            ]
             async with serve("127.0.0.1", 0, routes) as one.url:
                 yield one
     finally:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -55,7 +55,7 @@ class Sources:
     more: Callable[[], Mapping[str, Any]] = dict
     history: bool = False
     """Whether it can be asked for what was before (``past``)."""
-    offers: frozenset[str] = frozenset()
+    offers: Collection[str] = frozenset()
     """What else is served beside the page: ``whatif``, ``changes`` of queues."""
 
 

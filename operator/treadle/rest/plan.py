@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from aiohttp import web
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from treadle.api.queue import Queue
 from treadle.controllers.plans import has, occurrences
@@ -55,7 +55,7 @@ class Reserved(Struct, rename="camel", omit_defaults=True, forbid_unknown_fields
     phase: str
     user: str
     occurrences: list[Occurrence]
-    period: float = 0.0
+    period: float | UnsetType = UNSET
     cut: bool = False
 
 
@@ -104,7 +104,9 @@ class _Told:
         return told(request, found)
 
 
-def _plan(queue: str, whole: Mapping[str, int], statuses: Sequence[tuple[str, str, Mapping[str, Any]]], start: int, end: int) -> Plan:
+def _plan(
+    queue: str, whole: Mapping[str, int], statuses: Sequence[tuple[str, str, Mapping[str, Any]]], start: int, end: int
+) -> Plan:
     found: list[Reserved] = []
     for namespace, name, status in statuses:
         # The queue that a promise is of is looked at first: reading a whole status takes much longer.
@@ -116,7 +118,7 @@ def _plan(queue: str, whole: Mapping[str, int], statuses: Sequence[tuple[str, st
         if times:
             shown = [Occurrence(one / 1000, other / 1000, _apart(amounts)) for one, other, amounts in times[:MOST_OCCURRENCES]]
             cut, phase = len(times) > MOST_OCCURRENCES, str(status.get("phase") or "")
-            found.append(Reserved(namespace, name, phase, promise.user, shown, promise.period / 1000, cut))
+            found.append(Reserved(namespace, name, phase, promise.user, shown, promise.period / 1000 or UNSET, cut))
     found.sort(key=lambda one: (one.occurrences[0].start, one.namespace, one.name))
     kept = found[:MOST_RESERVATIONS]
     return Plan(queue, start / 1000, end / 1000, _apart(whole), kept, len(found) - len(kept))

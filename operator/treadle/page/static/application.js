@@ -1,15 +1,23 @@
-// The page of one application: its pods, why they wait, its place in line, what is forecast.
+// The page of one application: its pods, when they waited and ran, why they wait, its place in line, what is forecast, what was preempted of it.
 
 import { attribute, make, reconcile, say } from "./dom.js";
 import { all, when } from "./amounts.js";
+import { Watch } from "./asking.js";
 import { link } from "./place.js";
+import { Pods } from "./pods.js";
+import { Preemptions } from "./preemptions.js";
+import { Runs } from "./runs.js";
 import { facts } from "./tables.js";
+
+const EVERY = 3000; // milliseconds between two questions for pods
 
 const RANGES = { firstPodStart: "First pod starts", lastPodStart: "Last pod starts", end: "Ends" };
 
 export class ApplicationPage {
-  constructor(parent, store) {
+  constructor(parent, store, token) {
     this.store = store;
+    this.token = token;
+    this.name = "";
     this.title = make("h2", "", parent);
     this.note = make("p", "note", parent);
     this.facts = make("dl", "facts", parent);
@@ -26,11 +34,22 @@ export class ApplicationPage {
     make("h3", "", this.forecast, "Forecast");
     this.ranges = make("dl", "lines", this.forecast);
     this.forecastNote = make("p", "note", this.forecast);
+    this.pods = new Pods(parent);
+    this.watch = new Watch(EVERY, ({ ok, said, problem }) => (ok ? this.pods.show(said.pods, said.continue !== "") : say(this.pods.note, problem)));
+    this.preempted = new Preemptions(parent, token, { title: "Preempted of it", without: ["Application", "Queue"], heading: "h3" });
+    this.runs = new Runs(parent);
   }
 
   show(name) {
     const one = this.store.applications.get(name);
     const [namespace, ...rest] = name.split("/");
+    if (name !== this.name) {
+      this.name = name;
+      this.pods.clear();
+    }
+    this.watch.look("pods", { application: name }, this.token());
+    this.preempted.box.hidden = !this.preempted.show({ application: name });
+    if (this.store.history) this.runs.show(name, this.token());
     say(this.title, rest.join("/"));
     const queues = this.store.queues.size;
     say(this.note, one ? `in namespace ${namespace}` : queues ? "There is no such application any more, or you may not see it." : "");

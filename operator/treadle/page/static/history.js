@@ -2,6 +2,8 @@
 
 import { attribute, make, say } from "./dom.js";
 import { short, shown } from "./amounts.js";
+import { ask } from "./asking.js";
+import { lasted } from "./times.js";
 
 const KEPT = 900; // samples
 
@@ -28,11 +30,8 @@ export class History {
   async ask(path, token) {
     if (this.past.has(path)) return;
     this.past.set(path, []);
-    const headers = token ? { Authorization: `Bearer ${token}` } : {};
-    const answer = await fetch(`api/v1/queue-history?${new URLSearchParams({ queue: path })}`, { headers, credentials: "same-origin" }).catch(() => null);
-    if (!answer || !answer.ok) return;
-    const { samples } = await answer.json();
-    this.past.set(path, samples);
+    const { ok, said } = await ask("queue-history", { queue: path }, token);
+    if (ok) this.past.set(path, said.samples);
   }
 
   add(path, resource, used, share) {
@@ -60,9 +59,4 @@ export class History {
     attribute(this.svg, "aria-label", words);
     say(this.words, words);
   }
-}
-
-function lasted(seconds) {
-  if (seconds < 120) return `${Math.round(seconds)} s`;
-  return seconds < 7200 ? `${Math.round(seconds / 60)} minutes` : `${Math.round(seconds / 3600)} hours`;
 }

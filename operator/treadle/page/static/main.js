@@ -6,6 +6,7 @@ import { Applications, reasons } from "./applications.js";
 import { attribute, byId, make, reconcile, say } from "./dom.js";
 import { Nodes } from "./nodes.js";
 import { change, link, read } from "./place.js";
+import { Preemptions } from "./preemptions.js";
 import { QueuePage } from "./queue.js";
 import { FILTERS, Queues } from "./queues.js";
 import { Store } from "./store.js";
@@ -15,15 +16,17 @@ import { facts } from "./tables.js";
 const KEY = "treadle-token";
 const STALE = 15000; // milliseconds without an event after which the page says so
 const LONGEST_WAIT = 30; // seconds between two tries
-const TOPICS = { queues: ["queues"], queue: ["queues", "applications"], applications: ["queues", "applications"], application: ["queues", "applications"], nodes: ["queues", "nodes"] };
+const TOPICS = { queues: ["queues"], queue: ["queues", "applications"], applications: ["queues", "applications"], application: ["queues", "applications"], nodes: ["queues", "nodes"], preemptions: ["queues"] };
 
 const store = new Store();
+const token = () => sessionStorage.getItem(KEY) || "";
 const views = {
   queues: new Queues(byId("tree"), store),
-  queue: new QueuePage(byId("view-queue"), store, () => sessionStorage.getItem(KEY) || ""),
+  queue: new QueuePage(byId("view-queue"), store, token),
   applications: new Applications(byId("list"), store, { sorted: sortApplications }),
-  application: new ApplicationPage(byId("view-application"), store),
+  application: new ApplicationPage(byId("view-application"), store, token),
   nodes: new Nodes(byId("map"), store),
+  preemptions: new Preemptions(byId("view-preemptions"), token),
 };
 let stop = () => {};
 let asked = "";
@@ -63,6 +66,7 @@ function draw() {
     drawPartitions(words);
     say(byId("found"), `${views.nodes.show(words)} nodes`);
   }
+  if (view === "preemptions") say(byId("found"), `${views.preemptions.show({}, words.get("q") || "")} pods`);
   if (view === "queue") say(byId("found"), "");
   if (!performance.getEntriesByName("shown").length) performance.mark("shown"); // for who measures how long it takes
 }
@@ -245,6 +249,12 @@ addEventListener("keydown", (event) => {
     event.preventDefault();
   }
 });
+// A browser keeps a page that one has left for the way back, with its connections, of which it has few: a stream that nobody sees would take one from the next page.
+addEventListener("pagehide", () => {
+  clearTimeout(retry);
+  stop();
+});
+addEventListener("pageshow", (event) => event.persisted && byId("sign-in").hidden && connect());
 setInterval(() => {
   if (heard && Date.now() - heard > STALE && byId("status").dataset.state === "live") state("lost", `no news for ${Math.round((Date.now() - heard) / 1000)} s`);
 }, 1000);

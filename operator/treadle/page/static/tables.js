@@ -19,7 +19,8 @@ export function facts(parent, found) {
   });
 }
 
-export function table(parent, label, titles) {
+// `words` are the places of columns that have words, not numbers.
+export function table(parent, label, titles, words = []) {
   const scroll = make("div", "scroll", parent);
   attribute(scroll, "tabindex", 0);
   attribute(scroll, "role", "region");
@@ -28,12 +29,12 @@ export function table(parent, label, titles) {
   make("caption", "hidden", made, label);
   const head = make("tr", "", make("thead", "", made));
   titles.forEach((title, index) => {
-    const cell = make("th", index ? "number" : "", head, title);
+    const cell = make("th", index && !words.includes(index) ? "number" : "", head, title);
     cell.scope = "col";
   });
   made.rows_ = make("tbody", "", made);
   made.titles = titles.length;
-  made.words = new Set();
+  made.words = new Set(words);
   return made;
 }
 
@@ -42,7 +43,7 @@ export function fillTable(made, rows) {
   reconcile(made.rows_, rows.map(({ key }) => key), () => {
     const row = make("tr");
     row.cells_ = Array.from({ length: made.titles }, (_, index) => {
-      const cell = make(index ? "td" : "th", index && !made.words.has(index) ? "number" : "", row);
+      const cell = make(index ? "td" : "th", kind(made, index), row);
       if (!index) cell.scope = "row";
       cell.link = make("a", "", cell);
       return cell;
@@ -55,4 +56,11 @@ export function fillTable(made, rows) {
       attribute(row.cells_[index].link, "href", address || null);
     });
   });
+}
+
+// The last column of words may take more than one line.
+function kind(made, index) {
+  if (!made.words.size) return index ? "number" : "";
+  if (!made.words.has(index)) return index ? "number" : "short";
+  return index === made.titles - 1 ? "" : "short";
 }

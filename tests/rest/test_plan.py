@@ -1,0 +1,104 @@
+"""What is promised of a queue over time, told to whoever may see what it holds."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from core.builders import Scenario
+from rest.reviewing import NOW, queue
+from rest.telling import Told, listed, telling
+from treadle.controllers.reservations import rfc3339
+from treadle.rest import plan
+from treadle.rest.plan import PLAN
+
+Json = dict[str, Any]
+BEGINS = NOW // 60 * 60
+"""Whole minutes are told."""
+HOUR = 3600
+
+
+def reservation(name: str, start: float, end: float, path: str = "root.plan", cpu: str = "4", period: str = "") -> Json:
+    """An accepted Reservation that has cpu from hours after now until others."""
+    times = {"arrival": rfc3339(round((BEGINS + start * HOUR) * 1000)), "deadline": rfc3339(round((BEGINS + end * HOUR) * 1000))}
+    accepted = {
+        "generation": 1,
+        "time": rfc3339(0),
+        "queue": path,
+        "user": "ann",
+        **times,
+        **({"period": period} if period else {}),
+    }
+    demand = {"start": times["arrival"], "end": times["deadline"], "demand": {"cpu": cpu}}
+    metadata = {"name": name, "namespace": "ns", "uid": name, "generation": 1, "resourceVersion": "1"}
+    request = {"count": 4, "duration": "1h", "demand": {"cpu": "1"}}
+    spec = {"queue": path, "arrival": times["arrival"], "deadline": times["deadline"], "requests": [request]}
+    status = {"plannedGeneration": 1, "accepted": accepted, "allocations": [demand], "phase": "Accepted"}
+    return {"apiVersion": "treadle.dev/v1alpha1", "kind": "Reservation", "metadata": metadata, "spec": spec, "status": status}
+
+
+@pytest.fixture
+async def told() -> AsyncIterator[Told]:
+    s = Scenario().queue("root", submit=listed("*"), administer=listed("boss"))
+    s.queue("root.plan", view=listed("ann")).queue("root.other", view=listed("bob"))
+    s.wait(1).plan()
+    async with telling(s) as one:
+        one.ledger.seen("Queue", queue("root.plan"))
+        one.ledger.seen("Queue", {**queue("root.other"), "spec": {}})
+        for made in (reservation("late", 3, 5), reservation("early", 1, 2), reservation("else", 1, 2, "root.other")):
+            one.ledger.seen("Reservation", made)
+        yield one
+
+
+async def test_each_reservation_is_told_with_when_it_has_what_and_what_the_queue_has(told: Told) -> None:
+    status, said = await told.ask("ann", PLAN, queue="root.plan")
+    assert status == 200, said
+    assert (said["queue"], said["start"], said["end"], said["more"]) == ("root.plan", BEGINS, BEGINS + 24 * HOUR, 0)
+    assert said["has"] == {"": {"cpu": 10_000, "memory": 10 << 30}}
+    assert [one["name"] for one in said["reservations"]] == ["early", "late"]
+    assert said["reservations"][0] == {
+        "namespace": "ns", "name": "early", "phase": "Accepted", "user": "ann",
+        "occurrences": [{"start": BEGINS + HOUR, "end": BEGINS + 2 * HOUR, "amounts": {"": {"cpu": 4000}}}],
+    }  # fmt: skip
+
+
+async def test_what_comes_again_is_there_each_time_so_often_at_the_most(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+    told.ledger.seen("Reservation", reservation("daily", 1, 2, period="24h"))
+    _, said = await told.ask("ann", PLAN, queue="root.plan", hours="72")
+    (daily,) = (one for one in said["reservations"] if one["name"] == "daily")
+    assert [one["start"] - BEGINS for one in daily["occurrences"]] == [HOUR, 25 * HOUR, 49 * HOUR]
+    assert (daily["period"], daily.get("cut")) == (24 * HOUR, None)
+    monkeypatch.setattr(plan, "MOST_OCCURRENCES", 2)
+    _, said = await told.ask("ann", PLAN, queue="root.plan", hours="72")
+    (daily,) = (one for one in said["reservations"] if one["name"] == "daily")
+    assert (len(daily["occurrences"]), daily["cut"]) == (2, True)
+
+
+async def test_so_many_reservations_are_told_and_how_many_more_there_are(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "MOST_RESERVATIONS", 1)
+    _, said = await told.ask("ann", PLAN, queue="root.plan")
+    assert ([one["name"] for one in said["reservations"]], said["more"]) == (["early"], 1)
+
+
+async def test_it_is_told_to_who_may_see_what_the_queue_holds_and_to_nobody_else(told: Told) -> None:
+    assert (await told.ask("boss", PLAN, queue="root.plan"))[0] == 200
+    assert (await told.ask("bob", PLAN, queue="root.plan"))[0] == 403
+    assert (await told.ask("nobody", PLAN, queue="root.plan"))[0] == 401
+    told.leader = "treadle-7"
+    assert (await told.ask("ann", PLAN, queue="root.plan"))[0] == 503
+
+
+@pytest.mark.parametrize(
+    ("query", "refused"),
+    [
+        ({}, (400, "queue: '' is not the path of a queue, such as root.nightly")),
+        ({"queue": "root.plan", "hours": "2401"}, (400, "hours: '2401' is not a number from 1 to 2400")),
+        ({"queue": "root.plan", "days": "1"}, (400, "days: unknown parameter; allowed are queue, hours")),
+        ({"queue": "root.other"}, (404, "queue: root.other takes no reservations (spec.reservations)")),
+    ],
+)
+async def test_what_makes_no_sense_is_refused_by_its_name(told: Told, query: Json, refused: tuple[int, str]) -> None:
+    told.api.rights.add(("boss", "view", ""))
+    assert await told.refusal("boss", PLAN, **query) == refused
