@@ -21,6 +21,7 @@ from treadle.rest import (
     estimator,
     explaining,
     forms,
+    manifest,
     plan,
     preemptions,
     queue_changes,
@@ -47,6 +48,7 @@ def test_every_route_of_the_rest_is_described_and_none_else() -> None:
         *state.routes(door, sources),
         *explaining.routes(door, sources),
         *what_if.routes(door, sources, None),  # type: ignore[arg-type]
+        *manifest.routes(door, None),  # type: ignore[arg-type]
         *yarn_cluster.routes(door, sources, None),  # type: ignore[arg-type]
         *configuration.routes(door, None),  # type: ignore[arg-type]
         *queue_changes.routes(door, None),  # type: ignore[arg-type]

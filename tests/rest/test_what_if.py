@@ -19,7 +19,7 @@ from treadle.forecast.what_if import Answer, Question, answer
 from treadle.kube.auth import Access
 from treadle.kube.reviews import Reviews
 from treadle.kube.transport import Client
-from treadle.rest import state, what_if
+from treadle.rest import manifest, state, what_if
 from treadle.rest.asking import Asker
 from treadle.rest.changing import Judging
 from treadle.rest.serving import Door
@@ -76,6 +76,15 @@ class Asking:
         ):
             return found.status, msgspec.json.decode(await found.read())
 
+    async def manifest(self, who: str, queue: str) -> tuple[int, Any]:
+        headers = {"Authorization": f"Bearer {who}"}
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get(self.url + manifest.MANIFEST, params={"queue": queue}, headers=headers) as found,
+        ):
+            said = msgspec.json.decode(await found.read())
+            return found.status, said["detail"] if found.status >= 400 else said
+
     async def would(self, who: str, **body: Any) -> Any:
         status, said = await self.ask(who, {"seconds": 0, **body})
         assert status == 200, said
@@ -105,9 +114,11 @@ async def asking() -> AsyncIterator[Asking]:
             def client_of(token: str) -> Client:
                 return Client(Access(api.url, headers=lambda: {"Authorization": f"Bearer {token}"}))
 
-            routes = what_if.routes(
-                Door(Asker(Reviews(client)), lambda: ""), sources, Means(Judging(client_of, "treadle"), one.answers)
-            )
+            door = Door(Asker(Reviews(client)), lambda: "")
+            routes = [
+                *what_if.routes(door, sources, Means(Judging(client_of, "treadle"), one.answers)),
+                *manifest.routes(door, client_of),
+            ]
             async with serve("127.0.0.1", 0, routes) as one.url:
                 yield one
     finally:
@@ -146,6 +157,23 @@ async def test_an_edit_would_place_what_it_lets_in(asking: Asking) -> None:
     assert [(one["name"], one["node"], "asked" in one) for one in said["placed"]] == [("d-2", "n", False)]
     assert asking.api.get("queues", "root.data")["spec"]["fair"]["maxResources"] == {"cpu": "2"}
     assert asking.questions[0].queues == ("root.data",)
+
+
+async def test_queues_that_would_have_another_share_or_use_more_are_told_before_and_after_to_who_may_see_them(
+    asking: Asking,
+) -> None:
+    found = {
+        one["queue"]: one for one in (await asking.would("ann", apply=[edit("root.data", maxResources={"cpu": "3"})]))["queues"]
+    }
+    data = found["root.data"]
+    assert list(found) == ["root", "root.data"]
+    assert (data["before"]["used"]["cpu"], data["after"]["used"]["cpu"]) == ("2", "3")
+    assert (data["before"]["share"]["cpu"], data["after"]["share"]["cpu"]) == ("2", "3")
+    seen = (await asking.would("eve", apply=[edit("root.data", maxResources={"cpu": "3"})]))["queues"]
+    assert [one["queue"] for one in seen] == ["root"]
+    same = {"metadata": {"name": "root.data"}, "spec": QUEUES["root.data"]}
+    assert (await asking.would("ann", apply=[same]))["queues"] == []
+    assert (await asking.would("ann", pod=a_pod("root.web")))["queues"] == []
 
 
 async def test_a_queue_that_would_be_deleted_is_gone_for_the_core_that_is_asked(asking: Asking) -> None:
@@ -215,3 +243,24 @@ async def test_who_does_not_lead_or_is_busy_says_so(asking: Asking) -> None:
     asking.leader, asking.busy = "treadle-7", ""
     status, words = await asking.refusal("ann", pod=a_pod())
     assert (status, "treadle-7 leads" in words) == (503, True)
+
+
+async def test_a_queue_is_told_as_it_is_written_to_whom_the_api_server_lets_read_it(asking: Asking) -> None:
+    asking.api.tokens_seen.clear()
+    status, said = await asking.manifest("ann", "root.data")
+    assert (status, said["kind"], said["metadata"], said["spec"]) == (200, "Queue", {"name": "root.data"}, QUEUES["root.data"])
+    assert asking.api.tokens_seen == {"Bearer ann"}
+    assert (await asking.would("ann", apply=[said]))["queues"] == []
+    asking.api.refusals["GET", "root.data", False] = (403, "ann may not get queues")
+    assert await asking.manifest("ann", "root.data") == (403, "ann may not get queues")
+    asking.api.refusals["GET", "root.data", False] = (401, "Unauthorized")
+    assert (await asking.manifest("ann", "root.data"))[0] == 403
+    assert (await asking.manifest("nobody", "root.web"))[0] == 401
+
+
+async def test_no_other_path_is_read_with_a_token_than_that_of_a_queue(asking: Asking) -> None:
+    missing = "queue: there is no Queue root.none; one that was made by a rule has no object"
+    assert await asking.manifest("ann", "root.none") == (404, missing)
+    for path in ("", "../nodes/n", "root.data/status", "root.data?x"):
+        words = f"queue: {path!r} is not the path of a queue, such as root.etl"
+        assert await asking.manifest("ann", path) == (400, words)

@@ -47,15 +47,25 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class Has:
+    """What a queue has a right to at the end, which is its fair share or its guarantee, and what it uses; amounts by resource type."""
+
+    share: dict[str, int] = field(default_factory=dict)
+    used: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What would be ``placed``, what would wait, and who would be asked to go that would not be otherwise: of pods that are not asked about those alone for which it makes a difference.
 
+    ``queues`` are those that would have another share or use something else after an edit, with what they have without it and with it, in the order of their paths.
     ``not_in_force`` are queues that would not be in force as they are written, with why; ``stopped`` is what bound was met before all was known, empty if all is.
     """
 
     placed: list[Line] = field(default_factory=list)
     waiting: list[Line] = field(default_factory=list)
     preempted: list[Line] = field(default_factory=list)
+    queues: list[tuple[str, Has, Has]] = field(default_factory=list)
     not_in_force: list[tuple[str, str]] = field(default_factory=list)
     stopped: str = ""
 
@@ -73,11 +83,13 @@ def answer(
     over: Callable[[], bool] = lambda: False,
 ) -> Answer:
     """Return what would be different. ``now`` is the time of the core that told the facts; ``over`` is asked before each pass whether to stop."""
-    without = _Branch(facts, settings, now, (), bounds, over).future  # its core, which is large, is not kept
+    first = _Branch(facts, settings, now, (), bounds, over)
+    without, had = first.future, first.queues() if question.edits else {}
+    del first  # its core, which is large, is not kept
     events = (*question.edits, *(PodSeen(pod) for pod in question.pods))
     with_it = _Branch(facts, settings, now, events, bounds, over)
     asked = {pod.uid for pod in question.pods}
-    return with_it.beside(without, asked, question)
+    return with_it.beside(without, had, asked, question)
 
 
 class _Branch:
@@ -101,8 +113,16 @@ class _Branch:
     def _core(self) -> Core:
         return self._world.core
 
-    def beside(self, theirs: Future, asked: set[str], question: Question) -> Answer:
-        """Return what is here and not in another one, and the other way round."""
+    def queues(self) -> dict[str, Has]:
+        """Return what each queue has at the end."""
+        self._core.refresh_shares()
+        return {
+            one.path: Has(one.fair_share if one.shows_shares else one.here.guaranteed, one.used)
+            for one in self._core.view.queues()
+        }
+
+    def beside(self, theirs: Future, had: dict[str, Has], asked: set[str], question: Question) -> Answer:
+        """Return what is here and not in another one, and the other way round. ``had`` is what queues have in that one, empty where nobody asks."""
         mine = self.future
         gone = {one.pod.uid for one in theirs.gone}
         left = {one.pod.uid for one in mine.gone}
@@ -128,9 +148,15 @@ class _Branch:
                 for one in mine.gone
                 if one.pod.uid not in gone and MADE_AGAIN not in one.pod.uid
             ],
+            self._changed(had) if question.edits else [],
             not_in_force,
             next((one.stopped for one in (mine, theirs) if one.stopped not in {"", "horizon"}), ""),
         )
+
+    def _changed(self, had: dict[str, Has]) -> list[tuple[str, Has, Has]]:
+        have = self.queues()
+        pairs = ((path, had.get(path, Has()), have.get(path, Has())) for path in sorted(had.keys() | have.keys()))
+        return [(path, before, after) for path, before, after in pairs if before != after]
 
     def _placed(self, uid: str, *, asked: bool) -> Line:
         future = self.future

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from treadle.api.common import NAME_LIMIT
 from treadle.core.views.nodes import NODE_STATES
-from treadle.rest import explaining, lines, pages, plan, preemptions, state, what_if
+from treadle.rest import explaining, lines, manifest, pages, plan, preemptions, state, what_if
 from treadle.rest.operations import AT, NAMESPACE, Json, asked, query
 
 MODELS: Final = (lines.Node, lines.Held, what_if.Asked, what_if.Would)
@@ -63,7 +64,18 @@ def paths() -> Json:
         namespaced=False,
         ours=True,
     )
-    return {**{path: {"get": operation} for path, operation in told.items()}, what_if.WHAT_IF: {"post": would}}
+    named: Json = {"type": "string", "maxLength": NAME_LIMIT, "pattern": f"^{manifest.PATTERN}$"}
+    whole: Json = {"type": "object", "required": ["apiVersion", "kind", "metadata", "spec"]}
+    written = asked(
+        "queueManifest",
+        "A Queue as it is written, to be edited",
+        {200: whole},
+        parameters=({**query("queue", named, "The path of the queue"), "required": True},),
+        namespaced=False,
+        ours=True,
+    )
+    gets = {path: {"get": operation} for path, operation in told.items()}
+    return {**gets, what_if.WHAT_IF: {"post": would}, manifest.MANIFEST: {"get": written}}
 
 
 def shared_paths() -> Json:

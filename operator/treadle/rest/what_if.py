@@ -20,6 +20,7 @@ from treadle.kube import translate, wire
 from treadle.rest import forms
 from treadle.rest.answers import Refused, answer
 from treadle.rest.asking import namespace_named, only
+from treadle.rest.lines import Quantities, quantities
 from treadle.rest.queue_changes import NewChange, steps_of
 from treadle.rest.sight import Sight
 from treadle.web.guard import token_of
@@ -74,6 +75,21 @@ class Others(msgspec.Struct, forbid_unknown_fields=True):
     preempted: int
 
 
+class Has(msgspec.Struct, forbid_unknown_fields=True):
+    """The fair share of a queue, or what it is guaranteed, and what it uses."""
+
+    share: Quantities
+    used: Quantities
+
+
+class Changed(msgspec.Struct, forbid_unknown_fields=True):
+    """A queue that would have another share, or use something else, at the end of the seconds that were looked ahead."""
+
+    queue: str
+    before: Has
+    after: Has
+
+
 class NotInForce(msgspec.Struct, forbid_unknown_fields=True):
     """A queue that would not be in force as it is written, and why."""
 
@@ -88,6 +104,7 @@ class Would(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     waiting: list[Then]
     preempted: list[Then]
     others: Others
+    queues: list[Changed]
     not_in_force: list[NotInForce]
     stopped: str
 
@@ -201,7 +218,14 @@ def _told(found: Answer, sees: Sees) -> Would:
 
     placed, waiting, preempted = shown(found.placed), shown(found.waiting), shown(found.preempted)
     others = Others(len(found.placed) - len(placed), len(found.waiting) - len(waiting), len(found.preempted) - len(preempted))
-    return Would(placed, waiting, preempted, others, [NotInForce(*one) for one in found.not_in_force], found.stopped)
+    queues = [
+        Changed(path, *(Has(quantities(one.share), quantities(one.used)) for one in both))
+        for path, *both in found.queues
+        if sees(path)
+    ]
+    return Would(
+        placed, waiting, preempted, others, queues[:MOST_TOLD], [NotInForce(*one) for one in found.not_in_force], found.stopped
+    )
 
 
 def _pod(line: Line) -> Then:

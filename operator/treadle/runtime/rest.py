@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle import __version__
 from treadle.changes.callers import client_of
-from treadle.rest import explaining, reservations, state, what_if, yarn_cluster
+from treadle.rest import explaining, manifest, reservations, state, what_if, yarn_cluster
 from treadle.rest.changing import Judging
 from treadle.rest.objects import Objects
 from treadle.runtime.solver import Highs
@@ -36,6 +36,7 @@ def rest_routes(
         *state.routes(door, told),
         *explaining.routes(door, told),
         *what_if.routes(door, told, means),
+        *manifest.routes(door, means.judging.client_of),
         *yarn_cluster.routes(door, told, about_of(ledger)),
     ]
 
