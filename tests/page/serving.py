@@ -25,6 +25,8 @@ from treadle.rest.sight import Sight
 from treadle.web.gate import Limits
 from treadle.web.server import serve
 
+LIVE = "document.getElementById('status').textContent === 'live' && performance.getEntriesByName('shown').length > 0"
+"""What is true in a browser once the page shows what there is."""
 MOST_EVENTS = 300
 Event = tuple[str, dict[str, Any]]
 

@@ -16,7 +16,7 @@ from embedded import browser
 from kube.access import until
 from page.axe import complaints
 from page.large import large
-from page.serving import Shown
+from page.serving import LIVE, Shown
 from rest.reviewing import ReviewingApi
 from treadle.core import Core
 from treadle.core.effects import Evict
@@ -32,7 +32,6 @@ from treadle.rest.asking import Asker
 pytestmark = browser.needed
 
 HOSTILE = "<img src=x onerror=name='hacked'>"
-LIVE = "document.getElementById('status').textContent === 'live' && performance.getEntriesByName('shown').length > 0"
 ROWS = "[...document.querySelectorAll('#tree .grid-body .grid-row')].sort((a, b) => a.index - b.index)"
 PATHS = f"{ROWS}.map(row => row.dataset.path)"
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"

@@ -4,6 +4,7 @@ import { attribute, make, reconcile, say } from "./dom.js";
 import { dominant, resourceNames, resourceOf, short, shown, trim } from "./amounts.js";
 import { Applications, reasons } from "./applications.js";
 import { bar, drawBar, sentence } from "./bar.js";
+import { Editor } from "./editor.js";
 import { History } from "./history.js";
 import { change, link } from "./place.js";
 import { about } from "./queues.js";
@@ -26,6 +27,7 @@ export class QueuePage {
     this.section(parent, "What it has and may have", (box) => {
       this.limits = table(box, "Amounts by partition and resource", ["Resource", "Partition", "Used", "Pending", "Fair share", "Guaranteed", "Maximum"]);
     });
+    this.editor = new Editor(parent, store, token);
     this.history = new History(this.section(parent, "Used over time"));
     const why = this.section(parent, "Why it waits");
     this.why = make("ul", "why", why);
@@ -58,6 +60,7 @@ export class QueuePage {
     const queue = store.queues.get(path);
     const total = store.total || {};
     this.trail(path);
+    this.editor.show(path);
     say(this.title, nameOf(path));
     const missing = store.children.has(path) ? "You may not see what it holds." : "There is no such queue, or you may not see it.";
     say(this.about, queue ? about(path, queue) : missing);

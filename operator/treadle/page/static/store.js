@@ -11,6 +11,7 @@ export class Store {
     this.nodes = new Map();
     this.cluster = {};
     this.problems = {};
+    this.offers = new Set();
     this.children = new Map();
     this.grown = true;
   }
@@ -23,6 +24,7 @@ export class Store {
     if (event === "full") {
       this.clear();
       this.history = data.history === true;
+      this.offers = new Set(data.offers || []);
     }
     for (const topic of ["queues", "applications", "nodes"]) {
       const told = data[topic];

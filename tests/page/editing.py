@@ -1,0 +1,67 @@
+"""The page with what it needs to change queues: an API server that has them, what would be if, and changes of queues."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from core.builders import Scenario, limits
+from page.serving import Shown
+from rest.changes import GuardedApi
+from treadle.changes.log import Log
+from treadle.core.model import Settings
+from treadle.forecast.forward import Bounds
+from treadle.forecast.what_if import Answer, Question, answer
+from treadle.kube.auth import Access
+from treadle.kube.transport import Client
+from treadle.rest import manifest, queue_changes, what_if
+from treadle.rest.changing import Changing
+from treadle.rest.what_if import Means
+
+QUEUES = {"root.data": {"fair": {"weight": 3}}, "root.data.etl": {"fair": {"maxResources": {"cpu": "40"}}}, "root.web": {}}
+
+
+def limited() -> Scenario:
+    """A department of which one queue is at its maximum, and a node with room."""
+    s = Scenario().nodes(12, cpu=8, memory=32)
+    s.queue("root").queue("root.data", weight=3.0).queue("root.web")
+    s.queue("root.data.etl", maximum=limits(cpu="40"))
+    s.wait(10.0).pods(60, "n", "root.data.etl", application="nightly", user="ann")
+    s.confirm(s.plan())
+    s.wait(1).plan()
+    s.core.refresh_shares(s.now)
+    return s
+
+
+@asynccontextmanager
+async def editing() -> AsyncIterator[tuple[Shown, GuardedApi]]:
+    """The page, served, and the API server behind it; whoever asks may do anything that that does not refuse."""
+    api, shown = GuardedApi(), Shown(limited())
+    await api.start()
+    try:
+        meta = {"apiVersion": "treadle.dev/v1alpha1"}
+        api.create("namespaces", {"metadata": {"name": "treadle-system"}})
+        api.create("schedulers", {**meta, "kind": "Scheduler", "metadata": {"name": "treadle"}, "spec": {}})
+        for path, spec in QUEUES.items():
+            api.create("queues", {**meta, "kind": "Queue", "metadata": {"name": path}, "spec": spec})
+        async with Client(Access(api.url)) as client:
+
+            def client_of(token: str) -> Client:
+                return Client(Access(api.url, headers=lambda: {"Authorization": f"Bearer {token}"}))
+
+            async def asks(question: Question) -> Answer:
+                s = shown.scenario
+                return answer(s.core.facts(), Settings(), s.now, question, Bounds(max(question.seconds, 0.001)))
+
+            changing = Changing(client_of, Log(client, "treadle-system", "changes", time.time), "treadle")
+            shown.offers |= {"whatif", "changes"}
+            shown.more += [
+                *what_if.routes(shown.door, shown.told, Means(changing, asks)),
+                *manifest.routes(shown.door, client_of),
+                *queue_changes.routes(shown.door, changing),
+            ]
+            async with shown.served():
+                yield shown, api
+    finally:
+        await api.stop()
