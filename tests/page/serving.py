@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 import zlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -38,6 +39,8 @@ class Shown:
         self, scenario: Scenario, admit: Admit = everybody, every: float = 0.05, *, history: str = "", **more: Any
     ) -> None:
         self.scenario, self.url, self.leader = scenario, "", ""
+        self.now = 0.0
+        """The time of plans, in seconds since 1970; that of the machine while it is 0."""
         self.offers: set[str] = set()
         self.entries: dict[Key, Entry] = {}
         self.door = Door(Anybody(), str)
@@ -56,7 +59,7 @@ class Shown:
             *self.stream.routes(),
             *state.pod_routes(self.door, self.told),
             *preemptions.routes(self.door, self.told, self.preempted),
-            *plan.routes(self.door, self.told, self.entries),
+            *plan.routes(self.door, self.told, self.entries, lambda: self.now or time.time()),
             *self.more,
         ]
         async with serve("127.0.0.1", port, routes, limits=Limits(connecting_burst=500)) as self.url:

@@ -17,10 +17,14 @@ from kube.access import until
 from page.axe import complaints
 from page.large import large
 from page.serving import LIVE, Shown
+from rest.reserved import BEGINS, reservation
 from rest.reviewing import ReviewingApi
+from rest.reviewing import queue as a_queue
+from treadle.controllers.ledger import Ledger
 from treadle.core import Core
 from treadle.core.effects import Evict
 from treadle.core.model import FairSettings, Settings
+from treadle.core.model.reservations import PlanSpec
 from treadle.history.runs import Run, Step
 from treadle.history.store import Store
 from treadle.kube.auth import Access
@@ -75,6 +79,27 @@ def contended() -> Shown:
         for effect in s.effects:
             if isinstance(effect, Evict):
                 shown.preempted.note(effect)
+    return shown
+
+
+def reserved() -> Shown:
+    """A queue that takes reservations, of which two come again."""
+    s = Scenario().nodes(12, cpu=8, memory=32)
+    s.queue("root").queue("root.plan", minimum=limits(cpu="48"), plan=PlanSpec()).queue("root.web")
+    s.pods(20, "w", "root.web", application="front", cpu=2).wait(1)
+    s.confirm(s.plan())
+    s.wait(1).plan()
+    shown, ledger = Shown(s), Ledger("treadle", lambda _: None)
+    shown.now = BEGINS
+    ledger.seen("Queue", a_queue("root.plan", cpu="48", memory="200Gi"))
+    for made in (
+        reservation("nightly", 2, 6, cpu="30", period="24h"),
+        reservation("hourly", 0.5, 0.75, cpu="8", period="1h"),
+        reservation("report", 9, 12, cpu="20"),
+        reservation("training", 10, 30, cpu="16"),
+    ):
+        ledger.seen("Reservation", made)
+    shown.entries.update(ledger.entries)
     return shown
 
 
@@ -241,6 +266,40 @@ async def test_preemptions_are_listed_searched_and_lead_to_whom_they_concern(tmp
         await page.ask("[...document.querySelectorAll('#view-preemptions a')].find(a => a.textContent === 'ns/front').click()")
         await page.until("location.hash === '#/application/ns/front'")
         assert page.errors == []
+
+
+async def test_the_plan_of_a_queue_is_a_row_of_bars_for_each_reservation_and_a_table(tmp_path):
+    shown, plan = reserved(), "[...document.querySelectorAll('.gantt .gantt-row')]"
+    async with shown.served(), browser.opened("about:blank", tmp_path) as page:
+        await page.show(f"{shown.url}/#/queue/root.plan")
+        await page.until(f"{plan}.length === 4")
+        bars = (
+            f"{plan}.map(row => row.querySelector('.gantt-name').textContent + ' ' + row.querySelectorAll('rect').length).join()"
+        )
+        assert await page.ask(bars) == "ns/hourly 24,ns/nightly 1,ns/report 1,ns/training 1"
+        first = f"[...{plan}[1].querySelectorAll('rect')].map(bar => +bar.getAttribute('x')).join()"
+        assert float(str(await page.ask(first))) == pytest.approx(1000 * 2 / 24, abs=0.1)
+        label = "document.querySelector('svg.total').getAttribute('aria-label')"
+        assert str(await page.ask(label)).startswith("root.plan has 48 cpu, of which 44 are promised at the most from")
+        text = "[...document.querySelectorAll('#view-queue table')].map(table => table.innerText.replace(/\\s+/g, ' ')).join(' ')"
+        assert "every 24 hours cpu 30" in str(await page.ask(text))
+        await page.show(f"{shown.url}/#/queue/root.plan?ahead=72")
+        await page.until(f"{plan}.length === 4 && {plan}[1].querySelectorAll('rect').length === 3")
+        await page.show(f"{shown.url}/#/queue/root.web")
+        await page.until(
+            f"{LIVE} && [...document.querySelectorAll('#view-queue h3')].every(e => e.textContent !== 'What is promised' || e.parentElement.hidden)"
+        )
+        assert page.errors == []
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1100), ("dark", 320)])
+async def test_the_checker_of_accessibility_finds_nothing_in_a_plan_and_it_fits_a_phone(tmp_path, theme, width):
+    shown = reserved()
+    async with shown.served(), browser.opened("about:blank", tmp_path) as page:
+        await page.show(f"{shown.url}/#/queue/root.plan", width, 800, theme)
+        await page.until("document.querySelectorAll('.gantt .gantt-row').length === 4")
+        assert await complaints(page) == []
+        assert await page.ask("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
 
 async def test_applications_are_found_by_reason_and_by_user(tmp_path):

@@ -58,6 +58,7 @@ def queue_row(view: View, path: str) -> Row | None:
         "opportunistic": view.opportunistic_of(path) or {},
         "usedCapacity": one.used_capacity,
         "dynamic": one.dynamic,
+        "plan": view.takes_reservations(path),
         "problem": "" if problem is None else problem.message[:MOST_WORDS],
         "remark": view.remark(path)[:MOST_WORDS],
     }

@@ -144,6 +144,10 @@ class View:
         """Return the figures of the plans of queues that take reservations."""
         return reservations.plans(self._state)
 
+    def takes_reservations(self, path: str) -> bool:
+        """Whether a queue takes reservations, so that it has a plan."""
+        return path in self._state.plans.of
+
     def reservation_phases(self) -> dict[str, int]:
         """Return how many reservations there are in each phase."""
         return reservations.phases(self._state)

@@ -7,6 +7,7 @@ import { bar, drawBar, sentence } from "./bar.js";
 import { Editor } from "./editor.js";
 import { History } from "./history.js";
 import { change, link } from "./place.js";
+import { Plan } from "./plan.js";
 import { about } from "./queues.js";
 import { above, nameOf } from "./store.js";
 import { facts, fillTable, table } from "./tables.js";
@@ -28,6 +29,7 @@ export class QueuePage {
       this.limits = table(box, "Amounts by partition and resource", ["Resource", "Partition", "Used", "Pending", "Fair share", "Guaranteed", "Maximum"]);
     });
     this.editor = new Editor(parent, store, token);
+    this.plan = new Plan(parent, token);
     this.history = new History(this.section(parent, "Used over time"));
     const why = this.section(parent, "Why it waits");
     this.why = make("ul", "why", why);
@@ -61,6 +63,7 @@ export class QueuePage {
     const total = store.total || {};
     this.trail(path);
     this.editor.show(path);
+    this.plan.show(path, queue !== undefined && queue.plan === true, words);
     say(this.title, nameOf(path));
     const missing = store.children.has(path) ? "You may not see what it holds." : "There is no such queue, or you may not see it.";
     say(this.about, queue ? about(path, queue) : missing);

@@ -7,6 +7,11 @@ export function lasted(seconds) {
   return whole < 172800 ? `${Math.round(whole / 3600)} hours` : `${Math.round(whole / 86400)} days`;
 }
 
+// A moment as a day and a time, of the reader's clock.
+export function moment(seconds) {
+  return new Date(1000 * seconds).toLocaleString([], { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+}
+
 export const secondsOf = (text) => (text ? Date.parse(text) / 1000 : 0);
 
 export function svg(tag, parent, attributes = {}) {
