@@ -231,7 +231,7 @@ def test_events_are_found_by_application_queue_object_reason_and_time_the_newest
 
 def test_a_store_that_an_earlier_version_made_without_events_gets_their_table(url: str, store: Store) -> None:
     store.write([run()], [], [], 1.0)
-    module.events.drop(store._engine)  # noqa: SLF001
+    module.events.drop(store._engine)
     other = Store(url)
     assert list(other.events(Wanted())) == []
     other.write([], [], [], 2.0, told=[event(1.0)])

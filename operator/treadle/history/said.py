@@ -87,7 +87,7 @@ def below(column: sql.ColumnElement[str], queue: str) -> sql.ColumnElement[bool]
 
 
 def pattern(text: str) -> str:
-    """Return the pattern of LIKE for a text in which ``*`` stands for any letters; ``\\`` escapes."""
+    """Return the pattern of LIKE for a text in which ``*`` stands for any letters; a backslash escapes."""
     for special in "\\%_":
         text = text.replace(special, f"\\{special}")
     return text.replace("*", "%")

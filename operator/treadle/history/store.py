@@ -237,6 +237,13 @@ class Store:
 
     def runs(self, application: str = "", queue: str = "", since: float = 0.0, most: int = 100) -> Iterator[Run]:
         """Yield runs, those that began last first. ``application`` may have ``*`` for any letters; ``queue`` is one with all below it."""
+        for _, run in self.numbered_runs(application, queue, since, most):
+            yield run
+
+    def numbered_runs(
+        self, application: str = "", queue: str = "", since: float = 0.0, most: int = 100
+    ) -> Iterator[tuple[int, Run]]:
+        """Yield runs as ``runs`` does, each with the number of its row, which stays its own and is greater than those of runs that were written before."""
         self.open()
         wanted = sql.select(runs).where(runs.c.started >= since).order_by(runs.c.started.desc(), runs.c.id.desc()).limit(most)
         if application:
@@ -245,7 +252,13 @@ class Store:
             wanted = wanted.where(below(runs.c.queue, queue))
         with self._engine.connect() as at:
             for row in at.execute(wanted).mappings():
-                yield run_of(row)
+                yield row["id"], run_of(row)
+
+    def applications(self) -> list[str]:
+        """Return the names of all applications that have a run."""
+        self.open()
+        with self._engine.connect() as at:
+            return list(at.execute(sql.select(runs.c.application).distinct()).scalars())
 
     def queue_samples(self, path: str, since: float = 0.0) -> Iterator[QueueSample]:
         """Yield the samples of a queue, oldest first."""
