@@ -104,6 +104,9 @@ async def test_each_sees_what_was_in_queues_that_they_may_view_and_all_of_an_app
     assert await asked.names("ann", application="ns/old") == [], "of a queue that is gone nobody may view who may not view all"
     assert await asked.names("root", history.EVENTS) == ["old", "web", "etl"]
     assert await asked.names("ann", history.EVENTS) == ["etl"]
+    assert await asked.names("lead", history.EVENTS, namespace="ns") == ["old", "web", "etl"]
+    assert await asked.names("eve", history.EVENTS, namespace="ns") == []
+    assert (await asked.ask("lead", history.EVENTS, namespace="ns", application="other/etl"))[0] == 400
     assert (await asked.ask("eve", history.RUNS, queue="root.a"))[0] == 403
 
 

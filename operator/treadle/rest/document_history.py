@@ -6,7 +6,7 @@ from typing import Final
 
 from treadle.rest import history, yarn_history
 from treadle.rest.document_cluster import SCHEMAS, part
-from treadle.rest.document_state import BELOW, LIMIT, TEXT, application, told
+from treadle.rest.document_state import BELOW, LIMIT, TEXT, WITHIN, application, told
 from treadle.rest.operations import AT, Json, asked, query
 from treadle.rest.operations import TEXT as PLAIN
 
@@ -31,7 +31,9 @@ def paths() -> Json:
     said = (query("name", TEXT, "Only of objects of this name"), query("reason", TEXT, "Only with this reason"))
     ours = {
         history.RUNS: told("pastRuns", "What applications used", _list("runs", "PastRun"), (of, BELOW, back, LIMIT)),
-        history.EVENTS: told("pastEvents", "What was said", _list("events", "PastEvent"), (of, BELOW, *said, back, LIMIT)),
+        history.EVENTS: told(
+            "pastEvents", "What was said", _list("events", "PastEvent"), (of, BELOW, WITHIN, *said, back, LIMIT)
+        ),
     }
     apps = tuple(query(name, SCHEMAS.get(name, _TEXT), "As the history server has it") for name in yarn_history.APPS)
     one, run = part("application_1_0001"), {**part("appattempt_1_0001_000001"), "name": "attempt"}

@@ -15,7 +15,7 @@ _NAMED: Json = {"type": "string", "maxLength": pages.MOST_NAMED, "pattern": "^[a
 BELOW = query("queue", TEXT, "Only of this queue and those below it")
 LIMIT = query("limit", {"type": "integer", "minimum": 1, "maximum": pages.MOST, "default": pages.MOST}, "How many at the most")
 _AFTER = query("continue", TEXT, "What the page before said, to go on after it")
-_WITHIN: Json = {**NAMESPACE, "description": "Only of this namespace; all of it for whoever may list there what is asked for"}
+WITHIN: Json = {**NAMESPACE, "description": "Only of this namespace; all of it for whoever may list there what is asked for"}
 _KNOWN: Json = {
     "name": "If-None-Match",
     "in": "header",
@@ -35,7 +35,7 @@ def paths() -> Json:
     )
     of_pods = (
         BELOW,
-        _WITHIN,
+        WITHIN,
         application("Only of this one, NAMESPACE/NAME"),
         query("node", TEXT, "Only on this node"),
         placed,
@@ -46,7 +46,7 @@ def paths() -> Json:
             "applications",
             "The applications that one may view",
             _list("applications", {**_APPLICATION, "properties": {"name": {"type": "string"}}}),
-            (BELOW, _WITHIN, LIMIT, _AFTER),
+            (BELOW, WITHIN, LIMIT, _AFTER),
         ),
         state.PODS: told("pods", "The pods that one may see", _list("pods", _model("Pod")), (*of_pods, LIMIT, _AFTER)),
         state.NODES: told("nodes", "The nodes", _list("nodes", _model("Node")), (*of_nodes, LIMIT, _AFTER)),

@@ -11,7 +11,7 @@ import msgspec
 from aiohttp import web
 
 from treadle.rest.answers import Refused
-from treadle.rest.asking import only
+from treadle.rest.asking import namespace_named, only
 from treadle.rest.pages import limit_of, text_of, told
 from treadle.rest.sight import Sight
 
@@ -90,15 +90,16 @@ class History:
 
     async def events(self, request: web.Request, user: User) -> web.Response:
         """Return events, the newest first."""
-        only(request, "application", "queue", "name", "reason", "days", "limit")
+        only(request, "application", "queue", "namespace", "name", "reason", "days", "limit")
         application, queue, limit = _application(request), text_of(request, "queue"), limit_of(request)
+        namespace = namespace_named(request.query["namespace"]) if "namespace" in request.query else ""
         name, reason, since = text_of(request, "name"), text_of(request, "reason"), self._now() - days_of(request) * DAY
-        sees = await self._sees(user, application, queue)
+        sees = await self._sees(user, application, queue, namespace)
 
         def read(store: Any) -> list[Said]:
             from treadle.history.said import Wanted
 
-            wanted = Wanted(application, queue, name=name, reason=reason, since=since, most=MOST_READ)
+            wanted = Wanted(application, queue, namespace, name, reason=reason, since=since, most=MOST_READ)
             return list(store.events(wanted))
 
         found = await self._past.read(read)
@@ -106,13 +107,16 @@ class History:
         shown = [PastEvent(*(getattr(one, field) for field in PastEvent.__struct_fields__)) for one in islice(seen, limit + 1)]
         return told(request, {"events": shown[:limit], "more": len(shown) > limit or len(found) == MOST_READ})
 
-    async def _sees(self, user: User, application: str, queue: str) -> Sees:
-        """Return what somebody may see: of an application that is named all of it, where they may list applications in its namespace; what was in a queue by the right to view it, and what was in none or in one that is gone by that to view all."""
+    async def _sees(self, user: User, application: str, queue: str, namespace: str = "") -> Sees:
+        """Return what somebody may see: of an application or a namespace that is named all of it, where they may list applications there; what was in a queue by the right to view it, and what was in none or in one that is gone by that to view all."""
         self._sources.check_leads()
         if await self._sight.all_queues(user):
             return lambda _: True
-        if application:
-            return await self._sight.of_members(user, queue, application.partition("/")[0], "applications")
+        if application or namespace:
+            own = application.partition("/")[0]
+            if application and namespace not in {"", own}:
+                raise Refused(400, f"namespace: {namespace} is not that of application {application}")
+            return await self._sight.of_members(user, queue, own or namespace, "applications")
         return await self._sight.of_queues(user, queue)
 
 
