@@ -17,6 +17,7 @@ from treadle.rest import (
     queue_changes,
     reservations,
     state,
+    timeline,
     what_if,
     yarn_cluster,
     yarn_history,
@@ -43,6 +44,7 @@ def test_every_route_of_the_rest_is_described_and_none_else() -> None:
         *yarn_cluster.routes(door, sources, None),  # type: ignore[arg-type]
         *history.routes(door, sources, Past("")),
         *yarn_history.routes(door, sources, None, Past("")),  # type: ignore[arg-type]
+        *timeline.routes(door, sources, None, Past("")),  # type: ignore[arg-type]
         *configuration.routes(door, None),  # type: ignore[arg-type]
         *queue_changes.routes(door, None),  # type: ignore[arg-type]
     ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle import __version__
 from treadle.changes.callers import client_of
-from treadle.rest import explaining, history, reservations, state, what_if, yarn_cluster, yarn_history
+from treadle.rest import explaining, history, reservations, state, timeline, what_if, yarn_cluster, yarn_history
 from treadle.rest.changing import Judging
 from treadle.rest.objects import Objects
 from treadle.rest.past import Past
@@ -41,6 +41,7 @@ def rest_routes(
         *history.routes(door, told, past),
         *yarn_cluster.routes(door, told, about),
         *yarn_history.routes(door, told, about, past),
+        *timeline.routes(door, told, about, past),
     ]
 
 
