@@ -20,7 +20,8 @@ from treadle.page.admitting import Anybody, everybody
 from treadle.page.board import Sources
 from treadle.page.past import Past
 from treadle.page.stream import PATH, Admit, Stream
-from treadle.rest import plan, preemptions, state
+from treadle.rest import history, plan, preemptions, state
+from treadle.rest.past import Past as Kept
 from treadle.rest.serving import Door
 from treadle.rest.sight import Sight
 from treadle.web.gate import Limits
@@ -33,12 +34,11 @@ Event = tuple[str, dict[str, Any]]
 
 
 class Shown:
-    """A page that is served of a core; ``leader`` is who leads instead of it, ``history`` the URL of a history, ``entries`` are objects that are known beside the core."""
+    """A page that is served of a core; ``leader`` is who leads instead of it, ``kept`` the URL of a history, ``entries`` are objects that are known beside the core."""
 
-    def __init__(
-        self, scenario: Scenario, admit: Admit = everybody, every: float = 0.05, *, history: str = "", **more: Any
-    ) -> None:
+    def __init__(self, scenario: Scenario, admit: Admit = everybody, every: float = 0.05, *, kept: str = "", **more: Any) -> None:
         self.scenario, self.url, self.leader = scenario, "", ""
+        self.url_of_history = kept
         self.now = 0.0
         """The time of plans, in seconds since 1970; that of the machine while it is 0."""
         self.offers: set[str] = set()
@@ -47,8 +47,8 @@ class Shown:
         self.told = state.Sources(lambda: scenario.core.view, lambda: self.leader, lambda _: None)
         self.preempted = preemptions.Preemptions(lambda: scenario.core.view)
         refresh = lambda: scenario.core.refresh_shares(scenario.now)  # noqa: E731 - as short as its name
-        self.more: list[web.RouteDef] = Past(history, Sight(self.door.asker, self.told.view)).routes(self.door)
-        sources = Sources(lambda: scenario.core.view, refresh, more=lambda: more, history=bool(history), offers=self.offers)
+        self.more: list[web.RouteDef] = Past(kept, Sight(self.door.asker, self.told.view)).routes(self.door)
+        sources = Sources(lambda: scenario.core.view, refresh, more=lambda: more, history=bool(kept), offers=self.offers)
         self.stream = Stream(sources, admit, lambda: self.leader, every)
 
     @asynccontextmanager
@@ -59,6 +59,7 @@ class Shown:
             *self.stream.routes(),
             *state.pod_routes(self.door, self.told),
             *preemptions.routes(self.door, self.told, self.preempted),
+            *history.routes(self.door, self.told, Kept(self.url_of_history)),
             *plan.routes(self.door, self.told, self.entries, lambda: self.now or time.time()),
             *self.more,
         ]

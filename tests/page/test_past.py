@@ -12,12 +12,11 @@ import pytest
 from core.builders import Scenario
 from rest.reviewing import ReviewingApi
 from treadle.core.model import AccessList
-from treadle.history.runs import Run, Step
 from treadle.history.store import QueueSample, Store
 from treadle.kube.auth import Access
 from treadle.kube.reviews import Reviews
 from treadle.kube.transport import Client
-from treadle.page.past import HOUR, MOST_RUNS, PATH, RUNS, Past
+from treadle.page.past import HOUR, PATH, Past
 from treadle.rest.asking import Asker
 from treadle.rest.serving import Door
 from treadle.rest.sight import Sight
@@ -32,21 +31,15 @@ class Told:
     def __init__(self, url: str) -> None:
         self.url = url
 
-    async def ask(self, query: str, token: str = "ann", path: str = PATH) -> tuple[int, Any]:
+    async def ask(self, query: str, token: str = "ann") -> tuple[int, Any]:
         headers = {"Authorization": f"Bearer {token}"}
-        async with aiohttp.ClientSession() as session, session.get(f"{self.url}{path}?{query}", headers=headers) as answer:
+        async with aiohttp.ClientSession() as session, session.get(f"{self.url}{PATH}?{query}", headers=headers) as answer:
             said = await answer.json()
             return answer.status, said["detail"] if answer.status >= 400 else said
 
 
 def sample(path: str, hours: float, cpu: int) -> QueueSample:
     return QueueSample(path, NOW - hours * HOUR, {"cpu": cpu}, {}, {"cpu": 4000}, 1, 0, 0)
-
-
-def run(application: str, hours: float, queue: str = "root.data") -> Run:
-    began = NOW - hours * HOUR
-    steps = [Step(began, {"cpu": 1000}, 1, (0, 0, 0)), Step(began + 60, {"cpu": 2000}, 2, (0, 0, 0))]
-    return Run(application, queue, "ann", began - 5, began, began, began + 120, 2, 1, 1, 0, "Failed", steps)
 
 
 async def served(url: str) -> AsyncIterator[Told]:
@@ -72,9 +65,7 @@ def history(tmp_path: Path) -> str:
     url = f"sqlite:///{tmp_path}/history"
     store = Store(url)
     kept = [sample("root.data", hours, cpu) for hours, cpu in ((30, 1000), (3, 2000), (1, 3000))]
-    runs = [run("ns/nightly", hours) for hours in range(1, MOST_RUNS + 3)]
-    runs += [run("ns/nightly-2", 1), run("ns/moved", 2, "root.web"), run("ns/moved", 1)]
-    store.write(runs, [], [*kept, sample("root.web", 1, 9)], NOW)
+    store.write([], [], [*kept, sample("root.web", 1, 9)], NOW)
     store.close()
     return url
 
@@ -91,35 +82,6 @@ async def test_a_day_is_told_or_as_many_hours_as_one_asks_for(told: Told) -> Non
     assert said["samples"][0] == {"at": NOW - 3 * HOUR, "used": {"cpu": 2000}, "pending": {}, "guaranteed": {"cpu": 4000}}
     assert len((await told.ask("queue=root.data&hours=48"))[1]["samples"]) == 3
     assert len((await told.ask("queue=root.data&hours=2"))[1]["samples"]) == 1
-
-
-async def test_the_newest_runs_of_one_application_are_told_with_how_many_pods_had_nodes_when(told: Told) -> None:
-    code, said = await told.ask("application=ns/nightly", path=RUNS)
-    assert (code, said["application"], len(said["runs"])) == (200, "ns/nightly", MOST_RUNS)
-    began = NOW - HOUR
-    assert said["runs"][0] == {
-        "queue": "root.data", "user": "ann", "submitted": began - 5, "started": began, "ended": began + 120, "outcome": "Failed",
-        "pods": 2, "succeeded": 1, "failed": 1, "deleted": 0, "steps": [[began, 1], [began + 60, 2]],
-    }  # fmt: skip
-
-
-async def test_runs_in_queues_that_one_may_not_see_are_not_told(told: Told) -> None:
-    _, said = await told.ask("application=ns/moved", path=RUNS)
-    assert [one["queue"] for one in said["runs"]] == ["root.data"]
-    assert (await told.ask("application=ns/moved", "nobody", RUNS))[0] == 401
-
-
-@pytest.mark.parametrize(
-    ("query", "words"),
-    [
-        ("", "application: '' names no application; allowed are 512 letters"),
-        ("application=nightly", "application: 'nightly' is not NAMESPACE/NAME"),
-        ("application=ns/*", "application: 'ns/*' is not NAMESPACE/NAME"),
-        ("application=ns/a&most=3", "most: unknown parameter; allowed are application"),
-    ],
-)
-async def test_an_application_is_named_once_and_whole(told: Told, query: str, words: str) -> None:
-    assert await told.ask(query, path=RUNS) == (400, words)
 
 
 async def test_a_queue_that_one_may_not_see_has_no_past_either(told: Told) -> None:

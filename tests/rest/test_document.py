@@ -12,7 +12,7 @@ from aiohttp import web
 from treadle.changes.yarn_update import from_json
 from treadle.page.admitting import everybody
 from treadle.page.board import Sources
-from treadle.page.past import Past
+from treadle.page.past import Past as PagePast
 from treadle.page.rows import TOPICS
 from treadle.page.stream import Stream
 from treadle.rest import (
@@ -21,17 +21,21 @@ from treadle.rest import (
     estimator,
     explaining,
     forms,
+    history,
     manifest,
     plan,
     preemptions,
     queue_changes,
     reservations,
     state,
+    timeline,
     what_if,
     yarn_cluster,
+    yarn_history,
 )
 from treadle.rest.asking import Asker
 from treadle.rest.document import Served, document
+from treadle.rest.past import Past
 from treadle.rest.serving import Door
 
 
@@ -50,6 +54,9 @@ def test_every_route_of_the_rest_is_described_and_none_else() -> None:
         *what_if.routes(door, sources, None),  # type: ignore[arg-type]
         *manifest.routes(door, None),  # type: ignore[arg-type]
         *yarn_cluster.routes(door, sources, None),  # type: ignore[arg-type]
+        *history.routes(door, sources, Past("")),
+        *yarn_history.routes(door, sources, None, Past("")),  # type: ignore[arg-type]
+        *timeline.routes(door, sources, None, Past("")),  # type: ignore[arg-type]
         *configuration.routes(door, None),  # type: ignore[arg-type]
         *queue_changes.routes(door, None),  # type: ignore[arg-type]
         *preemptions.routes(door, sources, None),  # type: ignore[arg-type]
@@ -63,7 +70,7 @@ def test_every_route_of_the_rest_is_described_and_none_else() -> None:
 
 def of_the_page(door: Door) -> list[web.RouteDef]:
     stream = Stream(Sources(None), everybody)  # type: ignore[arg-type]
-    return [*stream.routes(), *Past("", None).routes(door)]  # type: ignore[arg-type]
+    return [*stream.routes(), *PagePast("", None).routes(door)]  # type: ignore[arg-type]
 
 
 def test_what_is_not_served_is_not_described() -> None:
@@ -75,7 +82,7 @@ def test_what_is_not_served_is_not_described() -> None:
 def test_with_the_page_alone_what_it_asks_for_is_described_and_no_more() -> None:
     found = described(rest=False, changes=False, forecasts=False)
     told = {route.path for route in of_the_page(Door(Asker(None), lambda: ""))}  # type: ignore[arg-type]
-    shared = {state.PODS, preemptions.PREEMPTIONS, plan.PLAN}
+    shared = {state.PODS, preemptions.PREEMPTIONS, plan.PLAN, history.RUNS, history.EVENTS}
     assert set(found["paths"]) == told | shared | {"/metrics", "/status", "/openapi/v3"}
     assert {one.rpartition("/")[2] for one in references(found)} == set(found["components"]["schemas"])
     (topics, _) = found["paths"]["/api/v1/stream"]["get"]["parameters"]

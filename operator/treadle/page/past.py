@@ -1,4 +1,4 @@
-"""What was before one looked, from the history, to whoever may see it: ``/api/v1/queue-history`` of what a queue used, ``/api/v1/application-history`` of the runs of an application."""
+"""``/api/v1/queue-history``: what a queue used before one looked, from the history, to whoever may see what it holds."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ import logging
 import re
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from aiohttp import web
 
 from treadle.rest.answers import Refused, answer
-from treadle.rest.asking import namespace_named, only
+from treadle.rest.asking import only
 from treadle.web.warnings import Seldom
 
 if TYPE_CHECKING:
-    from treadle.history.store import Store
     from treadle.kube.reviews import User
     from treadle.rest.serving import Door
     from treadle.rest.sight import Sight
@@ -24,13 +23,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 PATH: Final = "/api/v1/queue-history"
-RUNS: Final = "/api/v1/application-history"
 HOURS: Final = 24
 MOST_HOURS: Final = 168
 HOUR: Final = 3600
 MOST_NAMED: Final = 512
-MOST_RUNS: Final = 10
-T = TypeVar("T")
 
 
 class Past:
@@ -42,81 +38,35 @@ class Past:
         self._warn = Seldom(log)
 
     def routes(self, door: Door) -> list[web.RouteDef]:
-        """Return the routes."""
-        return [
-            web.get(PATH, door(self._samples), allow_head=False),
-            web.get(RUNS, door(self._runs), allow_head=False),
-        ]
+        """Return the route."""
+        return [web.get(PATH, door(self._samples), allow_head=False)]
 
     async def _samples(self, request: web.Request, user: User) -> web.Response:
         only(request, "queue", "hours")
-        queue, text = _named(request, "queue"), request.query.get("hours", str(HOURS))
+        queue, text = request.query.get("queue", ""), request.query.get("hours", str(HOURS))
+        if not queue or len(queue) > MOST_NAMED or not queue.isprintable():
+            raise Refused(400, f"queue: {queue[:MOST_NAMED]!r} names no queue; allowed are {MOST_NAMED} letters")
         if re.fullmatch(r"[1-9][0-9]{0,2}", text) is None or int(text) > MOST_HOURS:
             raise Refused(400, f"hours: {text[:MOST_NAMED]!r} is not a number from 1 to {MOST_HOURS}")
         sees = await self._sight.of_queues(user, queue)
         if not sees(queue):
             raise Refused(403, f"User {user.name} may not view queue {queue}")
-        since = self._now() - int(text) * HOUR
-        return answer({"queue": queue, "samples": await self._read(lambda store: _samples_of(store, queue, since))})
-
-    async def _runs(self, request: web.Request, user: User) -> web.Response:
-        only(request, "application")
-        application = _named(request, "application")
-        namespace, slash, name = application.partition("/")
-        if not slash or not name or "*" in name:
-            raise Refused(400, f"application: {application!r} is not NAMESPACE/NAME")
-        sees = await self._sight.of_members(user, "", namespace_named(namespace), "applications")
-        runs = await self._read(lambda store: _runs_of(store, application))
-        return answer({"application": application, "runs": [run for run in runs if sees(run["queue"])]})
-
-    async def _read(self, read: Callable[[Store], T]) -> T:
-        """Return what is read in a thread of its own. Raises ``Refused`` where there is no history, or it cannot be read."""
         if not self._url:
             raise Refused(404, "no history is kept (treadle run --history)")
         try:
-            return await asyncio.to_thread(self._opened, read)
+            told = await asyncio.to_thread(self._read, queue, self._now() - int(text) * HOUR)
         except Exception as error:  # noqa: BLE001 - drivers raise what they like, and a chart is no reason to end anything
             self._warn(f"the history is not told to the page: {error}")
             raise Refused(503, "the history cannot be read now", wait=30) from None
+        return answer({"queue": queue, "samples": told})
 
-    def _opened(self, read: Callable[[Store], T]) -> T:
+    def _read(self, queue: str, since: float) -> list[dict[str, Any]]:
         from treadle.history.store import Store  # with its library, where a history is kept only
 
         store = Store(self._url)
         try:
             store.check_there()
-            return read(store)
+            found = store.queue_samples(queue, since)
+            return [{"at": one.at, "used": one.used, "pending": one.pending, "guaranteed": one.guaranteed} for one in found]
         finally:
             store.close()
-
-
-def _named(request: web.Request, what: str) -> str:
-    name = request.query.get(what, "")
-    if not name or len(name) > MOST_NAMED or not name.isprintable():
-        raise Refused(400, f"{what}: {name[:MOST_NAMED]!r} names no {what}; allowed are {MOST_NAMED} letters")
-    return name
-
-
-def _samples_of(store: Store, queue: str, since: float) -> list[dict[str, Any]]:
-    found = store.queue_samples(queue, since)
-    return [{"at": one.at, "used": one.used, "pending": one.pending, "guaranteed": one.guaranteed} for one in found]
-
-
-def _runs_of(store: Store, application: str) -> list[dict[str, Any]]:
-    """Return the newest runs; ``steps`` are from when on how many pods were on nodes."""
-    return [
-        {
-            "queue": run.queue,
-            "user": run.user,
-            "submitted": run.submitted,
-            "started": run.started,
-            "ended": run.ended,
-            "outcome": run.outcome,
-            "pods": run.pods,
-            "succeeded": run.succeeded,
-            "failed": run.failed,
-            "deleted": run.deleted,
-            "steps": [[step.at, step.pods] for step in run.steps],
-        }
-        for run in store.runs(application, most=MOST_RUNS)
-    ]

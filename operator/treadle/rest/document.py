@@ -13,6 +13,7 @@ import msgspec
 from treadle.rest import (
     configuration,
     document_cluster,
+    document_history,
     document_page,
     document_state,
     estimator,
@@ -30,6 +31,7 @@ _OVER_TIME: Json = {
     "properties": {"resourceAllocation": {"type": "object", "additionalProperties": _AMOUNTS}},
     "required": ["resourceAllocation"],
 }
+_REFUSED: Json = {"Refusal": REFUSAL, "Problem": PROBLEM, document_history.EXCEPTION: document_history.REFUSAL}
 _ID = "reservation_1893970000000_0001"
 _DEFINITION: Json = {
     "arrival": 1893978000000,
@@ -133,10 +135,15 @@ def document(served: Served, version: str) -> Json:
     kinds = (
         *((forms.Submission, forms.Update, forms.Deletion, *document_state.MODELS) if rest else ()),
         *((queue_changes.NewChange,) if changes else ()),
-        *(document_state.SHARED if rest or page else ()),
+        *((*document_state.SHARED, *document_history.MODELS) if rest or page else ()),
     )
     _, schemas = msgspec.json.schema_components(kinds, ref_template=AT)
-    refusals = {**({"Refusal": REFUSAL} if rest or changes else {}), **({"Problem": PROBLEM} if rest or page or changes else {})}
+    refused = {
+        "Refusal": rest or changes,
+        "Problem": rest or page or changes,
+        document_history.EXCEPTION: rest,
+    }
+    refusals = {name: _REFUSED[name] for name, there in refused.items() if there}
     paths: Json = {
         "/metrics": {"get": _told("metrics", "The metrics, for Prometheus", {"text/plain": TEXT})},
         "/status": {"get": _told("status", "Whether the scheduler can schedule, and why not", as_json({"type": "object"}))},
@@ -145,9 +152,9 @@ def document(served: Served, version: str) -> Json:
     if served.forecasts:
         paths["/eta"] = {"get": _told("forecasts", "When applications start and end", as_json({"type": "object"}))}
     if rest:
-        paths |= _reservations() | _estimator() | document_state.paths() | document_cluster.paths()
+        paths |= _reservations() | _estimator() | document_state.paths() | document_cluster.paths() | document_history.paths()
     if rest or page:
-        paths |= document_state.shared_paths()
+        paths |= document_state.shared_paths() | document_history.shared_paths()
     if page:
         paths |= document_page.paths()
     if changes:

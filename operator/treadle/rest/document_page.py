@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from treadle.api.common import DNS_LABEL
 from treadle.rest.operations import Json, asked, query
 
-STREAM, QUEUE_HISTORY, APPLICATION_HISTORY = (f"/api/v1/{name}" for name in ("stream", "queue-history", "application-history"))
+STREAM, QUEUE_HISTORY = (f"/api/v1/{name}" for name in ("stream", "queue-history"))
 TOPICS = ("queues", "applications", "nodes")
 MOST_NAMED, HOURS, MOST_HOURS = 512, 24, 168
 _TEXT: Json = {"type": "string", "maxLength": MOST_NAMED, "pattern": "^[!-~]*$"}
 _NUMBER: Json = {"type": "number"}
-_COUNT: Json = {"type": "integer", "minimum": 0}
 _AMOUNTS: Json = {"type": "object", "additionalProperties": {"type": "integer"}}
 
 
@@ -32,8 +30,6 @@ def paths() -> Json:
     stream["responses"]["200"] = {"description": "It is told", "content": {"text/event-stream": {"schema": {"type": "string"}}}}
     hours: Json = {"type": "integer", "minimum": 1, "maximum": MOST_HOURS, "default": HOURS}
     queue = {**query("queue", {**_TEXT, "minLength": 1}, "The path of the queue"), "required": True}
-    name: Json = {"type": "string", "maxLength": MOST_NAMED, "pattern": f"^{DNS_LABEL}/[!-.0-~]+$"}
-    application = {**query("application", name, "NAMESPACE/NAME"), "required": True}
     return {
         STREAM: {"get": stream},
         QUEUE_HISTORY: {
@@ -46,39 +42,11 @@ def paths() -> Json:
                 ours=True,
             )
         },
-        APPLICATION_HISTORY: {
-            "get": asked(
-                "applicationHistory",
-                "The newest runs of an application, from the history",
-                {200: _listed("application", "runs", _run())},
-                parameters=(application,),
-                namespaced=False,
-                ours=True,
-            )
-        },
     }
 
 
 def _sample() -> Json:
     return _object(at=_NUMBER, used=_AMOUNTS, pending=_AMOUNTS, guaranteed=_AMOUNTS)
-
-
-def _run() -> Json:
-    text: Json = {"type": "string"}
-    step: Json = {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2}
-    return _object(
-        queue=text,
-        user=text,
-        submitted=_NUMBER,
-        started=_NUMBER,
-        ended={"type": ["number", "null"]},
-        outcome=text,
-        pods=_COUNT,
-        succeeded=_COUNT,
-        failed=_COUNT,
-        deleted=_COUNT,
-        steps={"type": "array", "items": step},
-    )
 
 
 def _listed(what: str, field: str, item: Json) -> Json:

@@ -13,12 +13,12 @@ MODELS: Final = (lines.Node, lines.Held, what_if.Asked, what_if.Would)
 SHARED: Final = (lines.Pod, preemptions.Preemption, plan.Plan)
 """What the page is told as well."""
 # In a query as it is sent a name has no blanks at its ends and nothing that cannot be printed.
-_TEXT: Json = {"type": "string", "maxLength": pages.MOST_NAMED, "pattern": "^[!-~]*$"}
+TEXT: Json = {"type": "string", "maxLength": pages.MOST_NAMED, "pattern": "^[!-~]*$"}
 _NAMED: Json = {"type": "string", "maxLength": pages.MOST_NAMED, "pattern": "^[a-z0-9]{1,63}/[!-.0-~]+$"}
-_BELOW = query("queue", _TEXT, "Only of this queue and those below it")
-_LIMIT = query("limit", {"type": "integer", "minimum": 1, "maximum": pages.MOST, "default": pages.MOST}, "How many at the most")
-_AFTER = query("continue", _TEXT, "What the page before said, to go on after it")
-_WITHIN: Json = {**NAMESPACE, "description": "Only of this namespace; all of it for whoever may list there what is asked for"}
+BELOW = query("queue", TEXT, "Only of this queue and those below it")
+LIMIT = query("limit", {"type": "integer", "minimum": 1, "maximum": pages.MOST, "default": pages.MOST}, "How many at the most")
+_AFTER = query("continue", TEXT, "What the page before said, to go on after it")
+WITHIN: Json = {**NAMESPACE, "description": "Only of this namespace; all of it for whoever may list there what is asked for"}
 _KNOWN: Json = {
     "name": "If-None-Match",
     "in": "header",
@@ -32,26 +32,26 @@ _APPLICATION: Json = {"type": "object", "required": ["namespace", "name", "phase
 def paths() -> Json:
     """Return the operations by path and method."""
     of_nodes = (
-        query("partition", _TEXT, "Only of this partition, whose name is empty for the default one"),
+        query("partition", TEXT, "Only of this partition, whose name is empty for the default one"),
         query("state", {"type": "string", "enum": list(NODE_STATES)}, "Only those in this state"),
     )
-    told = {
-        state.QUEUES: _told("queues", "The queues that one may view", _list("queues", _QUEUE), (_BELOW, _LIMIT, _AFTER)),
-        state.APPLICATIONS: _told(
+    operations = {
+        state.QUEUES: told("queues", "The queues that one may view", _list("queues", _QUEUE), (BELOW, LIMIT, _AFTER)),
+        state.APPLICATIONS: told(
             "applications",
             "The applications that one may view",
             _list("applications", {**_APPLICATION, "properties": {"name": {"type": "string"}}}),
-            (_BELOW, _WITHIN, _LIMIT, _AFTER),
+            (BELOW, WITHIN, LIMIT, _AFTER),
         ),
-        state.NODES: _told("nodes", "The nodes", _list("nodes", _model("Node")), (*of_nodes, _LIMIT, _AFTER)),
-        explaining.EXPLAIN: _told(
+        state.NODES: told("nodes", "The nodes", _list("nodes", _model("Node")), (*of_nodes, LIMIT, _AFTER)),
+        explaining.EXPLAIN: told(
             "explain",
             "Why a pod, an application or a queue waits; one of the three is named",
             _EXPLAINED,
             (
                 query("pod", _NAMED, "NAMESPACE/NAME"),
                 query("application", _NAMED, "NAMESPACE/NAME"),
-                query("queue", _TEXT, "The path of a queue"),
+                query("queue", TEXT, "The path of a queue"),
             ),
         ),
     }
@@ -74,7 +74,7 @@ def paths() -> Json:
         namespaced=False,
         ours=True,
     )
-    gets = {path: {"get": operation} for path, operation in told.items()}
+    gets = {path: {"get": operation} for path, operation in operations.items()}
     return {**gets, what_if.WHAT_IF: {"post": would}, manifest.MANIFEST: {"get": written}}
 
 
@@ -82,13 +82,13 @@ def shared_paths() -> Json:
     """Return the operations of what the page is told as well."""
     placed = query("state", {"type": "string", "enum": list(state.STATES)}, "Only those that wait, or that have a node")
     of_pods = (
-        _BELOW,
-        _WITHIN,
-        query("application", _NAMED, "Only of this one, NAMESPACE/NAME"),
-        query("node", _TEXT, "Only on this node"),
+        BELOW,
+        WITHIN,
+        application("Only of this one, NAMESPACE/NAME"),
+        query("node", TEXT, "Only on this node"),
         placed,
     )
-    of_preemptions = (_BELOW, _WITHIN, query("application", _NAMED, "Only pods of this one, NAMESPACE/NAME"), _LIMIT)
+    of_preemptions = (BELOW, WITHIN, application("Only pods of this one, NAMESPACE/NAME"), LIMIT)
     gone: Json = {
         "type": "object",
         "properties": {"preemptions": {"type": "array", "items": _model("Preemption")}},
@@ -96,15 +96,20 @@ def shared_paths() -> Json:
         "additionalProperties": False,
     }
     ahead: Json = {"type": "integer", "minimum": 1, "maximum": plan.MOST_HOURS, "default": plan.HOURS}
-    of_plan = ({**query("queue", _TEXT, "The path of the queue"), "required": True}, query("hours", ahead, "How far ahead"))
-    told = {
-        state.PODS: _told("pods", "The pods that one may see", _list("pods", _model("Pod")), (*of_pods, _LIMIT, _AFTER)),
-        preemptions.PREEMPTIONS: _told(
+    of_plan = ({**query("queue", TEXT, "The path of the queue"), "required": True}, query("hours", ahead, "How far ahead"))
+    operations = {
+        state.PODS: told("pods", "The pods that one may see", _list("pods", _model("Pod")), (*of_pods, LIMIT, _AFTER)),
+        preemptions.PREEMPTIONS: told(
             "preemptions", "The pods that were asked to go lately, the newest first", gone, of_preemptions
         ),
-        plan.PLAN: _told("plan", "What is promised of a queue, and when", _model("Plan"), of_plan),
+        plan.PLAN: told("plan", "What is promised of a queue, and when", _model("Plan"), of_plan),
     }
-    return {path: {"get": operation} for path, operation in told.items()}
+    return {path: {"get": operation} for path, operation in operations.items()}
+
+
+def application(description: str) -> Json:
+    """Return the parameter that names an application."""
+    return query("application", _NAMED, description)
 
 
 def _model(name: str) -> Json:
@@ -135,7 +140,7 @@ _EXPLAINED: Json = {
 }
 
 
-def _told(name: str, summary: str, schema: Json, parameters: tuple[Json, ...]) -> Json:
+def told(name: str, summary: str, schema: Json, parameters: tuple[Json, ...]) -> Json:
     """Return an operation that tells something, with its version."""
     found = asked(name, summary, {200: schema, 304: None}, parameters=(*parameters, _KNOWN), namespaced=False, ours=True)
     found["responses"]["304"]["description"] = "It is what the client has"

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from treadle import __version__
-from treadle.rest import plan, preemptions, state
+from treadle.rest import history, plan, preemptions, state
 from treadle.rest.document import Served as Described
 from treadle.rest.document import document
+from treadle.rest.past import Past
 from treadle.runtime.page import page_routes
 from treadle.runtime.rest import rest_routes
 
@@ -28,15 +29,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the REST and the page both tell: what there is, which pods were asked to go, and the objects that are known."""
+    """What the REST and the page both tell: what there is, which pods were asked to go, the objects that are known, and the history at a URL, empty for none."""
 
     told: state.Sources
     preempted: preemptions.Preemptions
     ledger: Ledger
+    history: str = ""
 
     def routes(self, door: Door) -> list[web.RouteDef]:
         """Return the routes of what is told by either and by nothing else."""
-        return [*preemptions.routes(door, self.told, self.preempted), *plan.routes(door, self.told, self.ledger.entries)]
+        return [
+            *preemptions.routes(door, self.told, self.preempted),
+            *plan.routes(door, self.told, self.ledger.entries),
+            *history.routes(door, self.told, Past(self.history)),
+        ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,11 +168,7 @@ class Service:
         self.recorder = Recorder(self.patcher, identity)
         self.preempted = Preemptions(lambda: self.core.view)
         self.evictor = Evictor(
-            self.client,
-            self._put,
-            wanted=self._is_victim,
-            told=self._was_preempted,
-            over=self.recorder.expired,
+            self.client, self._put, wanted=self._is_victim, told=self._was_preempted, over=self.recorder.expired
         )
         self.claims = ClaimBinder(self.client, self._put)
         self.devices = DeviceBinder(self.client, self._put, announce=None if self.lease is None else self.lease.record_claims)
@@ -223,6 +219,7 @@ class Service:
         self.keeper = self._keeper(options) if options.history else None
         if self.keeper is not None:
             self.engine.history, self.sources.pod_groups.ended = self.keeper.note, self.keeper.ended
+            self.recorder.heard = self.keeper.hear
         self.forecaster: Forecaster | None = None
         if options.eta:
             self.forecaster = Forecaster(
@@ -281,7 +278,7 @@ class Service:
         return self.core.view.is_victim(uid)
 
     def _was_preempted(self, victim: Evict) -> None:
-        self.recorder.preempted(victim.namespace, victim.name, victim.uid, victim.why)
+        self.recorder.preempted(victim)
         self.preempted.note(victim)
 
     def _put(self, event: Any) -> None:
@@ -514,7 +511,9 @@ class Service:
         routes = routes_of(told, reviews, anonymous=self.options.anonymous_metrics)
         unready = lambda: "" if self._listed else self.waiting_for  # noqa: E731 - read at each request
         door = Door(Asker(reviews, self.options.rest_audience), unready)
-        seen = Seen(ToldFrom(lambda: self.core.view, self._standing_by, self._foreseen), self.preempted, self.ledger)
+        seen = Seen(
+            ToldFrom(lambda: self.core.view, self._standing_by, self._foreseen), self.preempted, self.ledger, self.options.history
+        )
         served = Served(self.options, unready, seen, self.queue_changes)
         means = means_of(self.access, self.options.name, self.options.users, self.core, self._answers)
         routes += served.routes(door, self._serving, means)
