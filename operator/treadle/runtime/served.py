@@ -63,13 +63,17 @@ class Served:
             if self.changes is not None:
                 routes += self.changes.routes(door)
         if options.page:
-            offers = frozenset(name for name, there in (("whatif", options.rest), ("changes", self._changes)) if there)
-            routes += page_routes(door, self.unready, seen.told, options.history, offers)
+            routes += page_routes(door, self.unready, seen.told, options.history, self.offers)
             if not options.rest:
                 routes += state.pod_routes(door, seen.told)
         if options.page or options.rest:
             routes += seen.routes(door)
         return routes
+
+    @property
+    def offers(self) -> frozenset[str]:
+        """What the page may offer beside showing."""
+        return frozenset(name for name, there in (("whatif", self.options.rest), ("changes", self._changes)) if there)
 
     @property
     def _changes(self) -> bool:
