@@ -26,6 +26,7 @@ from treadle.core.effects import Evict
 from treadle.core.model import FairSettings, Settings
 from treadle.core.model.reservations import PlanSpec
 from treadle.history.runs import Run, Step
+from treadle.history.said import Said
 from treadle.history.store import Store
 from treadle.kube.auth import Access
 from treadle.kube.reviews import Reviews
@@ -60,7 +61,7 @@ def busy() -> Scenario:
     return s
 
 
-def contended() -> Shown:
+def contended(kept: str = "") -> Shown:
     """An application that has all but what another queue was owed: it lost pods for that, and others of its pods wait."""
     now = time.time()
     s = Scenario(Settings(epoch=now - 3600.0)).nodes(3, cpu=8, memory=32)
@@ -73,7 +74,7 @@ def contended() -> Shown:
     s.wait(600)
     s.confirm(s.plan())
     s.wait(600).pods(3, "w", "root.web", application="front", cpu=2, user="bob", created=now - 800)
-    shown = Shown(s)
+    shown = Shown(s, kept=kept)
     for _ in range(2):
         s.wait(10).plan()
         for effect in s.effects:
@@ -301,6 +302,34 @@ async def test_the_checker_of_accessibility_finds_nothing_in_a_plan_and_it_fits_
         await page.until("document.querySelectorAll('.gantt .gantt-row').length === 4")
         assert await complaints(page) == []
         assert await page.ask("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+async def test_what_was_preempted_before_is_from_the_history_and_nothing_is_there_twice(tmp_path):
+    url, now = f"sqlite:///{tmp_path}/history", time.time()
+    store = Store(url)
+    note = "Preempted: queue root.web is owed what queue root.etl holds beyond its fair share"
+    store.write(
+        [],
+        [],
+        [],
+        now,
+        told=[
+            Said(now - age, "Preempted", "Pod", "ns", name, "ns/nightly", "root.etl", note)
+            for age, name in ((7200, "n-17"), (5, "n-16"))
+        ],
+    )
+    store.close()
+    shown = contended(url)
+    rows = "[...document.querySelectorAll('#view-preemptions tbody tr')].map(row => [...row.cells].slice(0, 2).map(cell => cell.textContent).join(' '))"
+    async with shown.served(), browser.opened("about:blank", tmp_path / "profile") as page:
+        await page.show(f"{shown.url}/#/preemptions")
+        remembered = len(list(shown.preempted))
+        await page.until(f"{rows}.length === {remembered + 1}")
+        found = await page.ask(rows)
+        assert isinstance(found, list)
+        assert found[-1] == "n-17 2 hours ago"
+        assert sorted(row.split()[0] for row in found[:-1]) == sorted(one.name for one in shown.preempted)
+        assert "n-16" in {one.name for one in shown.preempted}
 
 
 async def test_applications_are_found_by_reason_and_by_user(tmp_path):

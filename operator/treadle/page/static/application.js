@@ -36,7 +36,7 @@ export class ApplicationPage {
     this.forecastNote = make("p", "note", this.forecast);
     this.pods = new Pods(parent);
     this.watch = new Watch(EVERY, ({ ok, said, problem }) => (ok ? this.pods.show(said.pods, said.continue !== "") : say(this.pods.note, problem)));
-    this.preempted = new Preemptions(parent, token, { title: "Preempted of it", without: ["Application", "Queue"], heading: "h3" });
+    this.preempted = new Preemptions(parent, store, token, { title: "Preempted of it", without: ["Application", "Queue"], heading: "h3" });
     this.runs = new Runs(parent);
   }
 

@@ -26,7 +26,7 @@ const views = {
   applications: new Applications(byId("list"), store, { sorted: sortApplications }),
   application: new ApplicationPage(byId("view-application"), store, token),
   nodes: new Nodes(byId("map"), store),
-  preemptions: new Preemptions(byId("view-preemptions"), token),
+  preemptions: new Preemptions(byId("view-preemptions"), store, token),
 };
 let stop = () => {};
 let asked = "";
