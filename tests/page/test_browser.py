@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,6 +15,7 @@ from embedded import browser
 from kube.access import until
 from page.axe import complaints
 from page.large import large
+from page.pictures import taken
 from page.serving import LIVE, Shown
 from rest.reserved import BEGINS, reservation
 from rest.reviewing import ReviewingApi
@@ -33,13 +33,13 @@ from treadle.kube.reviews import Reviews
 from treadle.kube.transport import Client
 from treadle.page.admitting import Asked
 from treadle.rest.asking import Asker
+from treadle.rest.preemptions import Preemptions
 
 pytestmark = browser.needed
 
 HOSTILE = "<img src=x onerror=name='hacked'>"
 ROWS = "[...document.querySelectorAll('#tree .grid-body .grid-row')].sort((a, b) => a.index - b.index)"
 PATHS = f"{ROWS}.map(row => row.dataset.path)"
-PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 VIEWS = ["#/queues", "#/applications", "#/nodes", "#/queue/root.data.etl", "#/application/ns/nightly", "#/preemptions"]
 
 
@@ -75,6 +75,7 @@ def contended(kept: str = "") -> Shown:
     s.confirm(s.plan())
     s.wait(600).pods(3, "w", "root.web", application="front", cpu=2, user="bob", created=now - 800)
     shown = Shown(s, kept=kept)
+    shown.preempted = Preemptions(lambda: s.core.view, lambda: now - 300)
     for _ in range(2):
         s.wait(10).plan()
         for effect in s.effects:
@@ -315,7 +316,7 @@ async def test_what_was_preempted_before_is_from_the_history_and_nothing_is_ther
         now,
         told=[
             Said(now - age, "Preempted", "Pod", "ns", name, "ns/nightly", "root.etl", note)
-            for age, name in ((7200, "n-17"), (5, "n-16"))
+            for age, name in ((7200, "n-17"), (310, "n-16"))
         ],
     )
     store.close()
@@ -489,7 +490,26 @@ async def test_pictures_of_the_documentation_are_made(tmp_path, name, view, widt
     async with looking(crowded() if name == "page-nodes" else busy(), tmp_path) as (shown, page):
         await page.show(f"{shown.url}/{view}", width, height, theme)
         await page.until(f"{LIVE} && document.querySelector('.grid-body .grid-row') !== null")
-        made = await page.picture()
-    assert made.startswith(b"\x89PNG")
-    if os.environ.get("TREADLE_PICTURES"):
-        (PICTURES / f"{name}.png").write_bytes(made)
+        assert (await taken(page, name)).startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("name", "view", "height", "until_"),
+    [
+        (
+            "page-application",
+            "#/application/ns/nightly",
+            1330,
+            "document.querySelectorAll('#view-application tbody tr').length > 20",
+        ),
+        ("page-plan", "#/queue/root.plan", 840, "document.querySelectorAll('.gantt .gantt-row').length === 4"),
+    ],
+)
+async def test_pictures_of_what_is_asked_for_are_made(tmp_path, name, view, height, until_):
+    shown = reserved() if name == "page-plan" else contended()
+    async with shown.served(), browser.opened("about:blank", tmp_path) as page:
+        await page.show(f"{shown.url}/{view}", 1100, height)
+        await page.until(f"{LIVE} && {until_}")
+        if name == "page-plan":
+            await page.ask("document.querySelector('.gantt').parentElement.scrollIntoView()")
+        assert (await taken(page, name)).startswith(b"\x89PNG")

@@ -14,6 +14,7 @@ import yaml
 from embedded import browser
 from page.axe import complaints
 from page.editing import editing, limited
+from page.pictures import taken
 from page.serving import LIVE, Shown
 from rest.changes import GuardedApi
 
@@ -181,3 +182,15 @@ async def test_manifests_are_yaml_that_says_the_same(tmp_path):
         text = msgspec.json.encode(said).decode()
         await page.ask(f"window.made = ''; import('/static/yaml.js').then(({{ yaml }}) => {{ window.made = yaml({text}); }}); 0")
         assert yaml.safe_load(str(await page.until("window.made"))) == said
+
+
+async def test_the_picture_of_the_documentation_is_made(tmp_path):
+    async with opened(tmp_path) as form:
+        await form.page.show(f"{form.shown.url}/#/queue/root.data.etl", 1100, 760)
+        await form.page.until(LIVE)
+        await form.begin()
+        await form.write(MAXIMUM, "cpu=60")
+        await form.press("Preview")
+        await form.says("20 pods would be placed")
+        await form.page.ask("document.querySelector('.editor').scrollIntoView()")
+        assert (await taken(form.page, "page-change")).startswith(b"\x89PNG")

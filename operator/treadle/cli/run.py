@@ -125,7 +125,7 @@ def run(
     rest:
         Serve the REST at the address of --listen: what there is, why it waits and what would be if below /api/v1, the ResourceManager's web services and its REST of reservations below /ws/v1/cluster, and that of the resource estimator below /resourceestimator.
     page:
-        Serve the page at the address of --listen, below / and /static, and what it shows as a stream, at /api/v1/stream. The page asks for a token; it shows what its owner may see.
+        Serve the page at the address of --listen, below / and /static, and what it shows, below /api/v1: a stream, pods, preemptions, plans and the history. The page asks for a token; it shows what its owner may see. With --rest it previews changes of queues, and with --queue-changes it makes them.
     rest_audience:
         The audience that the tokens of users of --rest and --page must have; that of the API server if absent.
     queue_changes:
