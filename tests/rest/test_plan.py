@@ -45,7 +45,8 @@ async def test_what_comes_again_is_there_each_time_so_often_at_the_most(told: To
     (daily,) = (one for one in said["reservations"] if one["name"] == "daily")
     assert [one["start"] - BEGINS for one in daily["occurrences"]] == [HOUR, 25 * HOUR, 49 * HOUR]
     assert (daily["period"], daily.get("cut")) == (24 * HOUR, None)
-    monkeypatch.setattr(plan, "MOST_OCCURRENCES", 2)
+    monkeypatch.setattr(plan, "MOST_OCCURRENCES", 6)
+    monkeypatch.setattr(plan, "LEAST_OCCURRENCES", 1)
     _, said = await told.ask("ann", PLAN, queue="root.plan", hours="72")
     (daily,) = (one for one in said["reservations"] if one["name"] == "daily")
     assert (len(daily["occurrences"]), daily["cut"]) == (2, True)

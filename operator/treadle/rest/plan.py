@@ -26,6 +26,7 @@ from treadle.rest.sight import Sight
 
 if TYPE_CHECKING:
     from treadle.controllers.ledger import Entry, Key
+    from treadle.core.model.reservations import Promise
     from treadle.kube.reviews import User
     from treadle.rest.serving import Door
     from treadle.rest.state import Sources
@@ -34,8 +35,12 @@ PLAN: Final = "/api/v1/plan"
 HOURS: Final = 24
 MOST_HOURS: Final = 2400
 HOUR: Final = 3_600_000
-MOST_RESERVATIONS, MOST_OCCURRENCES = 200, 500
-"""Of a queue that are told, and of one reservation."""
+MOST_RESERVATIONS: Final = 200
+"""Of a queue that are told."""
+MOST_OCCURRENCES, LEAST_OCCURRENCES, MOST_OF_ONE = 4000, 20, 1000
+"""Of all reservations together, of each of them where they are many, and where they are few."""
+SLICE: Final = 0.002
+"""Seconds after which the scheduler has its turn."""
 Amounts = dict[str, dict[str, int]]
 
 
@@ -100,28 +105,50 @@ class _Told:
         ]
         # Whole minutes, so that who asks again gets the same answer until one has gone by.
         start = int(self._now()) // 60 * 60_000
-        found = await asyncio.to_thread(_plan, queue, has(entry.status), statuses, start, start + int(hours) * HOUR)
+        found = await _plan(queue, has(entry.status), statuses, start, start + int(hours) * HOUR)
         return told(request, found)
 
 
-def _plan(
+async def _plan(
     queue: str, whole: Mapping[str, int], statuses: Sequence[tuple[str, str, Mapping[str, Any]]], start: int, end: int
 ) -> Plan:
-    found: list[Reserved] = []
+    turns = _Turns()
+    found: list[tuple[int, str, str, str, Promise]] = []
     for namespace, name, status in statuses:
         # The queue that a promise is of is looked at first: reading a whole status takes much longer.
         if (status.get("accepted") or {}).get("queue") != queue or (decided := decision_of(status)) is None:
             continue
-        if (promise := decided.promise) is None:
-            continue
-        times = list(islice(occurrences(promise, start, end), MOST_OCCURRENCES + 1))
-        if times:
-            shown = [Occurrence(one / 1000, other / 1000, _apart(amounts)) for one, other, amounts in times[:MOST_OCCURRENCES]]
-            cut, phase = len(times) > MOST_OCCURRENCES, str(status.get("phase") or "")
-            found.append(Reserved(namespace, name, phase, promise.user, shown, promise.period / 1000 or UNSET, cut))
-    found.sort(key=lambda one: (one.occurrences[0].start, one.namespace, one.name))
+        promised = decided.promise
+        first = None if promised is None else next(iter(occurrences(promised, start, end)), None)
+        if promised is not None and first is not None:
+            found.append((first[0], namespace, name, str(status.get("phase") or ""), promised))
+        await turns.give()
+    found.sort(key=lambda one: one[:3])
     kept = found[:MOST_RESERVATIONS]
-    return Plan(queue, start / 1000, end / 1000, _apart(whole), kept, len(found) - len(kept))
+    most = min(MOST_OF_ONE, max(LEAST_OCCURRENCES, MOST_OCCURRENCES // max(1, len(kept))))
+    reservations: list[Reserved] = []
+    for _, namespace, name, phase, promise in kept:
+        reservations.append(_reserved(namespace, name, phase, promise, start, end, most))
+        await turns.give()
+    return Plan(queue, start / 1000, end / 1000, _apart(whole), reservations, len(found) - len(kept))
+
+
+class _Turns:
+    """Gives others a turn after each slice: a thread beside the loop would take the interpreter from it for longer at once."""
+
+    def __init__(self) -> None:
+        self._began = time.perf_counter()
+
+    async def give(self) -> None:
+        if time.perf_counter() - self._began >= SLICE:
+            await asyncio.sleep(0)
+            self._began = time.perf_counter()
+
+
+def _reserved(namespace: str, name: str, phase: str, promise: Promise, start: int, end: int, most: int) -> Reserved:
+    times = list(islice(occurrences(promise, start, end), most + 1))
+    shown = [Occurrence(one / 1000, other / 1000, _apart(amounts)) for one, other, amounts in times[:most]]
+    return Reserved(namespace, name, phase, promise.user, shown, promise.period / 1000 or UNSET, len(times) > most)
 
 
 def _apart(amounts: Mapping[str, int]) -> Amounts:
