@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from typing import Any
 
 from core.builders import Scenario, limits
 from page.serving import Shown
 from rest.changes import GuardedApi
 from treadle.changes.log import Log
+from treadle.controllers.ledger import Ledger
 from treadle.core.model import Settings
 from treadle.forecast.forward import Bounds
 from treadle.forecast.what_if import Answer, Question, answer
@@ -34,16 +36,36 @@ def limited() -> Scenario:
     return s
 
 
+def by_capacity() -> tuple[Scenario, dict[str, dict[str, Any]]]:
+    """A node under the capacity discipline of which one queue has its part and wants more; and what is written of the queues."""
+    s, written = Scenario().nodes(2, cpu=8, memory=32), {}
+    ledger = Ledger("treadle", s.tell)
+    meta = {"uid": "u", "generation": 1, "resourceVersion": "1"}
+    spec = {"discipline": "Capacity"}
+    ledger.seen("Scheduler", {"kind": "Scheduler", "metadata": {"name": "treadle", **meta}, "spec": spec})
+    for path, guaranteed, maximum in (("root.dev", "60%", "100%"), ("root.prod", "40%", "50%")):
+        written[path] = {"capacity": {"guaranteed": guaranteed, "maximum": maximum}}
+        ledger.seen("Queue", {"kind": "Queue", "metadata": {"name": path, **meta}, "spec": written[path]})
+    s.wait(10.0).pods(14, "p", "root.prod", application="app", memory=0)
+    s.confirm(s.plan())
+    s.wait(1).plan()
+    return s, written
+
+
 @asynccontextmanager
-async def editing() -> AsyncIterator[tuple[Shown, GuardedApi]]:
+async def editing(
+    scenario: Scenario | None = None, queues: Mapping[str, Any] = QUEUES, discipline: str = "Fair"
+) -> AsyncIterator[tuple[Shown, GuardedApi]]:
     """The page, served, and the API server behind it; whoever asks may do anything that that does not refuse."""
-    api, shown = GuardedApi(), Shown(limited())
+    api, shown = GuardedApi(), Shown(scenario or limited())
     await api.start()
     try:
         meta = {"apiVersion": "treadle.dev/v1alpha1"}
         api.create("namespaces", {"metadata": {"name": "treadle-system"}})
-        api.create("schedulers", {**meta, "kind": "Scheduler", "metadata": {"name": "treadle"}, "spec": {}})
-        for path, spec in QUEUES.items():
+        api.create(
+            "schedulers", {**meta, "kind": "Scheduler", "metadata": {"name": "treadle"}, "spec": {"discipline": discipline}}
+        )
+        for path, spec in queues.items():
             api.create("queues", {**meta, "kind": "Queue", "metadata": {"name": path}, "spec": spec})
         async with Client(Access(api.url)) as client:
 

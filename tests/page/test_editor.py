@@ -13,7 +13,7 @@ import yaml
 
 from embedded import browser
 from page.axe import complaints
-from page.editing import editing, limited
+from page.editing import by_capacity, editing, limited
 from page.pictures import taken
 from page.serving import LIVE, Shown
 from rest.changes import GuardedApi
@@ -102,6 +102,32 @@ async def test_a_mistake_is_told_at_its_field_and_nothing_is_made(tmp_path):
         await form.press("Apply", "dialog")
         await form.page.until(f"{problem}.includes('maxResources')")
         assert form.spec["maxResources"] == {"cpu": "40"}
+
+
+async def test_under_the_capacity_discipline_the_form_has_its_fields(tmp_path):
+    scenario, written = by_capacity()
+    async with editing(scenario, written, "Capacity") as (shown, api), browser.opened("about:blank", tmp_path) as page:
+        form = Form(page, shown, api)
+        await page.show(f"{shown.url}/#/queue/root.prod")
+        await page.until(LIVE)
+        await form.press("Edit")
+        await page.until("!document.querySelector('.editor form').hidden")
+        fields = (
+            "[...document.querySelectorAll('.editor input')].map(input => `${input.id.split('-').at(-1)}=${input.value}`).join()"
+        )
+        assert await page.ask(fields) == (
+            "guaranteed=40%,maximum=50%,userLimitFactor=,maximumApplications=,priority=,maxRunningApplications=,state="
+        )
+        await form.write("edit-spec-capacity-maximum", "100%")
+        await form.write("edit-spec-capacity-userLimitFactor", "5")
+        await form.press("Preview")
+        await form.says("7 pods would be placed")
+        await form.says("root.prod cpu 6400m 6400m 7 14")
+        await form.write("edit-spec-capacity-guaranteed", "41%")
+        await form.press("Preview")
+        problems = "[...document.querySelectorAll('.editor .problem')].map(e => e.textContent).filter(Boolean)"
+        (problem,) = await page.until(f"{problems}.length && {problems}")
+        assert "the children's sum is 101%; it must be 0 or 100" in problem
 
 
 async def test_what_somebody_else_has_written_meanwhile_is_not_written_over(tmp_path):

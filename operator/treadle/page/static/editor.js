@@ -147,7 +147,7 @@ export class Editor {
 
   // Put a problem at the field that it names, else above the form.
   complain(problem) {
-    const at = this.rows.find(({ field }) => problem.includes(field.path) || problem.includes(field.path.replace("spec.", "")));
+    const at = this.rows.find(({ field }) => names(problem, field.path));
     for (const row of this.rows) {
       say(row.problem, row === at ? problem : "");
       attribute(row.input, "aria-invalid", row === at ? "true" : null);
@@ -210,4 +210,10 @@ export class Editor {
       say(this.done, `Change ${said.version} is made.`);
     } else this.complain(status === 412 ? "Somebody has changed queues or the Scheduler since you began. Close, and begin again." : problem);
   }
+}
+
+// Whether a problem names a field: by its whole path, or as the scheduler does, without "spec.", where that is more than one word.
+function names(problem, path) {
+  const short = path.replace("spec.", "");
+  return problem.includes(path) || (short.includes(".") && problem.includes(short));
 }
