@@ -52,3 +52,44 @@ async def test_a_token_of_the_api_server_shows_what_its_owner_may_see(
             assert "root.secret" not in str(await page.ask(paths))
             await page.ask("location.hash = '#/nodes'")
             await page.until("document.getElementById('map').innerText.includes('whoever may list them')")
+
+
+@browser.needed
+async def test_a_change_of_a_queue_is_previewed_and_made_by_the_page_and_its_pods_are_shown(
+    fresh_cluster: Callable[..., Cluster], tmp_path: Path
+) -> None:
+    cluster = fresh_cluster(1, "4", "16Gi")
+    plane = cluster.plane
+    spec = {"fair": {"maxResources": {"cpu": "1"}}}
+    cluster.queues({"apiVersion": "treadle.dev/v1alpha1", "kind": "Queue", "metadata": {"name": "root.etl"}, "spec": spec})
+    for name in ("first", "second"):
+        assert (
+            plane.api("POST", "/api/v1/namespaces/default/pods", pod(name, "root.etl", "nightly", cpu="1", memory="1Gi"))[0]
+            == 201
+        )
+    arguments = ("--rest", "--page", "--queue-changes", "changes")
+    with Treadle(plane.kubeconfig, tmp_path, *arguments) as running:
+        url = f"http://127.0.0.1:{running.wait_ready().port}"
+        async with browser.opened(f"{url}/#/application/default/nightly", tmp_path / "browser") as page:
+            await page.until("!document.getElementById('sign-in').hidden")
+            await page.ask(f"document.getElementById('token').value = {plane.token!r}")
+            await page.ask("document.querySelector('#sign-in button').click()")
+            pods = "document.querySelector('#view-application tbody').innerText.replace(/\\s+/g, ' ')"
+            await page.until(f"{pods}.includes('second Waiting') && {pods}.includes('first Placed')")
+            await page.ask("location.hash = '#/queue/root.etl'")
+            press = "[...document.querySelectorAll('.editor button')].filter(b => b.textContent === '{}').at({}).click()"
+            await page.until("document.querySelector('.editor') && !document.querySelector('.editor').hidden")
+            await page.ask(press.format("Edit", 0))
+            await page.until("!document.querySelector('.editor form').hidden")
+            field = "document.getElementById('edit-spec-fair-maxResources')"
+            assert await page.ask(f"{field}.value") == "cpu=1"
+            await page.ask(f"{field}.value = 'cpu=2'; {field}.dispatchEvent(new Event('input'))")
+            await page.ask(press.format("Preview", 0))
+            await page.until("document.querySelector('.preview').innerText.includes('1 pods would be placed')", 60)
+            await page.ask(press.format("Apply…", 0))
+            await page.ask(press.format("Apply", 0))
+            await page.until("document.querySelector('.editor').innerText.includes('Change 1 is made.')", 60)
+            written = plane.api("GET", "/apis/treadle.dev/v1alpha1/queues/root.etl")[1]["spec"]["fair"]["maxResources"]
+            assert written == {"cpu": "2"}
+            await page.ask("location.hash = '#/application/default/nightly'")
+            await page.until(f"{pods}.includes('second Placed')")
