@@ -20,14 +20,22 @@ const TOPICS = { queues: ["queues"], queue: ["queues", "applications"], applicat
 
 const store = new Store();
 const token = () => sessionStorage.getItem(KEY) || "";
-const views = {
-  queues: new Queues(byId("tree"), store),
-  queue: new QueuePage(byId("view-queue"), store, token),
-  applications: new Applications(byId("list"), store, { sorted: sortApplications }),
-  application: new ApplicationPage(byId("view-application"), store, token),
-  nodes: new Nodes(byId("map"), store),
-  preemptions: new Preemptions(byId("view-preemptions"), store, token),
+// A view is made when one first comes to it: what nobody looks at needs no elements.
+const makers = {
+  queues: () => new Queues(byId("tree"), store),
+  queue: () => new QueuePage(byId("view-queue"), store, token),
+  applications: () => new Applications(byId("list"), store, { sorted: sortApplications }),
+  application: () => new ApplicationPage(byId("view-application"), store, token),
+  nodes: () => new Nodes(byId("map"), store),
+  preemptions: () => new Preemptions(byId("view-preemptions"), store, token),
 };
+const made = new Map();
+
+function page(name) {
+  if (!made.has(name)) made.set(name, makers[name]());
+  return made.get(name);
+}
+
 let stop = () => {};
 let asked = "";
 let heard = 0;
@@ -39,14 +47,14 @@ let drawing = 0;
 
 function current() {
   const place = read();
-  if (!(place.view in views)) place.view = "queues";
+  if (!(place.view in makers)) place.view = "queues";
   return place;
 }
 
 function draw() {
   drawing = 0;
   const { view, name, words } = current();
-  for (const each of Object.keys(views)) byId(`view-${each}`).hidden = each !== view;
+  for (const each of Object.keys(makers)) byId(`view-${each}`).hidden = each !== view;
   for (const tab of document.querySelectorAll("#tabs a")) {
     const mine = tab.dataset.view === view || (tab.dataset.view === "queues" && view === "queue") || (tab.dataset.view === "applications" && view === "application");
     attribute(tab, "aria-current", mine ? "page" : null);
@@ -58,15 +66,15 @@ function draw() {
   drawChoice(words);
   drawCluster();
   if (!heard) return;
-  if (view === "queue") views.queue.show(name, words);
-  if (view === "application") views.application.show(name);
+  if (view === "queue") page("queue").show(name, words);
+  if (view === "application") page("application").show(name);
   if (view === "queues") drawQueues(words);
   if (view === "applications") drawApplications(words);
   if (view === "nodes") {
     drawPartitions(words);
-    say(byId("found"), `${views.nodes.show(words)} nodes`);
+    say(byId("found"), `${page("nodes").show(words)} nodes`);
   }
-  if (view === "preemptions") say(byId("found"), `${views.preemptions.show({}, words.get("q") || "")} pods`);
+  if (view === "preemptions") say(byId("found"), `${page("preemptions").show({}, words.get("q") || "")} pods`);
   if (view === "queue") say(byId("found"), "");
   if (!performance.getEntriesByName("shown").length) performance.mark("shown"); // for who measures how long it takes
 }
@@ -77,13 +85,13 @@ function soon() {
 
 function drawQueues(words) {
   chips(byId("filters"), Object.entries(FILTERS).map(([key, [label]]) => [key, label]), (words.get("only") || "").split(",").filter(Boolean), (chosen) => change({ only: chosen.join(",") }));
-  const found = views.queues.show(words);
+  const found = page("queues").show(words);
   say(byId("found"), found === store.queues.size ? `${found} queues` : `${found} of ${store.queues.size} queues`);
 }
 
 function drawApplications(words) {
   const problem = store.problems.applications;
-  const found = views.applications.show(words);
+  const found = page("applications").show(words);
   const every = [...store.applications.values()];
   const why = reasons(every);
   chips(byId("reasons"), why.map(({ reason, pods }) => [reason, `${reason} ${pods}`]), [words.get("reason")].filter(Boolean), (chosen) => change({ reason: chosen.at(-1) || "" }));
