@@ -18,6 +18,7 @@ from treadle.rest.plan import PLAN
 async def told() -> AsyncIterator[Told]:
     s = Scenario().queue("root", submit=listed("*"), administer=listed("boss"))
     s.queue("root.plan", view=listed("ann")).queue("root.other", view=listed("bob"))
+    s.queue("root.plan.below", view=listed("eve"))
     s.wait(1).plan()
     async with telling(s) as one:
         one.ledger.seen("Queue", queue("root.plan"))
@@ -61,6 +62,7 @@ async def test_so_many_reservations_are_told_and_how_many_more_there_are(told: T
 async def test_it_is_told_to_who_may_see_what_the_queue_holds_and_to_nobody_else(told: Told) -> None:
     assert (await told.ask("boss", PLAN, queue="root.plan"))[0] == 200
     assert (await told.ask("bob", PLAN, queue="root.plan"))[0] == 403
+    assert await told.refusal("eve", PLAN, queue="root.plan") == (403, "User eve may not view queue root.plan")
     assert (await told.ask("nobody", PLAN, queue="root.plan"))[0] == 401
     told.leader = "treadle-7"
     assert (await told.ask("ann", PLAN, queue="root.plan"))[0] == 503

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from treadle import __version__
 from treadle.rest import history, plan, preemptions, state
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from treadle.rest.serving import Door
     from treadle.rest.what_if import Means
     from treadle.runtime.queue_changes import QueueChanges
-    from treadle.runtime.service import Options
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +44,35 @@ class Seen:
         ]
 
 
+class Wanted(Protocol):
+    """Which of it is asked for, as the options of the service say."""
+
+    @property
+    def rest(self) -> bool:
+        """Whether the REST is served."""
+        ...
+
+    @property
+    def page(self) -> bool:
+        """Whether the page is served."""
+        ...
+
+    @property
+    def eta(self) -> bool:
+        """Whether forecasts are made."""
+        ...
+
+    @property
+    def history(self) -> str:
+        """The URL of the history, empty for none."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Served:
     """What is served by the options. ``unready`` says why nobody can be told anything yet, ``changes`` makes changes of queues, None where nobody may."""
 
-    options: Options
+    options: Wanted
     unready: Callable[[], str]
     seen: Seen
     changes: QueueChanges | None
