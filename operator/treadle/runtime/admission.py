@@ -17,7 +17,7 @@ from treadle.admission.certificates import Certificate, load, make
 from treadle.admission.review import MOST_BODY, routes
 from treadle.kube.errors import KubeError
 from treadle.kube.transport import Client
-from treadle.web.gate import Limits
+from treadle.web.gate import Gate, Limits
 from treadle.web.server import serve
 
 log = logging.getLogger(__name__)
@@ -53,6 +53,7 @@ class Webhook:
 
     def __init__(self, client: Client, options: WebhookOptions, now: Callable[[], dt.datetime]) -> None:
         self.url = ""
+        self.gate = Gate(LIMITS)
         self.problem = "the caBundle has not been written yet"
         self.trusted = not options.stamps
         self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -116,6 +117,6 @@ async def webhook(
 ) -> AsyncIterator[Webhook]:
     """Serve the webhooks for the time of a ``with`` block. Raises ``OSError`` where it cannot listen."""
     hook = Webhook(client, options, now)
-    async with serve(options.host, options.port, routes(scheduler_names), hook.tls, LIMITS) as url:
+    async with serve(options.host, options.port, routes(scheduler_names), hook.tls, hook.gate) as url:
         hook.url = url
         yield hook
