@@ -122,7 +122,7 @@ MAYBE = f"^({NAME[1:-1]})?$"
 USERS = several(text(256, "^[^\"\\\\']+$", 1), maxItems=64)
 DURATION = {"type": "string", "pattern": "^[0-9]+(ms|s|m|h)$"}
 RESOURCES = closed({"requests": anything(), "limits": anything(), "claims": {"type": "array"}})
-MONITOR: Json = {"enabled": yes(), "interval": DURATION, "labels": words()}
+MONITOR: Json = {"enabled": yes(), "interval": DURATION, "labels": words(), "relabelings": several(anything())}
 (LEAST_AFTER,) = (int(found) for found in re.findall(r"after=SECONDS, (\d+) or more", ALLOWED))
 
 VALUES: Json = {
