@@ -156,6 +156,8 @@ def test_a_dashboard_is_read_whole_by_the_library_of_grafanas_types(name):
     for panel in panels:
         assert panel["gridPos"]["x"] + panel["gridPos"]["w"] <= 24
         assert panel["targets"]
+        assert panel["fieldConfig"]["defaults"]["unit"], panel["title"]
+        assert re.fullmatch(r"[A-Z1].{8,}\.", panel["description"], re.DOTALL), f"{panel['title']}: a sentence"
         assert all(target["datasource"]["uid"] == "${datasource}" for target in panel["targets"])
 
 

@@ -24,7 +24,7 @@ def promtool(*arguments: str) -> str:
 
 @pytest.mark.usefixtures("control_plane_binaries")
 def test_the_rules_are_what_prometheus_understands() -> None:
-    assert "11 rules found" in promtool("check", "rules", "--lint-fatal", "--lint=all", str(RULES))
+    assert "12 rules found" in promtool("check", "rules", "--lint-fatal", "--lint=all", str(RULES))
 
 
 @pytest.mark.usefixtures("control_plane_binaries")

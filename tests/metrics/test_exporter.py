@@ -149,6 +149,8 @@ def test_no_family_and_no_series_stands_twice() -> None:
         ("treadle_pass_duration_seconds_count", {}, 3),
         ("treadle_bind_duration_seconds_count", {}, 3),
         ("treadle_leader", {}, 0),
+        ("treadle_certificate_expiry_timestamp_seconds", {"door": "service"}, 1.8e9),
+        ("treadle_certificate_problem", {"door": "service"}, 0),
         ("treadle_http_connections", {"door": "service"}, 3),
         ("treadle_http_refused_total", {"door": "service", "reason": "unauthorized"}, 2),
         ("scheduler_scheduling_algorithm_duration_seconds_count", {}, 3),

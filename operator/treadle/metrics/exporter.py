@@ -68,6 +68,10 @@ class Samples:
     """How many clients are connected, by the door."""
     turned_away: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """Connections and requests that were refused, by the door and the cause."""
+    certificates_end: Mapping[str, float] = field(default_factory=dict)
+    """When the certificate that is served ends, in seconds since 1970, by the door."""
+    certificate_problems: Mapping[str, int] = field(default_factory=dict)
+    """1 where something is wrong with it, by the door."""
     watches: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     profile: str = ""
     """The name of the scheduler, which kube-scheduler's metrics have as the profile."""
@@ -252,6 +256,9 @@ def _rows(samples: Samples) -> Iterator[tuple[str, Iterable[Row]]]:
     yield "treadle_writes_withheld_total", _one(samples.withheld)
     yield "treadle_http_connections", _by_one(samples.connections)
     yield "treadle_http_refused_total", list(samples.turned_away.items())
+    if samples.certificate_problems:
+        yield "treadle_certificate_expiry_timestamp_seconds", _by_one(samples.certificates_end)
+        yield "treadle_certificate_problem", _by_one(samples.certificate_problems)
     if samples.history:
         yield "treadle_history_records_total", _by_one(samples.history)
         yield "treadle_history_waiting", _one(samples.history_waiting)

@@ -41,6 +41,7 @@ def _histogram(name: str, help_: str, *labels: str, unit: str = "seconds", when:
 
 HISTORY = "a history is kept (`--history`)"
 FORECASTS = "forecasts are made (`--eta`)"
+TLS = "a port is served with TLS"
 PROC = "the system has `/proc`"
 
 GROUPS: dict[str, tuple[Declared, ...]] = {
@@ -264,6 +265,21 @@ GROUPS: dict[str, tuple[Declared, ...]] = {
             "Connections and requests that were refused, by the port and the reason: an address has too many connections (connections), begins too many (connecting) or asks too often (requests, of a user too), no TLS came about (handshake), what is sent cannot be read (malformed), larger than allowed (large) or not sent or taken in time (slow), nobody knows the token (unauthorized) or it has no right (forbidden), or the API server cannot be asked (unavailable).",
             "door",
             "reason",
+        ),
+    ),
+    "Certificates": (
+        _gauge(
+            "treadle_certificate_expiry_timestamp_seconds",
+            "When the certificate that a port is served with ends, in seconds since 1970.",
+            "door",
+            unit="seconds",
+            when=TLS,
+        ),
+        _gauge(
+            "treadle_certificate_problem",
+            "1 while something is wrong with the certificate of a port: a new one in the files cannot be served, the one that is served has ended, or clients cannot know our own; /status and the log have the words.",
+            "door",
+            when=TLS,
         ),
     ),
     "The history": (

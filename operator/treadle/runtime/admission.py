@@ -66,6 +66,11 @@ class Webhook:
         load(self.tls, certificate)
         self._certificate, self._next = certificate, None
 
+    @property
+    def ends_at(self) -> dt.datetime:
+        """When the certificate that is served ends."""
+        return self._certificate.ends_at
+
     async def keep_trusted(self) -> None:
         """Keep our certificate valid, and in the caBundles, for ever."""
         while True:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from treadle.runtime.garbage import Garbage
     from treadle.runtime.provisioning import Provisioner
     from treadle.runtime.sources import Sources
+    from treadle.runtime.tls import Files, SelfSigned
     from treadle.runtime.usage import UsageSource
 
 
@@ -52,6 +53,7 @@ class Parts(Protocol):
     client: Client
     doors: Doors
     webhook: Webhook | None
+    certificate: Files | SelfSigned | None
     usage: UsageSource
     garbage: Garbage
     sources: Sources
@@ -97,6 +99,7 @@ def metrics_of(service: Parts) -> Samples:
     measures.look()
     waiting = measures.waiting
     searches, victims = view.preemptions
+    certificates = {"service": service.certificate, "webhook": service.webhook}
     gates = dict(service.doors.gates)
     if service.webhook is not None:
         gates["webhook"] = service.webhook.gate
@@ -171,6 +174,8 @@ def metrics_of(service: Parts) -> Samples:
         answer_times={method: one.times() for method, one in measures.answers.items()},
         connections={door: gate.inside for door, gate in gates.items()},
         turned_away={(door, cause): count for door, gate in gates.items() for cause, count in gate.turned_away.items() if count},
+        certificates_end={door: one.ends_at.timestamp() for door, one in certificates.items() if one and one.ends_at},
+        certificate_problems={door: int(bool(one.problem)) for door, one in certificates.items() if one},
         requests=dict(Counter(service.client.requests) + Counter(service.usage.requests)),
         longest_collection=service.garbage.longest,
         watches={name: (reflector.relists, reflector.reopened) for name, reflector in service.sources.all.items()},
