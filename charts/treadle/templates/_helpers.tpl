@@ -2,13 +2,11 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
 {{- end }}
 
-{{- /* The name of objects. That of a Service has no dots, which the name of a release may have, and begins with a letter. */ -}}
+{{- /* The name of objects. That of a Service has no dots, which the name of a release may have. */ -}}
 {{- define "treadle.fullname" -}}
 {{- $release := .Release.Name | replace "." "-" }}
 {{- if .Values.fullnameOverride }}
 {{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" }}
-{{- else if not (regexMatch "^[a-z]" $release) }}
-{{- fail (printf "release %q begins with a digit, which the name of a Service may not: set fullnameOverride" .Release.Name) }}
 {{- else if contains (include "treadle.name" .) $release }}
 {{- $release | trunc 63 | trimSuffix "-" }}
 {{- else }}
