@@ -31,7 +31,7 @@ def answer(*arguments, release="treadle", namespace="treadle-system"):
 def objects(*arguments, **where):
     found = answer(*arguments, **where)
     assert found.returncode == 0, found.stderr
-    return [one for one in yaml.load_all(found.stdout, Strict) if one and one["kind"] != "CustomResourceDefinition"]  # noqa: S506 - a safe one
+    return [one for one in yaml.load_all(found.stdout, Strict) if one and one["kind"] != "CustomResourceDefinition"]
 
 
 def labels(value):

@@ -44,16 +44,18 @@ def test_no_alert_is_even_pending_in_a_healthy_install_without_work(
     """Right after the start of both, only that nobody leads may be pending; and what has no ``for`` never fires."""
     cluster = fresh_cluster(2, "64", "256Gi")
     history = f"sqlite:///{tmp_path / 'history.sqlite'}"
-    with Treadle(cluster.plane.kubeconfig, tmp_path, "--history", history, "--eta") as treadle:
-        with Prometheus(tmp_path, f"127.0.0.1:{treadle.port}", rules=RULES, namespace="treadle-system") as prometheus:
-            treadle.wait_ready()
-            eventually(lambda: prometheus.answers("treadle_leader == 1"), 60, "a scrape of the leader")
-            settled = time.time()
-            eventually(lambda: prometheus.answers(f"timestamp(treadle_leader) > {settled + 15}"), 60, "some seconds of rest")
-            at_start = prometheus.get("/api/v1/query", query="max_over_time(ALERTS[5m])")["result"]
-            assert {one["metric"]["alertname"] for one in at_start} <= {"TreadleNoLeader"}
-            assert {one["metric"]["alertstate"] for one in at_start} <= {"pending"}
-            at_rest = prometheus.get("/api/v1/query", query="max_over_time(ALERTS[10s])")["result"]
-            assert at_rest == []
-            for rule in prometheus.get("/api/v1/rules")["groups"][0]["rules"]:
-                assert rule["health"] == "ok", rule
+    with (
+        Treadle(cluster.plane.kubeconfig, tmp_path, "--history", history, "--eta") as treadle,
+        Prometheus(tmp_path, f"127.0.0.1:{treadle.port}", rules=RULES, namespace="treadle-system") as prometheus,
+    ):
+        treadle.wait_ready()
+        eventually(lambda: prometheus.answers("treadle_leader == 1"), 60, "a scrape of the leader")
+        settled = time.time()
+        eventually(lambda: prometheus.answers(f"timestamp(treadle_leader) > {settled + 15}"), 60, "some seconds of rest")
+        at_start = prometheus.get("/api/v1/query", query="max_over_time(ALERTS[5m])")["result"]
+        assert {one["metric"]["alertname"] for one in at_start} <= {"TreadleNoLeader"}
+        assert {one["metric"]["alertstate"] for one in at_start} <= {"pending"}
+        at_rest = prometheus.get("/api/v1/query", query="max_over_time(ALERTS[10s])")["result"]
+        assert at_rest == []
+        for rule in prometheus.get("/api/v1/rules")["groups"][0]["rules"]:
+            assert rule["health"] == "ok", rule
