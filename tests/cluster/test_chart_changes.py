@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import pytest
@@ -115,3 +116,26 @@ def test_two_releases_live_in_one_cluster_under_names_of_their_own(plane: Contro
     helm(plane, "uninstall", "treadle-research", namespace="research")
     assert left_of(plane, "treadle-research") == {}
     assert left_of(plane, "treadle") == one
+
+
+@pytest.mark.timeout(200)
+def test_what_the_notes_tell_to_run_can_be_run(plane: ControlPlane) -> None:
+    more = "--set=page.enabled=true,service.port=9000,scheduler.name=batch,access.default=open"
+    said = helm(plane, "install", "team.batch", str(CHART), more)
+    kubectl(plane, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+    commands = [shlex.split(line) for line in said.splitlines() if line.startswith("     kubectl ")]
+    assert [next(word for word in one[1:] if word in {"rollout", "run", "get", "port-forward"}) for one in commands] == [
+        "rollout",
+        "run",
+        "get",
+        "port-forward",
+    ]
+    rollout, run, get, forward = commands
+    for command in (run, get):
+        kubectl(plane, *command[1:], namespace="default")
+    made = plane.api("GET", "/api/v1/namespaces/default/pods/hello")[1]
+    assert made["spec"]["schedulerName"] == "batch"
+    kubectl(plane, "get", rollout[-1], namespace=rollout[rollout.index("--namespace") + 1])
+    name = forward[-2].removeprefix("service/")
+    service = plane.api("GET", f"/api/v1/namespaces/{SPACE}/services/{name}")[1]
+    assert forward[-1] == f"8080:{service['spec']['ports'][0]['port']}" == "8080:9000"
