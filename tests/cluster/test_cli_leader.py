@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,9 @@ import pytest
 
 from cluster.control_plane import ControlPlane
 from cluster.treadle_process import Cluster, Treadle, eventually, pod, queue
+from treadle.history.runs import Run, Step
+from treadle.history.said import Said
+from treadle.history.store import Store
 
 GROUP = "/apis/treadle.dev/v1alpha1"
 PODS = "/api/v1/namespaces/default/pods"
@@ -35,6 +39,17 @@ class World:
         found = [line for line in text.splitlines() if all(word in line for word in words)]
         assert len(found) == 1, text
         return found[0]
+
+
+def past(kept: str) -> None:
+    """A run of default/nightly two days ago, and what was said of it."""
+    began = time.time() - 2 * 86_400
+    store = Store(kept)
+    steps = [Step(began, {"cpu": 1000}, 1), Step(began + 600, {}, 0, (1, 0, 0))]
+    run = Run("default/nightly", "root.etl", "ann", began - 90, began, began, began + 600, 2, 1, 0, 1, "Succeeded", steps)
+    said = Said(began - 60, "Preempted", "Pod", "default", "n-9", "default/nightly", "root.etl", "Preempted: for queue root.web")
+    store.write([run], [], [], time.time(), told=[said])
+    store.close()
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +78,10 @@ def world(control_plane_binaries: None, tmp_path_factory: pytest.TempPathFactory
             ("plain", "root.made", "plain"),
         ):
             assert plane.api("POST", PODS, pod(name, where, application, cpu="1", memory="1Gi"))[0] == 201
-        with Treadle(plane.scheduler_kubeconfig(), tmp_path_factory.mktemp("treadle"), "--rest") as treadle:
+        folder = tmp_path_factory.mktemp("treadle")
+        kept = f"sqlite:///{folder}/history.db"
+        past(kept)
+        with Treadle(plane.scheduler_kubeconfig(), folder, "--rest", "--history", kept) as treadle:
             port = treadle.wait_ready().port
             eventually(lambda: len(cluster.bound()) == 2, 30, "what has room is bound")
             yield World(cluster, f"http://127.0.0.1:{port}")
@@ -112,6 +130,30 @@ def test_any_pod_is_explained_with_who_is_ahead_and_what_would_have_to_change(wo
     assert "ahead of it in the queue: no pods" in said
     said = world.said("explain", "queue", "root.etl", "--server", world.url)
     assert world.line(said, f"pod default/{waits} of default/nightly: QueueMaximum")
+
+
+def test_what_is_explained_is_told_with_what_the_history_has_of_it(world: World) -> None:
+    for kind, name in (("app", "default/nightly"), ("pod", "default/n-0"), ("queue", "root.etl")):
+        said = world.said("explain", kind, name, "--server", world.url)
+        print(said)
+        line = world.line(said, "2d ago", "waited 90s, ran 10m, Succeeded (1 succeeded, 1 deleted)")
+        assert ("default/nightly: " in line) == (kind == "queue")
+        assert world.line(said, "2d ago Preempted: Preempted: for queue root.web")
+
+
+def test_events_of_days_come_from_the_history(world: World) -> None:
+    line = world.line(
+        world.said("events", "--days", "3", "--reason", "Preempted", "--server", world.url), "Preempted", "pod default/n-9"
+    )
+    assert line.split()[0] == "2d"
+    assert world.said("events", "default", "--about", "n-9", "--days", "1", "--server", world.url) == "no events\n"
+
+    def waits() -> str:
+        return world.said("events", "--days", "1", "--reason", "FailedScheduling", "--server", world.url)
+
+    eventually(lambda: "queue root.etl is at its maximum" in waits(), 40, "what is said now is kept as well")
+    assert "name the scheduler" in world.run("events", "--days", "1", code=2).stderr
+    assert "--days: -1" in world.run("events", "--days=-1", "--server", world.url, code=2).stderr
 
 
 def test_what_was_said_of_pods_is_listed(world: World) -> None:

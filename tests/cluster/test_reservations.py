@@ -259,7 +259,7 @@ def test_pods_of_a_reservation_wait_for_it_run_in_its_queue_and_go_on_beside_it(
             30,
             "the application in the queue for all else",
         )
-        assert status(plane, "nightly")["phase"] == "Completed"
+        eventually(lambda: status(plane, "nightly")["phase"] == "Completed", 8, "the reservation said to be over")
 
 
 def test_runs_are_in_the_reservation_that_claims_their_names(fresh_cluster: Callable[..., Cluster], tmp_path: Path) -> None:

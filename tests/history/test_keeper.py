@@ -16,7 +16,9 @@ from treadle.core.model import NodeSpec, PodSpec, QueueSpec, Settings
 from treadle.history import keeper as module
 from treadle.history.keeper import DAY, EVERY, STANDBY, UNDER_WAY_EVERY, Keeper
 from treadle.history.runs import DELETED, FAILED, LINGER, SUCCEEDED, UNKNOWN
+from treadle.history.said import Said, Wanted
 from treadle.history.store import Store
+from treadle.kube.recorder import Told
 
 
 class World:
@@ -259,3 +261,49 @@ async def test_who_stood_by_since_before_a_run_began_counts_a_pod_once_that_the_
     (run,) = world.stored()
     assert (run.pods, run.succeeded, run.ended) == (2, 1, None)
     await leader.close()
+
+
+def told(reason: str = "Preempted", uid: str = "a", note: str = "Preempted: queue root.b is owed it") -> Told:
+    return Told(reason, "Pod", "team", uid, uid, "", "", note)
+
+
+async def test_what_is_said_is_kept_with_the_application_and_the_queue_of_the_pod(world: World) -> None:
+    world.runs("a")
+    world.keeper.hear(told())
+    world.keeper.hear(told("Scheduled", note="Bound 1 pod"))
+    world.keeper.hear(told("FailedScheduling", "unknown", "it waits")._replace(application="team/other"))
+    world.keeper.hear(Told("LifetimeOver", "Application", "team", "etl", "u", "", "root.a", "over"))
+    world.keeper.hear(Told("ReservationMoved", "Reservation", "team", "plan", "u", "", "", "later"))
+    at = world.now
+    assert world.keeper.waiting == 4
+    await world.look()
+    assert list(reversed(list(world.keeper.store.events(Wanted())))) == [
+        Said(at, "Preempted", "Pod", "team", "a", "team/etl", "root.a", "Preempted: queue root.b is owed it"),
+        Said(at, "FailedScheduling", "Pod", "team", "unknown", "team/other", "", "it waits"),
+        Said(at, "LifetimeOver", "Application", "team", "etl", "team/etl", "root.a", "over"),
+        Said(at, "ReservationMoved", "Reservation", "team", "plan", "", "", "later"),
+    ]
+    assert world.keeper.waiting == 0
+
+
+async def test_what_a_copy_said_that_leads_no_more_is_not_written_later(world: World) -> None:
+    world.keeper.hear(told())
+    await world.look(leads=False)
+    await world.look()
+    assert list(world.keeper.store.events(Wanted())) == []
+
+
+async def test_events_that_cannot_be_written_wait_up_to_a_bound(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST", 3)
+
+    def fails(*_: Any, **__: Any) -> None:
+        raise OSError("no room")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(world.keeper.store, "write", fails)
+        for number in range(5):
+            world.keeper.hear(told(note=str(number)))
+        await world.look()
+    assert "no room" in world.keeper.trouble
+    await world.look()
+    assert [one.note for one in world.keeper.store.events(Wanted())] == ["4", "3", "2"]

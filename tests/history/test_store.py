@@ -7,6 +7,7 @@ import sqlalchemy as sql
 
 from treadle.history import store as module
 from treadle.history.runs import DELETED, SUCCEEDED, UNKNOWN, Run, Step
+from treadle.history.said import Said, Wanted
 from treadle.history.store import BadUrl, OtherVersion, QueueSample, Store, url_of
 
 
@@ -20,6 +21,12 @@ def run(application: str = "team/etl", started: float = 100.0, ended: float | No
 
 def sample(path: str, at: float) -> QueueSample:
     return QueueSample(path, at, {"cpu": 5}, {}, {"cpu": 10, "memory": 1 << 40}, 1, 2, 3)
+
+
+def event(
+    at: float, name: str = "etl-1", reason: str = "Preempted", queue: str = "root.a", application: str = "team/etl"
+) -> Said:
+    return Said(at, reason, "Pod", "team", name, application, queue, "Preempted: queue root.b is owed it")
 
 
 def test_what_was_written_is_read_by_another_instance(url: str, store: Store) -> None:
@@ -196,4 +203,37 @@ def test_thousands_of_runs_are_gone_on_with_in_one_write(url: str, store: Store)
     assert sum(one.ended is not None for one in other.runs(most=10_000)) == 3000
     assert {one.outcome for one in other.runs(most=10_000)} == {SUCCEEDED}
     assert DELETED not in {one.outcome for one in other.runs(most=1)}
+    other.close()
+
+
+def test_events_are_found_by_application_queue_object_reason_and_time_the_newest_first(url: str, store: Store) -> None:
+    told = [
+        event(1.0),
+        event(2.0, "etl-2", "FailedScheduling"),
+        event(3.0, "100%_a", queue="root.a.b", application="team/odd_%"),
+        event(4.0, "web", queue="root.ab", application=""),
+    ]
+    store.write([], [], [], 5.0, told=told)
+    other = Store(url)
+    found = lambda **wanted: [one.at for one in other.events(Wanted(**wanted))]  # noqa: E731
+    assert list(other.events(Wanted(most=2))) == [told[3], told[2]]
+    assert found() == [4.0, 3.0, 2.0, 1.0]
+    assert found(application="team/etl") == [2.0, 1.0]
+    assert found(application="team/*_*") == [3.0]
+    assert found(queue="root.a") == [3.0, 2.0, 1.0]
+    assert found(name="etl-*", reason="Preempted") == [1.0]
+    assert found(namespace="other") == []
+    assert found(since=2.5) == [4.0, 3.0]
+    assert store.prune(0, 2.5) == 2
+    assert found() == [4.0, 3.0]
+    other.close()
+
+
+def test_a_store_that_an_earlier_version_made_without_events_gets_their_table(url: str, store: Store) -> None:
+    store.write([run()], [], [], 1.0)
+    module.events.drop(store._engine)
+    other = Store(url)
+    assert list(other.events(Wanted())) == []
+    other.write([], [], [], 2.0, told=[event(1.0)])
+    assert list(other.events(Wanted())) == [event(1.0)]
     other.close()

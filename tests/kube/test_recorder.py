@@ -9,10 +9,10 @@ import pytest
 
 from kube.access import connected, served, task_of
 from kube.manifests import pod
-from treadle.core.effects import ABOUT_RESERVATIONS, Expire, RecordEvent, ReservationDecided
+from treadle.core.effects import ABOUT_RESERVATIONS, Evict, Expire, RecordEvent, ReservationDecided
 from treadle.fakeapi import FakeApi
 from treadle.kube.patcher import Patcher, Write
-from treadle.kube.recorder import MOST_APPLICATIONS, Recorder
+from treadle.kube.recorder import MOST_APPLICATIONS, Recorder, Told
 
 
 class Recording:
@@ -38,6 +38,10 @@ class Recording:
 
     def notes(self) -> list[str]:
         return [write.body["note"] for write in self.writes]
+
+
+def victim(name: str) -> Evict:
+    return Evict(f"uid-{name}", "etl", name, "root.a", "queue root.b is owed it", 0.0, delete=False, cause=0)
 
 
 def test_nothing_is_written_before_the_interval_has_passed() -> None:
@@ -219,8 +223,8 @@ def test_what_was_counted_is_not_told_by_an_instance_that_stood_down() -> None:
 
 def test_an_event_counts_as_written_when_the_server_took_it() -> None:
     at = Recording()
-    at.recorder.preempted("etl", "a", "uid-a", "queue root.b is owed it")
-    at.recorder.preempted("etl", "b", "uid-b", "queue root.b is owed it")
+    at.recorder.preempted(victim("a"))
+    at.recorder.preempted(victim("b"))
     first, second = at.writes
     assert first.done is not None
     assert second.done is not None
@@ -228,3 +232,19 @@ def test_an_event_counts_as_written_when_the_server_took_it() -> None:
     first.done(403)
     second.done(201)
     assert at.recorder.written == 1
+
+
+def test_who_keeps_a_history_hears_what_each_event_says_and_of_what() -> None:
+    at, heard = Recording(), []
+    at.recorder.heard = heard.append
+    at.recorder.preempted(victim("a"))
+    at.recorder.warned(RecordEvent("uid-b", "etl", "b", "etl/nightly", "FailedScheduling", "it waits", 0))
+    at.recorder.reservation(ReservationDecided("etl/plan", "uid-r", 0, ABOUT_RESERVATIONS[0], "its words"))
+    at.recorder.expired(Expire("uid-c", "etl", "c", "root.prod", 0, "etl/nightly", "uid-n", "ran for an hour"))
+    at.recorder.flush(now=True)
+    assert heard == [
+        Told("Preempted", "Pod", "etl", "a", "uid-a", "", "root.a", "Preempted: queue root.b is owed it"),
+        Told("FailedScheduling", "Pod", "etl", "b", "uid-b", "etl/nightly", "", "it waits"),
+        Told(ABOUT_RESERVATIONS[0], "Reservation", "etl", "plan", "uid-r", "", "", "its words"),
+        Told("LifetimeOver", "Application", "etl", "nightly", "uid-n", "etl/nightly", "root.prod", at.notes()[-1]),
+    ]

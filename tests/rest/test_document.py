@@ -8,9 +8,23 @@ import msgspec
 import pytest
 
 from treadle.changes.yarn_update import from_json
-from treadle.rest import configuration, estimator, explaining, forms, queue_changes, reservations, state, what_if, yarn_cluster
+from treadle.rest import (
+    configuration,
+    estimator,
+    explaining,
+    forms,
+    history,
+    queue_changes,
+    reservations,
+    state,
+    timeline,
+    what_if,
+    yarn_cluster,
+    yarn_history,
+)
 from treadle.rest.asking import Asker
 from treadle.rest.document import document
+from treadle.rest.past import Past
 from treadle.rest.serving import Door
 
 
@@ -28,6 +42,9 @@ def test_every_route_of_the_rest_is_described_and_none_else() -> None:
         *explaining.routes(door, sources),
         *what_if.routes(door, sources, None),  # type: ignore[arg-type]
         *yarn_cluster.routes(door, sources, None),  # type: ignore[arg-type]
+        *history.routes(door, sources, Past("")),
+        *yarn_history.routes(door, sources, None, Past("")),  # type: ignore[arg-type]
+        *timeline.routes(door, sources, None, Past("")),  # type: ignore[arg-type]
         *configuration.routes(door, None),  # type: ignore[arg-type]
         *queue_changes.routes(door, None),  # type: ignore[arg-type]
     ]

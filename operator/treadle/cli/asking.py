@@ -50,7 +50,7 @@ async def read(client: Client, path: str) -> Any:
     return answer.json()
 
 
-def refuse(why: str) -> NoReturn:
-    """End the command with status 1."""
+def refuse(why: str, status: int = 1) -> NoReturn:
+    """End the command with a status: 2 for arguments that make no sense."""
     print(f"treadle: {why}", file=sys.stderr)
-    raise SystemExit(1) from None
+    raise SystemExit(status) from None

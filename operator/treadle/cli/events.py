@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from treadle.cli.asking import asked
-from treadle.cli.leader import HERE, Where
-from treadle.cli.tables import OutputOption, age, table, written
+from treadle.cli.asking import asked, refuse
+from treadle.cli.leader import HERE, Where, answer
+from treadle.cli.past import as_event
+from treadle.cli.tables import Output, OutputOption, age, table, written
 from treadle.kube.transport import Client
 
 HEADS = ("LAST", "TIMES", "REASON", "ABOUT", "WORDS")
 REPORTER: Final = "treadle.dev/treadle"
 MOST: Final = 200
+MOST_OF_HISTORY: Final = 500
 Json = Mapping[str, Any]
 
 
@@ -24,10 +27,11 @@ def events(
     reason: str = "",
     about: str = "",
     most: int = MOST,
+    days: float = 0.0,
     output: OutputOption = "table",
     where: Where = HERE,
 ) -> None:
-    """Print the events that the scheduler wrote, the last one last. The API server keeps them for an hour.
+    """Print the events that the scheduler wrote, the last one last. The API server keeps them for an hour, the history for longer.
 
     Parameters
     ----------
@@ -39,9 +43,14 @@ def events(
         About the object of this name.
     most:
         So many at most, the last ones.
+    days:
+        Those of so many days, from the history of the scheduler that --server names; what it told of pods that were bound is not in it.
     output:
         A table, or the events as JSON or YAML.
     """
+    if days:
+        _of_history(namespace, reason, about, most, days, output, where)
+        return
 
     async def read(client: Client) -> list[Json]:
         path = f"/api/v1/namespaces/{namespace}/events" if namespace else "/api/v1/events"
@@ -54,7 +63,27 @@ def events(
         found: list[Json] = answer.json()["items"]
         return found
 
-    found = sorted(asked(where.kubeconfig, where.context, read), key=last_of)[-most:]
+    _print(sorted(asked(where.kubeconfig, where.context, read), key=last_of)[-most:], output)
+
+
+def _of_history(namespace: str, reason: str, about: str, most: int, days: float, output: Output, where: Where) -> None:
+    if not days > 0:
+        refuse(f"--days: {days:g} is not more than 0", 2)
+    if not 0 < most <= MOST_OF_HISTORY:
+        refuse(f"--most: {most} is not a number from 1 to {MOST_OF_HISTORY}, of what the history tells", 2)
+    if not where.server:
+        refuse("--days: the API server keeps events for an hour; name the scheduler, which keeps a history, by --server", 2)
+    asked_for = {"namespace": namespace, "reason": reason, "name": about}
+    chosen = {name: text for name, text in asked_for.items() if text}
+    said = answer(where, "history/events", **chosen, days=f"{days:g}", limit=str(most))
+    if said is None:
+        raise SystemExit(1)
+    _print([as_event(one) for one in reversed(said["events"])], output)
+    if said["more"]:
+        print(f"treadle: these are the last {len(said['events'])} of more", file=sys.stderr)
+
+
+def _print(found: list[Json], output: Output) -> None:
     if output in {"json", "yaml"}:
         print(written(output, found), end="")
         return

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from treadle.api.labels import ALLOCATED_QUEUE, application_of, queue_of
 from treadle.cli.asking import API, asked, refuse
 from treadle.cli.leader import HERE, Where, answer
+from treadle.cli.past import Past, as_event, past_of, run_lines
 from treadle.cli.queues import ready_of
 from treadle.cli.tables import age, bar, condition
 from treadle.controllers.in_words import NONE, amounts, part
@@ -21,6 +22,8 @@ from treadle.kube.transport import Client
 Kind = Literal["pod", "app", "queue"]
 Json = Mapping[str, Any]
 MOST_EVENTS, MOST_WAITING = 8, 16
+DAYS: Final = 7.0
+"""How far the history is looked back."""
 ASKED: Final = {"app": "application"}
 """What the REST calls them."""
 WHAT = (("firstPodStart", "first pod starts"), ("lastPodStart", "last pod starts"), ("end", "ends"))
@@ -39,12 +42,14 @@ class Known:
     names: frozenset[str]
     held: Sequence[Json] | None = None
     """What holds pods back, as the scheduler says; None where it was not asked."""
+    past: Past | None = None
+    """What the history has of it; None where the scheduler was not asked."""
 
 
 def explain(kind: Kind, name: str, /, *, where: Where = HERE) -> None:
     """Tell why a pod, an application or a queue waits: the reason, what is ahead, how full the queues above are, when it is likely to start, and what was said of it lately.
 
-    What is told is what the API server has: conditions, statuses, which may be seconds old, and events, which it keeps for an hour. The scheduler, where it is asked, tells of any pod who is ahead of it, and what would have to change.
+    What is told is what the API server has: conditions, statuses, which may be seconds old, and events, which it keeps for an hour. The scheduler, where it is asked, tells of any pod who is ahead of it, what would have to change, and from its history what was said before and how the last runs went.
 
     Parameters
     ----------
@@ -61,7 +66,9 @@ def explain(kind: Kind, name: str, /, *, where: Where = HERE) -> None:
     known = asked(where.kubeconfig, where.context, _reader(kind, namespace, own if slash else name))
     said = answer(where, "explain", **{ASKED.get(kind, kind): name})
     if said is not None:
-        known = replace(known, held=said["held"])
+        of = "queue" if kind == "queue" else "application"
+        past = past_of(where, DAYS, **{of: said["pod"]["application"] if kind == "pod" else name})
+        known = replace(known, held=said["held"], past=past)
     found = {"pod": of_pod, "app": of_application, "queue": of_queue}[kind](known)
     print("\n".join(found))
 
@@ -244,7 +251,14 @@ def _trouble(one: Json) -> Iterator[str]:
 
 
 def _event_lines(known: Known) -> Iterator[str]:
-    found = sorted(known.events, key=_time_of)[-MOST_EVENTS:]
+    kept = sorted(known.events, key=_time_of)
+    if known.past is not None:
+        yield from run_lines(known.past.runs, known.now, named=known.one.get("kind") == "Queue")
+        # What the API server still has is not told a second time.
+        first = _time_of(kept[0]) if kept else known.now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        before = [as_event(one) for one in reversed(known.past.events)]
+        kept = [*(one for one in before if _time_of(one) < first), *kept]
+    found = kept[-MOST_EVENTS:]
     if found:
         yield "events, the last one last:"
     for one in found:

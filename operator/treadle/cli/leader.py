@@ -67,9 +67,9 @@ def lines(where: Where, what: str, **params: str) -> list[Json] | None:
     return _asked(where, all_of_it)
 
 
-def answer(where: Where, what: str, **params: str) -> Json | None:
-    """Return one answer of the REST; None as ``lines`` does."""
-    return _asked(where, lambda client: _get(client, what, params))
+def answer(where: Where, what: str, absent: Json | None = None, /, **params: str) -> Json | None:
+    """Return one answer of the REST, ``absent`` where that is given and there is nothing (404); None as ``lines`` does."""
+    return _asked(where, lambda client: _get(client, what, params, absent))
 
 
 def _asked(where: Where, ask: Callable[[Client], Awaitable[T | str]]) -> T | None:
@@ -88,9 +88,11 @@ def _asked(where: Where, ask: Callable[[Client], Awaitable[T | str]]) -> T | Non
     return found
 
 
-async def _get(client: Client, what: str, params: Mapping[str, str]) -> Json | str:
+async def _get(client: Client, what: str, params: Mapping[str, str], absent: Json | None = None) -> Json | str:
     """Return an answer, or in words why there is none."""
     response = await client.request("GET", f"/api/v1/{what}", params=params)
+    if response.status == 404 and absent is not None:
+        return absent
     said: Json = response.json()
     return _why(said, response.status) if response.status >= 400 else said
 

@@ -35,9 +35,14 @@ def bar(fraction: float | None) -> str:
 def age(at: str, now: datetime) -> str:
     """Return how long ago a time in RFC 3339 was, in the largest unit of which there are two; a question mark for what is none."""
     try:
-        seconds = max(0, int((now - datetime.fromisoformat(at)).total_seconds()))
+        return span((now - datetime.fromisoformat(at)).total_seconds())
     except (ValueError, TypeError):
         return "?"
+
+
+def span(length: float) -> str:
+    """Return how long something took, in the largest unit of which there are two; ``length`` is in seconds, and what is less than none is none."""
+    seconds = max(0, int(length))
     for size, letter in ((86_400, "d"), (3_600, "h"), (60, "m")):
         if seconds >= 2 * size:
             return f"{seconds // size}{letter}"

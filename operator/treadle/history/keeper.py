@@ -17,6 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from treadle.core.events import PodGone, PodRefused, PodSeen
 from treadle.history.runs import FAILED, SUCCEEDED, Runs
+from treadle.history.said import Said
 from treadle.history.store import OtherVersion, QueueSample, Store
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from treadle.core.events import Event
     from treadle.core.views.view import View
     from treadle.history.runs import Run
+    from treadle.kube.recorder import Told
 
 log = logging.getLogger(__name__)
 
@@ -57,6 +59,7 @@ class Keeper:
         self._over: deque[tuple[float, Run]] = deque()
         self._changed: dict[str, Run] = {}
         self._queues: deque[QueueSample] = deque()
+        self._said: deque[Said] = deque()
         self._due = dict.fromkeys(("under way", "queues", "prune"), 0.0)
         self._leads = False
         self._thread = ThreadPoolExecutor(1, "history")
@@ -64,7 +67,7 @@ class Keeper:
     @property
     def waiting(self) -> int:
         """How many records wait to be written."""
-        return len(self._over) + len(self._changed) + len(self._queues)
+        return len(self._over) + len(self._changed) + len(self._queues) + len(self._said)
 
     @property
     def trouble(self) -> str:
@@ -98,6 +101,19 @@ class Keeper:
         """Take in that a pod ended by itself; this may come before or after it leaves its node."""
         self._runs.ended(uid, SUCCEEDED if succeeded else FAILED)
 
+    def hear(self, told: Told) -> None:
+        """Take in what was said in an event of the API server, but for that pods were bound, which their runs have."""
+        if told.reason == "Scheduled":
+            return
+        application, queue = told.application, told.queue
+        if told.kind == "Application":
+            application = application or f"{told.namespace}/{told.name}"
+        elif told.kind == "Pod" and not (application and queue):
+            pod = self._view().pod(told.uid)
+            if pod is not None:
+                application, queue = application or pod.application, queue or pod.queue
+        self._said.append(Said(self._clock(), told.reason, told.kind, told.namespace, told.name, application, queue, told.note))
+
     async def run(self, may_write: Callable[[], bool]) -> None:
         """Write until cancelled, while we may. Called once what there was at the start has been taken in."""
         self.watched_from = self._clock()
@@ -118,6 +134,7 @@ class Keeper:
                 self._over.popleft()
             self._changed.clear()
             self._queues.clear()
+            self._said.clear()
             return
         if began:
             self._due = {"under way": now, "queues": now, "prune": now}
@@ -151,20 +168,21 @@ class Keeper:
         ]
 
     def _drop(self) -> None:
-        for waiting in (self._over, self._queues):
+        for waiting in (self._over, self._queues, self._said):
             while len(waiting) > MOST:
                 waiting.popleft()
                 self.dropped += 1
 
     async def _write(self, now: float) -> None:
         over, changed, queues = list(self._over), list(self._changed.values()), list(self._queues)
-        if not over and not changed and not queues:
+        said = list(self._said)
+        if not over and not changed and not queues and not said:
             return
         # Runs under way change while the thread reads them, so it is given what they are now.
         held = [run.copied() for run in changed]
-        if await self._try(self.store.write, [run for _, run in over], held, queues, now, self.watched_from):
-            self.written += len(over) + len(changed) + len(queues)
-            for waiting, count in ((self._over, len(over)), (self._queues, len(queues))):
+        if await self._try(self.store.write, [run for _, run in over], held, queues, now, self.watched_from, said):
+            self.written += len(over) + len(changed) + len(queues) + len(said)
+            for waiting, count in ((self._over, len(over)), (self._queues, len(queues)), (self._said, len(said))):
                 for _ in range(count):
                     waiting.popleft()
             self._changed.clear()

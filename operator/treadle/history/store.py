@@ -14,10 +14,14 @@ import sqlalchemy as sql
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
+from treadle.history import said
 from treadle.history.runs import UNKNOWN, Run, Step, thinned
+from treadle.history.said import below, pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from treadle.history.said import Said, Wanted
 
 VERSION = 1
 SECONDS_TO_CONNECT = 10
@@ -60,6 +64,7 @@ samples = sql.Table(
     sql.Column("accepted", sql.Integer, nullable=False),
     sql.Column("waiting_pods", sql.Integer, nullable=False),
 )
+events = said.table_of(metadata)
 
 
 class BadUrl(ValueError):
@@ -170,8 +175,9 @@ class Store:
         queues: Sequence[QueueSample],
         now: float,
         watched_from: float = float("inf"),
+        told: Sequence[Said] = (),
     ) -> None:
-        """Write runs that are over, runs as they are by now, and samples of queues: all of it or nothing.
+        """Write runs that are over, runs as they are by now, samples of queues and events: all of it or nothing.
 
         ``watched_from`` is since when the caller has seen all that happened: of a run that began later it has counted each pod itself.
         """
@@ -193,6 +199,7 @@ class Store:
                     found[run.application] = (row, before)
             if queues:
                 at.execute(samples.insert(), [asdict(one) for one in queues])
+            said.add(at, events, told)
         self._continued = found
 
     def _look_up(self, at: sql.Connection, wanted: Sequence[Run], found: dict[str, tuple[int, Run | None]]) -> None:
@@ -214,9 +221,10 @@ class Store:
         return len(lost)
 
     def prune(self, runs_before: float, samples_before: float) -> int:
-        """Delete runs that ended, and samples that were taken, before these times. Returns how many rows went."""
+        """Delete runs that ended, and samples that were taken and events that were told, before these times. Returns how many rows went."""
         with self._changing() as at:
             gone = at.execute(runs.delete().where(runs.c.ended < runs_before)).rowcount
+            gone += at.execute(events.delete().where(events.c.at < samples_before)).rowcount
             return gone + at.execute(samples.delete().where(samples.c.at < samples_before)).rowcount
 
     def delete_run(self, application: str, started: float) -> bool:
@@ -229,15 +237,28 @@ class Store:
 
     def runs(self, application: str = "", queue: str = "", since: float = 0.0, most: int = 100) -> Iterator[Run]:
         """Yield runs, those that began last first. ``application`` may have ``*`` for any letters; ``queue`` is one with all below it."""
+        for _, run in self.numbered_runs(application, queue, since, most):
+            yield run
+
+    def numbered_runs(
+        self, application: str = "", queue: str = "", since: float = 0.0, most: int = 100
+    ) -> Iterator[tuple[int, Run]]:
+        """Yield runs as ``runs`` does, each with the number of its row, which stays its own and is greater than those of runs that were written before."""
         self.open()
         wanted = sql.select(runs).where(runs.c.started >= since).order_by(runs.c.started.desc(), runs.c.id.desc()).limit(most)
         if application:
-            wanted = wanted.where(runs.c.application.like(_pattern(application), escape="\\"))
+            wanted = wanted.where(runs.c.application.like(pattern(application), escape="\\"))
         if queue:
-            wanted = wanted.where(sql.or_(runs.c.queue == queue, runs.c.queue.like(_pattern(f"{queue}.*"), escape="\\")))
+            wanted = wanted.where(below(runs.c.queue, queue))
         with self._engine.connect() as at:
             for row in at.execute(wanted).mappings():
-                yield run_of(row)
+                yield row["id"], run_of(row)
+
+    def applications(self) -> list[str]:
+        """Return the names of all applications that have a run."""
+        self.open()
+        with self._engine.connect() as at:
+            return list(at.execute(sql.select(runs.c.application).distinct()).scalars())
 
     def queue_samples(self, path: str, since: float = 0.0) -> Iterator[QueueSample]:
         """Yield the samples of a queue, oldest first."""
@@ -246,6 +267,12 @@ class Store:
         with self._engine.connect() as at:
             for row in at.execute(wanted).mappings():
                 yield QueueSample(**{name: row[name] for name in QueueSample.__slots__})
+
+    def events(self, wanted: Wanted) -> Iterator[Said]:
+        """Yield events, the newest first."""
+        self.open()
+        with self._engine.connect() as at:
+            yield from said.read(at, events, wanted)
 
 
 def continued(before: Run, run: Run, watched_from: float = float("inf")) -> Run:
@@ -322,9 +349,3 @@ def _is_there(at: sql.Connection, run: Run) -> bool:
     assert run.ended is not None
     overlaps = sql.and_(runs.c.application == run.application, runs.c.started <= run.ended, runs.c.ended >= run.started)
     return at.execute(sql.select(runs.c.id).where(overlaps).limit(1)).scalar() is not None
-
-
-def _pattern(text: str) -> str:
-    for special in "\\%_":
-        text = text.replace(special, f"\\{special}")
-    return text.replace("*", "%")

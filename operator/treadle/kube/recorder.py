@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from treadle.api.labels import API_VERSION
 from treadle.core.effects import (
@@ -31,6 +31,7 @@ from treadle.core.effects import (
     RESERVATION_REPROVISIONED,
     RESIZE_REFUSED,
     USER_IGNORED,
+    Evict,
     Expire,
     RecordEvent,
     ReservationDecided,
@@ -41,6 +42,19 @@ from treadle.kube.transport import JSON
 NOTE_LIMIT = 1024
 MOST_APPLICATIONS = 100
 """Applications that are told by themselves at one time that pods were bound: thousands of pods without an application would be as many events."""
+
+
+class Told(NamedTuple):
+    """What an event says: its reason and note, of which object, and of which application (``namespace/name``) and queue, empty where the event does not know them."""
+
+    reason: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    application: str
+    queue: str
+    note: str
 
 
 @dataclass(slots=True)
@@ -54,6 +68,7 @@ class _Tally:
     nodes: set[str] = field(default_factory=set)
     why: str = ""
     kind: tuple[str, str] = ("v1", "Pod")
+    application: str = ""
 
 
 _ACTIONS: Final = {
@@ -88,6 +103,8 @@ class Recorder:
         self, patcher: Patcher, instance: str, interval: float = 5.0, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.written = 0
+        self.heard: Callable[[Told], None] | None = None
+        """Who is told of each event as well; None for nobody."""
         self.interval = interval
         self._patcher = patcher
         self._instance = instance[:128]
@@ -101,7 +118,7 @@ class Recorder:
         tally = self._tallies.get(application)
         if tally is None:
             self._begin()
-            tally = self._tallies[application] = _Tally(namespace, queue, pod, uid)
+            tally = self._tallies[application] = _Tally(namespace, queue, pod, uid, application=application)
         tally.pods += 1
         tally.nodes.add(node)
 
@@ -110,7 +127,7 @@ class Recorder:
         tally = self._ended.get(pod.application)
         if tally is None:
             self._begin()
-            tally = _Tally(pod.namespace, pod.queue, pod.name, pod.uid, why=pod.why)
+            tally = _Tally(pod.namespace, pod.queue, pod.name, pod.uid, why=pod.why, application=pod.application)
             if pod.object_uid:
                 tally.pod, tally.uid = pod.application.partition("/")[2], pod.object_uid
                 tally.kind = (API_VERSION, "Application")
@@ -122,13 +139,14 @@ class Recorder:
         if not self._tallies and not self._ended:
             self._due = self._clock() + self.interval
 
-    def preempted(self, namespace: str, pod: str, uid: str, why: str) -> None:
+    def preempted(self, victim: Evict) -> None:
         """Write on a pod that it was preempted, and for whom."""
-        self._patcher.submit(f"preempted/{uid}", self._event(_Tally(namespace, "", pod, uid), f"Preempted: {why}", "Preempted"))
+        tally = _Tally(victim.namespace, victim.queue, victim.name, victim.uid)
+        self._patcher.submit(f"preempted/{victim.uid}", self._event(tally, f"Preempted: {victim.why}", "Preempted"))
 
     def warned(self, event: RecordEvent) -> None:
         """Write a warning about a pod; one of the same application and reason that has not been sent is replaced."""
-        tally = _Tally(event.namespace, "", event.name, event.uid)
+        tally = _Tally(event.namespace, "", event.name, event.uid, application=event.application)
         self._patcher.submit(f"warned/{event.application}/{event.reason}", self._event(tally, event.note, event.reason))
 
     def reservation(self, event: ReservationDecided) -> None:
@@ -168,6 +186,9 @@ class Recorder:
         self.written += status < 400
 
     def _event(self, tally: _Tally, note: str, reason: str = "Scheduled") -> Write:
+        if self.heard is not None:
+            kind, about = tally.kind[1], (tally.namespace, tally.pod, tally.uid)
+            self.heard(Told(reason, kind, *about, tally.application, tally.queue, note[:NOTE_LIMIT]))
         body = {
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",

@@ -12,6 +12,8 @@ from aiohttp import web
 JSON, PROBLEM = "application/json", "application/problem+json"
 OURS = "/api/"
 """What the paths begin with whose shapes are ours."""
+BARE = ("/ws/v1/applicationhistory", "/ws/v2/timeline")
+"""Where YARN names the exception without ``RemoteException`` around it."""
 _WEBAPP = "org.apache.hadoop.yarn.webapp."
 CLASSES = {
     400: f"{_WEBAPP}BadRequestException",
@@ -53,7 +55,7 @@ class Refused(Exception):
             "message": self.message,
             "javaClassName": self.class_name,
         }
-        return answer({"RemoteException": said}, self.status, headers)
+        return answer(said if path.startswith(BARE) else {"RemoteException": said}, self.status, headers)
 
 
 def answer(said: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:

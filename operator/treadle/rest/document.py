@@ -8,7 +8,16 @@ from __future__ import annotations
 
 import msgspec
 
-from treadle.rest import configuration, document_cluster, document_state, estimator, forms, queue_changes, reservations
+from treadle.rest import (
+    configuration,
+    document_cluster,
+    document_history,
+    document_state,
+    estimator,
+    forms,
+    queue_changes,
+    reservations,
+)
 from treadle.rest.operations import AT, COMMON, EMPTY, PROBLEM, REFUSAL, REFUSALS, TEXT, Json, as_json, asked, query
 
 PATH = "/openapi/v3"
@@ -19,6 +28,7 @@ _OVER_TIME: Json = {
     "properties": {"resourceAllocation": {"type": "object", "additionalProperties": _AMOUNTS}},
     "required": ["resourceAllocation"],
 }
+_REFUSED: Json = {"Refusal": REFUSAL, "Problem": PROBLEM, document_history.EXCEPTION: document_history.REFUSAL}
 _ID = "reservation_1893970000000_0001"
 _DEFINITION: Json = {
     "arrival": 1893978000000,
@@ -109,7 +119,7 @@ _LISTED: Json = {
 def document(*, rest: bool, changes: bool, forecasts: bool, version: str) -> Json:
     """Return the document (OpenAPI 3.1) of a port that serves YARN's REST, changes of queues, and forecasts, or not."""
     kinds = (forms.Submission, forms.Update, forms.Deletion, *((queue_changes.NewChange,) if changes else ()))
-    _, schemas = msgspec.json.schema_components((*kinds, *document_state.MODELS), ref_template=AT)
+    _, schemas = msgspec.json.schema_components((*kinds, *document_state.MODELS, *document_history.MODELS), ref_template=AT)
     paths: Json = {
         "/metrics": {"get": _told("metrics", "The metrics, for Prometheus", {"text/plain": TEXT})},
         "/status": {"get": _told("status", "Whether the scheduler can schedule, and why not", as_json({"type": "object"}))},
@@ -118,7 +128,7 @@ def document(*, rest: bool, changes: bool, forecasts: bool, version: str) -> Jso
     if forecasts:
         paths["/eta"] = {"get": _told("forecasts", "When applications start and end", as_json({"type": "object"}))}
     if rest:
-        paths |= _reservations() | _estimator() | document_state.paths() | document_cluster.paths()
+        paths |= _reservations() | _estimator() | document_state.paths() | document_cluster.paths() | document_history.paths()
     if changes:
         paths |= _configuration() | _queue_changes()
     return {
@@ -127,7 +137,7 @@ def document(*, rest: bool, changes: bool, forecasts: bool, version: str) -> Jso
         "security": [{"token": []}],
         "paths": paths,
         "components": {
-            "schemas": {**schemas, "Refusal": REFUSAL, "Problem": PROBLEM} if rest else {},
+            "schemas": {**schemas, **_REFUSED} if rest else {},
             "securitySchemes": {
                 "token": {
                     "type": "http",

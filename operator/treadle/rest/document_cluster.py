@@ -12,7 +12,7 @@ _OBJECT: Json = {"type": "object"}
 _NAMED: Json = {"type": "string", "maxLength": 253, "pattern": "^[!-~]*$"}
 _NUMBER: Json = {"type": "integer", "minimum": 0, "maximum": (1 << 53) - 1}
 _SOME: Json = {"type": "string", "enum": list(yarn_shapes.APP_STATES)}
-_SCHEMAS: Final[dict[str, Json]] = {
+SCHEMAS: Final[dict[str, Json]] = {
     "state": _SOME,
     "states": _SOME,
     "finalStatus": {"type": "string", "enum": list(yarn_shapes.FINAL_STATES)},
@@ -20,16 +20,17 @@ _SCHEMAS: Final[dict[str, Json]] = {
     "deSelects": {"type": "string", "enum": list(yarn_filters.FIELDS)},
     **dict.fromkeys(("startedTimeBegin", "startedTimeEnd", "finishedTimeBegin", "finishedTimeEnd"), _NUMBER),
 }
+"""What parameters of a list of applications may be, where they are no names."""
 
 
 def paths() -> Json:
     """Return the operations by path and method."""
-    of_apps = tuple(query(name, _SCHEMAS.get(name, _NAMED), "As the ResourceManager has it") for name in yarn_filters.APPS)
+    of_apps = tuple(query(name, SCHEMAS.get(name, _NAMED), "As the ResourceManager has it") for name in yarn_filters.APPS)
     states = query("states", _SOME, "Only these")
-    fields = query("deSelects", _SCHEMAS["deSelects"], "What is left out")
+    fields = query("deSelects", SCHEMAS["deSelects"], "What is left out")
     types = query("applicationTypes", {"type": "string", "pattern": "^[!-+--~]*$", "maxLength": 64}, "Only this one")
     of_nodes = query("states", {"type": "string", "enum": list(yarn_shapes.NODE_STATES)}, "Only these")
-    app, node = _part("application_1_0001"), _part(f"worker-1:{yarn_shapes.PORT}")
+    app, node = part("application_1_0001"), part(f"worker-1:{yarn_shapes.PORT}")
     told = {
         "": _told("cluster", "What serves", "clusterInfo"),
         "/info": _told("clusterInfo", "What serves", "clusterInfo"),
@@ -45,7 +46,8 @@ def paths() -> Json:
     return {f"{BASE}{path}": {"get": operation} for path, operation in told.items()}
 
 
-def _part(example: str) -> Json:
+def part(example: str) -> Json:
+    """Return the parameter of a path that is an id."""
     schema = {"type": "string", "minLength": 1, "pattern": "^[^/]+$"}
     return {"name": "id", "in": "path", "required": True, "description": "An id", "schema": schema, "example": example}
 

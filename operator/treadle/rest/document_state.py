@@ -10,12 +10,12 @@ from treadle.rest.operations import AT, NAMESPACE, Json, asked, query
 
 MODELS: Final = (lines.Pod, lines.Node, lines.Held, what_if.Asked, what_if.Would)
 # In a query as it is sent a name has no blanks at its ends and nothing that cannot be printed.
-_TEXT: Json = {"type": "string", "maxLength": pages.MOST_NAMED, "pattern": "^[!-~]*$"}
+TEXT: Json = {"type": "string", "maxLength": pages.MOST_NAMED, "pattern": "^[!-~]*$"}
 _NAMED: Json = {"type": "string", "maxLength": pages.MOST_NAMED, "pattern": "^[a-z0-9]{1,63}/[!-.0-~]+$"}
-_BELOW = query("queue", _TEXT, "Only of this queue and those below it")
-_LIMIT = query("limit", {"type": "integer", "minimum": 1, "maximum": pages.MOST, "default": pages.MOST}, "How many at the most")
-_AFTER = query("continue", _TEXT, "What the page before said, to go on after it")
-_WITHIN: Json = {**NAMESPACE, "description": "Only of this namespace; all of it for whoever may list there what is asked for"}
+BELOW = query("queue", TEXT, "Only of this queue and those below it")
+LIMIT = query("limit", {"type": "integer", "minimum": 1, "maximum": pages.MOST, "default": pages.MOST}, "How many at the most")
+_AFTER = query("continue", TEXT, "What the page before said, to go on after it")
+WITHIN: Json = {**NAMESPACE, "description": "Only of this namespace; all of it for whoever may list there what is asked for"}
 _KNOWN: Json = {
     "name": "If-None-Match",
     "in": "header",
@@ -30,34 +30,34 @@ def paths() -> Json:
     """Return the operations by path and method."""
     placed = query("state", {"type": "string", "enum": list(state.STATES)}, "Only those that wait, or that have a node")
     of_nodes = (
-        query("partition", _TEXT, "Only of this partition, whose name is empty for the default one"),
+        query("partition", TEXT, "Only of this partition, whose name is empty for the default one"),
         query("state", {"type": "string", "enum": list(NODE_STATES)}, "Only those in this state"),
     )
     of_pods = (
-        _BELOW,
-        _WITHIN,
-        query("application", _NAMED, "Only of this one, NAMESPACE/NAME"),
-        query("node", _TEXT, "Only on this node"),
+        BELOW,
+        WITHIN,
+        application("Only of this one, NAMESPACE/NAME"),
+        query("node", TEXT, "Only on this node"),
         placed,
     )
-    told = {
-        state.QUEUES: _told("queues", "The queues that one may view", _list("queues", _QUEUE), (_BELOW, _LIMIT, _AFTER)),
-        state.APPLICATIONS: _told(
+    operations = {
+        state.QUEUES: told("queues", "The queues that one may view", _list("queues", _QUEUE), (BELOW, LIMIT, _AFTER)),
+        state.APPLICATIONS: told(
             "applications",
             "The applications that one may view",
             _list("applications", {**_APPLICATION, "properties": {"name": {"type": "string"}}}),
-            (_BELOW, _WITHIN, _LIMIT, _AFTER),
+            (BELOW, WITHIN, LIMIT, _AFTER),
         ),
-        state.PODS: _told("pods", "The pods that one may see", _list("pods", _model("Pod")), (*of_pods, _LIMIT, _AFTER)),
-        state.NODES: _told("nodes", "The nodes", _list("nodes", _model("Node")), (*of_nodes, _LIMIT, _AFTER)),
-        explaining.EXPLAIN: _told(
+        state.PODS: told("pods", "The pods that one may see", _list("pods", _model("Pod")), (*of_pods, LIMIT, _AFTER)),
+        state.NODES: told("nodes", "The nodes", _list("nodes", _model("Node")), (*of_nodes, LIMIT, _AFTER)),
+        explaining.EXPLAIN: told(
             "explain",
             "Why a pod, an application or a queue waits; one of the three is named",
             _EXPLAINED,
             (
                 query("pod", _NAMED, "NAMESPACE/NAME"),
                 query("application", _NAMED, "NAMESPACE/NAME"),
-                query("queue", _TEXT, "The path of a queue"),
+                query("queue", TEXT, "The path of a queue"),
             ),
         ),
     }
@@ -70,7 +70,12 @@ def paths() -> Json:
         namespaced=False,
         ours=True,
     )
-    return {**{path: {"get": operation} for path, operation in told.items()}, what_if.WHAT_IF: {"post": would}}
+    return {**{path: {"get": operation} for path, operation in operations.items()}, what_if.WHAT_IF: {"post": would}}
+
+
+def application(description: str) -> Json:
+    """Return the parameter that names an application."""
+    return query("application", _NAMED, description)
 
 
 def _model(name: str) -> Json:
@@ -101,7 +106,7 @@ _EXPLAINED: Json = {
 }
 
 
-def _told(name: str, summary: str, schema: Json, parameters: tuple[Json, ...]) -> Json:
+def told(name: str, summary: str, schema: Json, parameters: tuple[Json, ...]) -> Json:
     """Return an operation that tells something, with its version."""
     found = asked(name, summary, {200: schema, 304: None}, parameters=(*parameters, _KNOWN), namespaced=False, ours=True)
     found["responses"]["304"]["description"] = "It is what the client has"

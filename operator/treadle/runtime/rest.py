@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from treadle import __version__
 from treadle.changes.callers import client_of
-from treadle.rest import explaining, reservations, state, what_if, yarn_cluster
+from treadle.rest import explaining, history, reservations, state, timeline, what_if, yarn_cluster, yarn_history
 from treadle.rest.changing import Judging
 from treadle.rest.objects import Objects
+from treadle.rest.past import Past
 from treadle.runtime.solver import Highs
 from treadle.runtime.what_if import WhatIf
 
@@ -27,16 +28,20 @@ if TYPE_CHECKING:
 
 
 def rest_routes(
-    client: Client, door: Door, ledger: Ledger, history: str, told: state.Sources, means: what_if.Means
+    client: Client, door: Door, ledger: Ledger, kept: str, told: state.Sources, means: what_if.Means
 ) -> list[web.RouteDef]:
-    """Return the routes. ``history`` is the URL of the history, empty for none. ``client`` has connections of its own, so that nobody who decides waits for what is asked here."""
+    """Return the routes. ``kept`` is the URL of the history, empty for none. ``client`` has connections of its own, so that nobody who decides waits for what is asked here."""
+    about, past = about_of(ledger), Past(kept)
     return [
         *reservations.routes(door, Objects(client), ledger.entries),
-        *_estimator(door, history),
+        *_estimator(door, kept),
         *state.routes(door, told),
         *explaining.routes(door, told),
         *what_if.routes(door, told, means),
-        *yarn_cluster.routes(door, told, about_of(ledger)),
+        *history.routes(door, told, past),
+        *yarn_cluster.routes(door, told, about),
+        *yarn_history.routes(door, told, about, past),
+        *timeline.routes(door, told, about, past),
     ]
 
 

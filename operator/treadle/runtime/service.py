@@ -167,11 +167,7 @@ class Service:
         self.binder = Binder(self.client, self._put, most=options.binds_in_flight, announce=announce, users=options.users)
         self.recorder = Recorder(self.patcher, identity)
         self.evictor = Evictor(
-            self.client,
-            self._put,
-            wanted=self._is_victim,
-            told=lambda victim: self.recorder.preempted(victim.namespace, victim.name, victim.uid, victim.why),
-            over=self.recorder.expired,
+            self.client, self._put, wanted=self._is_victim, told=self.recorder.preempted, over=self.recorder.expired
         )
         self.claims = ClaimBinder(self.client, self._put)
         self.devices = DeviceBinder(self.client, self._put, announce=None if self.lease is None else self.lease.record_claims)
@@ -222,6 +218,7 @@ class Service:
         self.keeper = self._keeper(options) if options.history else None
         if self.keeper is not None:
             self.engine.history, self.sources.pod_groups.ended = self.keeper.note, self.keeper.ended
+            self.recorder.heard = self.keeper.hear
         self.forecaster: Forecaster | None = None
         if options.eta:
             self.forecaster = Forecaster(
