@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 
 import aiohttp
 import pytest
+from aiohttp import web
 
 from kube.access import until
 from treadle.admission.certificates import load
@@ -20,9 +21,11 @@ GET = b"GET /open HTTP/1.1\r\nHost: x\r\n"
 
 
 @asynccontextmanager
-async def counted(tls: ssl.SSLContext | None = None, limits: Limits | None = None) -> AsyncIterator[tuple[Doors, Gate]]:
+async def counted(
+    tls: ssl.SSLContext | None = None, limits: Limits | None = None, *more: web.RouteDef
+) -> AsyncIterator[tuple[Doors, Gate]]:
     gate = Gate(limits or Limits())
-    async with doors(gate, tls) as door:
+    async with doors(gate, tls, *more) as door:
         yield door, gate
 
 
@@ -76,3 +79,34 @@ async def test_who_is_connected_is_counted_until_they_leave() -> None:
         assert gate.inside == 1
         writer.close()
         await until(lambda: gate.inside == 0, "the end of the connection")
+
+
+async def test_an_answer_that_is_not_taken_in_time_is_counted() -> None:
+    async def large(_: web.Request) -> web.Response:
+        return web.Response(body=b"x" * (64 << 20))
+
+    async with counted(None, Limits(leaving=0.2), web.get("/large", large)) as (door, gate):
+        _, writer = await door.connect()
+        writer.write(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
+        await until(lambda: gate.turned_away["slow"] == 1, "it is hung up on")
+        writer.transport.abort()
+
+
+@pytest.mark.parametrize(("status", "cause"), [(401, "unauthorized"), (403, "forbidden")])
+async def test_who_is_refused_in_the_words_of_a_handler_is_counted_too(status: int, cause: str) -> None:
+    async def worded(_: web.Request) -> web.Response:
+        return web.json_response({"RemoteException": {}}, status=status)
+
+    async with counted(None, None, web.get("/worded", worded)) as (door, gate):
+        assert (await door.get("/worded"))[0] == status
+    assert +gate.turned_away == {cause: 1}
+
+
+@pytest.mark.parametrize("status", [200, 400, 404, 409, 500, 503])
+async def test_what_a_handler_answers_about_what_was_asked_is_no_refusal(status: int) -> None:
+    async def worded(_: web.Request) -> web.Response:
+        return web.json_response({}, status=status)
+
+    async with counted(None, None, web.get("/worded", worded)) as (door, gate):
+        assert (await door.get("/worded"))[0] == status
+    assert +gate.turned_away == {}
