@@ -11,19 +11,26 @@ from pathlib import Path
 import pytest
 
 from cluster.client import ApiClient
+from cluster.control_plane import ControlPlane
 from cluster.treadle_process import Cluster, Treadle, eventually
 from treadle.history.runs import SUCCEEDED, Run, Step
 from treadle.history.store import Store
 
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance,unsupported_method,ignored_auth"
 SECONDS = 480
+OF_TIMELINE = "^/ws/v2"
+PARTS = {"admin": ("--exclude-path-regex", OF_TIMELINE), "second": ("--include-path-regex", OF_TIMELINE)}
+"""What each of two users asks, both at once: one user alone may send 20 requests a second."""
 
 
 @pytest.mark.slow
 def test_every_answer_is_one_that_is_declared_and_none_is_a_failure(
-    fresh_cluster: Callable[..., Cluster], tmp_path: Path
+    fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
 ) -> None:
-    cluster = fresh_cluster(2, "4", "16Gi")
+    plane = fresh_control_plane(users={"second": ["system:masters"]})
+    plane.apply_crds()
+    plane.create_nodes(2, "4", "16Gi")
+    cluster = Cluster(plane)
     plan = {"kind": "Queue", "metadata": {"name": "root.default"}, "spec": {"reservations": {"policy": "NoOverCommit"}}}
     cluster.queues({"apiVersion": "treadle.dev/v1alpha1", **plan})
     url = f"sqlite:///{tmp_path / 'history.db'}"
@@ -49,14 +56,25 @@ def test_every_answer_is_one_that_is_declared_and_none_is_a_failure(
         status, answer = client.request("POST", "/ws/v1/cluster/reservation/submit?namespace=default", example)
         assert status == 202, answer
         client.close()
-        command = [
-            str(Path(sys.executable).with_name("schemathesis")), "run", f"http://127.0.0.1:{treadle.port}/openapi/v3",
-            "--header", f"Authorization: Bearer {cluster.plane.token}", "--checks", CHECKS, "--max-examples", "10", "--phases",
-            "examples,coverage,fuzzing", "--rate-limit", "18/s", "--seed", "1", "--generation-database", "none", "--request-timeout", "30",
-            "--no-color",
+        asking = [
+            subprocess.Popen(
+                [
+                    str(Path(sys.executable).with_name("schemathesis")), "run", f"http://127.0.0.1:{treadle.port}/openapi/v3", *part,
+                    "--header", f"Authorization: Bearer {plane.tokens[user]}", "--checks", CHECKS, "--max-examples", "10", "--phases",
+                    "examples,coverage,fuzzing", "--rate-limit", "18/s", "--seed", "1", "--generation-database", "none",
+                    "--request-timeout", "30", "--no-color",
+                ],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
+            )
+            for user, part in PARTS.items()
         ]  # fmt: skip
-        began = time.monotonic()
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS, cwd=tmp_path)
-        assert done.returncode == 0, done.stdout[-15000:] + done.stderr[-2000:]
+        ends = time.monotonic() + SECONDS
+        try:
+            for one in asking:
+                told, errors = one.communicate(timeout=max(1.0, ends - time.monotonic()))
+                assert one.returncode == 0, told[-15000:] + errors[-2000:]
+        finally:
+            for one in asking:
+                one.kill()
         assert treadle.get("/healthz") == (200, "ok\n")
         assert "Traceback" not in treadle.log.read_text()

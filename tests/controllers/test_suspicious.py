@@ -1,4 +1,4 @@
-"""What a Queue says that is allowed and most likely a mistake."""
+"""What an object says that is allowed and most likely a mistake."""
 
 from __future__ import annotations
 
@@ -137,3 +137,70 @@ def test_of_an_application_in_its_queue_or_that_waits_for_it_nothing_is_said(clu
     assert cluster.ready("Application", "lost", "ns")[1] == "QueueNotFound", (
         "there is no default queue: its pods wait, and say why"
     )
+
+
+def about(cluster: Cluster, kind: str, name: str, namespace: str = "") -> str:
+    cluster.plan()
+    found = [one for one in cluster.status(kind, name, namespace)["conditions"] if one["type"] == "Suspicious"]
+    return found[0]["message"] if found else ""
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({"capacity": {"maximumApplications": 5}}, "spec.capacity: counts under the discipline Capacity, and Fair is in force"),
+        (
+            {"fair": {"queueMaxResourcesDefault": {"nvidia.com/gpuu": "1"}}},
+            "spec.fair.queueMaxResourcesDefault: no node has nvidia.com/gpuu; did you mean nvidia.com/gpu?",
+        ),
+        ({"nodes": {"headroom": {"memory": "100m"}}}, "spec.nodes.headroom.memory: 100m is less than 1Mi"),
+        (
+            {
+                "placementRules": [
+                    {"rule": "specified"},
+                    {"rule": "default", "queue": "root.other", "create": False},
+                    {"rule": "reject"},
+                ]
+            },
+            "spec.placementRules[1].queue: there is no queue root.other; the rule does not make it",
+        ),
+        (
+            {"placementRules": [{"rule": "default", "queue": "root.smalls"}]},
+            "spec.placementRules[0].queue: there is no queue root.smalls, did you mean root.small?; the rule makes it with its first application",
+        ),
+    ],
+)
+def test_of_the_scheduler_in_force_it_is_named_and_of_others_nothing(cluster: Cluster, spec: Json, words: str) -> None:
+    for name in ("treadle", "other"):
+        cluster.create("Scheduler", name, spec)
+    assert about(cluster, "Scheduler", "treadle") == words
+    assert about(cluster, "Scheduler", "other") == ""
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {},
+        {"fair": {"preemption": True}, "nodes": {"headroom": {"cpu": "10%"}}},
+        {"placementRules": [{"rule": "default", "queue": "root.small"}]},
+        {"placementRules": [{"rule": "default", "queue": "root.smalls", "create": True}]},
+        {"placementRules": [{"rule": "default", "queue": "root.others"}]},
+    ],
+)
+def test_of_a_scheduler_that_may_well_be_meant_nothing_is_said(cluster: Cluster, spec: Json) -> None:
+    cluster.create("Scheduler", "treadle", spec)
+    assert about(cluster, "Scheduler", "treadle") == ""
+
+
+def test_a_reservation_that_asks_for_what_no_node_has_says_so_by_its_request(cluster: Cluster) -> None:
+    requests = [
+        {"demand": {"cpu": "1"}, "count": 1, "duration": "1h"},
+        {"demand": {"nvidia.com/gpuu": "1"}, "count": 1, "duration": "1h"},
+    ]
+    times = {"arrival": "2026-01-01T00:00:00Z", "deadline": "2026-01-02T00:00:00Z"}
+    cluster.create("Reservation", "nightly", {"queue": "root.small", **times, "expression": {"requests": requests}}, "ns")
+    assert about(cluster, "Reservation", "nightly", "ns") == (
+        "spec.expression.requests[1].demand: no node has nvidia.com/gpuu; did you mean nvidia.com/gpu?"
+    )
+    cluster.edit("nightly", {"queue": "root.small", **times, "expression": {"requests": requests[:1]}})
+    assert about(cluster, "Reservation", "nightly", "ns") == ""

@@ -73,8 +73,7 @@ def status_of(
             entry.generation,
         ),
     ]
-    if entry.kind in {"Queue", "Application"}:
-        found += suspicious.condition_of(entry, core, previous)
+    found += suspicious.condition_of(entry, core, serving, previous)
     if entry.kind == "Application":
         found += _moved(entry, core, previous)
         deadline = entry.model.spec.deadline if isinstance(entry.model, Application) else None

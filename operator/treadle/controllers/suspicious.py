@@ -1,4 +1,4 @@
-"""What a Queue or an Application says that is allowed, and most likely a mistake: told by the condition ``Suspicious``, while all of it is acted on as it is written.
+"""What an object of ours says that is allowed, and most likely a mistake: told by the condition ``Suspicious``, while all of it is acted on as it is written.
 
 What can be judged without the cluster and is never meant is refused by the schema. These depend on the nodes that there are, on the queues above, or on the discipline in force.
 """
@@ -14,6 +14,8 @@ from pydantic.alias_generators import to_camel
 from treadle.api import conditions as c
 from treadle.api.application import Application
 from treadle.api.queue import Queue, QueueFair
+from treadle.api.reservation import Reservation
+from treadle.api.scheduler import Scheduler
 from treadle.controllers.in_words import counted
 from treadle.core.units.resources import format_amount, is_bytes
 
@@ -26,6 +28,8 @@ MOST_NAMED: Final = 8
 """Resource types of nodes that are named."""
 LEAST_BYTES: Final = 1 << 20
 """Below so many bytes a limit is taken for a slip of the unit."""
+ALIKE: Final = 0.85
+"""How much alike two paths are, of which one is taken for a slip of the other (``difflib``)."""
 _AMOUNTS: Final = [
     (one, to_camel(one)) for one in ("min_resources", "max_resources", "max_child_resources", "max_container_allocation")
 ]
@@ -35,20 +39,52 @@ _ACLS: Final = [(one, to_camel(one)) for one in ("submit_acl", "administer_acl",
 _DEFAULTS: Final = tuple((name, field.alias or name, field.get_default()) for name, field in QueueFair.model_fields.items())
 
 
-def condition_of(entry: Entry, core: View, previous: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the condition of a Queue or an Application of which something looks wrong, or did before."""
+def condition_of(entry: Entry, core: View, serving: str, previous: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the condition of an object of which something looks wrong, or did before. ``serving`` is the name of the Scheduler in force; of others nothing is said."""
     model, generation = entry.model, entry.generation
-    if isinstance(model, Queue):
-        found = "; ".join(sentences(model, core))
-    elif isinstance(model, Application):
-        found = core.queue_missing(f"{entry.namespace}/{entry.name}", model.spec.queue or "")
-    else:
-        found = ""
+    match model:
+        case Queue():
+            found = "; ".join(sentences(model, core))
+        case Application():
+            found = core.queue_missing(f"{entry.namespace}/{entry.name}", model.spec.queue or "")
+        case Scheduler() if entry.name == serving:
+            found = "; ".join(of_scheduler(model, core))
+        case Reservation():
+            found = "; ".join(of_reservation(model, core))
+        case _:
+            found = ""
     if found:
         return [c.condition(c.SUSPICIOUS, status=True, reason=c.LOOKS_WRONG, message=found, generation=generation)]
     if any(one.get("type") == c.SUSPICIOUS for one in previous):
         return [c.condition(c.SUSPICIOUS, status=False, reason=c.NOTHING_LOOKS_WRONG, generation=generation)]
     return []
+
+
+def of_scheduler(model: Scheduler, core: View) -> Iterator[str]:
+    """Yield what looks wrong of the Scheduler in force, field by field."""
+    spec, discipline, total, paths = model.spec, core.discipline, core.total, core.paths()
+    for block, own in (("fair", "Fair"), ("capacity", "Capacity")):
+        if getattr(spec, block) is not None and discipline != own:
+            yield f"spec.{block}: counts under the discipline {own}, and {discipline} is in force"
+    if spec.fair is not None and (limits := spec.fair.queue_max_resources_default):
+        yield from _amounts("spec.fair.queueMaxResourcesDefault", limits, total)
+    if headroom := spec.nodes.headroom:
+        yield from _amounts("spec.nodes.headroom", headroom, total)
+    for number, rule in enumerate(spec.placement_rules or ()):
+        if rule.queue is None or rule.queue in paths or rule.create:
+            continue
+        near = get_close_matches(rule.queue, paths, 1, ALIKE)
+        meant = f", did you mean {near[0]}?" if near else ""
+        if rule.create is False:
+            yield f"spec.placementRules[{number}].queue: there is no queue {rule.queue}{meant}; the rule does not make it"
+        elif near:
+            yield f"spec.placementRules[{number}].queue: there is no queue {rule.queue}{meant}; the rule makes it with its first application"
+
+
+def of_reservation(model: Reservation, core: View) -> Iterator[str]:
+    """Yield what looks wrong of a reservation, request by request."""
+    for number, request in enumerate(model.spec.expression.requests):
+        yield from _amounts(f"spec.expression.requests[{number}].demand", request.demand, core.total)
 
 
 def sentences(model: Queue, core: View) -> Iterator[str]:
