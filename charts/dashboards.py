@@ -4,6 +4,7 @@ Gauges that each instance tells are taken once (``max``), what instances do is s
 """
 
 import json
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,15 +14,21 @@ from grafana_foundation_sdk.builders import common, dashboard, prometheus, stat,
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models.dashboard import DataSourceRef, VariableRefresh, VariableSort
 
+from treadle.metrics.table import TABLE
+
 FOLDER = Path(__file__).resolve().parent / "treadle" / "files" / "dashboards"
 SOURCE = DataSourceRef(type_val="prometheus", uid="${datasource}")
 JOB = 'job=~"$job"'
 RATE = "[$__rate_interval]"
+HELP = {one.name: one.help for one in TABLE}
 
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """A panel: its title, the unit of Grafana, and (query, legend) of its lines. ``number``: only what is now is shown, large."""
+    """A panel: its title, the unit of Grafana, and (query, legend) of its lines. ``number``: only what is now is shown, large.
+
+    ``description`` stands before what the table of metrics says of those that are asked for.
+    """
 
     title: str
     unit: str
@@ -48,6 +55,10 @@ def quantiles(name: str, **labels: str) -> tuple[tuple[str, str], ...]:
 
 def _selector(labels: dict[str, str]) -> str:
     return "{" + ", ".join([JOB, *(f'{name}="{value}"' for name, value in labels.items())]) + "}"
+
+
+def _of_resources(kind: str, queue: str) -> str:
+    return most("treadle_queue_resource", "resource", queue=queue, kind=kind)
 
 
 def _resources(name: str, by: str, **labels: str) -> tuple[Graph, ...]:
@@ -100,20 +111,19 @@ QUEUE = {
             "Wait until a node is decided",
             "s",
             quantiles("treadle_queue_wait_seconds", queue="$queue"),
-            description="Told of queues just below the root, with all below them.",
+            description="Only queues just below the root have it, with all below them; of more than 50 such queues the further ones together, as the queue (others) of the metric.",
         ),
         Graph("Preempted pods", "ops", ((rate("treadle_queue_preempted_pods_total", queue="$queue"), "preempted"),)),
     ),
     "Everything that it has": (
-        Graph(
-            "Used, by resource",
-            "short",
-            ((most("treadle_queue_resource", "resource", queue="$queue", kind="used"), "{{resource}}"),),
-        ),
-        Graph(
-            "Pending, by resource",
-            "short",
-            ((most("treadle_queue_resource", "resource", queue="$queue", kind="pending"), "{{resource}}"),),
+        *(
+            Graph(
+                title,
+                "percentunit",
+                ((f"{_of_resources(kind, '$queue')} / {_of_resources('fair_share', 'root')}", "{{resource}}"),),
+                description="A part of all that the cluster has of the resource, so that cores and bytes stand in one picture.",
+            )
+            for title, kind in (("Used, as a part of the cluster", "used"), ("Pending, as a part of the cluster", "pending"))
         ),
         Graph(
             "In partitions of nodes",
@@ -188,18 +198,30 @@ HEALTH = {
         Graph("Attempts", "ops", ((rate("scheduler_schedule_attempts_total", "result"), "{{result}}"),)),
         Graph("From the first wait to bound", "s", quantiles("scheduler_pod_scheduling_sli_duration_seconds")),
         Graph("From the decision to bound", "s", quantiles("scheduler_scheduling_attempt_duration_seconds")),
+        Graph("To decide", "s", quantiles("scheduler_scheduling_algorithm_duration_seconds")),
         Graph("Searches for victims", "ops", ((rate("scheduler_preemption_attempts_total"), "searches"),)),
         Graph("Victims at a time", "short", quantiles("scheduler_preemption_victims")),
     ),
     "The API server": (
         Graph("Requests by answer", "ops", ((rate("treadle_api_requests_total", "code"), "{{code}}"),)),
         Graph("Requests by use", "ops", ((rate("treadle_api_requests_total", "use"), "{{use}}"),)),
+        Graph("Time until it answers", "s", quantiles("rest_client_request_duration_seconds")),
         Graph("Lists made again", "ops", ((rate("treadle_watch_relists_total", "resource"), "{{resource}}"),)),
         Graph(
             "Status and events",
             "ops",
             ((rate("treadle_status_writes_total"), "writes"), (rate("treadle_events_recorded_total"), "events")),
         ),
+    ),
+    "The ports": (
+        Graph("Connections", "short", ((most("treadle_http_connections", "instance, door"), "{{instance}} {{door}}"),)),
+        Graph("Refused", "ops", ((rate("treadle_http_refused_total", "door, reason"), "{{door}} {{reason}}"),)),
+        Graph(
+            "Certificates end in",
+            "s",
+            ((f"treadle_certificate_expiry_timestamp_seconds{{{JOB}}} - time()", "{{instance}} {{door}}"),),
+        ),
+        Graph("Certificates with a problem", "short", ((most("treadle_certificate_problem", "door"), "{{door}}"),)),
     ),
     "The process": (
         Graph("Memory", "bytes", ((f"process_resident_memory_bytes{{{JOB}}} and on (instance) treadle_leader", "{{instance}}"),)),
@@ -226,11 +248,19 @@ DASHBOARDS = {
 """The title, the rows, and the query of the values of a variable that has the name of the dashboard; empty: there is none."""
 
 
+def _described(graph: Graph) -> str:
+    """Return what a panel shows, in sentences."""
+    asked = {
+        name: None for query, _ in graph.queries for name in re.findall(r"\b(?:treadle|scheduler|rest_client|process)_\w+", query)
+    }
+    shown = dict.fromkeys(help_ for name in asked if (help_ := HELP.get(name) or HELP.get(name.removesuffix("_bucket"))))
+    return "\n\n".join((*([graph.description] if graph.description else []), *shown))
+
+
 def _panel(graph: Graph, width: int) -> timeseries.Panel | stat.Panel:
     panel: timeseries.Panel | stat.Panel = stat.Panel() if graph.number else timeseries.Panel()
     panel.title(graph.title).unit(graph.unit).datasource(SOURCE).height(4 if graph.number else 8).span(width)
-    if graph.description:
-        panel.description(graph.description)
+    panel.description(_described(graph))
     if isinstance(panel, timeseries.Panel):
         panel.fill_opacity(10).min(0).legend(common.VizLegendOptions().show_legend(True))
     for number, (expression, legend) in enumerate(graph.queries):

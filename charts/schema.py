@@ -122,7 +122,7 @@ MAYBE = f"^({NAME[1:-1]})?$"
 USERS = several(text(256, "^[^\"\\\\']+$", 1), maxItems=64)
 DURATION = {"type": "string", "pattern": "^[0-9]+(ms|s|m|h)$"}
 RESOURCES = closed({"requests": anything(), "limits": anything(), "claims": {"type": "array"}})
-MONITOR: Json = {"enabled": yes(), "interval": DURATION, "labels": words()}
+MONITOR: Json = {"enabled": yes(), "interval": DURATION, "labels": words(), "relabelings": several(anything())}
 (LEAST_AFTER,) = (int(found) for found in re.findall(r"after=SECONDS, (\d+) or more", ALLOWED))
 
 VALUES: Json = {
@@ -135,7 +135,7 @@ VALUES: Json = {
     },
     "imagePullSecrets": several(closed({"name": {"type": "string", "minLength": 1}}, required=["name"])),
     "nameOverride": text(63, PART),
-    "fullnameOverride": text(63, PART),
+    "fullnameOverride": text(63, "^([a-z]([-a-z0-9]*[a-z0-9])?)?$"),
     "leaderElection": {"enabled": option("leader_elect")},
     "identity": {
         "source": option("user_source"),
@@ -294,7 +294,13 @@ def _object(tree: Json, described: Mapping[str, str], above: str) -> Json:
             raise LookupError(f"{path} has no comment `# -- ...` in values.yaml")
         if path in described and "description" not in properties[name]:
             properties[name] = {"description": described[path], **properties[name]}
-    return {"type": "object", "additionalProperties": False, "properties": properties}
+    sections = [name for name, below in tree.items() if not isinstance(below.get("type"), str)]  # which a null would take away
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": properties,
+        **({"required": sections} if sections else {}),
+    }
 
 
 def made() -> str:

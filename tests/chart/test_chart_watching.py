@@ -47,6 +47,18 @@ def test_a_service_monitor_finds_the_service_and_the_port_by_name():
     assert endpoint["port"] in {port["name"] for port in services[0]["spec"]["ports"]}
 
 
+@pytest.mark.parametrize("kind", ["PodMonitor", "ServiceMonitor"])
+def test_labels_of_what_is_scraped_may_be_changed(kind):
+    value, served = kind[0].lower() + kind[1:], f"--api-versions=monitoring.coreos.com/v1/{kind}"
+    changed = [{"targetLabel": "cluster", "replacement": "east"}]
+    (found,) = of_kind(kind, f"--set={value}.enabled=true", f"--set-json={value}.relabelings={json.dumps(changed)}", served)
+    (endpoint,) = found["spec"].get("podMetricsEndpoints") or found["spec"]["endpoints"]
+    assert endpoint["relabelings"] == changed
+    (plain,) = of_kind(kind, f"--set={value}.enabled=true", served)
+    (endpoint,) = plain["spec"].get("podMetricsEndpoints") or plain["spec"]["endpoints"]
+    assert "relabelings" not in endpoint
+
+
 def test_a_copy_is_not_scraped_twice():
     both = "--set=serviceMonitor.enabled=true,podMonitor.enabled=true"
     answer = template(both, SERVES_SERVICES, "--api-versions=monitoring.coreos.com/v1/PodMonitor")
@@ -144,6 +156,8 @@ def test_a_dashboard_is_read_whole_by_the_library_of_grafanas_types(name):
     for panel in panels:
         assert panel["gridPos"]["x"] + panel["gridPos"]["w"] <= 24
         assert panel["targets"]
+        assert panel["fieldConfig"]["defaults"]["unit"], panel["title"]
+        assert re.fullmatch(r"[A-Z1].{8,}\.", panel["description"], re.DOTALL), f"{panel['title']}: a sentence"
         assert all(target["datasource"]["uid"] == "${datasource}" for target in panel["targets"])
 
 

@@ -19,12 +19,16 @@ JOB = "treadle"
 
 
 class Prometheus:
-    """Starts, asks and ends one; ``targets`` are addresses as host:port."""
+    """Starts, asks and ends one; ``targets`` are addresses as host:port, ``labels`` what is put on all that is scraped, ``job`` too."""
 
-    def __init__(self, folder: Path, *targets: str) -> None:
+    def __init__(self, folder: Path, *targets: str, rules: Path | None = None, token: Path | None = None, **labels: str) -> None:
         self.port = free_port()
-        scrape = {"job_name": JOB, "static_configs": [{"targets": list(targets)}]}
-        settings = {"global": {"scrape_interval": "1s", "evaluation_interval": "1s"}, "scrape_configs": [scrape]}
+        scrape: dict[str, Any] = {"job_name": JOB, "static_configs": [{"targets": list(targets), "labels": labels}]}
+        settings: dict[str, Any] = {"global": {"scrape_interval": "1s", "evaluation_interval": "1s"}, "scrape_configs": [scrape]}
+        if token is not None:
+            scrape["authorization"] = {"credentials_file": str(token)}
+        if rules is not None:
+            settings["rule_files"] = [str(rules)]
         file = folder / "prometheus.yml"
         file.write_text(yaml.safe_dump(settings))
         self._command = [

@@ -13,7 +13,7 @@ import pytest
 
 from cluster.client import eventually
 from cluster.prometheus import JOB, Prometheus
-from cluster.treadle_process import Cluster, Treadle, pod, queue
+from cluster.treadle_process import Cluster, Treadle, capacity_queue, pod, queue
 
 FOLDER = Path(__file__).resolve().parents[2] / "charts" / "treadle" / "files" / "dashboards"
 VARIABLES = {"job": JOB, "queue": "root.prod", "user": "default", "__rate_interval": "20s"}
@@ -22,6 +22,14 @@ EMPTY = {
     'max by (partition, resource, kind) (treadle_queue_partition_resource{job=~"$job", queue="$queue"})': "no node is in a partition",
     'max by (partition, resource, kind) (treadle_plan_resource{job=~"$job", queue="$queue"})': "the queue takes no reservations",
     'max by (phase) (treadle_reservations{job=~"$job"})': "there is no reservation",
+    'sum by (door, reason) (rate(treadle_http_refused_total{job=~"$job"}[$__rate_interval]))': "nobody is refused",
+    **dict.fromkeys(
+        (
+            'treadle_certificate_expiry_timestamp_seconds{job=~"$job"} - time()',
+            'max by (door) (treadle_certificate_problem{job=~"$job"})',
+        ),
+        "the port is served in the clear",
+    ),
     **{
         f'histogram_quantile({part}, sum by (le) (rate(scheduler_preemption_victims_bucket{{job=~"$job"}}[$__rate_interval])))': "nobody is preempted"
         for part in (0.5, 0.9, 0.99)
@@ -43,10 +51,23 @@ def filled(expression: str) -> str:
     return re.sub(r"\$(\w+)", lambda found: VARIABLES[found[1]], expression)
 
 
+def disciplined(cluster: Cluster, discipline: str) -> None:
+    """Make a Scheduler of a discipline and the queue root.prod."""
+    made = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Scheduler", "metadata": {"name": "treadle"}}
+    status, answer = cluster.plane.api(
+        "POST", "/apis/treadle.dev/v1alpha1/schedulers", {**made, "spec": {"discipline": discipline}}
+    )
+    assert status == 201, answer
+    cluster.queues(queue("root.prod") if discipline == "Fair" else capacity_queue("root.prod", "100%"))
+
+
 @pytest.mark.timeout(400)
-def test_each_query_of_each_dashboard_has_an_answer(fresh_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
+@pytest.mark.parametrize("discipline", ["Fair", "Capacity"])
+def test_each_query_of_each_dashboard_has_an_answer(
+    fresh_cluster: Callable[..., Cluster], tmp_path: Path, discipline: str
+) -> None:
     cluster = fresh_cluster(2, "64", "256Gi")
-    cluster.queues(queue("root.prod"))
+    disciplined(cluster, discipline)
     history = f"sqlite:///{tmp_path / 'history.sqlite'}"
     numbers = itertools.count()
     with Treadle(cluster.plane.kubeconfig, tmp_path, "--history", history, "--eta") as treadle:

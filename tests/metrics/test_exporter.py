@@ -34,6 +34,7 @@ LABELS = {
     "inside",
     "user",
     "profile",
+    "door",
 }
 """Labels whose values are bounded by queues, resource types and constants; users are told of up to a number."""
 UNITS = {"seconds", "bytes", "ratio"}
@@ -148,6 +149,14 @@ def test_no_family_and_no_series_stands_twice() -> None:
         ("treadle_pass_duration_seconds_count", {}, 3),
         ("treadle_bind_duration_seconds_count", {}, 3),
         ("treadle_leader", {}, 0),
+        ("treadle_certificate_expiry_timestamp_seconds", {"door": "service"}, 1.8e9),
+        ("treadle_certificate_problem", {"door": "service"}, 0),
+        ("treadle_http_connections", {"door": "service"}, 3),
+        ("treadle_http_refused_total", {"door": "service", "reason": "unauthorized"}, 2),
+        ("scheduler_scheduling_algorithm_duration_seconds_count", {}, 3),
+        ("rest_client_requests_total", {"code": "201", "host": "10.0.0.1:6443", "method": "POST"}, 8),
+        ("rest_client_requests_total", {"code": "<error>", "host": "10.0.0.1:6443", "method": "PATCH"}, 1),
+        ("rest_client_request_duration_seconds_sum", {"host": "10.0.0.1:6443", "verb": "POST"}, 12.5),
         ("treadle_status_writes_total", {}, 7),
         ("treadle_events_recorded_total", {}, 3),
     ],

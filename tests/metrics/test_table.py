@@ -107,6 +107,15 @@ async def test_a_pod_that_is_bound_is_measured(api: FakeApi) -> None:
     assert 'scheduler_schedule_attempts_total{profile="treadle",result="scheduled"} 1.0' in text
     assert 'scheduler_scheduling_attempt_duration_seconds_count{profile="treadle",result="scheduled"} 1.0' in text
     assert "scheduler_pod_scheduling_sli_duration_seconds_count 1.0" in text
+    assert "scheduler_scheduling_algorithm_duration_seconds_count 1.0" in text
+    host = f'host="{api.url.removeprefix("http://")}"'
+    (binds,) = re.findall(r'^treadle_api_requests_total{code="201",method="POST",use="bind"} (\S+)$', text, re.MULTILINE)
+    (posted,) = re.findall(rf'^rest_client_requests_total{{code="201",{host},method="POST"}} (\S+)$', text, re.MULTILINE)
+    assert float(posted) >= float(binds) == 1
+    answers = re.findall(rf'^rest_client_request_duration_seconds_count{{{host},verb="GET"}} (\S+)$', text, re.MULTILINE)
+    asked = re.findall(r'^treadle_api_requests_total{code="\d+",method="GET",use="\w+"} (\S+)$', text, re.MULTILINE)
+    assert sum(map(float, answers)) == sum(map(float, asked)) > 0
+    assert 'treadle_http_connections{door="service"} 1.0' in text
     passes = re.search(r"^treadle_passes_total (\S+)$", text, re.MULTILINE)
     measured = re.search(r"^treadle_pass_duration_seconds_count (\S+)$", text, re.MULTILINE)
     assert passes is not None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import ssl
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from msgspec import json
 
-from treadle.admission.certificates import RENEWED_AFTER, VALID_FOR, Certificate
+from treadle.admission.certificates import RENEWED_AFTER, VALID_FOR, Certificate, make
 from treadle.kube.transport import Response
 from treadle.runtime.tls import KNOWN_BEFORE, BadCertificate, Files, SelfSigned, TlsOptions, publish
 from web.certificates import made, trusting
@@ -39,9 +40,14 @@ def write(folder: Path, certificate: Certificate) -> tuple[Path, Path]:
     return paths
 
 
+def now_of(later: dt.timedelta = dt.timedelta()) -> Callable[[], dt.datetime]:
+    """A clock, which may be ahead."""
+    return lambda: dt.datetime.now(dt.UTC) + later
+
+
 def test_files_are_read_again_when_they_change(tmp_path: Path) -> None:
     first, second = made(), made()
-    files = Files(*write(tmp_path, first))
+    files = Files(*write(tmp_path, first), now_of())
     assert shown(files.context) == first.pem
     write(tmp_path, second)
     files.look()
@@ -51,7 +57,7 @@ def test_files_are_read_again_when_they_change(tmp_path: Path) -> None:
 def test_half_of_a_pair_is_not_served_and_said(tmp_path: Path) -> None:
     first, second = made(), made()
     certificate, key = write(tmp_path, first)
-    files = Files(certificate, key)
+    files = Files(certificate, key, now_of())
     certificate.write_bytes(second.pem)
     files.look()
     assert shown(files.context) == first.pem
@@ -69,7 +75,52 @@ def test_half_of_a_pair_is_not_served_and_said(tmp_path: Path) -> None:
 
 def test_files_that_cannot_be_served_at_first_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadCertificate, match="No such file"):
-        Files(tmp_path / "absent", tmp_path / "absent")
+        Files(tmp_path / "absent", tmp_path / "absent", now_of())
+
+
+@pytest.mark.parametrize("damage", [b"", b"-----BEGIN CERTIFICATE-----\nnothing\n-----END CERTIFICATE-----\n", b"\x00" * 64])
+@pytest.mark.parametrize("part", [0, 1])
+def test_files_that_are_damaged_leave_what_is_served(tmp_path: Path, damage: bytes, part: int) -> None:
+    first = made()
+    paths = write(tmp_path, first)
+    files = Files(*paths, now_of())
+    paths[part].write_bytes(damage)
+    files.look()
+    assert (shown(files.context), files.ends_at) == (first.pem, first.ends_at.replace(microsecond=0))
+    assert "cannot be served" in files.problem
+    write(tmp_path, first)
+    files.look()
+    assert files.problem == ""
+
+
+def test_one_that_has_ended_does_not_replace_one_that_is_valid(tmp_path: Path) -> None:
+    ended, valid = make(("127.0.0.1",), dt.datetime.now(dt.UTC) - VALID_FOR - dt.timedelta(days=1)), made()
+    files = Files(*write(tmp_path, valid), now_of())
+    write(tmp_path, ended)
+    files.look()
+    assert shown(files.context) == valid.pem
+    assert "is not served, since it ended at" in files.problem
+
+
+def test_what_is_served_and_has_ended_is_said_and_what_comes_then_is_served(tmp_path: Path) -> None:
+    first, later = made(), [dt.timedelta()]
+    files = Files(*write(tmp_path, first), lambda: dt.datetime.now(dt.UTC) + later[0])
+    assert files.problem == ""
+    later[0] = VALID_FOR + dt.timedelta(seconds=1)
+    files.look()
+    assert shown(files.context) == first.pem
+    assert files.problem.endswith("clients refuse it")
+    fresh = make(("127.0.0.1",), dt.datetime.now(dt.UTC) + later[0])
+    write(tmp_path, fresh)
+    files.look()
+    assert (shown(files.context), files.problem) == (fresh.pem, "")
+
+
+def test_one_that_has_ended_is_served_at_first_and_said(tmp_path: Path) -> None:
+    ended = make(("127.0.0.1",), dt.datetime.now(dt.UTC) - VALID_FOR - dt.timedelta(days=1))
+    files = Files(*write(tmp_path, ended), now_of())
+    assert shown(files.context) == ended.pem
+    assert files.problem.endswith("clients refuse it")
 
 
 class ConfigMaps:

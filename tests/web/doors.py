@@ -16,7 +16,7 @@ from treadle.fakeapi import FakeApi
 from treadle.kube.auth import Access
 from treadle.kube.reviews import Reviews
 from treadle.kube.transport import Client
-from treadle.web.gate import Limits
+from treadle.web.gate import Gate, Limits
 from treadle.web.guard import guarded
 from treadle.web.server import answering, serve
 
@@ -76,7 +76,9 @@ class Doors:
 
 
 @asynccontextmanager
-async def doors(limits: Limits | None = None, tls: ssl.SSLContext | None = None, *more: web.RouteDef) -> AsyncIterator[Doors]:
+async def doors(
+    limits: Limits | Gate | None = None, tls: ssl.SSLContext | None = None, *more: web.RouteDef
+) -> AsyncIterator[Doors]:
     judge = Judge()
     found = Doors(judge)
     await judge.start()

@@ -2,19 +2,26 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
 {{- end }}
 
+{{- /* The name of objects. That of a Service has no dots, which the name of a release may have. */ -}}
 {{- define "treadle.fullname" -}}
+{{- $release := .Release.Name | replace "." "-" }}
 {{- if .Values.fullnameOverride }}
 {{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" }}
-{{- else if contains (include "treadle.name" .) .Release.Name }}
-{{- .Release.Name | trunc 63 | trimSuffix "-" }}
+{{- else if contains (include "treadle.name" .) $release }}
+{{- $release | trunc 63 | trimSuffix "-" }}
 {{- else }}
-{{- printf "%s-%s" .Release.Name (include "treadle.name" .) | trunc 63 | trimSuffix "-" }}
+{{- printf "%s-%s" $release (include "treadle.name" .) | trunc 63 | trimSuffix "-" }}
 {{- end }}
+{{- end }}
+
+{{- /* The Service of the webhooks, whose name may have 63 characters as well. */ -}}
+{{- define "treadle.webhookService" -}}
+{{ include "treadle.fullname" . | trunc 55 | trimSuffix "-" }}-webhook
 {{- end }}
 
 {{- define "treadle.selector" -}}
 app.kubernetes.io/name: {{ include "treadle.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
 {{- define "treadle.labels" -}}
@@ -23,6 +30,20 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/component: scheduler
 app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end }}
+
+{{- /* The labels of an object with those that are chosen for it, which win: a list of the scope and these. */ -}}
+{{- define "treadle.labelsWith" -}}
+{{- toYaml (mergeOverwrite (include "treadle.labels" (index . 0) | fromYaml) (index . 1)) }}
+{{- end }}
+
+{{- /* Refuses labels of pods by which they are selected: a list of them and of the name of the value. */ -}}
+{{- define "treadle.checkPodLabels" -}}
+{{- range list "app.kubernetes.io/name" "app.kubernetes.io/instance" }}
+{{- if hasKey (index $ 0) . }}
+{{- fail (printf "%s: %s is a label by which the pods are selected; what it says follows from nameOverride and the name of the release" (index $ 1) .) }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{- define "treadle.serviceAccount" -}}
@@ -137,10 +158,10 @@ authorization:
 
 {{- define "treadle.agent.selector" -}}
 app.kubernetes.io/name: {{ include "treadle.name" . | trunc 57 | trimSuffix "-" }}-agent
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
 {{- define "treadle.test.selector" -}}
 app.kubernetes.io/name: {{ include "treadle.name" . | trunc 58 | trimSuffix "-" }}-test
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}

@@ -79,6 +79,7 @@ class Properties:
     def __init__(self, values: Mapping[str, str]) -> None:
         self.values = {name: str(value) for name, value in values.items()}
         self._sorted: list[tuple[str, int]] | None = None
+        self._flexible: bool | None = None
 
     def text(self, name: str) -> str | None:
         """Return a property as it was written."""
@@ -108,6 +109,13 @@ class Properties:
     def maybe_flag(self, name: str) -> bool | None:
         """Return a switch, ``None`` without one."""
         return None if self.text(name) is None else self.flag(name, default=False)
+
+    @property
+    def flexible(self) -> bool:
+        """Whether anything is said of queues that are made on their own, anywhere."""
+        if self._flexible is None:
+            self._flexible = any(FLEXIBLE in name for name in self.values)
+        return self._flexible
 
     def names(self, prefix: str) -> Iterator[str]:
         """Yield what follows a prefix in the names that have it, in the order of the properties."""
@@ -283,6 +291,8 @@ def _queue(properties: Properties, path: str) -> CapacityQueueSpec:
 
 
 def _flexible(properties: Properties, path: str, prefix: str) -> FlexibleCreation:
+    if not properties.flexible:  # a queue's templates may be those of many paths, and most files have none
+        return FlexibleCreation()
     depth = properties.maybe_whole(prefix + "maximum-queue-depth")
     enabled = properties.flag(prefix + "enabled", default=False)
     levels = depth if depth is not None else int(properties.number(PREFIX + FLEXIBLE + "maximum-queue-depth", 2))

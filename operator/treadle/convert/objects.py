@@ -70,7 +70,11 @@ def properties(text: str | bytes) -> dict[str, str]:
     Of values only those of access lists keep their blanks, since a list of groups begins with one. ``${name}`` is another
     property of the file.
     """
-    document = xml.parse(text)
+    return properties_of(xml.parse(text))
+
+
+def properties_of(document: xml.Element) -> dict[str, str]:
+    """Read the document element of a Hadoop configuration file, as ``properties`` does."""
     if document.tag != "configuration":
         raise AllocationError(document.line, f"the document element is {document.tag!r}; it must be 'configuration'")
     found = {}
@@ -88,7 +92,7 @@ def properties(text: str | bytes) -> dict[str, str]:
 
 def _expanded(value: str, found: Mapping[str, str]) -> str:
     """Return a value with what it refers to, as deep as Hadoop goes; what is not there stays as it is written."""
-    for _ in range(_DEEPEST):
+    for _ in range(_DEEPEST if "${" in value else 0):
         expanded = _REFERENCE.sub(lambda match: found.get(match[1], match[0]), value)
         if expanded == value:
             break

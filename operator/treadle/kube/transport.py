@@ -7,7 +7,7 @@ limiter with binds once starved them in kube-scheduler.
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final, Literal, NamedTuple, Self
 from urllib.parse import quote, urlencode, urlsplit
@@ -66,6 +66,8 @@ class Client:
         self.timeout = timeout
         self.requests: dict[tuple[str, str, int], int] = {}
         """Answers by (pool, method, status); status 0 is no answer."""
+        self.took: Callable[[str, float], None] = lambda _method, _seconds: None
+        """Is told of each answer how many seconds it took, the wait for a free connection included, by the method."""
         self.right: Right | None = None
         """Says how long a write of a leader may live, in seconds; None where nobody else could lead."""
         self.answered_at = float("-inf")
@@ -138,6 +140,7 @@ class Client:
                 connections = self._connections[pool] = Connections(self._address(), POOLS[pool])
             request = self._written(method, where, content, content_type)
             right = self.right if pool in DECIDING else None
+            began = time.monotonic()
             answer = await connections.request(method, request, timeout or self.timeout, right)
         except NoRight:
             self.withheld += 1
@@ -147,6 +150,7 @@ class Client:
             raise Unreachable(f"{method} {path}: {str(error) or type(error).__name__}") from error
         self._count(pool, method, answer.status)
         self.answered_at = time.monotonic()
+        self.took(method, self.answered_at - began)
         return Response(answer.status, answer.body, _retry_after(answer.retry_after) if answer.retry_after else None)
 
     def _written(self, method: str, path: str, content: bytes | None, content_type: str, accept: str = JSON) -> bytes:

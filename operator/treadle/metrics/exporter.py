@@ -3,6 +3,7 @@
 Which families there are says the table (``metrics.table``); here is which numbers of a snapshot are theirs.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -59,6 +60,18 @@ class Samples:
     busy_seconds: float
     backlog: int
     requests: Mapping[tuple[str, str, int], int] = field(default_factory=dict)
+    host: str = ""
+    """The API server, as host:port."""
+    answer_times: Mapping[str, Times] = field(default_factory=dict)
+    """Until the API server answered, by the method."""
+    connections: Mapping[str, int] = field(default_factory=dict)
+    """How many clients are connected, by the door."""
+    turned_away: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    """Connections and requests that were refused, by the door and the cause."""
+    certificates_end: Mapping[str, float] = field(default_factory=dict)
+    """When the certificate that is served ends, in seconds since 1970, by the door."""
+    certificate_problems: Mapping[str, int] = field(default_factory=dict)
+    """1 where something is wrong with it, by the door."""
     watches: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     profile: str = ""
     """The name of the scheduler, which kube-scheduler's metrics have as the profile."""
@@ -75,6 +88,8 @@ class Samples:
     """How often it was tried to place pods, by kube-scheduler's names of the results."""
     pass_times: Times = NOTHING
     bind_times: Times = NOTHING
+    plan_times: Times = NOTHING
+    """Of the pass that handed a pod over to be bound, until it had decided; once for each."""
     attempt_times: Times = NOTHING
     """From the pass that decided a node until the pod was bound."""
     entered_times: Times = NOTHING
@@ -239,6 +254,11 @@ def _rows(samples: Samples) -> Iterator[tuple[str, Iterable[Row]]]:
     yield "treadle_status_writes_total", _one(samples.status_writes)
     yield "treadle_events_recorded_total", _one(samples.events_written)
     yield "treadle_writes_withheld_total", _one(samples.withheld)
+    yield "treadle_http_connections", _by_one(samples.connections)
+    yield "treadle_http_refused_total", list(samples.turned_away.items())
+    if samples.certificate_problems:
+        yield "treadle_certificate_expiry_timestamp_seconds", _by_one(samples.certificates_end)
+        yield "treadle_certificate_problem", _by_one(samples.certificate_problems)
     if samples.history:
         yield "treadle_history_records_total", _by_one(samples.history)
         yield "treadle_history_waiting", _one(samples.history_waiting)
@@ -257,9 +277,15 @@ def _of_kube_scheduler(samples: Samples) -> Iterator[tuple[str, Iterable[Row]]]:
     yield "scheduler_pending_pods", _by_one(samples.pending)
     yield "scheduler_schedule_attempts_total", [((profile, result), count) for result, count in samples.attempts.items()]
     yield "scheduler_scheduling_attempt_duration_seconds", [((profile, "scheduled"), samples.attempt_times)]
+    yield "scheduler_scheduling_algorithm_duration_seconds", [((), samples.plan_times)]
     yield "scheduler_pod_scheduling_sli_duration_seconds", [((), samples.entered_times)]
     yield "scheduler_preemption_attempts_total", _one(samples.searches)
     yield "scheduler_preemption_victims", [((), samples.victims)]
+    host, answers = samples.host, Counter[tuple[str, str]]()
+    for (_, method, code), count in samples.requests.items():
+        answers[method, str(code) if code else "<error>"] += count
+    yield "rest_client_requests_total", [((code, host, method), count) for (method, code), count in answers.items()]
+    yield "rest_client_request_duration_seconds", [((host, method), times) for method, times in samples.answer_times.items()]
 
 
 def _opportunistic(samples: Samples) -> Iterator[tuple[str, Iterable[Row]]]:

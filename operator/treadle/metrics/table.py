@@ -41,6 +41,7 @@ def _histogram(name: str, help_: str, *labels: str, unit: str = "seconds", when:
 
 HISTORY = "a history is kept (`--history`)"
 FORECASTS = "forecasts are made (`--eta`)"
+TLS = "a port is served with TLS"
 PROC = "the system has `/proc`"
 
 GROUPS: dict[str, tuple[Declared, ...]] = {
@@ -253,6 +254,34 @@ GROUPS: dict[str, tuple[Declared, ...]] = {
         ),
         _counter("treadle_writes_withheld_total", "Writes not sent, since another may lead."),
     ),
+    "The ports": (
+        _gauge(
+            "treadle_http_connections",
+            "Connections of clients, by the port: that of probes, that of the service (metrics, the REST, the page), that of the webhooks.",
+            "door",
+        ),
+        _counter(
+            "treadle_http_refused_total",
+            "Connections and requests that were refused, by the port and the reason: an address has too many connections (connections), begins too many (connecting) or asks too often (requests, of a user too), no TLS came about (handshake), what is sent cannot be read (malformed), larger than allowed (large) or not sent or taken in time (slow), nobody knows the token (unauthorized) or it has no right (forbidden), or the API server cannot be asked (unavailable).",
+            "door",
+            "reason",
+        ),
+    ),
+    "Certificates": (
+        _gauge(
+            "treadle_certificate_expiry_timestamp_seconds",
+            "When the certificate that a port is served with ends, in seconds since 1970.",
+            "door",
+            unit="seconds",
+            when=TLS,
+        ),
+        _gauge(
+            "treadle_certificate_problem",
+            "1 while something is wrong with the certificate of a port: a new one in the files cannot be served, the one that is served has ended, or clients cannot know our own; /status and the log have the words.",
+            "door",
+            when=TLS,
+        ),
+    ),
     "The history": (
         _counter(
             "treadle_history_records_total",
@@ -298,6 +327,10 @@ GROUPS: dict[str, tuple[Declared, ...]] = {
             "result",
         ),
         _histogram(
+            "scheduler_scheduling_algorithm_duration_seconds",
+            "Time that a pass took to decide, once for each pod that it handed over to be bound; the wait for its volumes or devices is not in it.",
+        ),
+        _histogram(
             "scheduler_pod_scheduling_sli_duration_seconds",
             "From when a pod first waited at this instance, its gates gone, to the answer that it is bound.",
         ),
@@ -306,6 +339,19 @@ GROUPS: dict[str, tuple[Declared, ...]] = {
             "Searches for pods that may go for a pod, or for a whole gang, those in vain included.",
         ),
         _histogram("scheduler_preemption_victims", "Pods that had to go for a pod, or for a whole gang.", unit=""),
+        _counter(
+            "rest_client_requests_total",
+            "Requests to the API server as client-go counts them, those that open a watch not among them; <error> is no answer.",
+            "code",
+            "host",
+            "method",
+        ),
+        _histogram(
+            "rest_client_request_duration_seconds",
+            "Time until the API server had answered, the wait for a free connection included; of those that watch nothing.",
+            "host",
+            "verb",
+        ),
     ),
     "The process": (
         _counter("process_cpu_seconds_total", "Total user and system CPU time spent in seconds.", unit="seconds", when=PROC),

@@ -17,7 +17,7 @@ from treadle.admission.certificates import Certificate, load, make
 from treadle.admission.review import MOST_BODY, routes
 from treadle.kube.errors import KubeError
 from treadle.kube.transport import Client
-from treadle.web.gate import Limits
+from treadle.web.gate import Gate, Limits
 from treadle.web.server import serve
 
 log = logging.getLogger(__name__)
@@ -53,6 +53,7 @@ class Webhook:
 
     def __init__(self, client: Client, options: WebhookOptions, now: Callable[[], dt.datetime]) -> None:
         self.url = ""
+        self.gate = Gate(LIMITS)
         self.problem = "the caBundle has not been written yet"
         self.trusted = not options.stamps
         self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -64,6 +65,11 @@ class Webhook:
     def _serve(self, certificate: Certificate) -> None:
         load(self.tls, certificate)
         self._certificate, self._next = certificate, None
+
+    @property
+    def ends_at(self) -> dt.datetime:
+        """When the certificate that is served ends."""
+        return self._certificate.ends_at
 
     async def keep_trusted(self) -> None:
         """Keep our certificate valid, and in the caBundles, for ever."""
@@ -116,6 +122,6 @@ async def webhook(
 ) -> AsyncIterator[Webhook]:
     """Serve the webhooks for the time of a ``with`` block. Raises ``OSError`` where it cannot listen."""
     hook = Webhook(client, options, now)
-    async with serve(options.host, options.port, routes(scheduler_names), hook.tls, LIMITS) as url:
+    async with serve(options.host, options.port, routes(scheduler_names), hook.tls, hook.gate) as url:
         hook.url = url
         yield hook

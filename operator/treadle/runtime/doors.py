@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from treadle.listening import is_loopback
 from treadle.metrics.exporter import Samples, render
-from treadle.web.gate import Limits
+from treadle.web.gate import Gate, Limits
 from treadle.web.guard import guarded
 from treadle.web.server import answering, metrics_route, probe_routes, serve
 
@@ -75,25 +75,27 @@ def routes_of(told: Told, reviews: Reviews, *, anonymous: bool) -> list[web.Rout
 
 
 class Doors:
-    """The ports, until ``close``. ``url`` and ``probes_url`` say where they are, empty where there is none."""
+    """The ports, until ``close``. ``url`` and ``probes_url`` say where they are, empty where there is none; ``gates`` count who comes, by the name of the door."""
 
     def __init__(self) -> None:
         self.url = self.probes_url = ""
+        self.gates: dict[str, Gate] = {}
         self._ports = contextlib.AsyncExitStack()
 
     async def open_probes(self, listen: str, told: Told) -> None:
         """Serve the probes. Raises ``CannotListen``."""
-        self.probes_url = await self._open(listen, probe_routes(told.healthy, told.unready), None, PROBES)
+        self.probes_url = await self._open(listen, probe_routes(told.healthy, told.unready), None, "probes", PROBES)
 
     async def open(self, listen: str, routes: list[web.RouteDef], tls: ssl.SSLContext | None) -> None:
         """Serve all else. Raises ``CannotListen``."""
         if tls is None and not is_loopback(listen_address(listen)[0]):
             log.warning("%s is served without TLS: whoever listens on the way can take the tokens that are sent there", listen)
-        self.url = await self._open(listen, routes, tls, None)
+        self.url = await self._open(listen, routes, tls, "service", Limits())
 
-    async def _open(self, listen: str, routes: list[web.RouteDef], tls: ssl.SSLContext | None, limits: Limits | None) -> str:
+    async def _open(self, listen: str, routes: list[web.RouteDef], tls: ssl.SSLContext | None, door: str, limits: Limits) -> str:
         host, port = listen_address(listen)
-        return await self.enter(serve(host, port, routes, tls, limits), f"on {listen}")
+        gate = self.gates[door] = Gate(limits)
+        return await self.enter(serve(host, port, routes, tls, gate), f"on {listen}")
 
     async def enter(self, port: contextlib.AbstractAsyncContextManager[P], where: str) -> P:
         """Keep a port open until the end. Raises ``CannotListen``."""

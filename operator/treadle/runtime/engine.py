@@ -228,8 +228,10 @@ class Engine:
             self.care.hurt_by(error, "pass")
             return
         self.care.went_well()
+        planned, binds = time.perf_counter() - start, 0
         for effect in effects:
             if isinstance(effect, Bind):
+                binds += 1
                 self.binder.submit(
                     Placement(
                         effect.uid,
@@ -271,6 +273,7 @@ class Engine:
         self.passes += 1
         self.busy_seconds += took
         self.measures.passes.add(took)
+        self.measures.plans.add(planned, binds)
         self.longest_pass = max(self.longest_pass, took)
         self.binder.away += took
         if took > LONG:

@@ -29,6 +29,8 @@ OTHERS = "(others)"
 """Stands for all other queues."""
 MOST_PATHS = 10_000
 """Paths whose first two names are remembered; queues that rules make come and go."""
+ANSWERS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
+"""Seconds until the API server answers: the bounds of client-go, whose metric it stands for."""
 EVERY = 5.0
 """Seconds between two looks at what waits."""
 COST = 50.0
@@ -41,6 +43,10 @@ class Measures:
     def __init__(self, view: Callable[[], View], leads: Callable[[], bool], clock: Callable[[], float] = time.monotonic) -> None:
         self.passes = Histogram(doubling(0.001, 15))
         """Seconds that passes took."""
+        self.plans = Histogram(doubling(0.001, 15))
+        """Seconds that a pass took to decide, for each pod that it handed over to be bound."""
+        self.answers: dict[str, Histogram] = {}
+        """Seconds until the API server answered, by the method."""
         self.binds = Histogram(doubling(0.001, 15))
         """Seconds from sending a bind to its answer."""
         self.scheduled = Histogram(doubling(0.001, 15))
@@ -67,6 +73,10 @@ class Measures:
             self.entered.add(now - found.entered)
         if found.since_made is not None:
             (self._of_path.get(found.queue) or self._at(found.queue)).add(found.since_made)
+
+    def answered(self, method: str, seconds: float) -> None:
+        """Take the time of an answer of the API server."""
+        (self.answers.get(method) or self.answers.setdefault(method, Histogram(ANSWERS))).add(seconds)
 
     def _at(self, path: str) -> Histogram:
         name = ".".join(path.split(".", 2)[:2])

@@ -177,10 +177,10 @@ class Service:
         self.engine = Engine(
             self.core, self.binder, self.evictor, reports, self.recorder, self.claims, self.devices, self._may_plan
         )
-        self.provisioner = Provisioner(self.client, options.name, lambda: self.core.view, self._put)
-        self.engine.provisioner = self.provisioner
+        self.engine.provisioner = self.provisioner = Provisioner(self.client, options.name, lambda: self.core.view, self._put)
         self.engine.resizer = self.resizer = Resizer(self.client, self._put)
         self._asking = Client(access, user_agent=f"treadle/{options.name}")
+        self.client.took = self._asking.took = self.engine.measures.answered
         self._serving = Client(access, user_agent=f"treadle/{options.name}")
         """Has connections of its own, so that nobody who decides waits for what is asked at the doors."""
         self.usage = UsageSource(self._asking, lambda: self.core.view, self._put, access.namespace, options.prometheus)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlsplit
 
 from treadle.metrics.exporter import QueueSample, Samples, UserSample
 from treadle.metrics.histogram import Histogram, doubling
@@ -21,12 +22,15 @@ if TYPE_CHECKING:
     from treadle.kube.patcher import Patcher
     from treadle.kube.recorder import Recorder
     from treadle.kube.transport import Client
+    from treadle.runtime.admission import Webhook
+    from treadle.runtime.doors import Doors
     from treadle.runtime.engine import Engine
     from treadle.runtime.forecaster import Forecaster
     from treadle.runtime.from_history import FromHistory
     from treadle.runtime.garbage import Garbage
     from treadle.runtime.provisioning import Provisioner
     from treadle.runtime.sources import Sources
+    from treadle.runtime.tls import Files, SelfSigned
     from treadle.runtime.usage import UsageSource
 
 
@@ -47,6 +51,9 @@ class Parts(Protocol):
     engine: Engine
     evictor: Evictor
     client: Client
+    doors: Doors
+    webhook: Webhook | None
+    certificate: Files | SelfSigned | None
     usage: UsageSource
     garbage: Garbage
     sources: Sources
@@ -92,6 +99,10 @@ def metrics_of(service: Parts) -> Samples:
     measures.look()
     waiting = measures.waiting
     searches, victims = view.preemptions
+    certificates = {"service": service.certificate, "webhook": service.webhook}
+    gates = dict(service.doors.gates)
+    if service.webhook is not None:
+        gates["webhook"] = service.webhook.gate
     return Samples(
         queues=queues,
         profile=service.options.name,
@@ -105,6 +116,7 @@ def metrics_of(service: Parts) -> Samples:
         attempts={"scheduled": binder.bound, "unschedulable": view.parked, "error": binder.failed},
         pass_times=measures.passes.times(),
         bind_times=measures.binds.times(),
+        plan_times=measures.plans.times(),
         attempt_times=measures.scheduled.times(),
         entered_times=measures.entered.times(),
         searches=searches,
@@ -158,6 +170,12 @@ def metrics_of(service: Parts) -> Samples:
         opportunistic_times={"asking": idle.until_asked, "removal": idle.until_gone, "overuse": idle.until_below},
         reservations=view.reservation_phases(),
         plans={(one.path, one.partition): {"has": one.has, "promised": one.promised} for one in view.plans()},
+        host=urlsplit(service.client.access.server).netloc.rpartition("@")[2],
+        answer_times={method: one.times() for method, one in measures.answers.items()},
+        connections={door: gate.inside for door, gate in gates.items()},
+        turned_away={(door, cause): count for door, gate in gates.items() for cause, count in gate.turned_away.items() if count},
+        certificates_end={door: one.ends_at.timestamp() for door, one in certificates.items() if one and one.ends_at},
+        certificate_problems={door: int(bool(one.problem)) for door, one in certificates.items() if one},
         requests=dict(Counter(service.client.requests) + Counter(service.usage.requests)),
         longest_collection=service.garbage.longest,
         watches={name: (reflector.relists, reflector.reopened) for name, reflector in service.sources.all.items()},

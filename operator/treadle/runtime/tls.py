@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from treadle.admission.bundle import JSON_PATCH, TRIES, with_ours
-from treadle.admission.certificates import Certificate, load, load_pem, make
+from treadle.admission.certificates import Certificate, ends, load, load_pem, make
 from treadle.kube.errors import ApiError, KubeError
 from treadle.kube.transport import Client
 
@@ -57,37 +57,50 @@ def context() -> ssl.SSLContext:
 
 
 class Files:
-    """A certificate in files, as cert-manager and the kubelet write them. ``problem`` says why a new one is not served, empty if all is well."""
+    """A certificate in files, as cert-manager and the kubelet write them.
 
-    def __init__(self, certificate: Path, key: Path) -> None:
-        """Read them. Raises ``BadCertificate``."""
+    ``problem`` says why a new one is not served, or that the one that is has ended; empty if all is well. ``ends_at`` is when that ends.
+    """
+
+    def __init__(self, certificate: Path, key: Path, now: Callable[[], dt.datetime]) -> None:
+        """Read them. Raises ``BadCertificate`` for what cannot be served; one that has ended can, for clients that do not mind."""
         self.context, self.problem = context(), ""
-        self._paths = (certificate, key)
+        self.ends_at: dt.datetime | None = None
+        self._paths, self._now = (certificate, key), now
         self._seen = b""
         self.look()
-        if self.problem:
+        if not self._seen:
             raise BadCertificate(self.problem)
 
     def look(self) -> None:
-        """Serve what is in the files, if that has changed; what cannot be served leaves the one before in place."""
+        """Serve what is in the files, if that has changed; what cannot be served, or has ended, leaves one that is valid in place."""
+        problem = self._read()
+        if not problem and self.ends_at is not None and self._now() >= self.ends_at:
+            problem = f"the certificate {self._paths[0]} ended at {self.ends_at:%Y-%m-%dT%H:%M:%SZ}: clients refuse it"
+        if problem and problem != self.problem:
+            log.warning("%s", problem)
+        self.problem = problem
+
+    def _read(self) -> str:
+        """Read the files, and return why they are not served."""
         certificate, key = self._paths
         try:
-            pem = key.read_bytes() + b"\n" + certificate.read_bytes()
+            public = certificate.read_bytes()
+            pem = key.read_bytes() + b"\n" + public
             read = hashlib.sha256(pem).digest()
             if read == self._seen:
-                self.problem = ""
-                return
+                return ""
             load_pem(context(), pem)  # half of a pair would leave what is served with a key that is of another certificate
+            ends_at, now = ends(public), self._now()
+            if self.ends_at is not None and ends_at is not None and ends_at <= now < self.ends_at:
+                return f"the certificate {certificate} is not served, since it ended at {ends_at:%Y-%m-%dT%H:%M:%SZ}; the one before is still valid"
             load_pem(self.context, pem)
         except (OSError, ValueError) as error:  # SSLError is an OSError; ValueError: a key with a password
-            problem = f"the certificate {certificate} with the key {key} cannot be served: {error}"
-            if problem != self.problem:
-                log.warning("%s", problem)
-            self.problem = problem
-            return
+            return f"the certificate {certificate} with the key {key} cannot be served: {error}"
         if self._seen:
             log.info("the certificate of %s is served from now on", certificate)
-        self._seen, self.problem = read, ""
+        self._seen, self.ends_at = read, ends_at
+        return ""
 
     async def keep(self) -> None:
         """Look for ever."""
@@ -112,6 +125,11 @@ class SelfSigned:
     def _serve(self, certificate: Certificate) -> None:
         load(self.context, certificate)
         self._certificate, self._next = certificate, None
+
+    @property
+    def ends_at(self) -> dt.datetime:
+        """When the certificate that is served ends."""
+        return self._certificate.ends_at
 
     async def look(self) -> None:
         """Do what is due: make a fresh one, publish all that we have, and serve the fresh one when it has been known for a while."""
@@ -172,8 +190,12 @@ async def publish(client: Client, namespace: str, name: str, ours: Certificate, 
     raise ApiError(409, "Conflict", f"{name} was written by others {TRIES} times while our certificate was put into it")
 
 
+def _utc() -> dt.datetime:
+    return dt.datetime.now(dt.UTC)
+
+
 def certificate_of(client: Client, options: TlsOptions) -> Files | SelfSigned:
     """Return whoever keeps the certificate. Raises ``BadCertificate``."""
     if options.certificate is not None and options.key is not None:
-        return Files(options.certificate, options.key)
-    return SelfSigned(client, options, lambda: dt.datetime.now(dt.UTC))
+        return Files(options.certificate, options.key, _utc)
+    return SelfSigned(client, options, _utc)

@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 from aiohttp import web
 
-from treadle.web.gate import Gate, Limits, peer_of
+from treadle.web.gate import Gate, peer_of
 
 log = logging.getLogger(__name__)
 
@@ -35,10 +35,11 @@ HEADERS = {
 class Connection(web.RequestHandler):
     """A client's connection."""
 
-    __slots__ = ("_left", "_limits")
+    __slots__ = ("_gate", "_left")
 
-    def __init__(self, server: web.Server, limits: Limits, left: Callable[[], None]) -> None:
+    def __init__(self, server: web.Server, gate: Gate, left: Callable[[], None]) -> None:
         """``left`` is called once when it has ended."""
+        limits = gate.limits
         super().__init__(
             server,
             loop=asyncio.get_running_loop(),
@@ -49,7 +50,7 @@ class Connection(web.RequestHandler):
             max_headers=limits.header_lines,
             lingering_time=1.0,
         )
-        self._limits, self._left = limits, left
+        self._gate, self._left = gate, left
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Count it off."""
@@ -62,9 +63,10 @@ class Connection(web.RequestHandler):
         """Send an answer, and hang up on whoever does not take it."""
         transport = self.transport
         try:
-            async with asyncio.timeout(self._limits.leaving):
+            async with asyncio.timeout(self._gate.limits.leaving):
                 return await super().finish_response(request, resp, start_time)
         except TimeoutError:
+            self._gate.turned_away["slow"] += 1
             if transport is not None:
                 transport.abort()
             return resp, True
@@ -75,6 +77,7 @@ class Connection(web.RequestHandler):
         """Answer what is no HTTP, without a word in the log: it may hold a token, and anybody can send it. Defects are logged."""
         if status >= 500:
             return super().handle_error(request, status, exc, message)
+        self._gate.turned_away["malformed"] += 1
         answer = web.Response(status=status, text=f"{status}: the request is not HTTP as it is read here\n", headers=HEADERS)
         answer.force_close()
         return answer
@@ -147,9 +150,10 @@ class Listening:
         times = {"ssl_handshake_timeout": limits.handshake, "ssl_shutdown_timeout": 2.0} if self._tls is not None else {}
         try:
             await self._loop.connect_accepted_socket(
-                lambda: Connection(self._server, limits, left), connection, ssl=self._tls, **times
+                lambda: Connection(self._server, self._gate, left), connection, ssl=self._tls, **times
             )
         except (OSError, TimeoutError):  # a handshake that failed, which is the client's matter
+            self._gate.turned_away["handshake"] += 1
             connection.close()
             left()
         except BaseException:

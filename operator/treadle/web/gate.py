@@ -75,7 +75,7 @@ class Buckets:
 
 
 class Gate:
-    """Counts who is inside of one port. ``turned_away`` counts who was not let in, by cause."""
+    """Counts who is inside of one port. ``turned_away`` counts connections and requests that were refused, by cause."""
 
     def __init__(self, limits: Limits, now: Callable[[], float] = time.monotonic) -> None:
         """Begin with nobody inside."""
@@ -87,9 +87,14 @@ class Gate:
         self._users = Buckets(limits.user_requests, limits.user_requests_burst, now)
 
     @property
+    def inside(self) -> int:
+        """How many connections there are."""
+        return self._inside.total()
+
+    @property
     def full(self) -> bool:
         """Whether nobody is let in at all."""
-        return self._inside.total() >= self.limits.connections
+        return self.inside >= self.limits.connections
 
     def enter(self, peer: str) -> bool:
         """Let a connection of an address in, if it may come; each that was is to ``leave``."""

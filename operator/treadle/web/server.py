@@ -15,6 +15,8 @@ from treadle.web.gate import Gate, Limits, peer_of
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 YEAR = 31_536_000
 GATE: web.AppKey[Gate] = web.AppKey("gate", Gate)
+REFUSALS = {400: "malformed", 401: "unauthorized", 403: "forbidden", 408: "slow", 413: "large", 503: "unavailable"}
+"""What an answer is counted as that refuses a request; one that comes too often is counted where that is found."""
 
 
 def probe_routes(healthy: Callable[[], str], ready: Callable[[], Mapping[str, Any]]) -> list[web.RouteDef]:
@@ -76,6 +78,20 @@ async def _bounded(request: web.Request, handler: Callable[[web.Request], Awaita
     return await handler(request)
 
 
+@web.middleware
+async def _counted(request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> web.StreamResponse:
+    """Count answers that refuse. Of those that a handler words itself, as the REST does, only who may not ask: its 400 is about what was asked, and 503 that it is not ready."""
+    try:
+        answer = await handler(request)
+    except web.HTTPException as error:
+        if cause := REFUSALS.get(error.status):
+            request.app[GATE].turned_away[cause] += 1
+        raise
+    if answer.status in (401, 403):
+        request.app[GATE].turned_away[REFUSALS[answer.status]] += 1
+    return answer
+
+
 def _last(answer: web.HTTPException) -> web.HTTPException:
     answer.force_close()
     return answer
@@ -89,7 +105,7 @@ def _application(routes: Iterable[web.RouteDef], gate: Gate, *, secure: bool) ->
         for name, value in headers.items():
             response.headers.setdefault(name, value)
 
-    application = web.Application(middlewares=[_bounded], client_max_size=gate.limits.body)
+    application = web.Application(middlewares=[_counted, _bounded], client_max_size=gate.limits.body)
     application[GATE] = gate
     application.on_response_prepare.append(add_headers)
     application.add_routes(routes)
@@ -98,13 +114,13 @@ def _application(routes: Iterable[web.RouteDef], gate: Gate, *, secure: bool) ->
 
 @asynccontextmanager
 async def serve(
-    host: str, port: int, routes: Iterable[web.RouteDef], tls: ssl.SSLContext | None = None, limits: Limits | None = None
+    host: str, port: int, routes: Iterable[web.RouteDef], tls: ssl.SSLContext | None = None, limits: Limits | Gate | None = None
 ) -> AsyncIterator[str]:
     """Serve for the time of a ``with`` block, with TLS if there is a context for it, and yield the URL; port 0 takes a free one.
 
-    Raises ``OSError`` where it cannot listen.
+    ``limits`` may be a gate, for who wants to read its counts. Raises ``OSError`` where it cannot listen.
     """
-    gate = Gate(limits or Limits())
+    gate = limits if isinstance(limits, Gate) else Gate(limits or Limits())
     runner = web.AppRunner(_application(routes, gate, secure=tls is not None), access_log=None, shutdown_timeout=1.0)
     await runner.setup()
     assert runner.server is not None
