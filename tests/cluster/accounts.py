@@ -61,8 +61,8 @@ def reads_metrics(plane: ControlPlane, namespace: str, name: str, role: str = "t
     assert code == 201, answer
 
 
-def installed(plane: ControlPlane, folder: Path) -> Path:
-    """Install the chart, and return a kubeconfig that has a token of its service account and nothing else."""
+def installed(plane: ControlPlane, folder: Path, *more: str) -> Path:
+    """Install the chart, with ``more`` values of it set, and return a kubeconfig that has a token of its service account and nothing else."""
     environment = {
         **os.environ,
         "HOME": str(folder),
@@ -71,7 +71,8 @@ def installed(plane: ControlPlane, folder: Path) -> Path:
         "HELM_DATA_HOME": str(folder),
     }
     command = [str(program("helm")), "--kubeconfig", str(plane.kubeconfig), "--namespace=treadle-system"]
-    sets = "--set=rest.enabled=true,crds.install=false,serviceAccount.create=false,serviceAccount.name=treadle"
+    own = ("rest.enabled=true", "crds.install=false", "serviceAccount.create=false", "serviceAccount.name=treadle")
+    sets = f"--set={','.join((*own, *more))}"
     done = subprocess.run(
         [*command, "install", "treadle", str(CHART), sets], capture_output=True, text=True, check=False, env=environment
     )
