@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from convert.peers import FILES
 from treadle.api.objects import PLURALS
 from treadle.convert.allocations import read
 from treadle.convert.capacity_objects import Sources
 from treadle.convert.capacity_objects import convert as convert_capacity
 from treadle.convert.objects import convert as convert_fair
 from treadle.convert.objects import properties
+from treadle.convert.peer_files import convert as convert_peers
 from treadle.convert.to_capacity import to_capacity
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,7 +46,12 @@ def of_cases() -> Iterator[Any]:
             yield pytest.param(convert_capacity(Sources(cases[one]["conf"])).objects, id=one)
 
 
-@pytest.mark.parametrize("objects", [*of_examples(), *of_cases()])
+def of_peers() -> Iterator[Any]:
+    for name, (text, _) in FILES.items():
+        yield pytest.param(convert_peers(textwrap.dedent(text).encode()).objects, id=name)
+
+
+@pytest.mark.parametrize("objects", [*of_examples(), *of_cases(), *of_peers()])
 def test_converted_objects_are_accepted(plane, objects):
     for one in objects:
         status, answer = plane.api("POST", f"{GROUP}/{PLURALS[one['kind']]}", one, STRICT)
