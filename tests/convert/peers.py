@@ -167,9 +167,6 @@ kind: List
 items:
   - {apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: a}, spec: {namespaceSelector: {}}}
 """
-BOMB = "a: &a [x]\n" + "".join(
-    f"{now}: &{now} [{', '.join([f'*{before}'] * 9)}]\n" for before, now in zip("abcdef", "bcdefg", strict=True)
-)
 
 
 def cluster_queue(name: str, *fields: str, version: str = "v1beta2", **cpu: Any) -> str:

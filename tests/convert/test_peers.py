@@ -18,6 +18,9 @@ from treadle.core.events import NodeSeen, PodSeen, QueueSeen, SchedulerSeen
 from treadle.core.kernel.state import State
 
 CORES = 100
+BOMB = "a: &a [x]\n" + "".join(
+    f"{now}: &{now} [{', '.join([f'*{before}'] * 9)}]\n" for before, now in zip("abcdef", "bcdefg", strict=True)
+)
 
 
 def converted(text: str) -> tuple[dict[str, dict[str, Any]], list[str]]:
