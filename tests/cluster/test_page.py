@@ -85,7 +85,7 @@ async def test_a_change_of_a_queue_is_previewed_and_made_by_the_page_and_its_pod
             assert await page.ask(f"{field}.value") == "cpu=1"
             await page.ask(f"{field}.value = 'cpu=2'; {field}.dispatchEvent(new Event('input'))")
             await page.ask(press.format("Preview", 0))
-            await page.until("document.querySelector('.preview').innerText.includes('1 pods would be placed')", 60)
+            await page.until("document.querySelector('.preview').innerText.includes('1 pod would be placed')", 60)
             await page.ask(press.format("Apply…", 0))
             await page.ask(press.format("Apply", 0))
             await page.until("document.querySelector('.editor').innerText.includes('Change 1 is made.')", 60)

@@ -29,7 +29,7 @@ export class Preview {
     const [placed, waiting, preempted] = Object.keys(KINDS).map(count);
     const others = said.others.placed + said.others.waiting + said.others.preempted;
     const unnamed = others ? `; ${others} of them are not named, since you may not see them or they are too many` : "";
-    say(this.words, `In ${seconds} seconds in which nothing ends and nothing else comes, more than without it: ${placed} pods would be placed, ${waiting} would wait, and ${preempted} would be asked to go${unnamed}.`);
+    say(this.words, `In ${seconds} seconds in which nothing ends and nothing else comes, more than without it: ${placed} pod${placed === 1 ? "" : "s"} would be placed, ${waiting} would wait, and ${preempted} would be asked to go${unnamed}.`);
     const notes = said.notInForce.map(({ queue, message }) => `${queue} would not be in force: ${message}.`);
     if (said.stopped) notes.push(`Not all is known: it was stopped by its bound of ${said.stopped}.`);
     say(this.notes, notes.join(" "));
