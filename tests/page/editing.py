@@ -10,9 +10,12 @@ from typing import Any
 from core.builders import Scenario, limits
 from page.serving import Shown
 from rest.changes import GuardedApi
+from rest.telling import listed
+from treadle.api.identity import Source
 from treadle.changes.log import Log
 from treadle.controllers.ledger import Ledger
 from treadle.core.model import Settings
+from treadle.core.model.reservations import PlanSpec
 from treadle.forecast.forward import Bounds
 from treadle.forecast.what_if import Answer, Question, answer
 from treadle.kube.auth import Access
@@ -52,6 +55,19 @@ def by_capacity() -> tuple[Scenario, dict[str, dict[str, Any]]]:
     return s, written
 
 
+EPOCH = 1_900_000_000
+"""The beginning of the scenario in which reservations are asked for, in seconds since 1970: 17 March 2030, 17:46:40."""
+
+
+def reservable() -> Scenario:
+    """A queue that takes reservations, with eight cores."""
+    s = Scenario(Settings(epoch=EPOCH)).nodes(2, cpu=8, memory=32)
+    s.queue("root").queue("root.plan", plan=PlanSpec(), reserve=listed("*"), minimum=limits(cpu="8", memory="32Gi"))
+    s.queue("root.web").wait(10.0).plan()
+    s.core.refresh_shares(s.now)
+    return s
+
+
 @asynccontextmanager
 async def editing(
     scenario: Scenario | None = None, queues: Mapping[str, Any] = QUEUES, discipline: str = "Fair"
@@ -74,12 +90,14 @@ async def editing(
 
             async def asks(question: Question) -> Answer:
                 s = shown.scenario
-                return answer(s.core.facts(), Settings(), s.now, question, Bounds(max(question.seconds, 0.001)))
+                return answer(s.core.facts(), s.core.state.settings, s.now, question, Bounds(max(question.seconds, 0.001)))
 
             changing = Changing(client_of, Log(client, "treadle-system", "changes", time.time), "treadle")
             shown.offers |= {"whatif", "changes"}
             shown.more += [
-                *what_if.routes(shown.door, shown.told, Means(changing, asks)),
+                *what_if.routes(
+                    shown.door, shown.told, Means(changing, asks, Source.NAMESPACE, Ledger("treadle", print).reservation_of)
+                ),
                 *manifest.routes(shown.door, client_of),
                 *queue_changes.routes(shown.door, changing),
             ]

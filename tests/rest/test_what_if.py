@@ -12,8 +12,11 @@ import pytest
 from core.builders import Scenario, limits
 from rest.changes import GuardedApi
 from rest.telling import listed
+from treadle.api.identity import Source
+from treadle.controllers.ledger import Ledger
 from treadle.core.events import QueueGone
 from treadle.core.model import Settings
+from treadle.core.model.reservations import PlanSpec
 from treadle.forecast.forward import Bounds
 from treadle.forecast.what_if import Answer, Question, answer
 from treadle.kube.auth import Access
@@ -38,6 +41,7 @@ def cluster() -> Scenario:
     s = Scenario().node("n", cpu=6).queue("root", submit=listed("*"))
     s.queue("root.data", view=listed("ann"), submit=listed("*"), maximum=limits(cpu=2))
     s.queue("root.web", view=listed("eve"), submit=listed("*"))
+    s.queue("root.plan", plan=PlanSpec(), reserve=listed("*"), minimum=limits(cpu=2, memory="8Gi"))
     s.wait(10.0).pods(3, "d", "root.data", application="data")
     s.confirm(s.plan())
     return s
@@ -116,7 +120,11 @@ async def asking() -> AsyncIterator[Asking]:
 
             door = Door(Asker(Reviews(client)), lambda: "")
             routes = [
-                *what_if.routes(door, sources, Means(Judging(client_of, "treadle"), one.answers)),
+                *what_if.routes(
+                    door,
+                    sources,
+                    Means(Judging(client_of, "treadle"), one.answers, Source.NAMESPACE, Ledger("treadle", print).reservation_of),
+                ),
                 *manifest.routes(door, client_of),
             ]
             async with serve("127.0.0.1", 0, routes) as one.url:
@@ -219,9 +227,12 @@ async def test_what_would_not_be_in_force_is_refused_as_the_change_itself(asking
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ({}, "the body is to have either a pod, or queues to apply or delete"),
-        ({"pod": a_pod(), "delete": ["root.web"]}, "the body is to have either a pod, or queues to apply or delete"),
-        ({"delete": ["root.web"], "count": 2}, "count: 2 is of pods, and the body has queues"),
+        ({}, "the body is to have either a pod, a reservation, or queues to apply or delete"),
+        (
+            {"pod": a_pod(), "delete": ["root.web"]},
+            "the body is to have either a pod, a reservation, or queues to apply or delete",
+        ),
+        ({"delete": ["root.web"], "count": 2}, "count: 2 is of pods, and the body has none"),
         ({"delete": ["root.none"]}, "delete[0]: there is no queue 'root.none'"),
         ({"pod": a_pod(namespace="")}, "pod.metadata.namespace: is missing, and ann is no service account"),
         ({"pod": a_pod(namespace="n_s")}, "namespace: 'n_s' is not the name of a namespace"),
@@ -264,3 +275,35 @@ async def test_no_other_path_is_read_with_a_token_than_that_of_a_queue(asking: A
     for path in ("", "../nodes/n", "root.data/status", "root.data?x"):
         words = f"queue: {path!r} is not the path of a queue, such as root.etl"
         assert await asking.manifest("ann", path) == (400, words)
+
+
+def a_reservation(cpu: str = "1", hours: int = 4, **spec: Any) -> Json:
+    """Two pods at once for an hour, within some hours."""
+    request = {"demand": {"cpu": cpu}, "count": 2, "concurrency": 2, "duration": "1h"}
+    said = {"queue": "root.plan", "arrival": "1970-01-01T01:00:00Z", "deadline": f"1970-01-01T{1 + hours:02}:00:00Z"}
+    return {"metadata": {"namespace": "ns", "name": "nightly"}, "spec": {**said, "expression": {"requests": [request]}, **spec}}
+
+
+async def test_a_reservation_would_be_promised_something_or_be_refused_with_what_would_do_instead(asking: Asking) -> None:
+    said = await asking.would("ann", reservation=a_reservation())
+    assert said["decided"] == {
+        "accepted": True, "queue": "root.plan", "alternatives": [], "reason": "", "message": "",
+        "allocations": [{"start": "1970-01-01T01:00:00Z", "end": "1970-01-01T02:00:00Z", "demand": {"cpu": "2"}}],
+    }  # fmt: skip
+    assert asking.api.list("reservations", "ns") == []
+    refused = (await asking.would("ann", reservation=a_reservation(cpu="2")))["decided"]
+    assert (refused["accepted"], refused["allocations"]) == (False, [])
+    assert (refused["reason"], "root.plan" in refused["message"]) == ("GangTooLarge", True)
+    assert refused["alternatives"] == [{"concurrency": 1}]
+    assert "decided" not in await asking.would("ann", pod=a_pod("root.web"))
+
+
+async def test_a_reservation_that_may_not_be_made_or_makes_no_sense_is_refused_in_the_words_of_who_says_so(
+    asking: Asking,
+) -> None:
+    asking.api.refusals["POST", "reservations", True] = (403, "ann may not make reservations")
+    assert await asking.refusal("ann", reservation=a_reservation()) == (403, "reservation: ann may not make reservations")
+    del asking.api.refusals["POST", "reservations", True]
+    status, words = await asking.refusal("ann", reservation=a_reservation(recurrence="often"))
+    assert (status, "recurrence" in words) == (400, True)
+    assert asking.questions == []

@@ -34,7 +34,7 @@ async def served(*, rest: bool, page: bool, changes: bool) -> tuple[list[tuple[s
         )
         changing = QueueChanges(client, access, "treadle", "ns", "log") if changes else None
         one = Served(options, str, seen, changing)
-        means = means_of(access, "treadle", options.users, core, lambda: True)
+        means = means_of(access, "treadle", seen.ledger, core, lambda: True)
         routes = one.routes(Door(Asker(Reviews(client)), str), client, means)
         return [(route.method.lower(), route.path.replace(":.+", "")) for route in routes], one.described(), sorted(one.offers)
 

@@ -193,6 +193,12 @@ class Ledger:
                 translate.scheduler(model, ())  # what it means is told when names are settled; what is wrong is found here
         return None
 
+    def reservation_of(self, body: Mapping[str, Any]) -> ReservationSpec:
+        """Return what a Reservation means of which nothing is kept here. Raises ``InvalidObject`` and ``InvalidSpec``."""
+        model = objects.parse("Reservation", body)
+        assert model.kind == "Reservation"
+        return translate.reservation(model, self._profiles, self.users)
+
     def _tell(self, entry: Entry, spec: ReservationSpec) -> None:
         """Tell of a reservation, with what its status keeps of decisions, if anything of that is new."""
         entry.reservation = spec

@@ -56,11 +56,11 @@ def status_of(figures: ReservationFigures | None) -> dict[str, Any]:
         "phase": figures.phase,
         "plannedGeneration": None if decided is None else decided.generation,
         "accepted": None if promise is None else _accepted(promise),
-        "allocations": None if promise is None else _intervals(promise.steps),
+        "allocations": None if promise is None else intervals(promise.steps),
         "reprovisioned": _reprovisioned(promise),
         "queue": figures.queue or None,
         "nextStart": None if figures.next_start is None else rfc3339(figures.next_start),
-        "alternatives": None if decided is None else [_alternative(one) for one in decided.alternatives] or None,
+        "alternatives": None if decided is None else [alternative(one) for one in decided.alternatives] or None,
     }
 
 
@@ -86,10 +86,10 @@ def _reprovisioned(promise: Promise | None) -> dict[str, Any] | None:
     if promise is None or not promise.more:
         return None
     behind = {"behind": duration(promise.behind)} if promise.behind else {}
-    return {**behind, "allocations": _intervals(promise.more)}
+    return {**behind, "allocations": intervals(promise.more)}
 
 
-def _intervals(steps: Steps) -> list[dict[str, Any]]:
+def intervals(steps: Steps) -> list[dict[str, Any]]:
     """Return an interval for each partition of each step."""
     found: list[dict[str, Any]] = []
     for start, end, amounts in steps:
@@ -103,7 +103,8 @@ def _intervals(steps: Steps) -> list[dict[str, Any]]:
     return found
 
 
-def _alternative(one: Alternative) -> dict[str, Any]:
+def alternative(one: Alternative) -> dict[str, Any]:
+    """Return an alternative as a status has it."""
     said = {
         "deadline": None if one.deadline is None else rfc3339(one.deadline),
         "concurrency": one.concurrency,

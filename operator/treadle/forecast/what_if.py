@@ -1,4 +1,4 @@
-"""What would become of a pod, or of an edit of queues: two futures of a core that is told what another one knows, one with it and one without, and what differs.
+"""What would become of a pod, of a reservation, or of an edit of queues: two futures of a core that is told what another one knows, one with it and one without, and what differs.
 
 Nothing ends in them and nothing else comes; all else is as in ``forward``, so binds succeed at once, who is asked to go goes at once, and another like it waits instead. Pure.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from treadle.core.events import PodSeen
+from treadle.core.events import PodSeen, ReservationSeen
 from treadle.forecast.forward import Bounds, Future, World, live
 
 if TYPE_CHECKING:
@@ -17,19 +17,23 @@ if TYPE_CHECKING:
     from treadle.core.core import Core
     from treadle.core.events import Event
     from treadle.core.model import PodSpec, Settings
+    from treadle.core.model.reservations import Decision, ReservationSpec
 
+MOST_PASSES = 200
+"""Passes in which a reservation has to be decided: each takes a piece of what is to be planned."""
 MADE_AGAIN = "~"
 """What the uid of a pod has in it that waits instead of one that went."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked: ``pods`` that come, or ``edits`` of queues, and for how many ``seconds`` it is looked ahead. ``queues`` are the paths that the edits are about."""
+    """What is asked: ``pods`` that come, or ``edits`` of queues, and for how many ``seconds`` it is looked ahead; or what would be decided on a ``reservation``. ``queues`` are the paths that the edits are about."""
 
     pods: tuple[PodSpec, ...] = ()
     edits: tuple[Event, ...] = ()
     queues: tuple[str, ...] = ()
     seconds: float = 300.0
+    reservation: ReservationSpec | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,8 @@ class Answer:
     queues: list[tuple[str, Has, Has]] = field(default_factory=list)
     not_in_force: list[tuple[str, str]] = field(default_factory=list)
     stopped: str = ""
+    decided: Decision | None = None
+    """On a reservation, where one is asked about; None where nothing was decided in time."""
 
 
 def never(_pod: PodSpec, _application: str, _queue: str, _age: float) -> None:
@@ -83,6 +89,8 @@ def answer(
     over: Callable[[], bool] = lambda: False,
 ) -> Answer:
     """Return what would be different. ``now`` is the time of the core that told the facts; ``over`` is asked before each pass whether to stop."""
+    if question.reservation is not None:
+        return _decided(facts, settings, now, question.reservation, over)
     first = _Branch(facts, settings, now, (), bounds, over)
     without, had = first.future, first.queues() if question.edits else {}
     del first  # its core, which is large, is not kept
@@ -90,6 +98,22 @@ def answer(
     with_it = _Branch(facts, settings, now, events, bounds, over)
     asked = {pod.uid for pod in question.pods}
     return with_it.beside(without, had, asked, question)
+
+
+def _decided(
+    facts: Iterable[Event], settings: Settings, now: float, reservation: ReservationSpec, over: Callable[[], bool]
+) -> Answer:
+    """Return what would be decided on a reservation that came now."""
+    world = World(settings, now, never, iter(()))
+    world.begin([*facts, ReservationSeen(reservation)], frozenset())
+    for _ in range(MOST_PASSES):
+        if over():
+            return Answer(stopped="time")
+        world.step(1)
+        found = world.core.view.reservation(reservation.id)
+        if found is not None and found.decided is not None:
+            return Answer(decided=found.decided)
+    return Answer(stopped="passes")
 
 
 class _Branch:

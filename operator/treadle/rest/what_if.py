@@ -1,11 +1,11 @@
-"""What would be if: ``POST /api/v1/whatif`` of a pod, or several like it, or of an edit of queues, to whoever may make it.
+"""What would be if: ``POST /api/v1/whatif`` of a pod, or several like it, of a reservation, or of an edit of queues, to whoever may make it.
 
 The API server judges it first, by a dry run with the token of whoever asks, so that nobody is told anything of what he may not do, and what is looked at is what would be there. Nothing is written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol
@@ -14,7 +14,11 @@ import msgspec
 from aiohttp import web
 
 from treadle.api.identity import Source
+from treadle.api.labels import API_VERSION
+from treadle.api.objects import InvalidObject
 from treadle.changes.events import events_of
+from treadle.controllers.reservations import alternative, intervals
+from treadle.core.errors import InvalidSpec
 from treadle.forecast.what_if import Answer, Line, Question
 from treadle.kube import translate, wire
 from treadle.rest import forms
@@ -27,6 +31,7 @@ from treadle.web.guard import token_of
 
 if TYPE_CHECKING:
     from treadle.core.model import PodSpec
+    from treadle.core.model.reservations import Decision, ReservationSpec
     from treadle.kube.reviews import User
     from treadle.rest.changing import Judging
     from treadle.rest.serving import Door
@@ -44,9 +49,10 @@ _OWN: Final = frozenset({"name", "generateName", "namespace", "labels", "annotat
 
 
 class Asked(msgspec.Struct, forbid_unknown_fields=True):
-    """A pod, ``count`` of it, or an edit of queues as ``/api/v1/queue-changes`` takes it; and how many seconds are looked ahead."""
+    """A pod, ``count`` of it, a Reservation, or an edit of queues as ``/api/v1/queue-changes`` takes it; and how many seconds are looked ahead."""
 
     pod: dict[str, Any] | None = None
+    reservation: dict[str, Any] | None = None
     count: Annotated[int, msgspec.Meta(ge=1, le=MOST_PODS)] = 1
     apply: list[dict[str, Any]] = []
     delete: list[str] = []
@@ -97,8 +103,19 @@ class NotInForce(msgspec.Struct, forbid_unknown_fields=True):
     message: str
 
 
+class Decided(msgspec.Struct, forbid_unknown_fields=True):
+    """What would be decided on a reservation: the intervals and alternatives are as in its status, ``reason`` and ``message`` are of one that would be refused."""
+
+    accepted: bool
+    queue: str
+    allocations: list[dict[str, Any]]
+    alternatives: list[dict[str, Any]]
+    reason: str
+    message: str
+
+
 class Would(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """What would be different; ``stopped`` is what bound was met before all was known, empty if all is."""
+    """What would be different; ``stopped`` is what bound was met before all was known, empty if all is. ``decided`` is there where a reservation is asked about, and it would be decided on."""
 
     placed: list[Then]
     waiting: list[Then]
@@ -107,6 +124,7 @@ class Would(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     queues: list[Changed]
     not_in_force: list[NotInForce]
     stopped: str
+    decided: Decided | msgspec.UnsetType = msgspec.UNSET
 
 
 class Unanswered(Exception):
@@ -128,11 +146,12 @@ class Asks(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """With what questions are answered: who judges edits, who looks ahead, and what says whose a pod is."""
+    """With what questions are answered: who judges edits, who looks ahead, what says whose a pod is, and what a Reservation means (raises ``InvalidObject`` and ``InvalidSpec``)."""
 
     judging: Judging
     asks: Asks
-    users: Source = Source.NAMESPACE
+    users: Source
+    reservation_of: Callable[[Mapping[str, Any]], ReservationSpec]
 
 
 def routes(door: Door, sources: Sources, means: Means) -> list[web.RouteDef]:
@@ -152,12 +171,17 @@ class WhatIf:
         only(request)
         asked = forms.read(await request.read(), Asked)
         edits = bool(asked.apply or asked.delete)
-        if edits == (asked.pod is not None):
-            raise Refused(400, "the body is to have either a pod, or queues to apply or delete")
-        if edits and asked.count != 1:
-            raise Refused(400, f"count: {asked.count} is of pods, and the body has queues")
+        if edits + (asked.pod is not None) + (asked.reservation is not None) != 1:
+            raise Refused(400, "the body is to have either a pod, a reservation, or queues to apply or delete")
+        if asked.pod is None and asked.count != 1:
+            raise Refused(400, f"count: {asked.count} is of pods, and the body has none")
         self._sources.check_leads()
-        question = await (self._edits(request, asked) if asked.pod is None else self._pods(request, user, asked, asked.pod))
+        if asked.pod is not None:
+            question = await self._pods(request, user, asked, asked.pod)
+        elif asked.reservation is not None:
+            question = await self._reservation(request, user, asked.reservation)
+        else:
+            question = await self._edits(request, asked)
         sees = await self._sight.of_queues(user)
         try:
             found = await self._means.asks(question)
@@ -175,34 +199,51 @@ class WhatIf:
         return Question((), events, paths, float(asked.seconds))
 
     async def _pods(self, request: web.Request, user: User, asked: Asked, pod: dict[str, Any]) -> Question:
-        metadata = pod.get("metadata") or {}
-        if not isinstance(metadata, dict) or not isinstance(metadata.get("namespace") or "", str):
-            raise Refused(400, "pod.metadata: is no object, or its namespace no text")
-        namespace = metadata.get("namespace") or user.namespace
-        if not namespace:
-            raise Refused(400, f"pod.metadata.namespace: is missing, and {user.name} is no service account")
-        namespace_named(namespace)
-        name = str(metadata.get("name") or metadata.get("generateName") or "pod").rstrip("-")
-        # A name that is taken already would be refused, and says nothing here.
-        own = {key: value for key, value in metadata.items() if key in _OWN - {"name"}} | {"generateName": f"{name[:200]}-"}
-        sent = {"apiVersion": "v1", "kind": "Pod", **pod, "metadata": own}
-        async with self._means.judging.client_of(token_of(request)) as client:
-            tried = await client.request("POST", f"/api/v1/namespaces/{namespace}/pods?dryRun=All", sent)
-        if tried.status >= 500 or tried.status == 429:
-            raise tried.error()
-        if tried.status == 401:
-            raise Refused(
-                403,
-                "pod: the API server does not take this token, with which it is asked: it has to be for the API server itself",
-            )
-        if tried.status >= 400:
-            raise Refused(tried.status if tried.status in {403, 404} else 400, f"pod: {tried.error().message}")
-        made = tried.json()
+        name, made = await self._tried(
+            request, user, "pod", {"apiVersion": "v1", "kind": "Pod", **pod}, "/api/v1/namespaces/{}/pods"
+        )
         names = self._sources.view().names
         scheduler = (made.get("spec") or {}).get("schedulerName", "")
         if scheduler not in names:
             raise Refused(400, f"pod.spec.schedulerName: {scheduler!r} is not of this scheduler; allowed are {', '.join(names)}")
         return Question(tuple(self._copies(made, name, asked.count)), seconds=float(asked.seconds))
+
+    async def _reservation(self, request: web.Request, user: User, body: dict[str, Any]) -> Question:
+        sent = {"apiVersion": API_VERSION, "kind": "Reservation", **body}
+        name, made = await self._tried(request, user, "reservation", sent, f"/apis/{API_VERSION}/namespaces/{{}}/reservations")
+        made["metadata"]["name"] = name
+        try:
+            return Question(seconds=0.0, reservation=self._means.reservation_of(made))
+        except (InvalidObject, InvalidSpec) as error:
+            raise Refused(400, f"reservation: {error}") from None
+
+    async def _tried(
+        self, request: web.Request, user: User, what: str, body: dict[str, Any], path: str
+    ) -> tuple[str, dict[str, Any]]:
+        """Return the name of a pod or a reservation, and what the API server would make of it, by a dry run with the token of whoever asks; ``path`` has a place for the namespace. Raises ``Refused`` and ``KubeError``."""
+        metadata = body.get("metadata") or {}
+        if not isinstance(metadata, dict) or not isinstance(metadata.get("namespace") or "", str):
+            raise Refused(400, f"{what}.metadata: is no object, or its namespace no text")
+        namespace = metadata.get("namespace") or user.namespace
+        if not namespace:
+            raise Refused(400, f"{what}.metadata.namespace: is missing, and {user.name} is no service account")
+        namespace_named(namespace)
+        name = str(metadata.get("name") or metadata.get("generateName") or what).rstrip("-")
+        # A name that is taken already would be refused, and says nothing here.
+        own = {key: value for key, value in metadata.items() if key in _OWN - {"name"}} | {"generateName": f"{name[:200]}-"}
+        async with self._means.judging.client_of(token_of(request)) as client:
+            tried = await client.request("POST", f"{path.format(namespace)}?dryRun=All", {**body, "metadata": own})
+        if tried.status >= 500 or tried.status == 429:
+            raise tried.error()
+        if tried.status == 401:
+            raise Refused(
+                403,
+                f"{what}: the API server does not take this token, with which it is asked: it has to be for the API server itself",
+            )
+        if tried.status >= 400:
+            raise Refused(tried.status if tried.status in {403, 404} else 400, f"{what}: {tried.error().message}")
+        made: dict[str, Any] = tried.json()
+        return name, made
 
     def _copies(self, made: dict[str, Any], name: str, count: int) -> Iterator[PodSpec]:
         for number in range(count):
@@ -223,8 +264,20 @@ def _told(found: Answer, sees: Sees) -> Would:
         for path, *both in found.queues
         if sees(path)
     ]
-    return Would(
-        placed, waiting, preempted, others, queues[:MOST_TOLD], [NotInForce(*one) for one in found.not_in_force], found.stopped
+    not_in_force = [NotInForce(*one) for one in found.not_in_force]
+    decided = msgspec.UNSET if found.decided is None else _decided(found.decided)
+    return Would(placed, waiting, preempted, others, queues[:MOST_TOLD], not_in_force, found.stopped, decided)
+
+
+def _decided(found: Decision) -> Decided:
+    promise = found.promise if found.accepted else None
+    return Decided(
+        promise is not None,
+        "" if promise is None else promise.queue,
+        [] if promise is None else intervals(promise.steps),
+        [alternative(one) for one in found.alternatives],
+        "" if promise is not None else found.reason,
+        "" if promise is not None else found.words,
     )
 
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from aiohttp import web
 
-    from treadle.api.identity import Source
     from treadle.controllers.ledger import Ledger
     from treadle.core import Core
     from treadle.kube.auth import Access
@@ -56,10 +55,12 @@ def about_of(ledger: Ledger) -> yarn_cluster.About:
     return yarn_cluster.About(round(time.time() * 1000), __version__, time.time, objects)
 
 
-def means_of(access: Access, scheduler: str, users: Source, core: Core, may_ask: Callable[[], bool]) -> what_if.Means:
+def means_of(access: Access, scheduler: str, ledger: Ledger, core: Core, may_ask: Callable[[], bool]) -> what_if.Means:
     """Return with what it is answered what would be if. ``scheduler`` is the name of the Scheduler, ``may_ask`` says whether the core decides anything at present."""
     would = WhatIf(core.telling, lambda: core.view, core.state.settings, may_ask)
-    return what_if.Means(Judging(lambda token: client_of(access, token), scheduler), would.ask, users)
+    return what_if.Means(
+        Judging(lambda token: client_of(access, token), scheduler), would.ask, ledger.users, ledger.reservation_of
+    )
 
 
 def _estimator(door: Door, history: str) -> list[web.RouteDef]:

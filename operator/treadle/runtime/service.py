@@ -515,7 +515,7 @@ class Service:
             ToldFrom(lambda: self.core.view, self._standing_by, self._foreseen), self.preempted, self.ledger, self.options.history
         )
         served = Served(self.options, unready, seen, self.queue_changes)
-        means = means_of(self.access, self.options.name, self.options.users, self.core, self._answers)
+        means = means_of(self.access, self.options.name, self.ledger, self.core, self._answers)
         routes += served.routes(door, self._serving, means)
         if self.options.tls is not None:
             self.certificate = certificate_of(

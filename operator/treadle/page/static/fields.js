@@ -46,7 +46,8 @@ export function edited(manifest, changes) {
   return made;
 }
 
-function valueOf(field, text) {
+// What a text says in a field. Throws an Error that says what is wrong.
+export function valueOf(field, text) {
   if (field.kind === "number") return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
   if (field.kind === "text") return text;
   const found = {};

@@ -9,6 +9,7 @@ import { History } from "./history.js";
 import { change, link } from "./place.js";
 import { Plan } from "./plan.js";
 import { about } from "./queues.js";
+import { Reserve } from "./reserve.js";
 import { above, nameOf } from "./store.js";
 import { facts, fillTable, table } from "./tables.js";
 
@@ -30,6 +31,7 @@ export class QueuePage {
     });
     this.editor = new Editor(parent, store, token);
     this.plan = new Plan(parent, token);
+    this.reserve = new Reserve(parent, store, token);
     this.history = new History(this.section(parent, "Used over time"));
     const why = this.section(parent, "Why it waits");
     this.why = make("ul", "why", why);
@@ -63,7 +65,9 @@ export class QueuePage {
     const total = store.total || {};
     this.trail(path);
     this.editor.show(path);
-    this.plan.show(path, queue !== undefined && queue.plan === true, words);
+    const takes = queue !== undefined && queue.plan === true;
+    this.plan.show(path, takes, words);
+    this.reserve.show(path, takes);
     say(this.title, nameOf(path));
     const missing = store.children.has(path) ? "You may not see what it holds." : "There is no such queue, or you may not see it.";
     say(this.about, queue ? about(path, queue) : missing);
