@@ -45,7 +45,7 @@ def test_no_alert_is_even_pending_in_a_healthy_install_without_work(
     cluster = fresh_cluster(2, "64", "256Gi")
     history = f"sqlite:///{tmp_path / 'history.sqlite'}"
     with (
-        Treadle(cluster.plane.kubeconfig, tmp_path, "--history", history, "--eta") as treadle,
+        Treadle(cluster.plane.scheduler_kubeconfig(), tmp_path, "--history", history, "--eta") as treadle,
         Prometheus(tmp_path, f"127.0.0.1:{treadle.port}", rules=RULES, namespace="treadle-system") as prometheus,
     ):
         treadle.wait_ready()

@@ -85,7 +85,7 @@ def test_a_damaged_certificate_is_told_and_no_request_fails_until_a_good_one_is_
 
     write(first.pem, first.key)
     options = (f"--tls-cert-file={public}", f"--tls-private-key-file={private}")
-    with Treadle(plane.kubeconfig, tmp_path, *options) as treadle:
+    with Treadle(plane.scheduler_kubeconfig(), tmp_path, *options) as treadle:
         eventually(lambda: treadle.get("/readyz")[0] == 200, 60, "ready")
         with Clients(treadle.port, trusting(first, second)) as clients:
 
@@ -125,7 +125,9 @@ def test_a_pair_that_does_not_belong_together_is_refused_at_the_start_by_its_nam
     for certificate, key in ((first.pem, second.key), (b"", b""), (b"nothing", first.key)):
         public.write_bytes(certificate)
         private.write_bytes(key)
-        with Treadle(plane.kubeconfig, tmp_path, f"--tls-cert-file={public}", f"--tls-private-key-file={private}") as treadle:
+        with Treadle(
+            plane.scheduler_kubeconfig(), tmp_path, f"--tls-cert-file={public}", f"--tls-private-key-file={private}"
+        ) as treadle:
             assert treadle.process is not None
             try:
                 status = treadle.process.wait(60)

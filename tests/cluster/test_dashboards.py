@@ -70,7 +70,7 @@ def test_each_query_of_each_dashboard_has_an_answer(
     disciplined(cluster, discipline)
     history = f"sqlite:///{tmp_path / 'history.sqlite'}"
     numbers = itertools.count()
-    with Treadle(cluster.plane.kubeconfig, tmp_path, "--history", history, "--eta") as treadle:
+    with Treadle(cluster.plane.scheduler_kubeconfig(), tmp_path, "--history", history, "--eta") as treadle:
         treadle.wait_ready()
         with Prometheus(tmp_path, f"127.0.0.1:{treadle.port}") as prometheus:
             eventually(lambda: prometheus.answers("treadle_leader"), 60, "the first scrape")

@@ -67,8 +67,15 @@ async def test_a_change_of_a_queue_is_previewed_and_made_by_the_page_and_its_pod
             plane.api("POST", "/api/v1/namespaces/default/pods", pod(name, "root.etl", "nightly", cpu="1", memory="1Gi"))[0]
             == 201
         )
-    arguments = ("--rest", "--page", "--queue-changes", "changes")
-    with Treadle(plane.kubeconfig, tmp_path, *arguments) as running:
+    plane.create_namespace("treadle-system")
+    arguments = (
+        "--namespace=treadle-system",
+        "--publish-administrators=treadle-administrators",
+        "--rest",
+        "--page",
+        "--queue-changes=treadle-queue-changes",
+    )
+    with Treadle(plane.scheduler_kubeconfig("treadle-system"), tmp_path, *arguments) as running:
         url = f"http://127.0.0.1:{running.wait_ready().port}"
         async with browser.opened(f"{url}/#/application/default/nightly", tmp_path / "browser") as page:
             await page.until("!document.getElementById('sign-in').hidden")

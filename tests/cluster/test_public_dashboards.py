@@ -34,7 +34,7 @@ def test_each_public_query_that_can_be_answered_is(fresh_cluster: Callable[..., 
     cluster = fresh_cluster(2, "64", "256Gi")
     cluster.queues(queue("root.prod"))
     numbers = itertools.count()
-    with Treadle(cluster.plane.kubeconfig, tmp_path) as treadle:
+    with Treadle(cluster.plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
         with Prometheus(tmp_path, f"127.0.0.1:{treadle.port}", job=JOB, cluster="here", pod="treadle-0") as prometheus:
             eventually(lambda: prometheus.answers("treadle_leader"), 60, "the first scrape")
