@@ -47,8 +47,12 @@ def test_every_answer_is_one_that_is_declared_and_none_is_a_failure(
         [], [], began,
     )  # fmt: skip
     store.close()
-    arguments = ("--rest", "--page", "--queue-changes", "changes", "--history", url)
-    with Treadle(cluster.plane.kubeconfig, tmp_path, *arguments, anonymous_metrics=False) as treadle:
+    plane.create_namespace("treadle-system")
+    arguments = (
+        "--namespace=treadle-system", "--publish-administrators=treadle-administrators", "--rest", "--page",
+        "--queue-changes=treadle-queue-changes", "--history", url,
+    )  # fmt: skip
+    with Treadle(plane.scheduler_kubeconfig("treadle-system"), tmp_path, *arguments, anonymous_metrics=False) as treadle:
         eventually(lambda: treadle.get("/readyz")[0] == 200, 60, "ready")
         client = ApiClient(f"http://127.0.0.1:{treadle.port}", token=cluster.plane.token)
         listed = "/ws/v1/cluster/reservation/list?namespace=default"

@@ -107,4 +107,6 @@ async def test_where_no_history_is_kept_or_read_that_is_said(tmp_path: Path) -> 
     async for one in served(""):
         assert await one.ask("queue=root.data") == (404, "no history is kept (treadle run --history)")
     async for one in served(f"sqlite:///{tmp_path}/nothing"):
+        assert await one.ask("queue=root.data") == (404, "nothing has been kept in the history yet")
+    async for one in served(f"sqlite:///{tmp_path}"):
         assert await one.ask("queue=root.data") == (503, "the history cannot be read now")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import re
 import time
 from collections.abc import Callable
@@ -13,14 +11,13 @@ from aiohttp import web
 
 from treadle.rest.answers import Refused, answer
 from treadle.rest.asking import only
-from treadle.web.warnings import Seldom
+from treadle.rest.past import Past as Kept
 
 if TYPE_CHECKING:
+    from treadle.history.store import Store
     from treadle.kube.reviews import User
     from treadle.rest.serving import Door
     from treadle.rest.sight import Sight
-
-log = logging.getLogger(__name__)
 
 PATH: Final = "/api/v1/queue-history"
 HOURS: Final = 24
@@ -34,8 +31,7 @@ class Past:
 
     def __init__(self, url: str, sight: Sight, now: Callable[[], float] = time.time) -> None:
         """Open nothing yet."""
-        self._url, self._sight, self._now = url, sight, now
-        self._warn = Seldom(log)
+        self._kept, self._sight, self._now = Kept(url), sight, now
 
     def routes(self, door: Door) -> list[web.RouteDef]:
         """Return the route."""
@@ -51,22 +47,10 @@ class Past:
         sees = await self._sight.of_queues(user, queue)
         if not sees(queue):
             raise Refused(403, f"User {user.name} may not view queue {queue}")
-        if not self._url:
-            raise Refused(404, "no history is kept (treadle run --history)")
-        try:
-            told = await asyncio.to_thread(self._read, queue, self._now() - int(text) * HOUR)
-        except Exception as error:  # noqa: BLE001 - drivers raise what they like, and a chart is no reason to end anything
-            self._warn(f"the history is not told to the page: {error}")
-            raise Refused(503, "the history cannot be read now", wait=30) from None
-        return answer({"queue": queue, "samples": told})
+        since = self._now() - int(text) * HOUR
 
-    def _read(self, queue: str, since: float) -> list[dict[str, Any]]:
-        from treadle.history.store import Store  # with its library, where a history is kept only
-
-        store = Store(self._url)
-        try:
-            store.check_there()
+        def read(store: Store) -> list[dict[str, Any]]:
             found = store.queue_samples(queue, since)
             return [{"at": one.at, "used": one.used, "pending": one.pending, "guaranteed": one.guaranteed} for one in found]
-        finally:
-            store.close()
+
+        return answer({"queue": queue, "samples": await self._kept.read(read)})
