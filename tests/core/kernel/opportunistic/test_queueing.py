@@ -79,7 +79,7 @@ def test_without_queues_the_smaller_one_goes_first() -> None:
 
 
 def test_a_node_without_a_queue_takes_whoever_comes_those_that_stand_elsewhere_too() -> None:
-    scenario = filled(with_queues())
+    scenario = filled(with_queues(nodes_per_pod=1))
     seen(scenario, idle("o1"), idle("o2"))
     assert bound(scenario.wait(1)) == {}
     assert bound(scenario.node("new", cpu=1).wait(1)) == {"o1": "new"}

@@ -32,6 +32,14 @@ def broken(state: State) -> list[str]:
     for uid, record in kept.waiting.items():
         if state.pods.get(uid) is not record or record.ask is not None or record.node >= 0:
             problems.append(f"opportunistic pod {uid} is said to wait and does not")
+    lines = kept.lines
+    for uid, record in kept.waiting.items():
+        kind = lines.of.get(uid)
+        if kind is None or kind.pods.get(uid) is not record or lines.kinds.get(kind.key) is not kind:
+            problems.append(f"opportunistic pod {uid} waits and is in no line")
+        elif kind.key[:3] != (record.application, record.shape, record.spec.opportunistic):
+            problems.append(f"opportunistic pod {uid} is in the line of others")
+    problems += [f"opportunistic pod {uid} is in a line and does not wait" for uid in lines.of if uid not in kept.waiting]
     problems += _queues(state)
     for name, known in kept.usage.of.items():
         at, sample = state.nodes.row.get(name, -1), known.usage.sample

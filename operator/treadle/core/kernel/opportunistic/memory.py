@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from treadle.core.kernel.opportunistic.backing_off import BackOff
 from treadle.core.kernel.opportunistic.known import TYPES, Usage
+from treadle.core.kernel.opportunistic.lines import Lines
 from treadle.core.kernel.opportunistic.node_queues import NodeQueues
 from treadle.core.kernel.opportunistic.turning import Turning
 from treadle.core.units.amounts import minus, plus
@@ -48,6 +49,8 @@ class Opportunistic:
 
     waiting: dict[str, PodRecord] = field(default_factory=dict)
     """Those that wait, by uid, in the order in which they came."""
+    lines: Lines = field(default_factory=Lines)
+    """The same by kind."""
     of: dict[str, Given] = field(default_factory=dict)
     """Those that were given something, by uid."""
     on: dict[int, dict[str, Given]] = field(default_factory=dict)
@@ -104,12 +107,14 @@ class Opportunistic:
     def wait(self, record: PodRecord, now: float) -> None:
         """Let a pod wait from now on."""
         self.waiting[record.spec.uid] = record
+        self.lines.enter(record)
         record.since = now
         self.come = True
 
     def no_longer(self, uid: str) -> None:
         """Let a pod wait no longer. Where it stands at nodes it stays, since one that is edited waits again at once: who is placed or gone leaves, and who does not wait when its turn comes. What was kept for it is looked at again."""
-        self.waiting.pop(uid, None)
+        if self.waiting.pop(uid, None) is not None:
+            self.lines.leave(uid)
         self.come = self.come or uid in self.queues.of
 
     def give(self, record: PodRecord, now: float) -> None:

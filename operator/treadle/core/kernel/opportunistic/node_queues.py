@@ -20,6 +20,10 @@ class NodeQueues:
     """How many pods have come: not all of them come to the same nodes."""
     shed: int = 0
     """How many times a pod had to leave a queue that was too long."""
+    shed_from: dict[str, dict[str, None]] = field(default_factory=dict)
+    """The nodes, by name, whose queues pods, by uid, had to leave for that."""
+    edits: int = -1
+    """Up to which edit of nodes it was looked whether they admit those who stand there."""
 
     def enter(self, uid: str, node: str) -> None:
         """Let a pod stand at the end of the queue of a node."""
@@ -30,6 +34,14 @@ class NodeQueues:
         """Let a pod stand nowhere."""
         for node in list(self.of.get(uid, ())):
             self.leave_node(uid, node)
+        self.shed_from.pop(uid, None)
+
+    def shorten(self, node: str, most: int) -> None:
+        """Let the last ones of a queue that is longer than ``most`` leave it. Who had to once comes to stand where it never has to again."""
+        for uid in list(self.at.get(node, ()))[most:]:
+            self.leave_node(uid, node)
+            self.shed += 1
+            self.shed_from.setdefault(uid, {})[node] = None
 
     def leave_node(self, uid: str, node: str) -> None:
         """Let a pod stand in the queue of a node no longer."""
@@ -47,6 +59,7 @@ class NodeQueues:
         """Let nobody stand anywhere."""
         self.at.clear()
         self.of.clear()
+        self.shed_from.clear()
 
     def places(self, uid: str) -> list[tuple[str, int, int]]:
         """Return where a pod stands: nodes, its number there from 1 on, and how many stand there."""

@@ -17,24 +17,24 @@ from treadle.core.kernel.nodes.shapes import NO_GANG
 from treadle.core.kernel.opportunistic.caps import Caps
 from treadle.core.kernel.opportunistic.known import TYPES
 from treadle.core.kernel.opportunistic.memory import vector
-from treadle.core.kernel.opportunistic.queueing import Queueing, may_stand, serve
+from treadle.core.kernel.opportunistic.queueing import Queueing, may_come, may_stand, serve
 from treadle.core.kernel.opportunistic.room import Room
 from treadle.core.kernel.opportunistic.sets import is_of_set, pause, place_set, waiting
 from treadle.core.kernel.opportunistic.together import Together, rows_for
 from treadle.core.kernel.opportunistic.usage import is_lost, note
 from treadle.core.kernel.pods import prepared
-from treadle.core.kernel.pods.shaping import shape_of, stale
 from treadle.core.kernel.pods.states import ASSUMED
 from treadle.core.model import Wait
 from treadle.core.rules.opportunistic.shares import Claim, divide, pool
 from treadle.core.units.amounts import plus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
     from treadle.core.kernel.nodes.shapes import Shape
+    from treadle.core.kernel.opportunistic.lines import Alike
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Application, PodRecord, Queue
     from treadle.core.units.resources import Vector
@@ -47,7 +47,7 @@ INTERVAL = 1.0
 """Seconds after which it is looked for room again where there was none, however much changes meanwhile."""
 MILLIONTHS = 1_000_000
 Kind = tuple["Shape", tuple[tuple[str, int], ...]]
-Ready = dict["Queue", dict["Application", list["PodRecord"]]]
+Ready = dict["Queue", dict["Application", list["Alike"]]]
 
 
 def place(state: State, budget: int) -> list[Placed]:
@@ -58,6 +58,7 @@ def place(state: State, budget: int) -> list[Placed]:
         return effects
     kept.come, kept.looked, kept.at, kept.put_off = False, nodes.clock, state.now, float("inf")
     kept.back_off.forget(state.now, state.applications)
+    kept.lines.look_anew(state)
     room, together = Room(state), Together(state)
     held = held_by_queue(state)
     caps = Caps(state, held)
@@ -68,51 +69,65 @@ def place(state: State, budget: int) -> list[Placed]:
     if queueing is not None:
         shut = np.zeros(len(nodes), dtype=np.bool_)
         shut[list(kept_for)] = True
+    kept.lines.renew_kinds(state)
     ready, hopeless = _ready(state, room, together)
+    few: dict[Alike, int] = {}
     if queueing is not None:
-        _add_who_could_stand(state, ready, hopeless, together, caps, queueing)
-    if not ready:
-        return _decided(state, effects, budget)
-    due = _due_by_queue(state, room, ready, held)
-    lines = {queue: _line(queue, applications) for queue, applications in ready.items()}
+        few = _add_who_could_stand(state, ready, hopeless, together, caps, queueing)
+    due = _due_by_queue(state, room, ready, held, few) if ready else {}
+    closed: set[Alike] = set()
+
+    def over(kind: Alike) -> bool:
+        """Whether no more pods of a kind can be placed in this pass, nor come to stand anywhere."""
+        return not kind.pods or (kind in closed and (queueing is None or queueing.places() <= 0 or not may_come(state, kind.first)))
+
+    lines = {queue: _line(state, queue, applications, over) for queue, applications in ready.items()}
     heap = [(_used(held.get(queue.path), due.get(queue.path)), queue.path, queue) for queue in ready]
     heapify(heap)
     tried: dict[Application, None] = {}
     while heap and len(effects) < budget:
         _, path, queue = heappop(heap)
-        first = next(lines[queue], None)
-        if first is None:
+        kind, first = next(lines[queue], (None, None))
+        if kind is None or first is None:
             continue
-        if first.node < 0 and is_of_set(state, first):
+        if first.node >= 0 or first.shape.gang in together.failed:
+            pass
+        elif kept.lines.renew(state, first):
+            kept.come = True  # it is asked for anew with the next pass
+        elif is_of_set(state, first):
+            closed.add(kind)
             application = first.application
             if application is not None and application not in tried:
                 tried[application] = None
-                found = _set(
-                    state, room, caps, [one for one in waiting(state, application) if obstacle(state, one, together) is None]
-                )
-                for record, row in found:
+                for record, row in _set(state, room, caps, application, together):
                     wants = vector(record.spec.opportunistic)
                     caps.give(queue, wants)
                     held[path] = plus(held.get(path, [0] * TYPES), wants)
                     effects.append(_assume(state, record, row))
-        elif first.node < 0 and first.shape.gang not in together.failed:
+        else:
             unit = together.unit(first)
             wants = _sum(unit)
-            rows = None if caps.full(queue, wants) is not None else _rows(state, room, unit, shut)
+            full = caps.full(queue, wants) is not None
+            rows = None if full or kind in closed else _rows(state, room, unit, shut)
             if rows is not None:
                 caps.give(queue, wants)
                 effects += [_assume(state, record, row) for record, row in zip(unit, rows, strict=True)]
                 held[path] = plus(held.get(path, [0] * TYPES), wants)
                 together.started(first)
             else:
-                together.found_no_room(first)
+                if kind not in closed:
+                    together.found_no_room(first)
+                closed.add(kind)
                 if len(unit) > 1:
                     together.failed[first.shape.gang] = None
-                elif queueing is not None and may_stand(state, first) and caps.full(queue, wants) is None:
+                elif queueing is not None and may_stand(state, first) and not full:
                     queueing.stand(first)
         heappush(heap, (_used(held.get(path), due.get(path)), path, queue))
-    if queueing is not None and queueing.places() <= 0 < queueing.open:
-        kept.come = True  # the others stand somewhere with the next pass
+    if queueing is not None:
+        if len(effects) < budget:
+            queueing.stand_at_more(lambda record: _may_be_placed(state, record, together, caps))
+        if queueing.places() <= 0 < queueing.open:
+            kept.come = True  # the others stand somewhere with the next pass
     return _decided(state, effects, budget)
 
 
@@ -132,9 +147,7 @@ def _of_queues(
     effects: list[Placed] = []
 
     def ready(record: PodRecord) -> bool:
-        if obstacle(state, record, together) is not None or record.application is None or record.application.queue is None:
-            return False
-        return caps.full(record.application.queue, vector(record.spec.opportunistic)) is None
+        return _may_be_placed(state, record, together, caps)
 
     for record, row in serve(state, room, ready, kept_for):
         if len(effects) >= budget:
@@ -149,6 +162,13 @@ def _of_queues(
     return effects
 
 
+def _may_be_placed(state: State, record: PodRecord, together: Together, caps: Caps) -> bool:
+    """Whether a pod waits for nothing but room."""
+    if obstacle(state, record, together) is not None or record.application is None or record.application.queue is None:
+        return False
+    return caps.full(record.application.queue, vector(record.spec.opportunistic)) is None
+
+
 def _decided(state: State, effects: list[Placed], budget: int) -> list[Placed]:
     kept = state.opportunistic
     state.decided(effects)
@@ -158,15 +178,16 @@ def _decided(state: State, effects: list[Placed], budget: int) -> list[Placed]:
     return effects
 
 
-def _set(state: State, room: Room, caps: Caps, pods: list[PodRecord]) -> list[tuple[PodRecord, int]]:
+def _set(state: State, room: Room, caps: Caps, application: Application, together: Together) -> list[tuple[PodRecord, int]]:
     """Return the nodes of the pods of a set that can be placed, none while it rests: a large one is not tried again at once."""
-    kept, identity = state.opportunistic, pods[0].spec.application
+    kept, identity = state.opportunistic, application.id
     until = kept.resting.get(identity, state.now)
     if state.now < until:
         kept.put_off = min(kept.put_off, until)
         return []
     kept.resting = {one: when for one, when in kept.resting.items() if when > state.now}
-    found = place_set(state, room, caps, pods)
+    pods = [one for one in waiting(state, application) if obstacle(state, one, together) is None]
+    found = place_set(state, room, caps, pods) if pods else []
     if len(found) < len(pods):
         kept.resting[identity] = state.now + pause(state, len(pods))
     return found
@@ -190,52 +211,42 @@ def _sum(unit: list[PodRecord]) -> Vector:
     return total
 
 
-def _ready(state: State, room: Room, together: Together) -> tuple[Ready, list[PodRecord]]:
+def _ready(state: State, room: Room, together: Together) -> tuple[Ready, list[Alike]]:
     """Return who could be placed, by queue and application, and for whom no node has room; of those that are alike the first one alone is looked at."""
     ready: Ready = {}
-    without: list[PodRecord] = []
-    hopeless: set[Kind] = set()
-    for record in state.opportunistic.waiting.values():
-        if stale(state, record):
-            record.shape = shape_of(state, record.spec, record.kind)
-        kind = record.shape, record.spec.opportunistic
-        if kind in hopeless:
-            without.append(record)
-            continue
-        if not room.any_for(record):
-            hopeless.add(kind)
-            without.append(record)
-            if obstacle(state, record, together) is None:
+    without: list[Alike] = []
+    hopeful: dict[Kind, bool] = {}
+    for kind in state.opportunistic.lines.kinds.values():
+        record = kind.first
+        key = record.shape, record.spec.opportunistic
+        found = hopeful.get(key)
+        if found is None:
+            found = hopeful[key] = room.any_for(record)
+            if not found and obstacle(state, record, together) is None:
                 together.found_no_room(record)
-            continue
-        if obstacle(state, record, together) is not None or record.application is None or record.application.queue is None:
-            continue
-        ready.setdefault(record.application.queue, {}).setdefault(record.application, []).append(record)
+        if not found:
+            without.append(kind)
+        elif obstacle(state, record, together) is None and record.application is not None and record.application.queue is not None:
+            ready.setdefault(record.application.queue, {}).setdefault(record.application, []).append(kind)
     return ready, without
 
 
 def _add_who_could_stand(
-    state: State, ready: Ready, without: list[PodRecord], together: Together, caps: Caps, queueing: Queueing
-) -> None:
-    """Add to those that could be placed who has no hope of it and could come to stand at nodes: of each application as many as there are places, those that it puts first."""
+    state: State, ready: Ready, without: list[Alike], together: Together, caps: Caps, queueing: Queueing
+) -> dict[Alike, int]:
+    """Add to those that could be placed who has no hope of it and could come to stand at nodes; returns how many of each such kind count for the parts of queues."""
     places = queueing.places()
     if places <= 0:
-        return
-    found: dict[Application, list[PodRecord]] = {}
-    for record in without:
-        if record.application is not None and may_stand(state, record) and queueing.any_for(record):
-            found.setdefault(record.application, []).append(record)
-    for application, records in found.items():
-        queue, left = application.queue, places
-        if queue is None:
-            continue
-        for record in sorted(records, key=lambda one: -one.spec.priority):
-            if obstacle(state, record, together) is not None or caps.full(queue, vector(record.spec.opportunistic)) is not None:
-                continue
-            ready.setdefault(queue, {}).setdefault(application, []).append(record)
-            left -= 1
-            if left <= 0:
-                break
+        return {}
+    few: dict[Alike, int] = {}
+    for kind in without:
+        record = kind.first
+        if may_come(state, record) and queueing.any_for(record) and _may_be_placed(state, record, together, caps):
+            assert record.application is not None
+            assert record.application.queue is not None
+            ready.setdefault(record.application.queue, {}).setdefault(record.application, []).append(kind)
+            few[kind] = min(len(kind.pods), places)
+    return few
 
 
 def next_look(state: State) -> float | None:
@@ -257,8 +268,7 @@ def _due(state: State) -> bool:
 def obstacle(state: State, record: PodRecord, together: Together) -> Wait | None:
     """Return what keeps an opportunistic pod back before there is any question of room, or None."""
     assert record.application is not None
-    if stale(state, record):
-        record.shape = shape_of(state, record.spec, record.kind)
+    state.opportunistic.lines.renew(state, record)
     found = block(record.application, record)
     if found is None and state.scheduler.opportunistic.by_usage and is_lost(state):
         why = state.opportunistic.usage.trouble or "no sample of a node has come yet"
@@ -294,20 +304,24 @@ def _claim(state: State, queue: Queue, wanted: dict[str, Vector]) -> Claim:
     return Claim(queue.path, weight, wanted.get(queue.path, [0] * TYPES), None, children)
 
 
-def _due_by_queue(state: State, room: Room, ready: Ready, held: dict[str, Vector]) -> dict[str, Vector]:
+def _due_by_queue(
+    state: State, room: Room, ready: Ready, held: dict[str, Vector], few: dict[Alike, int]
+) -> dict[str, Vector]:
     wanted = dict(held)
     for queue, applications in ready.items():
         total = wanted.get(queue.path, [0] * TYPES)
-        for records in applications.values():
-            for record in records:
-                total = plus(total, vector(record.spec.opportunistic))
+        for kind in (kind for kinds in applications.values() for kind in kinds):
+            count = few.get(kind, len(kind.pods))
+            total = plus(total, [amount * count for amount in vector(kind.first.spec.opportunistic)])
         wanted[queue.path] = total
     return shares(state, pool(room.total(), list(held.values())), wanted)
 
 
-def _line(queue: Queue, applications: dict[Application, list[PodRecord]]) -> Iterator[PodRecord]:
+def _line(
+    state: State, queue: Queue, applications: dict[Application, list[Alike]], over: Callable[[Alike], bool]
+) -> Iterator[tuple[Alike, PodRecord]]:
     for application in sorted(applications, key=lambda one: (queue.rank(one)[:-1], one.id)):
-        yield from sorted(applications[application], key=lambda one: -one.spec.priority)
+        yield from state.opportunistic.lines.in_order(applications[application], over)
 
 
 def _used(held: Vector | None, due: Vector | None) -> float:

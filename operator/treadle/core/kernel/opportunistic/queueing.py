@@ -7,6 +7,7 @@ late binding has it. What a node has idle goes to the head of its queue; who sta
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from treadle.core.units.amounts import fits
 from treadle.core.units.resources import UNBOUNDED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -38,16 +39,18 @@ if TYPE_CHECKING:
 MILLISECONDS = 1000
 MOST_A_PASS = 256
 """Pods that come to stand at nodes in one pass at the most."""
+FEW = 64
+"""Nodes that are put in order anew, where no more suit a pod: more than that are looked for in the order of all."""
 LONGEST_WAIT = 1 << 53
 """Milliseconds."""
 
 
 def may_stand(state: State, record: PodRecord) -> bool:
     """Whether a pod stands nowhere and may stand at nodes."""
-    return record.spec.uid not in state.opportunistic.queues.of and _by_itself(state, record)
+    return record.spec.uid not in state.opportunistic.queues.of and may_come(state, record)
 
 
-def _by_itself(state: State, record: PodRecord) -> bool:
+def may_come(state: State, record: PodRecord) -> bool:
     """Whether a pod finds its room by itself: gangs, and pods that are placed as a set, find theirs together."""
     shape = record.shape
     return shape.gang == NO_GANG and shape.asked.together is None and not is_of_set(state, record)
@@ -58,10 +61,29 @@ def _leave_what_is_not_theirs(state: State) -> None:
     kept, settings = state.opportunistic, state.scheduler.opportunistic.node_queues
     for uid, nodes in list(kept.queues.of.items()):
         record = kept.waiting.get(uid)
-        if record is None or not _by_itself(state, record):
+        if record is None or not may_come(state, record):
             kept.queues.leave(uid)
         elif settings is not None:
             for name in list(nodes)[settings.nodes_per_pod :]:
+                kept.queues.leave_node(uid, name)
+    _leave_what_does_not_admit_them(state)
+
+
+def _leave_what_does_not_admit_them(state: State) -> None:
+    """Let those leave nodes that were edited and do not admit them any more, also behind a head that waits."""
+    kept, nodes = state.opportunistic, state.nodes
+    if kept.queues.edits == nodes.edited.end:
+        return
+    kept.queues.edits = nodes.edited.end
+    masks: dict[Shape, NDArray[np.bool_]] = {}
+    for uid, there in list(kept.queues.of.items()):
+        shape = kept.waiting[uid].shape
+        mask = masks.get(shape)
+        if mask is None:
+            mask = masks[shape] = nodes.mask(shape.constraints)
+        for name in list(there):
+            row = nodes.row.get(name)
+            if row is None or not mask[row]:
                 kept.queues.leave_node(uid, name)
 
 
@@ -116,84 +138,127 @@ class Queueing:
         """After how many milliseconds a pod ends at nodes, by their names, as it is guessed."""
         self._line: list[_Place] = []
         """The nodes that take one more, the best first; kept in order while pods come to them."""
+        self._numbers: dict[str, int] = {}
         self._report()
         # Hadoop leaves out nodes that are full, so where all are the limit stays behind, and what came is sent away again.
         self._queues.limit.update([load.queued for load in self.loads.loads.values()])
         if self._shorten():
             self._report()
+        self._limit = self._queues.limit.limit()
         self.open = sum(max(0, settings.most - load.queued) for load in self.loads.loads.values())
         """How many more may stand at some node."""
-        self._largest: NDArray[np.int64] | None = None
-        self._open: NDArray[np.bool_] | None = None
+        self._lengths: NDArray[np.int64] | None = None
+        self._sizes: NDArray[np.int64] | None = None
+        self._suited: dict[_Kind, NDArray[np.bool_]] = {}
         self._none: dict[_Kind, bool] = {}
+        self._most: dict[tuple[_Kind, bool], int] = {}
 
     def places(self) -> int:
         """Return how many more may come to stand at nodes in this pass."""
         return min(self._left, self.open)
 
     def any_for(self, record: PodRecord) -> bool:
-        """Whether a pod may stand at any node, by its rules, its size and what stands there."""
-        key = self._kind(record)
+        """Whether a pod that did not have to leave a queue may stand at any node, by its rules, its size and what stands there."""
+        key = _kind(self._state, record)
         found = self._none.get(key)
         if found is None:
-            found = self._none[key] = not self._look(record, key[2])
+            found = self._none[key] = not (self._suits(record, key) & (self._length() < self._settings.most)).any()
         return not found
 
-    def _kind(self, record: PodRecord) -> _Kind:
-        away = self._state.opportunistic.back_off.nodes(record.spec.application, self._state.now)
-        return record.shape, record.spec.opportunistic, tuple(away)
+    def _length(self) -> NDArray[np.int64]:
+        """Return how many stand at each node, by row; very many where nobody may."""
+        if self._lengths is None:
+            names, loads = self._state.nodes.names, self.loads.loads
+            found = (loads.get(name) for name in names)
+            self._lengths = np.array([LONGEST_WAIT if load is None else load.queued for load in found], dtype=np.int64)
+        return self._lengths
 
-    def _look(self, record: PodRecord, away: Iterable[str]) -> bool:
-        state, nodes = self._state, self._state.nodes
-        if self._largest is None or self._open is None:
-            rows, loads = range(len(nodes)), self.loads.loads
-            sizes = [[0] * TYPES if nodes.specs[row] is None else largest(state, row) for row in rows]
-            self._largest = np.array(sizes, dtype=np.int64).reshape(-1, TYPES)
-            self._open = np.array([self._has_place(loads.get(nodes.names[row])) for row in rows], dtype=np.bool_)
-        wants = np.array([min(amount, UNBOUNDED) for amount in vector(record.spec.opportunistic)], dtype=np.int64)
-        there = nodes.mask(record.shape.constraints) & self._open & (self._largest >= wants).all(axis=1)
-        if nodes.only >= 0:
-            there &= np.arange(len(nodes)) == nodes.only
-        there[[nodes.row[name] for name in away if name in nodes.row]] = False
-        return bool(there.any())
+    def _suits(self, record: PodRecord, key: _Kind) -> NDArray[np.bool_]:
+        """Return which nodes suit a pod by its rules and its size, by row."""
+        found = self._suited.get(key)
+        if found is None:
+            if self._sizes is None:
+                self._sizes = sizes_of(self._state)
+            found = self._suited[key] = suiting(self._state, record, self._sizes)
+        return found
 
-    def _has_place(self, load: NodeLoad | None) -> bool:
-        return load is not None and load.queued < self._settings.most
+    def _free(self, record: PodRecord, key: _Kind) -> NDArray[np.bool_]:
+        """Return at which nodes, by row, a pod may come to stand now. One that had to leave queues comes to those alone that are shorter than the limit, and where it was already no longer than the least limit."""
+        there, lengths, rows = self._suits(record, key), self._length(), self._state.nodes.row
+        uid, shed = record.spec.uid, self._queues.shed_from.get(record.spec.uid)
+        there = there & (lengths < (self._settings.most if shed is None else self._limit))
+        for name in shed or ():
+            if (row := rows.get(name, -1)) >= 0:
+                there[row] &= lengths[row] < self._settings.least
+        for name in self._queues.of.get(uid, ()):
+            there[rows[name]] = False
+        return there
+
+    def _has_place(self, load: NodeLoad) -> bool:
+        return load.queued < self._settings.most
 
     def _shorten(self) -> bool:
         """Let the last ones of queues that are over the limit leave them, for shorter ones; returns whether there are any."""
         most, before = self._queues.limit.limit(), self._queues.shed
-        for name, line in list(self._queues.at.items()):
-            for uid in list(line)[most:]:
-                self._queues.leave_node(uid, name)
-                self._queues.shed += 1
+        for name in [name for name, line in self._queues.at.items() if len(line) > most]:
+            self._queues.shorten(name, most)
         return self._queues.shed > before
 
     def stand(self, record: PodRecord) -> None:
-        """Let a pod stand at as many nodes as it may, those with the shortest queues that its rules and its size allow."""
-        queues, settings = self._queues, self._settings
+        """Let a pod stand at as many nodes as it may, those with the shortest queues that its rules and its size allow, beside those at which it stands."""
+        queues, settings, uid = self._queues, self._settings, record.spec.uid
         if self.places() <= 0 or not self.any_for(record):
             return
-        best = []
-        for place in self._suitable(record):
-            best.append(place)
-            if len(best) >= max(settings.candidates, settings.nodes_per_pod):
-                break
+        key = _kind(self._state, record)
+        best = self._best(self._free(record, key))
         if not best:
-            self._none[self._kind(record)] = True  # queues do not become shorter while pods come to them
+            if uid not in queues.shed_from and uid not in queues.of:
+                self._none[key] = True  # queues do not become shorter while pods come to them
             return
         self._left -= 1
         queues.turn += 1
-        for at in range(min(settings.nodes_per_pod, len(best))):
+        more = settings.nodes_per_pod - len(queues.of.get(uid, ()))
+        for at in range(min(more, len(best))):
             place = best[(queues.turn + at) % len(best)]
             self.open -= 1
-            queues.enter(record.spec.uid, place.name)
+            queues.enter(uid, place.name)
             self._one_more(place)
+
+    def stand_at_more(self, may: Callable[[PodRecord], bool]) -> None:
+        """Let those stand at more nodes that stand at fewer than they may, since there were no more when they came."""
+        settings, waiting = self._settings, self._state.opportunistic.waiting
+        for uid, there in list(self._queues.of.items()):
+            if self.places() <= 0:
+                return
+            record = waiting.get(uid)
+            if record is not None and len(there) < settings.nodes_per_pod and self._more_than(record, there) and may(record):
+                self.stand(record)
+
+    def _more_than(self, record: PodRecord, there: dict[str, None]) -> bool:
+        """Whether a pod may find nodes beside some at which it stands: those that have places for its kind were counted once."""
+        key, shed = _kind(self._state, record), record.spec.uid in self._queues.shed_from
+        suits, lengths, rows = self._suits(record, key), self._length(), self._state.nodes.row
+        limit = self._limit if shed else self._settings.most
+        most = self._most.get((key, shed))
+        if most is None:
+            most = self._most[key, shed] = int((suits & (lengths < limit)).sum())
+        return most > 0 and most > sum(bool(suits[rows[name]] and lengths[rows[name]] < limit) for name in there)
+
+    def _best(self, free: NDArray[np.bool_]) -> list[_Place]:
+        """Return the best of some nodes, as many as are candidates."""
+        count, rows = max(self._settings.candidates, self._settings.nodes_per_pod), self._state.nodes.row
+        some = np.flatnonzero(free)
+        if len(some) <= FEW:
+            names = [self._state.nodes.names[row] for row in some.tolist()]
+            places = [_Place(self._load(self.loads.loads[name]), self._numbers[name], name) for name in names]
+            return sorted(places)[:count]
+        return list(islice((place for place in self._line if free[rows[place.name]]), count))
 
     def _one_more(self, place: _Place) -> None:
         """Count one that has come to a node, and give the node its place among the others."""
         load = self.loads.loads[place.name]
         load.queued += 1  # by their wait nodes are not bounded in YARN; here they are either way
+        self._length()[self._state.nodes.row[place.name]] += 1
         load.wait = min(load.wait + self._each[place.name], LONGEST_WAIT)
         del self._line[bisect_left(self._line, place)]
         if self._has_place(load):
@@ -201,16 +266,6 @@ class Queueing:
 
     def _load(self, load: NodeLoad) -> int:
         return load.wait if self._settings.by_wait else load.queued
-
-    def _suitable(self, record: PodRecord) -> Iterable[_Place]:
-        state, wants = self._state, vector(record.spec.opportunistic)
-        mask = state.nodes.mask(record.shape.constraints)
-        away = state.opportunistic.back_off.nodes(record.spec.application, state.now)
-        only, row_of = state.nodes.only, state.nodes.row
-        for place in self._line:
-            row = row_of[place.name]
-            if mask[row] and place.name not in away and only in {-1, row} and fits(wants, largest(state, row)):
-                yield place
 
     def _report(self) -> None:
         """Look at all nodes and put them in order."""
@@ -223,7 +278,7 @@ class Queueing:
             if spec is None:
                 continue
             name = state.nodes.names[row]
-            if _gives_nothing(state, row):
+            if gives_nothing(state, row):
                 self._queues.close(name)
                 loads.remove(name)
                 continue
@@ -235,10 +290,40 @@ class Queueing:
             loads.add(name, "")
             loads.take_report(name, Report(queued, most, min((queued + 1) * each, LONGEST_WAIT)), state.now)
         loads.sort()
-        self._line = [_Place(self._load(loads.loads[name]), number, name) for number, name in enumerate(loads.sorted)]
+        self._numbers = {name: number for number, name in enumerate(loads.sorted)}
+        self._line = [_Place(self._load(loads.loads[name]), number, name) for name, number in self._numbers.items()]
 
 
-def _gives_nothing(state: State, row: int) -> bool:
+def _kind(state: State, record: PodRecord) -> _Kind:
+    away = state.opportunistic.back_off.nodes(record.spec.application, state.now)
+    return record.shape, record.spec.opportunistic, tuple(away)
+
+
+def sizes_of(state: State) -> NDArray[np.int64]:
+    """Return what one opportunistic pod may be given of each node at the most, by row and type."""
+    sizes = [[0] * TYPES if spec is None else largest(state, row) for row, spec in enumerate(state.nodes.specs)]
+    return np.array(sizes, dtype=np.int64).reshape(-1, TYPES)
+
+
+def large_enough(record: PodRecord, sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which of some nodes, by what they may give one pod at the most, could give one its room."""
+    wants = np.array([min(amount, UNBOUNDED) for amount in vector(record.spec.opportunistic)], dtype=np.int64)
+    enough: NDArray[np.bool_] = (sizes >= wants).all(axis=1)
+    return enough
+
+
+def suiting(state: State, record: PodRecord, sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which nodes, by row, could ever give a pod its room, and admit it."""
+    nodes = state.nodes
+    found = nodes.mask(record.shape.constraints) & large_enough(record, sizes)
+    if nodes.only >= 0:
+        found &= np.arange(len(nodes)) == nodes.only
+    away = state.opportunistic.back_off.nodes(record.spec.application, state.now)
+    found[[nodes.row[name] for name in away if name in nodes.row]] = False
+    return found
+
+
+def gives_nothing(state: State, row: int) -> bool:
     """Whether a node takes no opportunistic pods at present, however little is used there: who stood there would wait for nothing."""
     if not state.scheduler.opportunistic.by_usage:
         return False
