@@ -79,8 +79,8 @@ def _wait(state: State, application: Application, gang: Gang, left: int) -> bool
     least = minimum(state, application, gang[1])
     if least is None or left >= least:
         return False
-    waits = state.opportunistic.waiting.values()
-    return any(asks_of(part, gang) for part in application.everywhere()) or any(one.shape.gang == gang for one in waits)
+    waits = state.opportunistic.lines.kinds.values()
+    return any(asks_of(part, gang) for part in application.everywhere()) or any(one.key[1].gang == gang for one in waits)
 
 
 def _may_go(record: PodRecord) -> bool:

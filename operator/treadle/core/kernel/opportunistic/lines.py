@@ -6,11 +6,13 @@ from collections import deque
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING
 
+from treadle.core.kernel.nodes.shapes import NO_GANG
 from treadle.core.kernel.pods.shaping import shape_of, stale
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from treadle.core.kernel.gangs.memory import Gang
     from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Application, PodRecord
@@ -95,6 +97,17 @@ class Lines:
             self.renew(state, record)
         if old:
             self.renew_kinds(state)  # of those that were not renewed another one may be the first
+
+    def by_gang(self) -> dict[Gang, list[PodRecord]]:
+        """Return those of gangs, in the order in which they came."""
+        found: dict[Gang, list[PodRecord]] = {}
+        for kind in self.kinds.values():
+            gang = kind.key[1].gang
+            if gang != NO_GANG:
+                found.setdefault(gang, []).extend(kind.pods.values())
+        for pods in found.values():
+            pods.sort(key=lambda one: self._numbers[one.spec.uid])
+        return found
 
     def in_order(self, kinds: Iterable[Alike], over: Callable[[Alike], bool]) -> Iterator[tuple[Alike, PodRecord]]:
         """Yield the pods of some kinds, those with the highest priority first, and of one priority in the order in which they came; none any more of a kind that is ``over``."""

@@ -6,7 +6,7 @@ Vectors are (memory, cpu): of other types an opportunistic pod gets nothing.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -95,6 +95,16 @@ class Opportunistic:
     """What owners are told with the next pass."""
     told: float = float("-inf")
     """When it was last looked who has to be told why they wait."""
+    untold: deque[str] = field(default_factory=deque)
+    """Those, by uid, that were not looked at yet since then."""
+    retold: int = 0
+    """How many were told since then that they wait for other nodes."""
+    told_where: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """For which nodes those that wait, by uid, are told to wait."""
+    edits: int = -1
+    """Up to which edit of nodes it was looked for room."""
+    told_edits: int = -1
+    """The same when it was last looked who has to be told."""
 
     def takes(self, record: PodRecord, now: float) -> bool:
         """Let a pod wait that says it is opportunistic; False for one that is guaranteed all the same, which is to be told."""
@@ -115,6 +125,7 @@ class Opportunistic:
         """Let a pod wait no longer. Where it stands at nodes it stays, since one that is edited waits again at once: who is placed or gone leaves, and who does not wait when its turn comes. What was kept for it is looked at again."""
         if self.waiting.pop(uid, None) is not None:
             self.lines.leave(uid)
+            self.told_where.pop(uid, None)
         self.come = self.come or uid in self.queues.of
 
     def give(self, record: PodRecord, now: float) -> None:

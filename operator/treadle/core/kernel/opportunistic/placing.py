@@ -57,6 +57,7 @@ def place(state: State, budget: int) -> list[Placed]:
     if budget <= 0 or not _due(state):
         return effects
     kept.come, kept.looked, kept.at, kept.put_off = False, nodes.clock, state.now, float("inf")
+    kept.edits = nodes.edited.end
     kept.back_off.forget(state.now, state.applications)
     kept.lines.look_anew(state)
     room, together = Room(state), Together(state)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -13,9 +13,10 @@ from treadle.core.kernel.opportunistic.caps import AT_MAXIMUM, Caps
 from treadle.core.kernel.opportunistic.known import TYPES
 from treadle.core.kernel.opportunistic.memory import vector
 from treadle.core.kernel.opportunistic.placing import NO_ROOM, held_by_queue, obstacle
-from treadle.core.kernel.opportunistic.queueing import may_stand
+from treadle.core.kernel.opportunistic.queueing import may_come
 from treadle.core.kernel.opportunistic.room import idle_room
 from treadle.core.kernel.opportunistic.sets import is_of_set
+from treadle.core.kernel.opportunistic.standing import Standing
 from treadle.core.kernel.opportunistic.together import Together
 from treadle.core.kernel.opportunistic.usage import unknown
 from treadle.core.kernel.together.placing import constraints_of
@@ -37,29 +38,44 @@ MOST_NODES = 3
 """Nodes that are named in a message."""
 MOST_TYPES = 4
 """Resource types that are named in an event."""
+MOST_LOOKED_AT = 512
+"""Pods that are looked at in one pass."""
+SOON = 1.0
+"""Seconds after which it is looked again who has to be told something, where nodes have been edited."""
+MOST_RETOLD = 256
+"""Pods whose owners are told in a row that they wait for other nodes now, though their reason is the same: a node that comes or goes concerns all that wait."""
 Kind = tuple["Shape", tuple[tuple[str, int], ...]]
 
 
 def tell(state: State) -> list[ReportWaiting]:
-    """Return what owners of pods that have waited for a while are to be told, where the words are others than they know."""
+    """Return what owners of pods that have waited for a while are to be told, where the words are others than they know.
+
+    Of very many pods some are looked at in one pass, and the others with the next ones, which are due at once.
+    """
     kept, settings, now = state.opportunistic, state.settings, state.now
     when = next_telling(state)
     if when is None or now < when:
         return []
-    kept.told = now
+    line = kept.untold
+    if not line:
+        kept.told, kept.told_edits, kept.retold = now, kept.edits, 0
+        line.extend(kept.waiting)
     effects = []
-    messages: dict[Kind, tuple[str, str]] = {}
-    caps, together = Caps(state, held_by_queue(state)), Together(state)
-    for record in kept.waiting.values():
-        if now < record.since + settings.report_after:
+    words = _Words(state)
+    for _ in range(min(MOST_LOOKED_AT, len(line))):
+        record = kept.waiting.get(line.popleft())
+        if record is None or now < record.since + settings.report_after or now < record.reported_at + settings.report_after:
             continue
-        reason, message = _waiting(state, record, messages, caps, together)
+        found = words.of(record)
+        reason, message, _ = found
         same = record.reported_reason == reason
         if same and record.reported_message == message:
             continue
-        if now < record.reported_at + (settings.refresh_after if same else settings.report_again):
+        hold = settings.refresh_after if same else settings.report_again
+        if now < record.reported_at + hold and not (same and words.elsewhere(record, found)):
             continue
         record.reported_reason, record.reported_message, record.reported_at = reason, message, now
+        kept.told_where[record.spec.uid] = found.where
         spec = record.spec
         effects.append(ReportWaiting(spec.uid, spec.namespace, spec.name, reason, message, record.cause))
     return effects
@@ -103,13 +119,17 @@ def next_telling(state: State) -> float | None:
     kept = state.opportunistic
     if not kept.waiting:
         return None
+    if kept.untold:
+        return kept.told
     first = next(iter(kept.waiting.values())).since  # they are in the order in which they came
+    if kept.told_edits != kept.edits:
+        return max(first + state.settings.report_after, kept.told + SOON)
     return max(first, kept.told) + state.settings.report_after
 
 
 def waiting(state: State, record: PodRecord) -> tuple[str, str]:
     """Return (reason, message) of an opportunistic pod that waits."""
-    return _waiting(state, record, {}, Caps(state, held_by_queue(state)), Together(state))
+    return _Words(state).of(record)[:2]
 
 
 def reasons(state: State) -> Counter[str]:
@@ -117,46 +137,77 @@ def reasons(state: State) -> Counter[str]:
     found: Counter[str] = Counter()
     if not state.opportunistic.waiting:
         return found
-    caps, together = Caps(state, held_by_queue(state)), Together(state)
-    for record in state.opportunistic.waiting.values():
-        wait = obstacle(state, record, together)
-        if wait is not None:
-            found[wait.reason] += 1
-        else:
-            found[AT_MAXIMUM if caps.words(record) else NO_ROOM] += 1
+    caps, together, lines = Caps(state, held_by_queue(state)), Together(state), state.opportunistic.lines
+    lines.renew_kinds(state)
+    for kind in list(lines.kinds.values()):
+        wait = obstacle(state, kind.first, together)
+        reason = wait.reason if wait is not None else AT_MAXIMUM if caps.words(kind.first) else NO_ROOM
+        found[reason] += len(kind.pods)
     return found
 
 
-def _waiting(
-    state: State, record: PodRecord, messages: dict[Kind, tuple[str, str]], caps: Caps, together: Together
-) -> tuple[str, str]:
-    found = obstacle(state, record, together)
-    if found is not None:
-        limit = "runs as many applications as it may" if found.reason == TOO_MANY else "does not take it"
-        return found.reason, (found.message or f"queue {found.blocker} {limit}")[:LONGEST]
-    if words := caps.words(record):
-        return AT_MAXIMUM, words[:LONGEST]
-    key = record.shape, record.spec.opportunistic
-    if key not in messages:
-        count = together.starts_with(record)
-        messages[key] = NO_ROOM, (_of_gang(together, record, count) + _no_room(state, record, count))[:LONGEST]
-    more = _stands(state, record)
-    away = state.opportunistic.back_off.nodes(record.spec.application, state.now)
-    if away:
-        some = f"{', '.join(away[:MOST_NODES])}{', …' if len(away) > MOST_NODES else ''}"
-        more += f"; pods of its application had to go from {some} lately and do not go back yet"
-    return (NO_ROOM, (messages[key][1] + more)[:LONGEST]) if more else messages[key]
+class _Told(NamedTuple):
+    """What owners are told, and what of that depends on nodes and is told anew soon: how many admit the pod, and at which it stands."""
+
+    reason: str
+    message: str
+    where: tuple[str, ...] = ()
 
 
-def _stands(state: State, record: PodRecord) -> str:
-    """Return in the queues of which nodes a pod stands, empty where nodes have none."""
-    if state.scheduler.opportunistic.node_queues is None:
-        return ""
-    places = state.opportunistic.queues.places(record.spec.uid)
-    if not places:
-        return "; it stands at no node" if may_stand(state, record) else ""
-    more = f", and {len(places) - MOST_NODES} more" if len(places) > MOST_NODES else ""
-    return "; it stands at " + ", ".join(f"{node} (number {at} of {count})" for node, at, count in places[:MOST_NODES]) + more
+class _Words:
+    """Finds the words for pods that wait, as things are in one step."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._caps, self._together = Caps(state, held_by_queue(state)), Together(state)
+        self._messages: dict[Kind, tuple[str, str]] = {}
+        settings = state.scheduler.opportunistic.node_queues
+        self._standing = None if settings is None else Standing(state, settings)
+
+    def of(self, record: PodRecord) -> _Told:
+        """Return the words for a pod."""
+        state = self._state
+        found = obstacle(state, record, self._together)
+        if found is not None:
+            limit = "runs as many applications as it may" if found.reason == TOO_MANY else "does not take it"
+            return _Told(found.reason, (found.message or f"queue {found.blocker} {limit}")[:LONGEST])
+        if words := self._caps.words(record):
+            return _Told(AT_MAXIMUM, words[:LONGEST])
+        key = record.shape, record.spec.opportunistic
+        if key not in self._messages:
+            count = self._together.starts_with(record)
+            admit, why = _no_room(state, record, count)
+            self._messages[key] = admit, _of_gang(self._together, record, count) + why
+        admit, message = self._messages[key]
+        where, more = self._stands(record)
+        away = state.opportunistic.back_off.nodes(record.spec.application, state.now)
+        if away:
+            some = f"{', '.join(away[:MOST_NODES])}{', …' if len(away) > MOST_NODES else ''}"
+            more += f"; pods of its application had to go from {some} lately and do not go back yet"
+        return _Told(NO_ROOM, (message + more)[:LONGEST], (admit, *where))
+
+    def elsewhere(self, record: PodRecord, found: _Told) -> bool:
+        """Whether a pod waits for other nodes than its owner was told of, and that may be told now: of not too many in a row."""
+        kept = self._state.opportunistic
+        told = kept.told_where.get(record.spec.uid)
+        if told is None or told == found.where or kept.retold >= MOST_RETOLD:
+            return False
+        kept.retold += 1
+        return True
+
+    def _stands(self, record: PodRecord) -> tuple[list[str], str]:
+        """Return in the queues of which nodes a pod stands, none and an empty text where nodes have none."""
+        if self._standing is None:
+            return [], ""
+        state = self._state
+        admit, rows = state.nodes.mask(record.shape.constraints), state.nodes.row
+        places = state.opportunistic.queues.places(record.spec.uid)
+        places = [place for place in places if (row := rows.get(place[0])) is not None and admit[row]]
+        if not places:
+            return [], f"; it stands at no node: {self._standing.nowhere(record)}" if may_come(state, record) else ""
+        more = f", and {len(places) - MOST_NODES} more" if len(places) > MOST_NODES else ""
+        words = ", ".join(f"{node} (number {at} of {count})" for node, at, count in places[:MOST_NODES])
+        return [node for node, _, _ in places], f"; it stands at {words}{more}"
 
 
 def _of_gang(together: Together, record: PodRecord, count: int) -> str:
@@ -172,7 +223,8 @@ def _in_one(record: PodRecord) -> str:
     return f", on nodes with one value of {asked[0]}" if asked is not None and asked[1] else ""
 
 
-def _no_room(state: State, record: PodRecord, count: int) -> str:
+def _no_room(state: State, record: PodRecord, count: int) -> tuple[str, str]:
+    """Return how many nodes admit a pod by their rules, of all, and why none of them takes it."""
     nodes, idle, wanted = state.nodes, idle_room(state), record.spec.opportunistic
     rows = nodes.mask(record.shape.constraints).nonzero()[0]
     with_enough = rows[np.all(idle[:, rows] >= np.array(vector(wanted))[:, None], axis=0)]
@@ -185,9 +237,10 @@ def _no_room(state: State, record: PodRecord, count: int) -> str:
     by_usage = state.scheduler.opportunistic.by_usage
     lost = unknown(state) if by_usage else 0
     more = f"; of {lost} nodes it is not known what they use, so they take none" if lost else ""
-    return (
+    admit = f"{len(rows)}/{nodes.known()}"
+    return admit, (
         f"opportunistic pods get what no pod {'uses' if by_usage else 'requests'}: {found}; "
-        f"{len(rows)}/{nodes.known()} nodes admit it by their rules, the most that one of them has idle is {_words(most)}{more}"
+        f"{admit} nodes admit it by their rules, the most that one of them has idle is {_words(most)}{more}"
     )
 
 

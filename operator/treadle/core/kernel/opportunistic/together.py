@@ -118,10 +118,7 @@ class Together:
 
     def _of(self, gang: Gang) -> Sequence[PodRecord]:
         if self._waiting is None:
-            self._waiting = {}
-            for record in self._state.opportunistic.waiting.values():
-                if record.shape.gang != NO_GANG:
-                    self._waiting.setdefault(record.shape.gang, []).append(record)
+            self._waiting = self._state.opportunistic.lines.by_gang()
         return self._waiting.get(gang, ())
 
     def _lacks(self, record: PodRecord) -> Wait | int:
