@@ -144,6 +144,21 @@ def _thresholds(chance: Random) -> Json:
     return found
 
 
+def _node_queues(chance: Random) -> Json:
+    """All fields, each of which may be absent; queues are short, so that they are full at times."""
+    least = chance.choice([1, 1, 2, 5])
+    whole: Json = {
+        "order": chance.choice(["QueueLength", "QueueWaitTime"]),
+        "candidates": chance.choice([1, 2, 10, 1000]),
+        "nodesPerPod": chance.choice([1, 2, 3, 16]),
+        "deviations": chance.choice([0, 0, 1, 2, 100]),
+        "minimum": least,
+        "maximum": max(least, chance.choice([1, 2, 4, 15, 1000])),
+    }
+    rest = {name: value for name, value in whole.items() if name not in {"minimum", "maximum"} and chance.random() < 0.7}
+    return {**rest, "minimum": whole["minimum"], "maximum": whole["maximum"]} if chance.random() < 0.8 else rest
+
+
 RESERVABLE, RESERVATIONS = ["root.a", "root.b.x"], ["res", "night", "x" * 63]
 
 
@@ -160,8 +175,7 @@ def an_object(kind: str, chance: Random, style: Style) -> Json:
                 if chance.random() < 0.5:
                     found["spec"]["opportunistic"]["pressure"] = _thresholds(chance)
             if chance.random() < 0.4:
-                queues = {"nodesPerPod": chance.randint(1, 3), "minimum": 1, "maximum": chance.randint(1, 4)}
-                found.setdefault("spec", {}).setdefault("opportunistic", {})["nodeQueues"] = queues
+                found.setdefault("spec", {}).setdefault("opportunistic", {})["nodeQueues"] = _node_queues(chance)
             if chance.random() < 0.4:
                 found.setdefault("spec", {})["placeTogether"] = {"solver": chance.choice(["HiGHS", "HiGHS", "None"])}
             return found

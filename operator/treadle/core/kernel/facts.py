@@ -167,7 +167,9 @@ def _of_pod(state: State, record: PodRecord, under_way: Container[str] | None, d
             gang=None,
             together=None,
         )
-        yield PodAssumed(replace(said, demand=_named(record), constraints=rules), state.nodes.names[record.node], queue)
+        idle = (record.decided or spec).opportunistic
+        counted = replace(said, demand=_named(record), opportunistic=idle, constraints=rules)
+        yield PodAssumed(counted, state.nodes.names[record.node], queue)
         if reserving is not None:
             yield DevicesAssumed(spec.uid, tuple(reserving.allocations.items()))
     yield PodSeen(said)

@@ -14,7 +14,7 @@ from core.kernel.opportunistic.idle_pods import bound, idle, seen
 from treadle.core.events import NodeSampled, PodGone, QueueSeen, SchedulerSeen
 from treadle.core.kernel.opportunistic.memory import vector
 from treadle.core.kernel.opportunistic.room import Room
-from treadle.core.model import Constraints, HostPort, QueueSpec, SchedulerSpec
+from treadle.core.model import Constraints, HostPort, QueueSpec, SchedulerSpec, Taint, Toleration
 from treadle.core.model.opportunistic import METRICS, NodePolicy, NodeQueueSettings, OpportunisticSettings, Threshold
 
 
@@ -431,6 +431,125 @@ def test_those_that_stand_leave_the_nodes_that_are_more_than_is_said_later() -> 
     scenario.scheduler(opportunistic=OpportunisticSettings(node_queues=NodeQueueSettings(nodes_per_pod=1)))
     bound(scenario.wait(1))
     assert sorted(uid for line in standing(scenario).values() for uid in line) == ["o1", "o2"]
+
+
+def only_on(disk: str) -> Constraints:
+    return Constraints(selector=(("disk", disk),))
+
+
+def with_a_node_that_suits_nobody(**said: Any) -> Scenario:
+    """Twelve pods may stand at one node alone, and nobody at the other."""
+    scenario = with_queues(nodes_per_pod=2, **said).node("here", cpu=1, labels={"disk": "a"}).node("there", cpu=1)
+    bound(seen(scenario, idle("f0", constraints=only_on("a")), idle("f1")))
+    seen(scenario, *(idle(f"o{at}", constraints=only_on("a")) for at in range(12)))
+    return scenario
+
+
+@pytest.mark.parametrize("deviations", [0.0, 0.5])
+def test_one_that_had_to_leave_a_queue_does_not_come_back_to_it_in_a_loop(deviations: float) -> None:
+    scenario = with_a_node_that_suits_nobody(deviations=deviations)
+    shed = []
+    for at in range(20):
+        seen(scenario, idle(f"huge{at}", cpu=9))  # it stands nowhere: there is something to look at in each pass
+        bound(scenario.wait(1))
+        shed.append(scenario.core.view.opportunistic().shed)
+    assert shed[0] == 0
+    assert shed[3] > 0
+    assert shed[3:] == [shed[3]] * 17
+    assert standing(scenario) == {"here": ["o0", "o1", "o2", "o3", "o4"]}
+    assert bound(scenario.gone("f0").wait(1)) == {"o0": "here"}
+    assert standing(scenario) == {"here": ["o1", "o2", "o3", "o4", "o5"]}, "it comes back where it need not leave any more"
+
+
+def test_of_queues_that_are_nearly_alike_none_gives_up_the_same_pods_again_and_again() -> None:
+    """19 queues of three and one of two, at a node that suits nobody: with each pod more the deviation, and the limit with it, sinks and rises."""
+    scenario = with_queues(nodes_per_pod=1, deviations=100.0, least=1, most=8)
+    for at in range(20):
+        scenario.node(f"n{at}", cpu=1, labels={"disk": str(at)})
+        bound(seen(scenario, idle(f"f{at}", constraints=only_on(str(at)))))
+        seen(scenario, *(idle(f"o{at}-{number}", constraints=only_on(str(at))) for number in range(3 if at else 2)))
+        bound(scenario.wait(1))
+    seen(scenario, idle("late", constraints=only_on("7")))
+    for at in range(30):
+        seen(scenario, idle(f"huge{at}", cpu=9))
+        bound(scenario.wait(1))
+    assert scenario.core.view.opportunistic().shed <= 2
+
+
+def test_one_that_stands_at_fewer_nodes_than_it_may_comes_to_more_when_there_are_more() -> None:
+    scenario = filled(with_queues(nodes_per_pod=3, most=5))
+    seen(scenario, *(idle(f"o{at}") for at in range(2)))
+    bound(scenario.wait(1))
+    assert standing(scenario) == {"node-0": ["o0", "o1"]}
+    scenario.node("later", cpu=1)
+    bound(seen(scenario, idle("f", priority=9)))
+    bound(scenario.wait(1))
+    assert standing(scenario) == {"node-0": ["o0", "o1"], "later": ["o0", "o1"]}
+    scenario.node("node-2", cpu=1, unschedulable=True)
+    bound(scenario.wait(1))
+    scenario.node("node-2", cpu=0, memory=0)
+    bound(scenario.wait(1))
+    assert set(standing(scenario)) == {"node-0", "later"}, "it is too small for them"
+    scenario.node("node-3", cpu=1)
+    bound(seen(scenario, idle("g", priority=9)))
+    bound(scenario.wait(1))
+    assert standing(scenario)["node-3"] == ["o0", "o1"]
+    assert all(len(nodes) == 3 for nodes in scenario.core.state.opportunistic.queues.of.values())
+
+
+def test_those_that_stand_nowhere_come_before_those_that_would_stand_at_more() -> None:
+    scenario = filled(with_queues(nodes_per_pod=2, least=1, most=2))
+    seen(scenario, *(idle(f"o{at}") for at in range(4)))
+    bound(scenario.wait(1))
+    assert standing(scenario) == {"node-0": ["o0", "o1"]}
+    scenario.node("later", cpu=1)
+    bound(seen(scenario, idle("f", priority=9)))
+    bound(scenario.wait(1))
+    assert standing(scenario) == {"node-0": ["o0", "o1"], "later": ["o2", "o3"]}
+
+
+def test_one_that_stands_at_no_node_is_told_which_rules_refuse_and_which_queues_are_full() -> None:
+    scenario = filled(with_queues(nodes_per_pod=1, least=1, most=1), nodes=1)
+    scenario.node("tiny", cpu=1).node("off", unschedulable=True).node("tainted", taints=(Taint("gpu", "", "NoSchedule"),))
+    bound(seen(scenario, idle("t")))
+    seen(scenario, idle("first", cpu=2), idle("second", cpu=2))
+    bound(scenario.wait(1))
+    assert standing(scenario) == {"node-0": ["first"]}
+    assert scenario.why("second")[1].endswith(
+        "; it stands at no node: 0/4 queues have a place for it: 1 node(s) could never give it so much, 1 node(s) had untolerated taint(s), "
+        "1 node(s) were unschedulable, 1 queue(s) were full"
+    )
+
+
+def test_one_that_had_to_leave_a_queue_is_told_so() -> None:
+    scenario = with_a_node_that_suits_nobody(deviations=0.0)
+    for at in range(4):
+        seen(scenario, idle(f"huge{at}", cpu=9))
+        bound(scenario.wait(1))
+    assert scenario.why("o9")[1].endswith(
+        "; it stands at no node: 0/2 queues have a place for it: 1 node(s) didn't match Pod's node affinity/selector, "
+        "1 queue(s) were as long as they may be for a pod that had to leave one for its length"
+    )
+
+
+def test_who_finds_a_place_with_the_next_pass_is_told_so() -> None:
+    scenario = filled(with_queues())
+    seen(scenario, idle("o"))
+    assert scenario.why("o")[1].endswith(
+        "; it stands at no node: 1/1 queues have a place for it; it comes to stand there with one of the next passes"
+    )
+
+
+def test_those_behind_a_head_that_may_stay_leave_a_node_that_does_not_admit_them_any_more() -> None:
+    tolerates = Constraints(tolerations=(Toleration("", "Exists"),))
+    scenario = filled(with_queues(nodes_per_pod=2), nodes=2)
+    seen(scenario, idle("large", cpu=4, constraints=tolerates), idle("o"))
+    bound(scenario.wait(1))
+    assert standing(scenario)["node-0"] == ["large", "o"]
+    scenario.node("node-0", cpu=4, taints=(Taint("gpu", "", "NoSchedule"),))
+    assert "it stands at node-1 (number 2 of 2)" in scenario.why("o")[1], "what it waits for is told before the next pass"
+    bound(scenario.wait(1))
+    assert standing(scenario) == {"node-0": ["large"], "node-1": ["large", "o"]}
 
 
 steps = st.lists(

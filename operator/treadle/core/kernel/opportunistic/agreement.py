@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.core.kernel.opportunistic.known import TYPES
+from treadle.core.kernel.opportunistic.memory import gives_way
 from treadle.core.kernel.opportunistic.room import of_row
+from treadle.core.kernel.pods.states import PodState
 from treadle.core.units.amounts import plus
 
 if TYPE_CHECKING:
@@ -32,6 +34,11 @@ def broken(state: State) -> list[str]:
     for uid, record in kept.waiting.items():
         if state.pods.get(uid) is not record or record.ask is not None or record.node >= 0:
             problems.append(f"opportunistic pod {uid} is said to wait and does not")
+    for uid, record in state.pods.items():
+        if record.state is PodState.BOUND and record.application is not None:
+            says = bool(record.spec.opportunistic) and gives_way(record.spec)
+            if says != (uid in kept.of):
+                problems.append(f"pod {uid} {'is' if says else 'is not'} opportunistic by what it says and requests, and is counted otherwise")
     lines = kept.lines
     for uid, record in kept.waiting.items():
         kind = lines.of.get(uid)

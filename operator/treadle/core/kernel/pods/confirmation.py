@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def confirms(state: State, record: PodRecord, spec: PodSpec) -> bool:
     """Whether a pod is on the node that was decided for it, and counts for what it was decided for."""
-    old = record.spec
+    old = record.spec if record.decided is None else record.decided
     return (
         record.state is ASSUMED
         and bool(spec.node)

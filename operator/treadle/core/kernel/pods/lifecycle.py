@@ -70,12 +70,13 @@ def see(state: State, spec: PodSpec) -> None:
     elif record.state is PodState.ASSUMED and not spec.node and not spec.deleting:
         # The bind is under way: what was decided stays counted until its outcome is known.
         before, record.spec = record.spec, spec
+        record.decided = record.decided or before
         prepared.renamed(state, before, spec)
         _asks_elsewhere(state, record, before)
         return
     elif confirms(state, record, spec):
         state.pods.move(record, PodState.BOUND)
-        record.spec = spec
+        record.spec, record.decided = spec, None
         kind = record.kind
         if (kind.labels is not spec.labels or kind.carried or spec.deleting or spec.tags) and not kind.describes(spec):
             between.leave(record)
@@ -202,7 +203,7 @@ def withdraw(state: State, record: PodRecord, *, stays: bool = False) -> None:
         _leave_ask(state, record)
     if record.state is not PodState.IDLE:
         state.pods.move(record, PodState.IDLE)
-    record.ask = None
+    record.ask = record.decided = None
     record.application = None
     if application is not None:
         first = next(iter(application.pods), "") == record.spec.uid
@@ -368,7 +369,7 @@ def forget(state: State, record: PodRecord) -> None:
     gang.leave(state, record)
     record.node = -1
     state.pods.move(record, PodState.IDLE)
-    record.ask = None
+    record.ask = record.decided = None
     _discharge(state, record)
     application.allocated -= 1
     between.take_kind(state, record, record.spec)  # it may have been edited while its bind was under way

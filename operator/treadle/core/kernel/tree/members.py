@@ -38,6 +38,7 @@ class PodRecord:
         "application",
         "ask",
         "cause",
+        "decided",
         "entered",
         "failure_words",
         "failures",
@@ -68,6 +69,8 @@ class PodRecord:
         self.ask: Ask | None = None
         self.node = -1
         self.cause = 0
+        self.decided: PodSpec | None = None
+        """The pod as it was when its bind was decided, where it has been edited since and the bind is under way: what is counted is what that was."""
         self.failures = 0
         self.failure_words = ""
         """What the API server said when a bind of it failed last."""
