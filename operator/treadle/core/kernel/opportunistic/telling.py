@@ -41,7 +41,7 @@ MOST_TYPES = 4
 MOST_LOOKED_AT = 512
 """Pods that are looked at in one pass."""
 SOON = 1.0
-"""Seconds after which it is looked again who has to be told something, where nodes have been edited."""
+"""Seconds after which it is looked again who has to be told something, where nodes have been edited, and for which words stand at the least."""
 MOST_RETOLD = 256
 """Pods whose owners are told in a row that they wait for other nodes now, though their reason is the same: a node that comes or goes concerns all that wait."""
 Kind = tuple["Shape", tuple[tuple[str, int], ...]]
@@ -64,7 +64,7 @@ def tell(state: State) -> list[ReportWaiting]:
     words = _Words(state)
     for _ in range(min(MOST_LOOKED_AT, len(line))):
         record = kept.waiting.get(line.popleft())
-        if record is None or now < record.since + settings.report_after or now < record.reported_at + settings.report_after:
+        if record is None or now < record.since + settings.report_after or now < record.reported_at + SOON:
             continue
         found = words.of(record)
         reason, message, _ = found
