@@ -171,6 +171,7 @@ def application(model: Application, profiles: Profiles = NO_PROFILES, users: Sou
         ),
         provisioning=_provisioning(spec.provisioning),
         opportunistic=spec.execution_type == "Opportunistic",
+        guaranteed=spec.execution_type == "Guaranteed",
         reservation=f"{model.metadata.namespace}/{spec.reservation}" if spec.reservation else "",
         duration=_seconds(spec.expected_duration) or None,
         deadline=None if spec.deadline is None else _ms(spec.deadline) / 1000,

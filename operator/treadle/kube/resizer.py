@@ -151,6 +151,7 @@ class _Change(NamedTuple):
 def _change(seen: Pod, *, guaranteed: bool) -> _Change:
     asks = turning.turns(seen)
     spec, notes = seen.spec, seen.metadata.annotations
-    if spec is None or notes is None or not (asks.promotes if guaranteed else asks.demotes):
+    wants = (asks.promotes or asks.if_guaranteed) if guaranteed else asks.demotes  # the latter its application asks for
+    if spec is None or notes is None or not wants:
         return _Change({}, "the pod does not ask for it any more")
     return _Change(turning.when_guaranteed(spec, notes) if guaranteed else turning.when_opportunistic(spec))

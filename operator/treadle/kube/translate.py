@@ -183,6 +183,7 @@ def pod(seen: wire.Pod, users: Source = Source.NAMESPACE) -> PodSpec:
         says_type=words.types,
         if_opportunistic=unsaid,
         unclear_if_opportunistic="" if words.types else unclear,
+        if_guaranteed=turning.if_guaranteed,
         promotes=turning.promotes,
         promotes_itself=bool(turning.promotes) and alone(seen),
         demotes=turning.demotes,

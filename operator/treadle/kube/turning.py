@@ -41,6 +41,8 @@ class Turns(NamedTuple):
     """Whether it was bound as an opportunistic one and stays one, though it does not say so any more."""
     unheeded: str = ""
     """What of its words is not acted on, with what is allowed."""
+    if_guaranteed: tuple[tuple[str, int], ...] = ()
+    """What one that stays is to request where its application is guaranteed."""
 
 
 NOTHING: Final = Turns()
@@ -81,7 +83,7 @@ def turns(seen: wire.Pod) -> Turns:
     if DEMAND in notes and wanted and says(own, notes):
         return _as_if(spec, wanted)
     if not says(own, notes):
-        return Turns(stays=True)
+        return Turns(stays=True, if_guaranteed=_as_if(spec, wanted).promotes if DEMAND in notes and wanted else ())
     if not itself and not was_opportunistic(notes):
         return NOTHING  # it was bound as a guaranteed one that requests nothing
     return Turns(stays=not idle, unheeded=IN_VAIN if DEMAND in notes else NO_DEMAND)

@@ -46,6 +46,8 @@ class ApplicationSpec:
     """What is asked of an autoscaler for its gangs; None: what the scheduler's settings say."""
     opportunistic: bool = False
     """Whether its pods that say nothing else are opportunistic."""
+    guaranteed: bool = False
+    """Whether it says that they are guaranteed: those that were bound as opportunistic ones ask to be promoted."""
     reservation: str = ""
     """The id of the reservation that its pods run in; empty: none."""
     duration: float | None = None

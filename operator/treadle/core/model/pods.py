@@ -37,6 +37,8 @@ class PodSpec:
     """What a pod that says nothing of its execution type and requests nothing will use; it is opportunistic if its application is."""
     unclear_if_opportunistic: str = ""
     """Why such a pod cannot be opportunistic, so that it waits where its application is; empty: it can."""
+    if_guaranteed: tuple[tuple[str, int], ...] = ()
+    """What a pod that stays opportunistic on its node and says nothing of its execution type is to request where its application is guaranteed; empty: it does not say."""
     promotes: tuple[tuple[str, int], ...] = ()
     """What an opportunistic pod on a node asks to request from now on, of memory and cpu by name, since it is to be guaranteed; empty: it asks for nothing."""
     promotes_itself: bool = False

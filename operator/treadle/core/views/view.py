@@ -333,9 +333,8 @@ class View:
         return record is not None and bool(record.spec.opportunistic) and record.part is not None
 
     def is_opportunistic(self, uid: str) -> bool:
-        """Whether a pod that was decided on is opportunistic by its own word, whatever its application says."""
-        one = self._state.opportunistic.of.get(uid)
-        return one is not None and one.record.spec.says_type
+        """Whether a pod that was decided on is opportunistic, by its own word or by that of its application."""
+        return uid in self._state.opportunistic.of
 
     def is_victim(self, uid: str) -> bool:
         """Whether a pod is to go for another one, and is still wanted to."""

@@ -7,8 +7,8 @@ from typing import Any
 
 from core.builders import GIB, Scenario, a_pod
 from core.kernel.opportunistic.idle_pods import bound, evicted, seen
-from treadle.core.effects import EXECUTION_TYPE_IGNORED, RecordEvent
-from treadle.core.events import ApplicationGone, ApplicationSeen
+from treadle.core.effects import EXECUTION_TYPE_IGNORED, RecordEvent, Resize
+from treadle.core.events import ApplicationGone, ApplicationSeen, ResizeDone
 from treadle.core.model import ApplicationSpec, PodSpec
 
 USES = (("cpu", 1000), ("memory", GIB))
@@ -127,13 +127,74 @@ def test_what_it_says_of_promotion_is_told_while_its_application_is_opportunisti
     assert (given(scenario), notes(scenario)) == (set(), [])
 
 
-def test_it_is_written_with_the_bind_of_those_alone_that_say_it_themselves() -> None:
+def test_it_is_written_with_the_bind_also_of_those_that_do_not_say_it_themselves() -> None:
     scenario = seen(scene(), unsaid("one"))
     scenario.plan()
-    assert not scenario.core.view.is_opportunistic("one")
+    assert scenario.core.view.is_opportunistic("one")
     scenario = seen(scene(opportunistic=False), unsaid("one", says_type=True, opportunistic=USES))
     scenario.plan()
     assert scenario.core.view.is_opportunistic("one")
+    scenario = seen(scene(opportunistic=False), unsaid("one"))
+    scenario.plan()
+    assert not scenario.core.view.is_opportunistic("one")
+
+
+def there(name: str, node: str = "node-0", **fields: Any) -> PodSpec:
+    """One that was bound as an opportunistic pod of its application, and says what it is to request."""
+    return unsaid(name, node=node, stays=True, opportunistic=USES, **{"if_guaranteed": USES, **fields})
+
+
+def is_guaranteed(scenario: Scenario) -> Scenario:
+    return scenario.tell(ApplicationSeen(ApplicationSpec(IDENTITY, "root.a", guaranteed=True)))
+
+
+def resizes(scenario: Scenario) -> list[tuple[str, bool]]:
+    scenario.plan()
+    return [(one.uid, one.guaranteed) for one in scenario.effects if isinstance(one, Resize)]
+
+
+def test_pods_of_an_application_that_becomes_guaranteed_stay_opportunistic_until_they_are_promoted() -> None:
+    scenario = seen(scene(), there("one"))
+    scenario.pod("g", "root.a", "other", cpu=1)
+    bound(scenario)  # it takes the room that the other has
+    is_guaranteed(scenario.wait(2))
+    assert resizes(scenario) == []
+    assert given(scenario) == {"one"}, "it requests nothing, so others would be placed as if it used nothing"
+    assert notes(scenario) == ["It stays opportunistic for now: node node-0 has only cpu=0 of 1 that no pod requests"]
+    scenario.gone("g")
+    assert resizes(scenario.wait(2)) == [("one", True)]
+    assert (given(scenario), scenario.used("root.a")) == (set(), 1)
+    seen(scenario, there("one", version="2"))
+    assert (given(scenario), scenario.used("root.a")) == (set(), 1), "some other edit, before the API shows it"
+    scenario.tell(ResizeDone("one", guaranteed=True))
+    seen(scenario, replace(there("one"), demand=(*USES, ("pods", 1)), opportunistic=(), if_opportunistic=(), if_guaranteed=(), stays=False))
+    assert resizes(scenario.wait(100)) == []
+    assert (given(scenario), scenario.used("root.a")) == (set(), 1)
+
+
+def test_one_that_does_not_say_what_it_is_to_request_stays_and_is_told() -> None:
+    scenario = is_guaranteed(seen(scene(), there("one", if_guaranteed=())))
+    assert resizes(scenario) == []
+    assert given(scenario) == {"one"}
+    (note,) = notes(scenario)
+    assert note.startswith("It stays opportunistic: its application is guaranteed (spec.executionType), and metadata.annotations[")
+
+
+def test_an_application_that_becomes_opportunistic_again_takes_back_what_its_pods_asked_for() -> None:
+    scenario = is_guaranteed(seen(scene(), there("one")))
+    assert resizes(scenario) == [("one", True)]
+    says(scenario, opportunistic=True)
+    assert given(scenario) == {"one"}
+    assert resizes(scenario.wait(100)) == []
+    assert scenario.used("root.a") == 0
+
+
+def test_pods_that_are_read_anew_ask_as_their_application_says() -> None:
+    scenario = seen(is_guaranteed(scene(opportunistic=False)), there("one"))
+    assert given(scenario) == {"one"}
+    assert resizes(scenario) == [("one", True)]
+    heir = Scenario().wait(scenario.now).tell(*scenario.core.facts())
+    assert resizes(heir) == [("one", True)]
 
 
 def notes(scenario: Scenario) -> list[str]:

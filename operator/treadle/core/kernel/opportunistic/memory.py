@@ -67,6 +67,8 @@ class Opportunistic:
     """How many were asked to go since the start, by what for."""
     applications: dict[str, None] = field(default_factory=dict)
     """Applications whose objects say that their pods are opportunistic, by id."""
+    guaranteed: dict[str, None] = field(default_factory=dict)
+    """Applications whose objects say that their pods are guaranteed, by id."""
     unheeded: dict[str, None] = field(default_factory=dict)
     """Pods, by uid, that say they are opportunistic and request something, of which their owners are to be told."""
     told_unheeded: dict[str, None] = field(default_factory=dict)

@@ -40,10 +40,10 @@ NEVER_OURS = frozenset({"", "default-scheduler"})
 def see(state: State, spec: PodSpec) -> None:
     """Take over a pod as the API has it."""
     record = state.pods.get(spec.uid)
+    if state.opportunistic.applications or state.opportunistic.guaranteed:
+        spec = as_its_application_says(state, spec)
     if state.opportunistic.turning.promoting:
         spec = state.opportunistic.turning.as_decided(spec)
-    if state.opportunistic.applications:
-        spec = as_its_application_says(state, spec)
     if record is not None:
         record.spec.version = spec.version
         record.spec.started = spec.started
