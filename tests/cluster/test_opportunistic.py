@@ -100,27 +100,43 @@ def test_an_application_that_is_opportunistic_makes_its_pods_so_while_it_says_it
 ) -> None:
     cluster = fresh_cluster(1, "4", "64Gi")
     cluster.queues(queue("root.batch"), queue("root.prod"))
+    cluster.pods([pod("other", "root.prod", "other", cpu="1")])
     spec = {"queue": "root.batch", "executionType": "Opportunistic"}
     body = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Application", "metadata": {"name": "nightly"}, "spec": spec}
     applications = f"{GROUP}/namespaces/default/applications"
     assert cluster.plane.api("POST", applications, body)[0] == 201
-    silent, asks = idle("silent", cpu="4"), idle("asks")
+    silent, asks = idle("silent", cpu="2"), idle("asks")
     for one in (silent, asks):
         del one["metadata"]["labels"]["treadle.dev/execution-type"]
         one["metadata"]["labels"]["treadle.dev/application"] = "nightly"
-    asks["spec"]["containers"][0]["resources"]["requests"] = {"cpu": "1", "memory": "1Gi"}
+    asks["spec"]["containers"][0]["resources"]["requests"] = {"cpu": "2", "memory": "1Gi"}
     cluster.pods([silent])
     with Treadle(cluster.plane.scheduler_kubeconfig(), tmp_path) as treadle:
         treadle.wait_ready()
-        cluster.wait_bound(1)
+        cluster.wait_bound(2)
         eventually(lambda: treadle.metric('treadle_opportunistic_pods{state="running"}') == 1, 30, "it is opportunistic")
         cluster.pods([asks])
         (event,) = eventually(lambda: events(cluster.plane, "ExecutionTypeIgnored"), 60, "one that requests something is told")
         assert event["regarding"]["name"] == "asks"
-        change = {"spec": {"executionType": "Guaranteed"}}
+        eventually(lambda: on_nodes(cluster) == {"silent", "asks"} or on_nodes(cluster) == {"asks"}, 30, "the other is placed")
         merge = "application/merge-patch+json"
+        says = {"treadle.dev/bound-as": "opportunistic"}
+        assert says.items() <= cluster.plane.api("GET", f"{PODS}/silent")[1]["metadata"]["annotations"].items()
+        change = {"spec": {"executionType": "Guaranteed"}}
         assert cluster.plane.api("PATCH", f"{applications}/nightly", change, content_type=merge)[0] == 200
-        eventually(lambda: treadle.metric('treadle_opportunistic_pods{state="running"}') == 0, 30, "it is so no longer")
+        (waits,) = eventually(lambda: events(cluster.plane, "PromotionWaits"), 60, "it waits for the room")
+        assert "has only cpu=1 of 1999m that no pod requests" in waits["note"]
+        assert treadle.metric('treadle_opportunistic_pods{state="running"}') == 1, "it is opportunistic until then"
+        treadle.kill()
+    with Treadle(cluster.plane.scheduler_kubeconfig(), tmp_path) as successor:
+        successor.wait_ready()
+        eventually(lambda: successor.metric('treadle_opportunistic_pods{state="running"}') == 1, 30, "a new one knows it as well")
+        assert cluster.plane.api("DELETE", f"{PODS}/asks?gracePeriodSeconds=0")[0] == 200
+        eventually(lambda: events(cluster.plane, "Promoted"), 60, "it is promoted in place")
+        eventually(lambda: successor.metric('treadle_opportunistic_pods{state="running"}') == 0, 30, "it is so no longer")
+        found = cluster.plane.api("GET", f"{PODS}/silent")[1]
+        assert found["spec"]["containers"][0]["resources"]["requests"]["cpu"] == "1999m"
+        assert "treadle.dev/execution-type" not in found["metadata"]["labels"]
 
 
 def test_a_gang_of_opportunistic_pods_starts_when_there_is_idle_room_for_all_of_it(

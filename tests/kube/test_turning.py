@@ -174,6 +174,15 @@ def test_one_that_is_opportunistic_by_its_application_alone_is_told_that_its_pro
     assert (found.promotes, found.stays, found.opportunistic) == ((), False, ())
 
 
+def test_one_that_was_bound_as_opportunistic_by_its_application_says_what_it_is_to_request_if_that_is_guaranteed() -> None:
+    assert bound_as(None, "opportunistic").if_guaranteed == (("cpu", 1999), ("memory", GIB))
+    assert bound_as(None, "opportunistic", demand="").if_guaranteed == ()
+    assert bound_as(None, "opportunistic", demand="c cpu=two").if_guaranteed == ()
+    assert bound_as(None, "opportunistic", container("c", memory="1Gi", limits=LIMITS)).if_guaranteed == ()
+    assert bound_as(None, "guaranteed").if_guaranteed == ()
+    assert bound_as("opportunistic", "opportunistic").if_guaranteed == ()
+
+
 def test_one_that_was_demoted_and_says_nothing_any_more_counts_for_what_it_uses() -> None:
     found = bound_as(None, "opportunistic", container("c", memory="1Ki", limits=LIMITS))
     assert (found.opportunistic, found.stays) == (USED, True)
@@ -357,6 +366,15 @@ async def test_a_pod_that_asks_for_it_no_longer_is_not_touched() -> None:
     found, requests = await outcome(serving(manifest("opportunistic")))
     assert found == [ResizeFailed("u", "the pod does not ask for it any more")]
     assert len(requests) == 1
+
+
+async def test_one_whose_application_is_guaranteed_by_now_is_resized_and_gets_no_label() -> None:
+    silent = manifest("")
+    del silent["metadata"]["labels"]
+    silent["metadata"]["annotations"]["treadle.dev/bound-as"] = "opportunistic"
+    found, requests = await outcome(serving(silent, ok()))
+    assert found == [ResizeDone("u", guaranteed=True)]
+    assert [one.path for one in requests] == ["/api/v1/namespaces/ns/pods/a", "/api/v1/namespaces/ns/pods/a/resize"]
 
 
 async def test_a_pod_that_is_gone_or_another_of_its_name_is_gone() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from core.builders import GIB, Scenario, a_pod
 from treadle.core.effects import Evict
-from treadle.core.events import NodeSampled, PodSampled, PodSeen
+from treadle.core.events import NodeSampled, NodeSeen, PodSampled, PodSeen, SchedulerSeen
 from treadle.core.kernel.opportunistic.room import idle_room
 from treadle.core.model import PodSpec
 from treadle.core.model.opportunistic import (
@@ -19,6 +19,7 @@ from treadle.core.model.opportunistic import (
     PERCENTILE,
     PROMETHEUS,
     RESERVATION,
+    SIGMA,
     NodePolicy,
     OpportunisticSettings,
     PredictionSettings,
@@ -239,3 +240,48 @@ def test_what_kinds_of_pods_have_used_is_bounded(monkeypatch: pytest.MonkeyPatch
     for at in range(5):
         uses(scenario, f"o{at}", 1)
     assert [kind[0] for kind in scenario.core.state.opportunistic.usage.kinds] == ["ns/a2", "ns/a3", "ns/a4"]
+
+
+def restarted(scenario: Scenario) -> Scenario:
+    """Another process, which reads what the API server has: samples and what was made of them are not there."""
+    found = Scenario().wait(scenario.now).tell(SchedulerSeen(scenario.core.state.scheduler))
+    state = scenario.core.state
+    found.tell(*(NodeSeen(spec) for spec in state.nodes.specs if spec is not None))
+    return found.tell(*(PodSeen(record.spec) for record in state.pods.values()))
+
+
+@pytest.mark.parametrize("method", [PERCENTILE, LARGEST, RESERVATION, SIGMA])
+def test_after_a_restart_no_more_is_given_than_what_pods_do_not_ask_for_until_enough_is_known(method: str) -> None:
+    before = predicting(method)
+    for_a_while(before, 10, times=80)
+    known = idle_memory(before)
+    assert known > 30
+    scenario = restarted(before)
+    assert idle_memory(scenario) == 0, "nothing is known of the node"
+    for_a_while(scenario, 10, times=1)
+    assert idle_memory(scenario) == 10, "of 50, all that is asked for is taken to be used"
+    seen = []
+    for _ in range(80):
+        for_a_while(scenario, 10, times=1)
+        seen.append(idle_memory(scenario))
+    assert seen == sorted(seen)
+    assert seen[1] < 15
+    assert seen[-1] == pytest.approx(known, abs=1), "it comes back"
+
+
+@pytest.mark.parametrize("method", [PERCENTILE, LARGEST])
+def test_many_pods_that_were_sampled_once_after_a_restart_predict_nothing(method: str) -> None:
+    scenario = scene(size=100, prediction=PredictionSettings(method))
+    for at in range(20):
+        spec = a_pod(f"g{at}", cpu=0, memory=2)
+        scenario.tell(PodSeen(replace(spec, node="node-0")))
+    scenario.wait(400)
+    found = []
+    for _ in range(8):
+        scenario.wait(10)
+        for at in range(20):
+            uses(scenario, f"g{at}", 0.1)
+        sample(scenario, 2)
+        found.append(idle_memory(scenario))
+    assert found[:6] == [10] * 6, "one moment, and the next ones, tell nothing of a peak"
+    assert method == LARGEST or found[-1] > 40

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from treadle.core.kernel.state import State
     from treadle.core.model.opportunistic import OpportunisticSettings
 
+SETTLED = 60.0
+"""Seconds over which samples have to be spread before anything is predicted by them: many pods of a kind, sampled once after a restart, tell of a moment and not of a peak."""
 BY_NODES: Final = frozenset({PART, SIGMA})
 
 
@@ -72,8 +74,9 @@ def peaks(state: State, row: int, one: Sampled, used: list[int | None]) -> list[
 def _peak(state: State, row: int, one: Sampled, position: int, asked: int, used: int) -> int:
     assert one.usage.sample is not None
     settings = state.scheduler.opportunistic
+    at, moments = one.usage.sample.at, one.moments[position]
     pods = _histories(state, row, one, position, asked) if by_pods(settings) else [PodHistory(asked)]
-    return predictor(settings.prediction).peak(NodeHistory(pods, used, one.moments[position]), one.usage.sample.at)
+    return predictor(settings.prediction).peak(NodeHistory(pods, used, moments if at >= moments.began + SETTLED else None), at)
 
 
 def _histories(state: State, row: int, one: Sampled, position: int, asked: int) -> list[PodHistory]:
@@ -81,7 +84,8 @@ def _histories(state: State, row: int, one: Sampled, position: int, asked: int) 
 
     Pods that no sample of the node tells of yet are added by who asks.
     """
-    found = []
+    assert one.usage.sample is not None
+    found, at = [], one.usage.sample.at
     left = asked - one.usage.placed_since(TYPES)[position]
     for uid, pod in state.opportunistic.usage.pods.get(state.nodes.names[row], {}).items():
         record = state.pods.get(uid)
@@ -89,5 +93,6 @@ def _histories(state: State, row: int, one: Sampled, position: int, asked: int) 
             continue
         demand = asks(record)[position]
         left -= demand
-        found.append(PodHistory(demand, pod.used[position], pod.reserved[position]))
+        used = pod.used[position]
+        found.append(PodHistory(demand, used if at >= used.began + SETTLED else None, pod.reserved[position]))
     return [*found, PodHistory(max(left, 0))]

@@ -18,19 +18,22 @@ NOTHING = 2.0**-40
 class Histogram:
     """Weights by bucket. ``smallest`` is the end of the first bucket, in the unit of the amounts."""
 
-    __slots__ = ("_reference", "half_life", "smallest", "total", "weights")
+    __slots__ = ("_reference", "began", "half_life", "smallest", "total", "weights")
 
     def __init__(self, smallest: int, half_life: float) -> None:
         self.smallest = smallest
         self.half_life = half_life
         self.weights: dict[int, float] = {}
         self.total = 0.0
+        self.began = float("inf")
+        """The time of the first amount."""
         self._reference: float | None = None
 
     def add(self, amount: int, at: float, weight: float = 1.0) -> None:
         """Count an amount that was used at a time, in seconds."""
         if self._reference is None:
             self._reference = at
+        self.began = min(self.began, at)
         if at - self._reference > HALF_LIVES * self.half_life:
             self._renew(at)
         counted = weight * exp2((at - self._reference) / self.half_life)

@@ -181,19 +181,22 @@ class Reservation:
 class Moments:
     """Mean and standard deviation of what a node uses, where a sample weighs half as much for each half-life that it is older."""
 
-    __slots__ = ("_at", "_squares", "_total", "half_life", "mean")
+    __slots__ = ("_at", "_squares", "_total", "began", "half_life", "mean")
 
     def __init__(self, half_life: float) -> None:
         self.half_life = half_life
         self.mean = 0.0
         self._total = 0.0
         self._squares = 0.0
+        self.began = float("inf")
+        """The time of the first sample."""
         self._at: float | None = None
 
     def add(self, amount: int, at: float) -> None:
         """Take what is used at a time; times do not go back."""
         kept = self.weight(at)
         factor = kept / self._total if self._total else 0.0
+        self.began = min(self.began, at)
         self._at = at
         self._total = kept + 1.0
         away = amount - self.mean
