@@ -93,7 +93,9 @@ def test_owners_are_told_soon_when_a_node_at_which_their_pods_stand_is_cordoned_
         words = "0/2 queues have a place for it: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable"
         eventually(lambda: words in told(plane, "w")[1], 10, "one is gone")
         edited(cluster, two, taints=[])
-        eventually(lambda: f"it stands at {two} (number 1 of 1)" in told(plane, "w")[1], 10, "it comes to one that takes it again")
+        eventually(
+            lambda: f"it stands at {two} (number 1 of 1)" in told(plane, "w")[1], 10, "it comes to one that takes it again"
+        )
         edited(cluster, one, unschedulable=False)
         eventually(lambda: f"{one} (number 1 of 1)" in told(plane, "w")[1], 10, "and to the other as well")
 
@@ -116,7 +118,7 @@ def test_with_the_next_leader_those_that_waited_stand_anew_and_none_waits_for_ev
         eventually(lambda: len(on_nodes(cluster)) == 4, 30, "the nodes are full")
         cluster.pods([idle(f"w{at}") for at in range(10)])
         eventually(lambda: leader.metric(queued) >= 4, 30, "they stand at nodes")
-        tainted, free = names(cluster)
+        tainted, _ = names(cluster)
         edited(cluster, tainted, taints=[{"key": "gpu", "effect": "NoSchedule"}])
         leader.kill()
         cluster.pods([idle("late")])
@@ -126,7 +128,7 @@ def test_with_the_next_leader_those_that_waited_stand_anew_and_none_waits_for_ev
         eventually(lambda: heir.metric(queued) >= 2, 30, "who waited stands anew")
         edited(cluster, tainted, taints=[])
         seen: dict[str, str] = {}
-        while len(seen) < 15:
+        for _ in range(60):
             there = eventually(cluster.bound, 60, "some run")
             for one in there:
                 name, node = one["metadata"]["name"], one["spec"]["nodeName"]
@@ -135,9 +137,9 @@ def test_with_the_next_leader_those_that_waited_stand_anew_and_none_waits_for_ev
             assert max(given(cluster).values(), default=0) <= 2, "no node is given more than it has"
             if heir.metric(waits) == 0 and not cluster.bound():
                 break
-        assert len(seen) >= 14, "none waits for ever"
+        assert len(seen) == 14, "none waits for ever, and the one that was deleted before is not counted"
         eventually(lambda: heir.metric(waits) == heir.metric(queued) == 0, 30, "nobody waits or stands any more")
-        assert heir.metric('treadle_opportunistic_pods{state="running"}') == 0
+        eventually(lambda: heir.metric('treadle_opportunistic_pods{state="running"}') == 0, 30, "nor runs")
         assert heir.metric('treadle_opportunistic_room{resource="cpu"}') == 0
     finally:
         for one in replicas:

@@ -167,7 +167,10 @@ def test_pods_of_an_application_that_becomes_guaranteed_stay_opportunistic_until
     seen(scenario, there("one", version="2"))
     assert (given(scenario), scenario.used("root.a")) == (set(), 1), "some other edit, before the API shows it"
     scenario.tell(ResizeDone("one", guaranteed=True))
-    seen(scenario, replace(there("one"), demand=(*USES, ("pods", 1)), opportunistic=(), if_opportunistic=(), if_guaranteed=(), stays=False))
+    seen(
+        scenario,
+        replace(there("one"), demand=(*USES, ("pods", 1)), opportunistic=(), if_opportunistic=(), if_guaranteed=(), stays=False),
+    )
     assert resizes(scenario.wait(100)) == []
     assert (given(scenario), scenario.used("root.a")) == (set(), 1)
 
@@ -177,7 +180,9 @@ def test_one_that_does_not_say_what_it_is_to_request_stays_and_is_told() -> None
     assert resizes(scenario) == []
     assert given(scenario) == {"one"}
     (note,) = notes(scenario)
-    assert note.startswith("It stays opportunistic: its application is guaranteed (spec.executionType), and metadata.annotations[")
+    assert note.startswith(
+        "It stays opportunistic: its application is guaranteed (spec.executionType), and metadata.annotations["
+    )
 
 
 def test_an_application_that_becomes_opportunistic_again_takes_back_what_its_pods_asked_for() -> None:

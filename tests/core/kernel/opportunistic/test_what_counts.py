@@ -23,7 +23,9 @@ def counted(scenario: Scenario) -> tuple[set[str], float]:
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
-def test_one_whose_requests_were_edited_while_its_bind_was_under_way_and_whom_another_bound_is_guaranteed(elsewhere: bool) -> None:
+def test_one_whose_requests_were_edited_while_its_bind_was_under_way_and_whom_another_bound_is_guaranteed(
+    elsewhere: bool,
+) -> None:
     scenario = seen(scene(), idle("o", "root.a"))
     (bind,) = scenario.plan()
     edited = replace(idle("o", "root.a"), demand=REQUESTS, version="2")

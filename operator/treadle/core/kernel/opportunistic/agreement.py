@@ -38,7 +38,9 @@ def broken(state: State) -> list[str]:
         if record.state is PodState.BOUND and record.application is not None:
             says = bool(record.spec.opportunistic) and gives_way(record.spec)
             if says != (uid in kept.of):
-                problems.append(f"pod {uid} {'is' if says else 'is not'} opportunistic by what it says and requests, and is counted otherwise")
+                problems.append(
+                    f"pod {uid} {'is' if says else 'is not'} opportunistic by what it says and requests, and is counted otherwise"
+                )
     lines = kept.lines
     for uid, record in kept.waiting.items():
         kind = lines.of.get(uid)

@@ -146,4 +146,3 @@ class Lines:
         del kind.pods[uid]
         if not kind.pods:
             del self.kinds[kind.key]
-

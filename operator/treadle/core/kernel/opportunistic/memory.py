@@ -102,7 +102,7 @@ class Opportunistic:
     retold: int = 0
     """How many were told since then that they wait for other nodes."""
     told_where: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """For which nodes those that wait, by uid, are told to wait."""
+    """For which nodes those that wait, by uid, are told to wait; kept while one is edited, as it is by telling."""
     edits: int = -1
     """Up to which edit of nodes it was looked for room."""
     told_edits: int = -1
@@ -127,13 +127,13 @@ class Opportunistic:
         """Let a pod wait no longer. Where it stands at nodes it stays, since one that is edited waits again at once: who is placed or gone leaves, and who does not wait when its turn comes. What was kept for it is looked at again."""
         if self.waiting.pop(uid, None) is not None:
             self.lines.leave(uid)
-            self.told_where.pop(uid, None)
         self.come = self.come or uid in self.queues.of
 
     def give(self, record: PodRecord, now: float) -> None:
         """Count what a pod is given on the node that its record says."""
         assert record.application is not None
         uid, row, demand = record.spec.uid, record.node, vector(record.spec.opportunistic)
+        self.told_where.pop(uid, None)
         one = self.of[uid] = Given(record, row, record.application.id, demand, now)
         self.on.setdefault(row, {})[uid] = one
         self.on_row[row] = plus(self.on_row.get(row, (0,) * TYPES), demand)

@@ -80,7 +80,9 @@ def place(state: State, budget: int) -> list[Placed]:
 
     def over(kind: Alike) -> bool:
         """Whether no more pods of a kind can be placed in this pass, nor come to stand anywhere."""
-        return not kind.pods or (kind in closed and (queueing is None or queueing.places() <= 0 or not may_come(state, kind.first)))
+        return not kind.pods or (
+            kind in closed and (queueing is None or queueing.places() <= 0 or not may_come(state, kind.first))
+        )
 
     lines = {queue: _line(state, queue, applications, over) for queue, applications in ready.items()}
     heap = [(_used(held.get(queue.path), due.get(queue.path)), queue.path, queue) for queue in ready]
@@ -227,7 +229,9 @@ def _ready(state: State, room: Room, together: Together) -> tuple[Ready, list[Al
                 together.found_no_room(record)
         if not found:
             without.append(kind)
-        elif obstacle(state, record, together) is None and record.application is not None and record.application.queue is not None:
+        elif (
+            obstacle(state, record, together) is None and record.application is not None and record.application.queue is not None
+        ):
             ready.setdefault(record.application.queue, {}).setdefault(record.application, []).append(kind)
     return ready, without
 
@@ -305,9 +309,7 @@ def _claim(state: State, queue: Queue, wanted: dict[str, Vector]) -> Claim:
     return Claim(queue.path, weight, wanted.get(queue.path, [0] * TYPES), None, children)
 
 
-def _due_by_queue(
-    state: State, room: Room, ready: Ready, held: dict[str, Vector], few: dict[Alike, int]
-) -> dict[str, Vector]:
+def _due_by_queue(state: State, room: Room, ready: Ready, held: dict[str, Vector], few: dict[Alike, int]) -> dict[str, Vector]:
     wanted = dict(held)
     for queue, applications in ready.items():
         total = wanted.get(queue.path, [0] * TYPES)

@@ -308,16 +308,16 @@ def sizes_of(state: State) -> NDArray[np.int64]:
 def large_enough(record: PodRecord, sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which of some nodes, by what they may give one pod at the most, could give one its room."""
     wants = np.array([min(amount, UNBOUNDED) for amount in vector(record.spec.opportunistic)], dtype=np.int64)
-    enough: NDArray[np.bool_] = (sizes >= wants).all(axis=1)
+    enough: NDArray[np.bool_] = np.logical_and.reduce(sizes >= wants, axis=1)
     return enough
 
 
 def suiting(state: State, record: PodRecord, sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which nodes, by row, could ever give a pod its room, and admit it."""
     nodes = state.nodes
-    found = nodes.mask(record.shape.constraints) & large_enough(record, sizes)
+    found: NDArray[np.bool_] = nodes.mask(record.shape.constraints) & large_enough(record, sizes)
     if nodes.only >= 0:
-        found &= np.arange(len(nodes)) == nodes.only
+        found[np.arange(len(nodes)) != nodes.only] = False
     away = state.opportunistic.back_off.nodes(record.spec.application, state.now)
     found[[nodes.row[name] for name in away if name in nodes.row]] = False
     return found

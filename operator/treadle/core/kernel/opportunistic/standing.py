@@ -75,7 +75,9 @@ class Standing:
             self._sizes = sizes_of(state)
             self._lengths = np.array([len(at.get(name, ())) for name in names], dtype=np.int64)
             specs = state.nodes.specs
-            self._shut = np.array([spec is not None and gives_nothing(state, row) for row, spec in enumerate(specs)], dtype=np.bool_)
+            self._shut = np.array(
+                [spec is not None and gives_nothing(state, row) for row, spec in enumerate(specs)], dtype=np.bool_
+            )
         return self._sizes
 
     def _rows(self, names: Iterable[str]) -> NDArray[np.bool_]:

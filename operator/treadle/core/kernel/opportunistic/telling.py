@@ -40,6 +40,7 @@ MOST_TYPES = 4
 """Resource types that are named in an event."""
 MOST_LOOKED_AT = 512
 """Pods that are looked at in one pass."""
+NEVER = float("-inf")
 SOON = 1.0
 """Seconds after which it is looked again who has to be told something, where nodes have been edited, and for which words stand at the least."""
 MOST_RETOLD = 256
@@ -64,7 +65,9 @@ def tell(state: State) -> list[ReportWaiting]:
     words = _Words(state)
     for _ in range(min(MOST_LOOKED_AT, len(line))):
         record = kept.waiting.get(line.popleft())
-        if record is None or now < record.since + settings.report_after or now < record.reported_at + SOON:
+        if record is None or now < record.reported_at + SOON:
+            continue
+        if now < record.since + settings.report_after and record.reported_at == NEVER:
             continue
         found = words.of(record)
         reason, message, _ = found
