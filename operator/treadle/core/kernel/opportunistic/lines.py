@@ -23,6 +23,10 @@ LOOKS = 512
 """Pods of which one pass looks whether they have another shape by now, in turn, beside one of each kind."""
 
 
+MANY = 2048
+"""Kinds of which it is looked at once whether they have another shape by now."""
+
+
 class Alike:
     """Pods of an application that are alike: in their shape, in what they will use, in priority, and in whether they are masters. What holds for one holds for all.
 
@@ -91,7 +95,9 @@ class Lines:
         self.renew_kinds(state)
 
     def renew_kinds(self, state: State) -> None:
-        """Give shapes of now to all of a kind of which the first has another."""
+        """Give shapes of now to all of a kind of which the first has another; where there are very many kinds each is looked at when its turn comes."""
+        if len(self.kinds) > MANY:
+            return
         old = [kind for kind in self.kinds.values() if stale(state, kind.first)]
         for record in [record for kind in old for record in kind.pods.values()]:
             self.renew(state, record)
@@ -113,7 +119,7 @@ class Lines:
         """Yield the pods of some kinds, those with the highest priority first, and of one priority in the order in which they came; none any more of a kind that is ``over``."""
         numbers = self._numbers
         heads: list[tuple[int, int, int, Alike, PodRecord, Iterator[PodRecord]]] = []
-        for at, kind in enumerate(kind for kind in kinds if kind.pods):
+        for at, kind in enumerate(kind for kind in kinds if not over(kind)):
             pods = list(kind.pods.values())
             if kind.mixed:
                 pods.sort(key=lambda one: numbers[one.spec.uid])

@@ -80,9 +80,11 @@ def place(state: State, budget: int) -> list[Placed]:
 
     def over(kind: Alike) -> bool:
         """Whether no more pods of a kind can be placed in this pass, nor come to stand anywhere."""
-        return not kind.pods or (
-            kind in closed and (queueing is None or queueing.places() <= 0 or not may_come(state, kind.first))
-        )
+        if not kind.pods:
+            return True
+        if kind not in closed and not room.knows_of_none(kind, beside=shut is not None):
+            return False
+        return queueing is None or queueing.places() <= 0 or not may_come(state, kind.first)
 
     lines = {queue: _line(state, queue, applications, over) for queue, applications in ready.items()}
     heap = [(_used(held.get(queue.path), due.get(queue.path)), queue.path, queue) for queue in ready]
@@ -219,8 +221,13 @@ def _ready(state: State, room: Room, together: Together) -> tuple[Ready, list[Al
     ready: Ready = {}
     without: list[Alike] = []
     hopeful: dict[Kind, bool] = {}
-    for kind in state.opportunistic.lines.kinds.values():
+    for kind in list(state.opportunistic.lines.kinds.values()):
         record = kind.first
+        if state.opportunistic.lines.renew(state, record):
+            state.opportunistic.come = True  # it is asked for anew with the next pass
+            if not kind.pods:
+                continue
+            record = kind.first
         key = record.shape, record.spec.opportunistic
         found = hopeful.get(key)
         if found is None:
@@ -313,7 +320,7 @@ def _due_by_queue(state: State, room: Room, ready: Ready, held: dict[str, Vector
     wanted = dict(held)
     for queue, applications in ready.items():
         total = wanted.get(queue.path, [0] * TYPES)
-        for kind in (kind for kinds in applications.values() for kind in kinds):
+        for kind in (kind for kinds in applications.values() for kind in kinds if kind.pods):
             count = few.get(kind, len(kind.pods))
             total = plus(total, [amount * count for amount in vector(kind.first.spec.opportunistic)])
         wanted[queue.path] = total

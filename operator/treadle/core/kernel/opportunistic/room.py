@@ -12,6 +12,7 @@ import numpy as np
 
 from treadle.core.kernel.nodes.candidates import takes
 from treadle.core.kernel.nodes.rules.resources import fitting
+from treadle.core.kernel.nodes.shapes import NO_GANG
 from treadle.core.kernel.opportunistic import usage
 from treadle.core.kernel.opportunistic.known import TYPES
 from treadle.core.kernel.opportunistic.memory import vector
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from treadle.core.kernel.nodes.shapes import Shape
+    from treadle.core.kernel.opportunistic.lines import Alike
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import PodRecord
     from treadle.core.units.resources import Vector
@@ -122,6 +124,13 @@ class Room:
         if inside is None and among_all == len(self._with_room(record, shape)):
             self._none[key] = None
         return -1
+
+    def knows_of_none(self, kind: Alike, *, beside: bool) -> bool:
+        """Whether it was found out already that no node has room for pods of a kind that are placed one by one, ``beside`` those that are closed to some."""
+        _, shape, named, _, _ = kind.key
+        if shape.gang != NO_GANG or shape.asked.batch is not None:
+            return False
+        return (shape, named) in self._none or (beside and (shape, named) in self._none_beside)
 
     def any_for(self, record: PodRecord) -> bool:
         """Whether a node may have room for a pod, by its description and its amounts."""
