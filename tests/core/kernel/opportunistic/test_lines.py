@@ -1,0 +1,81 @@
+"""A pass looks at one of each kind of opportunistic pods that wait, and finds whoever has other rules by now."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.builders import Scenario, replaced
+from core.kernel.opportunistic.idle_pods import bound, idle, seen
+from treadle.core.kernel.opportunistic import placing
+from treadle.core.kernel.opportunistic.room import Room
+from treadle.core.model.opportunistic import NodeQueueSettings, OpportunisticSettings
+
+
+def full() -> Scenario:
+    scenario = Scenario().nodes(2, cpu=4)
+    bound(seen(scenario, *(idle(f"f{at}", cpu=4) for at in range(2))))
+    return scenario
+
+
+@pytest.mark.parametrize("queues", [False, True])
+def test_a_pass_looks_at_one_of_those_that_are_alike(queues: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = OpportunisticSettings(node_queues=NodeQueueSettings(most=5, least=1) if queues else None)
+    scenario = full().scheduler(opportunistic=settings)
+    seen(scenario, *(idle(f"o{at}") for at in range(300)))
+    bound(scenario.wait(1))
+    looks: list[str] = []
+    usual = placing.obstacle
+
+    def counted(state, record, together):  # type: ignore[no-untyped-def]
+        looks.append(record.spec.uid)
+        return usual(state, record, together)
+
+    monkeypatch.setattr(placing, "obstacle", counted)
+    seen(scenario, idle("late"))
+    bound(scenario.wait(1))
+    assert 0 < len(looks) < 30
+
+
+def test_who_is_alike_in_other_applications_is_not_looked_for_room_again_where_none_was_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scenario = full()
+    seen(scenario, *(idle(f"o{at}", application=f"a{at:03}", cpu=3) for at in range(300)))
+    bound(scenario.wait(1))
+    picks: list[str] = []
+    usual = Room.pick
+
+    def counted(self, record, *rest):  # type: ignore[no-untyped-def]
+        picks.append(record.spec.uid)
+        return usual(self, record, *rest)
+
+    monkeypatch.setattr(Room, "pick", counted)
+    assert list(bound(scenario.gone("f0").wait(1))) == ["o0"]
+    assert len(picks) <= 2
+
+
+def test_those_of_several_kinds_come_by_priority_and_then_in_the_order_in_which_they_came() -> None:
+    scenario = full()
+    sizes = {"one": 1, "two": 2, "three": 1, "four": 2}
+    seen(scenario, *(idle(name, cpu=size) for name, size in sizes.items()), idle("first", cpu=1, priority=1))
+    bound(scenario.wait(1))
+    assert list(bound(scenario.gone("f0").wait(1))) == ["first", "one", "two"]
+    assert list(bound(scenario.gone("f1").wait(1))) == ["three", "four"]
+
+
+def test_one_with_another_shape_stays_in_its_partition_and_in_its_place() -> None:
+    scenario = full()
+    seen(scenario, idle("o0"), idle("o1"), idle("o2"))
+    bound(scenario.wait(1))
+    state = scenario.core.state
+    kept = state.opportunistic
+    record = kept.waiting["o1"]
+    asked = replaced(record.shape.asked, batch=("gone", "", ()), partition=("pool", "gpu"))  # as if it was placed with others
+    record.shape = state.shapes.of(record.shape.named, asked)
+    kept.lines.leave("o1")
+    kept.lines.enter(record)
+    assert kept.lines.renew(state, record)
+    assert (record.shape.asked.batch, record.shape.asked.partition) == (None, ("pool", "gpu"))
+    assert kept.lines.of["o1"] is not kept.lines.of["o0"]
+    assert not kept.lines.renew(state, record)
+    assert [one.spec.uid for _, one in kept.lines.in_order(kept.lines.kinds.values(), lambda _: False)] == ["o0", "o2", "o1"]
