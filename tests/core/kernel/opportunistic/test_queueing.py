@@ -481,14 +481,11 @@ def test_one_that_stands_at_fewer_nodes_than_it_may_comes_to_more_when_there_are
     seen(scenario, *(idle(f"o{at}") for at in range(2)))
     bound(scenario.wait(1))
     assert standing(scenario) == {"node-0": ["o0", "o1"]}
-    scenario.node("later", cpu=1)
-    bound(seen(scenario, idle("f", priority=9)))
+    bound(seen(scenario.node("later", cpu=1), idle("f", priority=9)))
     bound(scenario.wait(1))
     assert standing(scenario) == {"node-0": ["o0", "o1"], "later": ["o0", "o1"]}
-    scenario.node("node-2", cpu=1, unschedulable=True)
-    bound(scenario.wait(1))
-    scenario.node("node-2", cpu=0, memory=0)
-    bound(scenario.wait(1))
+    bound(scenario.node("node-2", cpu=1, unschedulable=True).wait(1))
+    bound(scenario.node("node-2", cpu=0, memory=0).wait(1))
     assert set(standing(scenario)) == {"node-0", "later"}, "it is too small for them"
     scenario.node("node-3", cpu=1)
     bound(seen(scenario, idle("g", priority=9)))
@@ -502,8 +499,7 @@ def test_those_that_stand_nowhere_come_before_those_that_would_stand_at_more() -
     seen(scenario, *(idle(f"o{at}") for at in range(4)))
     bound(scenario.wait(1))
     assert standing(scenario) == {"node-0": ["o0", "o1"]}
-    scenario.node("later", cpu=1)
-    bound(seen(scenario, idle("f", priority=9)))
+    bound(seen(scenario.node("later", cpu=1), idle("f", priority=9)))
     bound(scenario.wait(1))
     assert standing(scenario) == {"node-0": ["o0", "o1"], "later": ["o2", "o3"]}
 
@@ -535,9 +531,8 @@ def test_one_that_had_to_leave_a_queue_is_told_so() -> None:
 def test_who_finds_a_place_with_the_next_pass_is_told_so() -> None:
     scenario = filled(with_queues())
     seen(scenario, idle("o"))
-    assert scenario.why("o")[1].endswith(
-        "; it stands at no node: 1/1 queues have a place for it; it comes to stand there with one of the next passes"
-    )
+    words = "; it stands at no node: 1/1 queues have a place for it; it comes to stand there with one of the next passes"
+    assert scenario.why("o")[1].endswith(words)
 
 
 def test_those_behind_a_head_that_may_stay_leave_a_node_that_does_not_admit_them_any_more() -> None:
