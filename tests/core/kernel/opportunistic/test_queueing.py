@@ -499,8 +499,7 @@ def test_those_that_stand_nowhere_come_before_those_that_would_stand_at_more() -
     seen(scenario, *(idle(f"o{at}") for at in range(4)))
     bound(scenario.wait(1))
     assert standing(scenario) == {"node-0": ["o0", "o1"]}
-    bound(seen(scenario.node("later", cpu=1), idle("f", priority=9)))
-    bound(scenario.wait(1))
+    bound(seen(scenario.node("later", cpu=1), idle("f", priority=9)).wait(1))
     assert standing(scenario) == {"node-0": ["o0", "o1"], "later": ["o2", "o3"]}
 
 
