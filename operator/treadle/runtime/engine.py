@@ -317,3 +317,15 @@ class Engine:
         self.recorder.discard()
         self.core.forget_reports()
         self.core.forget_plans()
+
+
+def both(one: Callable[[Event], None] | None, other: Callable[[Event], None]) -> Callable[[Event], None]:
+    """Return what tells an event to two, of whom the first may be absent."""
+    if one is None:
+        return other
+
+    def told(event: Event) -> None:
+        one(event)
+        other(event)
+
+    return told

@@ -44,8 +44,9 @@ from treadle.runtime.administrators import Administrators
 from treadle.runtime.admission import Webhook, WebhookOptions, webhook
 from treadle.runtime.doors import Doors, Told, routes_of
 from treadle.runtime.endings import Endings
-from treadle.runtime.engine import Engine
+from treadle.runtime.engine import Engine, both
 from treadle.runtime.forecaster import Forecaster, past_of
+from treadle.runtime.forwarding import forwarder_of, served_at
 from treadle.runtime.garbage import Garbage
 from treadle.runtime.group_statuses import GroupStatuses
 from treadle.runtime.provisioning import Provisioner
@@ -64,12 +65,10 @@ from treadle.web.guard import guarded
 from treadle.web.server import answering
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from treadle.controllers.ledger import Entry
     from treadle.core.effects import Evict
-    from treadle.core.events import Event
     from treadle.history.keeper import Keeper
+    from treadle.rest.forwarding import Forwarder
     from treadle.runtime.from_history import FromHistory
 
 log = logging.getLogger(__name__)
@@ -110,6 +109,8 @@ class Options:
     anonymous_metrics: bool = False
     """Whether metrics and the state are told to anybody."""
     leader_elect: bool = False
+    advertise: str = ""
+    """The IP address at which other copies reach the port of ``listen``, empty where they do not."""
     namespace: str = ""
     identity: str = ""
     controllers: bool = True
@@ -230,12 +231,13 @@ class Service:
                 past=past_of(options.history, options.history_days) if options.history else None,
                 put=self._put,
             )
-            self.engine.history = _both(self.engine.history, self.forecaster.note)
+            self.engine.history = both(self.engine.history, self.forecaster.note)
         self.from_history = self._from_history(options)
         self.waiting_for = "starting"
         self.doors = Doors()
         self.certificate: Files | SelfSigned | None = None
         self.webhook: Webhook | None = None
+        self.forwarder: Forwarder | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._beginning: asyncio.Task[Any] | None = None
         self._listed = False
@@ -382,6 +384,7 @@ class Service:
             **({"queueChanges": self.queue_changes.problem} if self.queue_changes and self.queue_changes.problem else {}),
             **({"certificate": self.certificate.problem} if self.certificate is not None and self.certificate.problem else {}),
             **({"webhook": self.webhook.problem} if self.webhook is not None and self.webhook.problem else {}),
+            **({"forwarding": self.forwarder.problem} if self.forwarder is not None and self.forwarder.problem else {}),
         }
 
     def _answers(self) -> bool:
@@ -514,17 +517,20 @@ class Service:
         seen = Seen(
             ToldFrom(lambda: self.core.view, self._standing_by, self._foreseen), self.preempted, self.ledger, self.options.history
         )
-        served = Served(self.options, unready, seen, self.queue_changes)
-        means = means_of(self.access, self.options.name, self.ledger, self.core, self._answers)
-        routes += served.routes(door, self._serving, means)
         if self.options.tls is not None:
             self.certificate = certificate_of(
                 self._serving, replace(self.options.tls, namespace=self.options.namespace or self.access.namespace)
             )
             self._spawn(self.certificate.keep(), "certificate")
+        self.forwarder = forwarder_of(self.lease, self.certificate)
+        served = Served(self.options, unready, seen, self.queue_changes, self.forwarder)
+        means = means_of(self.access, self.options.name, self.ledger, self.core, self._answers)
+        routes += served.routes(door, self._serving, means)
         described = served.described()
         routes.append(guarded(answering(DOCUMENT, lambda: described), reviews, right=False))
         await self.doors.open(self.options.listen, routes, None if self.certificate is None else self.certificate.context)
+        if self.lease is not None:
+            self.lease.serves = served_at(self.options.advertise, self.doors.url)
 
     def _standing_by(self) -> str:
         return "" if self.lease is None or self.lease.held else self.lease.holder or "nobody"
@@ -566,20 +572,11 @@ class Service:
         if self.keeper is not None:
             await self.keeper.close()
         await self.doors.close()
+        if self.forwarder is not None:
+            await self.forwarder.close()
         await self.client.close()
         await self._asking.close()
         await self._serving.close()
-
-
-def _both(one: Callable[[Event], None] | None, other: Callable[[Event], None]) -> Callable[[Event], None]:
-    if one is None:
-        return other
-
-    def told(event: Event) -> None:
-        one(event)
-        other(event)
-
-    return told
 
 
 def _threadsafe(loop: asyncio.AbstractEventLoop, call: Any, *args: Any) -> None:
