@@ -8,6 +8,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from multidict import CIMultiDict
 
 from kube.access import until
 from rest.reviewing import ReviewingApi, reviewing
@@ -41,10 +42,10 @@ async def pair(api: ReviewingApi, **more: Any) -> AsyncIterator[tuple[Service, S
 
 async def ask(
     service: Service, path: str, token: str = "alice", method: str = "GET", **headers: str
-) -> tuple[int, Any, dict[str, str]]:
+) -> tuple[int, Any, CIMultiDict[str]]:
     sent = {"Authorization": f"Bearer {token}", **headers}
     async with aiohttp.ClientSession(headers=sent) as session, session.request(method, service.doors.url + path) as answer:
-        return answer.status, await answer.json(content_type=None) if answer.status != 304 else None, dict(answer.headers)
+        return answer.status, await answer.json(content_type=None) if answer.status != 304 else None, answer.headers.copy()
 
 
 async def test_a_copy_that_stands_by_gives_the_leaders_answers_and_says_so(api: ReviewingApi) -> None:
