@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from treadle.core.views.application_details import ApplicationDetails
     from treadle.core.views.figures import ApplicationFigures, Counts, PodFigures, QueueFigures
     from treadle.core.views.holding import Held
-    from treadle.core.views.nodes import NodeFigures
+    from treadle.core.views.nodes import NodeFigures, NodeLine
     from treadle.core.views.opportunistic import OpportunisticFigures, Wanted
     from treadle.core.views.pod_groups import PodGroupFigures
     from treadle.core.views.pods import PodLine
@@ -270,6 +270,10 @@ class View:
     def node(self, name: str) -> NodeFigures | None:
         """Return the figures of a node, None if it is not known."""
         return nodes.node_figures(self._state, name)
+
+    def node_line(self, name: str) -> NodeLine | None:
+        """Return what is shown of a node among thousands, None if it is not known."""
+        return nodes.node_line(self._state, name)
 
     # ---- pods
 
