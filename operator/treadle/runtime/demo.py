@@ -204,7 +204,7 @@ async def demonstrating(options: DemoOptions) -> AsyncIterator[Demo]:
 async def _page(demo: Demo, service: Service, port: int) -> AsyncIterator[str]:
     told = Told(service.healthy, service.unready, service.state, lambda: metrics_of(service))
     sources = ToldFrom(lambda: service.core.view, str, lambda _: None)
-    seen, door = Seen(sources, service.preempted, service.ledger), Door(Anybody(), str)
+    seen, door = Seen(sources, service.preempted, service.departed, service.ledger), Door(Anybody(), str)
     routes = [
         *probe_routes(told.healthy, told.unready),
         *open_routes(told),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from treadle import __version__
-from treadle.rest import history, plan, preemptions, state
+from treadle.rest import departed, history, plan, preemptions, state
 from treadle.rest.document import Served as Described
 from treadle.rest.document import document
 from treadle.rest.past import Past
@@ -34,10 +34,11 @@ OWN = frozenset({"/", BASE, f"{BASE}/info"})
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the REST and the page both tell: what there is, which pods were asked to go, the objects that are known, and the history at a URL, empty for none."""
+    """What the REST and the page both tell: what there is, which pods were asked to go and which ended, the objects that are known, and the history at a URL, empty for none."""
 
     told: state.Sources
     preempted: preemptions.Preemptions
+    departed: departed.Departed
     ledger: Ledger
     history: str = ""
 
@@ -45,6 +46,7 @@ class Seen:
         """Return the routes of what is told by either and by nothing else."""
         return [
             *preemptions.routes(door, self.told, self.preempted),
+            *departed.routes(door, self.told, self.departed),
             *plan.routes(door, self.told, self.ledger.entries),
             *history.routes(door, self.told, Past(self.history)),
         ]

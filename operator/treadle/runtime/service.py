@@ -35,6 +35,7 @@ from treadle.kube.resizer import Resizer
 from treadle.kube.reviews import Reviews
 from treadle.kube.transport import Client
 from treadle.rest.asking import Asker
+from treadle.rest.departed import Departed
 from treadle.rest.document import PATH as DOCUMENT
 from treadle.rest.objects import Objects
 from treadle.rest.preemptions import Preemptions
@@ -179,6 +180,8 @@ class Service:
             self.core, self.binder, self.evictor, reports, self.recorder, self.claims, self.devices, self._may_plan
         )
         self.engine.provisioner = self.provisioner = Provisioner(self.client, options.name, lambda: self.core.view, self._put)
+        self.departed = Departed(lambda: self.core.view)
+        self.engine.leaving = self.departed.note
         self.engine.resizer = self.resizer = Resizer(self.client, self._put)
         self._asking = Client(access, user_agent=f"treadle/{options.name}")
         self.client.took = self._asking.took = self.engine.measures.answered
@@ -514,9 +517,8 @@ class Service:
         routes = routes_of(told, reviews, anonymous=self.options.anonymous_metrics)
         unready = lambda: "" if self._listed else self.waiting_for  # noqa: E731 - read at each request
         door = Door(Asker(reviews, self.options.rest_audience), unready)
-        seen = Seen(
-            ToldFrom(lambda: self.core.view, self._standing_by, self._foreseen), self.preempted, self.ledger, self.options.history
-        )
+        told_from = ToldFrom(lambda: self.core.view, self._standing_by, self._foreseen)
+        seen = Seen(told_from, self.preempted, self.departed, self.ledger, self.options.history)
         if self.options.tls is not None:
             self.certificate = certificate_of(
                 self._serving, replace(self.options.tls, namespace=self.options.namespace or self.access.namespace)
