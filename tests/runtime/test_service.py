@@ -550,7 +550,7 @@ async def test_a_pod_that_is_deleted_is_remembered_with_its_node_though_nobody_l
     add_pods(api, "a")
     async with treadle(api) as service:
         await bound(api, "a")
-        api.delete("pods", "a")
+        api.delete("pods", "a", "default", {"gracePeriodSeconds": 0})
         await until(lambda: list(service.departed))
         (one,) = service.departed
         assert (one.name, one.application, one.node, bool(one.placed)) == ("a", "default/app", "n0", True)
