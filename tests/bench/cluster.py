@@ -105,7 +105,7 @@ def watched(pid: int, bound: Callable[[], float], started: float, patience: floa
     """Follow a scheduler until all is bound; the rate is from the first bind seen to the last."""
     first: tuple[float, float] | None = None
     count, now = 0.0, time.perf_counter()
-    moved, wait = now, 0.1
+    moved, wait, spent = now, 0.1, 0.0
     while count < PODS and now < moved + patience:
         time.sleep(wait)
         try:
@@ -115,7 +115,8 @@ def watched(pid: int, bound: Callable[[], float], started: float, patience: floa
         now = time.perf_counter()
         if seen > count:
             count, moved = seen, now
-            first = first or (now, seen)
+            if first is None:
+                first, spent = (now, seen), cpu_of(pid)
         if (
             first is not None and count > first[1]
         ):  # a scrape costs the scheduler that is measured some milliseconds: few, and close to the end
@@ -123,14 +124,21 @@ def watched(pid: int, bound: Callable[[], float], started: float, patience: floa
             wait = min(2.0, max(0.02, left / 2))
     assert first is not None
     status = Path(f"/proc/{pid}/status").read_text()
-    ticks = Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1].split()
+    cpu = cpu_of(pid)
     return {
         "bound": int(count),
         "per_s": (count - first[1]) / (moved - first[0]),
         "seconds": moved - started,
         "peak_mib": int(re.search(r"VmHWM:\s+(\d+)", status)[1]) / 1024,
-        "cpu_s": (int(ticks[11]) + int(ticks[12])) / 100,
+        "cpu_s": cpu,
+        "cpu_ms_a_bind": 1000 * (cpu - spent) / max(1.0, count - first[1]),
     }
+
+
+def cpu_of(pid: int) -> float:
+    """The seconds of processor that a process has taken."""
+    ticks = Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1].split()
+    return (int(ticks[11]) + int(ticks[12])) / 100
 
 
 def scraped(url: str, pattern: str, context: ssl.SSLContext | None = None) -> Callable[[], float]:

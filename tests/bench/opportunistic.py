@@ -9,10 +9,10 @@ import subprocess
 import sys
 import time
 from contextlib import ExitStack
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
-from bench.cluster import PYTHON, plane_port, prepared, scraped, watched
+from bench.cluster import PYTHON, cpu_of, plane_port, prepared, scraped, watched
 from cluster.control_plane import ControlPlane
 from cluster.idle_pods import idle
 from cluster.node_metrics import NodeMetrics
@@ -68,9 +68,9 @@ def run(*, with_idle: bool) -> dict[str, Any]:
         ends.callback(process.terminate)
         found = watched(process.pid, scraped(page, r'^treadle_binds_total\{result="bound"\} (\S+)'), started)
         time.sleep(10)  # the events of the last pods
-        before = _cpu(process.pid)
+        before = cpu_of(process.pid)
         time.sleep(REST)
-        found["at_rest"] = (_cpu(process.pid) - before) / REST
+        found["at_rest"] = (cpu_of(process.pid) - before) / REST
         found["idle"] = scraped(page, f"^{re.escape(SERIES)} (\\S+)")()
         print(found, file=sys.stderr, flush=True)
         return found
@@ -104,6 +104,7 @@ def core_seconds(*, with_idle: bool) -> float:
         now += 1.0
         for bind in found:
             core.handle(BindDone(bind.uid), now)
+            core.handle(PodSeen(replace(core.state.pods[bind.uid].spec, node=bind.node)), now)
     return time.process_time() - before
 
 
@@ -117,11 +118,6 @@ def _spec(uid: str, application: str, queue: int, **fields: Any) -> PodSpec:
         queue=f"root.q{queue}",
         **fields,
     )
-
-
-def _cpu(pid: int) -> float:
-    ticks = Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1].split()
-    return (int(ticks[11]) + int(ticks[12])) / 100
 
 
 def measure() -> dict[str, Any]:
@@ -146,7 +142,9 @@ def report(without: list[dict[str, Any]], beside: list[dict[str, Any]]) -> dict[
         "without_per_s": [round(one["per_s"]) for one in without],
         "beside_per_s": [round(one["per_s"]) for one in beside],
         "ratio": round(mean(beside, "per_s") / mean(without, "per_s"), 3),
-        "bind_cpu_ratio": round(mean(beside, "cpu_s") / mean(without, "cpu_s"), 3),
+        "without_cpu_ms_a_bind": [round(one["cpu_ms_a_bind"], 3) for one in without],
+        "beside_cpu_ms_a_bind": [round(one["cpu_ms_a_bind"], 3) for one in beside],
+        "cpu_ratio": round(mean(beside, "cpu_ms_a_bind") / mean(without, "cpu_ms_a_bind"), 3),
         "core_cpu_ratio": round(
             min(core_seconds(with_idle=True) for _ in range(3)) / min(core_seconds(with_idle=False) for _ in range(3)), 3
         ),

@@ -54,6 +54,9 @@ class Opportunistic:
     """The same by row; rows without any are left out."""
     on_row: dict[int, Vector] = field(default_factory=dict)
     """What those of a row have."""
+    short: set[int] = field(default_factory=set)
+    """Rows that lacked what pods request when it was last looked, and by the clock of nodes when that was."""
+    compared: int = -1
     by_application: dict[str, Vector] = field(default_factory=dict)
     """What those of an application have, by its id."""
     going: dict[str, float] = field(default_factory=dict)
@@ -148,6 +151,7 @@ class Opportunistic:
         self.of.clear()
         self.on.clear()
         self.on_row.clear()
+        self.compared = -1
         self.by_application.clear()
         self.shown = None
         for record, since in records:

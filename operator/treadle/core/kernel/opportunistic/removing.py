@@ -79,12 +79,17 @@ def remove(state: State) -> list[Evict]:
 
 
 def _requested(state: State) -> list[Lack]:
-    """Return the nodes that lack what pods request, of types that are not given by usage."""
+    """Return the nodes that lack what pods request, of types that are not given by usage.
+
+    A node that lacked nothing is looked at again when anything has changed there; one that did with every pass, since those that were asked to go may stay.
+    """
     kept, nodes = state.opportunistic, state.nodes
     by_usage = state.scheduler.opportunistic.by_usage
+    version, since, short = nodes.version, kept.compared, kept.short
+    kept.compared, kept.short = nodes.clock, set()
     found = []
-    for row, given in kept.on_row.items():
-        free = nodes.free[row]
+    for row in [row for row in kept.on_row if version[row] > since or row in short]:
+        given, free = kept.on_row[row], nodes.free[row]
         if (given[0] <= free[0] and given[1] <= free[1]) or nodes.specs[row] is None:
             continue
         not_given_back = policy_of(state, row).thresholds if by_usage else ()
@@ -92,6 +97,7 @@ def _requested(state: State) -> list[Lack]:
             have <= left or position in not_given_back for position, (have, left) in enumerate(zip(given, free, strict=False))
         ):
             continue
+        kept.short.add(row)
         staying, stay = _staying(state, row, spared=False)
         lacking = [max(0, have - max(left, 0)) for have, left in zip(stay, free, strict=False)]
         for position in not_given_back:

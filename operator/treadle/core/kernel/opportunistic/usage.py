@@ -63,6 +63,7 @@ def settings_changed(state: State) -> None:
     usage.policies.clear()
     usage.pods.clear()
     usage.kinds.clear()
+    kept.compared = -1
     if not settings.by_usage:
         kept.usage = Usage()
     for one in usage.of.values():
