@@ -33,7 +33,7 @@ MARK: Final = "Treadle-Forwarded"
 PASSED: Final = ("Accept", "Accept-Encoding", "Authorization", "Content-Type", "Host", "If-Match", "If-None-Match")
 """The headers of a request that are read by those who answer; no other goes with it."""
 OF_ONE_CONNECTION: Final = frozenset(
-    {"connection", "keep-alive", "proxy-authenticate", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"}
+    {"connection", "keep-alive", "proxy-authenticate", "proxy-connection", "trailer", "transfer-encoding", "upgrade"}
 )
 """The headers of an answer that are not passed on (RFC 9110, 7.6.1), in lower case."""
 MOST, MOST_OF_ONE = 48, 32

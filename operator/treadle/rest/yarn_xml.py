@@ -78,7 +78,8 @@ def written(body: bytes, root: str = "") -> bytes:
         name, value = root or "response", said
     made = ET.Element(name)
     _fill(made, value)
-    return HEAD + ET.tostring(made, encoding="utf-8", xml_declaration=False)
+    text: bytes = ET.tostring(made, encoding="utf-8", xml_declaration=False)
+    return HEAD + text
 
 
 def _fill(element: ET.Element, value: Any) -> None:

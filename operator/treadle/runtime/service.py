@@ -230,7 +230,7 @@ class Service:
                 self.core.telling,
                 lambda: self.core.view,
                 settings,
-                self._answers,
+                self.answers,
                 past=past_of(options.history, options.history_days) if options.history else None,
                 put=self._put,
             )
@@ -390,7 +390,7 @@ class Service:
             **({"forwarding": self.forwarder.problem} if self.forwarder is not None and self.forwarder.problem else {}),
         }
 
-    def _answers(self) -> bool:
+    def answers(self) -> bool:
         """Whether what the core knows may be looked ahead from."""
         return self._may_plan() and not self.engine.care.hurt
 
@@ -526,7 +526,7 @@ class Service:
             self._spawn(self.certificate.keep(), "certificate")
         self.forwarder = forwarder_of(self.lease, self.certificate)
         served = Served(self.options, unready, seen, self.queue_changes, self.forwarder)
-        means = means_of(self.access, self.options.name, self.ledger, self.core, self._answers)
+        means = means_of(self.access, self.options.name, self.ledger, self.core, self.answers)
         routes += served.routes(door, self._serving, means)
         described = served.described()
         routes.append(guarded(answering(DOCUMENT, lambda: described), reviews, right=False))
