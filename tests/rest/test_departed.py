@@ -64,7 +64,10 @@ async def test_they_are_told_of_one_application_queue_or_namespace_alone_and_so_
 async def test_so_many_are_kept_and_each_once(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(departed, "MOST_KEPT", 2)
     told.departed.note("e-1")
+    ended = next(iter(told.departed)).ended
+    told.now += 60
     told.departed.note("e-1")
+    assert next(iter(told.departed)).ended == ended
     told.departed.note("nobody")
     assert [one.name for one in told.departed] == ["e-1", "e-2"]
 

@@ -253,7 +253,8 @@ async def test_a_stream_breaks_off_with_its_leader(pair: Pair, monkeypatch: pyte
         else:
             monkeypatch.setattr(forwarding, "SILENT", 0.1)
         with pytest.raises((aiohttp.ClientPayloadError, ConnectionResetError)):
-            await answer.content.read()
+            async with asyncio.timeout(10):  # long before it would be broken off for its silence
+                await answer.content.read()
     stream.pieces.put_nowait(None)
 
 

@@ -270,6 +270,15 @@ async def test_what_an_authority_signed_next_is_trusted_under_its_name_alone(tmp
     assert [trusts(trust, each.context) for each in served] == [True, False]
 
 
+async def test_a_certificate_without_what_signed_it_is_trusted_itself(tmp_path: Path) -> None:
+    issued = authority()("treadle.ns.svc")
+    end = b"-----END CERTIFICATE-----\n"
+    alone = issued._replace(pem=issued.pem.partition(end)[0] + end)
+    paths = write(tmp_path, alone)
+    one, other = Files(*paths, now_of()), Files(*paths, now_of())
+    assert trusts(await one.trust(False), other.context)
+
+
 async def test_without_a_name_or_a_config_map_nobody_is_trusted(tmp_path: Path) -> None:
     nameless = authority()("")
     with pytest.raises(Untrusted, match="has no name by which"):
