@@ -5,7 +5,7 @@ queue that cannot be are refused as the CapacityScheduler refuses to start (``Ca
 ``CSMappingPlacementRule``).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -30,6 +30,7 @@ from treadle.core.rules.capacity.context import Context
 from treadle.core.rules.capacity.tree import CapacityTree
 from treadle.core.rules.capacity.validation import Refused
 from treadle.core.rules.placement.mapping import InvalidMapping, Mapper
+from treadle.core.rules.placement.names import path_problem
 from treadle.core.units.resources import UNBOUNDED, ResourceTypes
 
 _TYPES: Final = "yarn.resource-types"
@@ -73,8 +74,7 @@ def convert(sources: Sources) -> Converted:
     result.objects.insert(0, _scheduler(values, file, renamed, blocks, sources))
     result.notes += left_out(values, file.queues)
     result.notes += _unsure(values, sources)
-    for one in result.objects:
-        result.notes += _not_acted_on(one)
+    result.notes += _not_acted_on(result.objects)
     return result
 
 
@@ -210,6 +210,14 @@ def _unsure(values: Mapping[str, str], sources: Sources) -> list[str]:
     return notes
 
 
-def _not_acted_on(one: Mapping[str, Any]) -> list[str]:
-    model = parse(one["kind"], one)
-    return [f"{model.kind} {model.metadata.name}: {path} is accepted but not acted on yet" for path in not_acted_on(model)]
+def _not_acted_on(objects: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return what is accepted and not acted on; of queues that say the same the first is looked at, since files have thousands of them."""
+    known: dict[str, list[str]] = {}
+    notes = []
+    for one in objects:
+        kind, name, spec = one["kind"], one["metadata"]["name"], one["spec"]
+        said = f"{name == ROOT} {spec}" if kind == "Queue" and "reservations" not in spec and not path_problem(name) else name
+        if said not in known:
+            known[said] = not_acted_on(parse(kind, one))
+        notes += [f"{kind} {name}: {path} is accepted but not acted on yet" for path in known[said]]
+    return notes

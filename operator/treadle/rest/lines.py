@@ -73,8 +73,8 @@ class Ahead(Struct, forbid_unknown_fields=True):
     applications: list[str]
 
 
-class Limit(Struct, rename="camel", forbid_unknown_fields=True):
-    """A maximum that is in the way, of one resource."""
+class Limit(Struct, omit_defaults=True, rename="camel", forbid_unknown_fields=True):
+    """A maximum that is in the way, of one resource, in a partition of nodes where these are parted."""
 
     queue: str
     resource: str
@@ -82,13 +82,18 @@ class Limit(Struct, rename="camel", forbid_unknown_fields=True):
     maximum: str
     wanted: str
     missing: str
+    partition: str = ""
 
 
 class Closest(Struct, omit_defaults=True, forbid_unknown_fields=True):
-    """The node that admits the pod and lacks the least; its name is told to those who may see nodes."""
+    """The node on which the least is in the way of the pod; its name is told to those who may see nodes.
 
-    lacks: Quantities
+    ``lacks`` is by how much too little is free there, ``refusals`` are the rules that keep the pod off, in kube-scheduler's words.
+    """
+
+    lacks: Quantities = {}
     name: str = ""
+    refusals: list[str] = []
 
 
 class Nodes(Struct, forbid_unknown_fields=True):
@@ -187,13 +192,16 @@ def held_said(one: holding.Held, *, with_nodes: bool) -> Held:
 
 
 def _limit(one: holding.Limit) -> Limit:
-    amounts = (format_amount(one.resource, value) for value in (one.used, one.most, one.wanted, one.missing))
-    return Limit(one.queue, one.resource, *amounts)
+    used, most, wanted, missing = (format_amount(one.resource, value) for value in (one.used, one.most, one.wanted, one.missing))
+    return Limit(one.queue, one.resource, used, most, wanted, missing, one.partition)
 
 
 def _nodes(one: holding.NodesOut, *, with_nodes: bool) -> Nodes:
-    closest = Closest(quantities(one.lacks), one.closest if with_nodes else "") if one.lacks else UNSET
-    return Nodes(one.known, one.roomy, one.reasons, closest)
+    found = one.closest
+    if found is None:
+        return Nodes(one.known, one.roomy, one.reasons)
+    refusals = [refusal.reason for refusal in found.refusals]
+    return Nodes(one.known, one.roomy, one.reasons, Closest(quantities(found.lacks), found.node if with_nodes else "", refusals))
 
 
 def plain(status: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from treadle.core.kernel.gangs import domains
 from treadle.core.kernel.gangs.ever import never_placed
 from treadle.core.kernel.gangs.known import minimum, placed, topology_of
 from treadle.core.kernel.gangs.provisioning import told_as
+from treadle.core.kernel.gangs.start import Lacking, lacks
 from treadle.core.kernel.nodes.rules import host_ports
 from treadle.core.kernel.nodes.rules.resources import fitting, shortages
 from treadle.core.kernel.opportunistic import telling as opportunistic
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Ask, Queue
     from treadle.core.model import Constraints
+    from treadle.core.units.resources import Demand
 
 
 TURN, GATED = "WaitingForTurn", "SchedulingGated"
@@ -172,17 +174,29 @@ def whose_maximum(queue: Queue, position: int) -> tuple[Queue, int]:
 def at_maximum(state: State, ask: Ask) -> str:
     """Return which queue is full of what, with the numbers of now."""
     full = exceeded(ask.application.limiting, ask.shape.charged)
-    if full is None and ask.shape.gang[1] and ask.wait is not None:
-        return f'queue {ask.wait.blocker} has no room below its maximum for all pods with which gang "{ask.shape.gang[1]}" starts'
-    if full is None:
+    together = exceeded(ask.application.limiting, of_gang_at_once(state, ask)) if full is None and ask.shape.gang[1] else None
+    if full is None and together is None:
         return f"queue {ask.wait.blocker if ask.wait is not None else '-'} was at its maximum and has room again; the pod is next looked at with the next pass"
-    queue, position = whose_maximum(*full)
+    if full is not None:
+        queue, position = whose_maximum(*full)
+        demand = dict(ask.shape.charged)[position]
+        words = f"queue {queue.path} is at its maximum"
+    else:
+        assert together is not None
+        queue, position = whose_maximum(*together)
+        demand = dict(of_gang_at_once(state, ask))[position]
+        words = f'queue {queue.path} has no room below its maximum for all pods with which gang "{ask.shape.gang[1]}" starts'
     name = state.types.names[position]
     used, most = in_words(name, queue.usage[position]), in_words(name, queue.maximum[position])
-    wanted = in_words(name, dict(ask.shape.charged)[position])
-    missing = in_words(name, queue.usage[position] + dict(ask.shape.charged)[position] - queue.maximum[position])
+    wanted, missing = in_words(name, demand), in_words(name, queue.usage[position] + demand - queue.maximum[position])
     where = f" of partition {queue.partition}" if queue.partition else ""
-    return f"queue {queue.path} is at its maximum{where} ({state.discipline.words.maximum}): {name} {used} used of {most}, {wanted} wanted, {missing} missing"
+    return f"{words}{where} ({state.discipline.words.maximum}): {name} {used} used of {most}, {wanted} wanted, {missing} missing"
+
+
+def of_gang_at_once(state: State, ask: Ask) -> Demand:
+    """Return what the pods count for in their queues with which a gang starts, of a pod alone what it does."""
+    found = lacks(state, ask.application, ask.shape.gang) if ask.shape.gang[1] else None
+    return found.demand if isinstance(found, Lacking) else ask.shape.charged
 
 
 def too_many(state: State, ask: Ask) -> str:
@@ -263,8 +277,24 @@ def _coming_for_gang(state: State, ask: Ask) -> str:
     return f". Room for all {len(mine)} of them {how}, on {rows} node{'s' if rows > 1 else ''}"
 
 
-def no_node_for_gang(state: State, ask: Ask) -> str:
-    """Return how many pods of a gang have to be placed at once, and how many would fit now."""
+@dataclass(frozen=True, slots=True)
+class GangRoom:
+    """What a gang waits for: it starts with ``least`` pods, of which ``there`` are placed, and of the others at most ``fit`` fit now, ``within`` one domain of that label if it names one.
+
+    ``missing`` is the shape of the first of its pods for which there is not room enough, with how many fit; ``alone`` whether the gang starts without the pods that were asked about.
+    """
+
+    least: int
+    there: int
+    fit: int
+    within: str
+    missing: Shape | None
+    roomy: int
+    alone: bool = False
+
+
+def gang_room(state: State, ask: Ask) -> GangRoom:
+    """Return how much of a gang would fit now."""
     application, gang = ask.application, ask.shape.gang
     least, there = minimum(state, application, gang[1]) or 0, len(placed(application, gang[1]))
     share = [(one, len(one.pods)) for one in asks_of(application, gang)]
@@ -272,19 +302,24 @@ def no_node_for_gang(state: State, ask: Ask) -> str:
     rest = [(one, count) for one, count in share if one not in never]
     if never and sum(count for _, count in rest) >= least - there:
         if ask in never:
-            return f'{no_node(state, ask.shape)}; no node could have it, so its gang "{gang[1]}" starts without it'
+            return GangRoom(least, there, 0, "", ask.shape, 0, alone=True)
         share = rest
     topology, required = topology_of(state, ask.pods.first.spec)
     within = topology if required else ""
+    rooms = [(one, count, domains.most_now(state, one.shape, within)) for one, count in share]
+    fit = min(sum(min(count, most) for _, count, most in rooms), least - there)
+    missing, roomy = next(((one.shape, most) for one, count, most in rooms if most < count), (None, 0))
+    return GangRoom(least, there, fit, within, missing, roomy)
 
-    def room(shape: Shape) -> int:
-        return domains.most_in_one(state, within, shape) if within else domains.room_for(state, shape)
 
-    fit = min(sum(min(count, room(one.shape)) for one, count in share), least - there)
-    where = f" in one {within}" if within else ""
-    words = f'gang "{gang[1]}" starts with {least} pods: {there} are placed, and of the {least - there} others at most {fit} fit now{where}'
-    missing = next((one for one, count in share if room(one.shape) < count), None)
-    return words if missing is None or room(missing.shape) else f"{words}: {no_node(state, missing.shape)}"
+def no_node_for_gang(state: State, ask: Ask) -> str:
+    """Return how many pods of a gang have to be placed at once, and how many would fit now."""
+    name, found = ask.shape.gang[1], gang_room(state, ask)
+    if found.alone:
+        return f'{no_node(state, ask.shape)}; no node could have it, so its gang "{name}" starts without it'
+    where = f" in one {found.within}" if found.within else ""
+    words = f'gang "{name}" starts with {found.least} pods: {found.there} are placed, and of the {found.least - found.there} others at most {found.fit} fit now{where}'
+    return words if found.missing is None or found.roomy else f"{words}: {no_node(state, found.missing)}"
 
 
 def no_node(state: State, shape: Shape, *, among_others: bool = False) -> str:

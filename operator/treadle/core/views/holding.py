@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from treadle.core.kernel.admission_checks import AT_ZERO, OVER_LARGEST, TOO_MANY, barred, oversized
+from treadle.core.kernel.admission_checks import AT_ZERO, GANG_OVER, OVER_LARGEST, TOO_MANY, barred, oversized
 from treadle.core.kernel.am_share import MASTER_SHARE
 from treadle.core.kernel.cycle import AT_MAXIMUM, NO_NODE
 from treadle.core.kernel.pods.states import PodState
@@ -16,14 +14,16 @@ from treadle.core.kernel.tree.limits import exceeded
 from treadle.core.kernel.tree.order import waiting_order
 from treadle.core.kernel.tree.quota import USER_LIMIT
 from treadle.core.units.resources import in_words
-from treadle.core.views.explain import TURN, ahead, explain, node_reasons, waiting, whose_maximum
+from treadle.core.views.closest import change, closest
+from treadle.core.views.explain import TURN, ahead, explain, gang_room, node_reasons, of_gang_at_once, waiting, whose_maximum
 from treadle.core.views.pods import since
 
 if TYPE_CHECKING:
     from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Ask
-    from treadle.core.views.figures import Amounts
+    from treadle.core.views.closest import Closest
+    from treadle.core.views.explain import GangRoom
 
 MOST_AHEAD = 16
 """Applications ahead that are named."""
@@ -33,7 +33,7 @@ MOST_HELD = 32
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A maximum that is in the way, of one resource: ``missing`` is by how much."""
+    """A maximum that is in the way, of one resource, in one partition of nodes: ``missing`` is by how much."""
 
     queue: str
     resource: str
@@ -41,20 +41,20 @@ class Limit:
     most: int
     wanted: int
     missing: int
+    partition: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class NodesOut:
     """The nodes: how many there are, how many would take such a pod by now, and how many are out for which reason.
 
-    ``closest`` is the node that admits the pod and lacks the least, empty where none admits it, and ``lacks`` what that is.
+    ``closest`` is the node on which the least is in the way, None where there are none and where one would take the pod.
     """
 
     known: int
     roomy: int
     reasons: dict[str, int]
-    closest: str = ""
-    lacks: Amounts = field(default_factory=dict)
+    closest: Closest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def of_pod(state: State, uid: str) -> Held | None:
         return _of_ask(state, record.ask, f"{record.spec.namespace}/{record.spec.name}", 1, since(state, record))
     told = explain(state, uid)
     assert told is not None, uid
-    change = "whoever made the gates takes them away" if record.spec.gated else told.message
+    needed = "whoever made the gates takes them away" if record.spec.gated else told.message
     return Held(
         told.pod,
         1,
@@ -95,7 +95,7 @@ def of_pod(state: State, uid: str) -> Held | None:
         told.queue,
         told.reason,
         told.message,
-        change,
+        needed,
         since(state, record),
         0,
         (),
@@ -144,24 +144,38 @@ def _of_ask(state: State, ask: Ask, pod: str, pods: int, began: float | None) ->
     reason, message = waiting(state, ask)
     application = ask.application
     queue = application.queue
-    limit, nodes = _limit(state, ask, reason), _nodes(state, ask.shape) if reason == NO_NODE else None
+    limit, gang = _limit(state, ask, reason), None
+    if reason == NO_NODE and ask.obstacle is not None and ask.obstacle.blocker:
+        gang = gang_room(state, ask)
+    shape = gang.missing if gang is not None and gang.missing is not None else ask.shape
+    nodes = _nodes(state, shape) if reason == NO_NODE else None
     order = takewhile(lambda other: other is not application, waiting_order(queue)) if queue is not None else ()
     before = tuple(other.id for other in islice(order, MOST_AHEAD))
     path = "" if queue is None else queue.path
-    change = _change(reason, message, limit, nodes)
-    return Held(pod, pods, application.id, path, reason, message, change, began, ahead(ask), before, limit, nodes)
+    found = nodes.closest if nodes is not None else None
+    words = change(state, shape, found) if found is not None else ""
+    if reason == GANG_OVER and ask.obstacle is not None:
+        words = f"queue {ask.obstacle.blocker} may have enough for all of them at once, or the gang starts with fewer"
+    needed = _for_gang(gang, words) if gang is not None and not gang.alone else _change(reason, message, limit, words)
+    return Held(pod, pods, application.id, path, reason, message, needed, began, ahead(ask), before, limit, nodes)
 
 
 def _limit(state: State, ask: Ask, reason: str) -> Limit | None:
     application, charged = ask.application, ask.shape.charged
     demand, names = dict(charged), state.types.names
-    if reason == AT_MAXIMUM and (found := exceeded(application.limiting, charged)) is not None:
+    if reason == AT_MAXIMUM:
+        found = exceeded(application.limiting, charged)
+        if found is None:
+            demand = dict(of_gang_at_once(state, ask))
+            found = exceeded(application.limiting, tuple(demand.items()))
+        if found is None:
+            return None
         queue, at = whose_maximum(*found)
         used, most = queue.usage[at], queue.maximum[at]
-        return Limit(queue.path, names[at], used, most, demand[at], used + demand[at] - most)
+        return Limit(queue.path, names[at], used, most, demand[at], used + demand[at] - most, queue.partition)
     if reason == AT_ZERO and (barring := barred(application.chain, charged)) is not None:
         queue, at = barring
-        return Limit(queue.path, names[at], queue.usage[at], 0, demand[at], demand[at])
+        return Limit(queue.path, names[at], queue.usage[at], 0, demand[at], demand[at], queue.partition)
     if reason == OVER_LARGEST and application.chain and (over := oversized(application.chain[0], charged)) is not None:
         leaf = application.chain[0]
         assert leaf.largest is not None
@@ -171,37 +185,29 @@ def _limit(state: State, ask: Ask, reason: str) -> Limit | None:
 
 def _nodes(state: State, shape: Shape) -> NodesOut:
     reasons, roomy = node_reasons(state, shape)
-    nodes = state.nodes
-    rows = np.flatnonzero(nodes.mask(shape.constraints))
-    known = nodes.known()
     told = dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0])))
-    if not len(rows) or roomy or not shape.demand:
-        return NodesOut(known, len(roomy), told)
-    columns = nodes.columns()
-    short = np.zeros(len(rows))
-    for position, value in shape.demand:
-        short += np.maximum(0, value - columns[position, rows]) / value
-    row = int(rows[int(short.argmin())])
-    free = nodes.free[row]
-    lacks = {state.types.names[position]: value - free[position] for position, value in shape.demand if free[position] < value}
-    return NodesOut(known, 0, told, nodes.names[row], lacks)
+    return NodesOut(state.nodes.known(), len(roomy), told, None if roomy else closest(state, shape))
 
 
-def _change(reason: str, message: str, limit: Limit | None, nodes: NodesOut | None) -> str:
+def _change(reason: str, message: str, limit: Limit | None, of_nodes: str) -> str:
     """Say what has to change, as far as that is more than the message says."""
     if reason == TURN:
         return "nothing: it is looked at when those ahead have been"
     if limit is not None:
         name, missing = limit.resource, in_words(limit.resource, limit.missing)
+        where = f" in partition {limit.partition}" if limit.partition else ""
         if reason == AT_MAXIMUM:
-            return f"queue {limit.queue} lets go of {missing} of {name}, or may have so much more"
-        return f"the pod asks for {missing} of {name} less, or queue {limit.queue} allows it so much more"
-    if nodes is not None and nodes.lacks:
-        lacking = " and ".join(f"{in_words(name, value)} of {name}" for name, value in nodes.lacks.items())
-        return f"{lacking} come free on a node that admits the pod, or a node is added with room for it"
-    if nodes is not None and not nodes.roomy and nodes.known:
-        return "a node is added, or changed, that admits the pod and has room for it"
-    return _OTHERS.get(reason, message)
+            return f"queue {limit.queue} lets go of {missing} of {name}{where}, or may have so much more"
+        return f"the pod asks for {missing} of {name} less, or queue {limit.queue} allows it so much more{where}"
+    return of_nodes or _OTHERS.get(reason, message)
+
+
+def _for_gang(gang: GangRoom, of_nodes: str) -> str:
+    """Say what has to change for a gang to start."""
+    more = gang.least - gang.there - gang.fit
+    where = f" in one {gang.within}" if gang.within else ""
+    words = f"room for {f'{more} more' if more else 'all'} of the pods with which the gang starts is there at once{where}"
+    return f"{words}: {of_nodes}" if of_nodes else words
 
 
 _OTHERS = {

@@ -95,7 +95,7 @@ def test_the_pods_of_a_gang_are_all_below_the_maximum_of_their_queue_or_none_is(
     assert at.plan() == []
     assert at.why("w-0") == (
         "QueueMaximum",
-        'queue root.a has no room below its maximum for all pods with which gang "workers" starts',
+        'queue root.a has no room below its maximum for all pods with which gang "workers" starts (maxResources): cpu 2 used of 4, 3 wanted, 1 missing',
     )
     at.gone("first-0")
     assert len(at.plan()) == 3

@@ -70,13 +70,16 @@ def fullest_first(state: State, topology: str, share: Iterable[tuple[NDArray[np.
     return [int(domain) for domain in found[np.lexsort((found, left[found]))][:MOST_TRIED]]
 
 
-def most_in_one(state: State, topology: str, shape: Shape) -> int:
-    """Return how many pods of a shape fit at the most in the domain that has most room for it."""
+def most_now(state: State, shape: Shape, topology: str = "") -> int:
+    """Return how many pods of a shape fit at the most by what is around nodes now; with a topology in the domain that has most room for it."""
+    room = room_by_node(state, shape)
+    if shape.between is not None:
+        room = np.where(shape.between.mask(), room, 0)
+    if not topology:
+        return int(room.sum())
     column = state.nodes.topologies.of(topology, state.nodes.specs).column(len(state.nodes))
     inside = column != NOWHERE
-    if not inside.any():
-        return 0
-    return int(np.bincount(column[inside], weights=room_by_node(state, shape)[inside]).max())
+    return int(np.bincount(column[inside], weights=room[inside]).max()) if inside.any() else 0
 
 
 def pick_in(state: State, shape: Shape, topology: str, domain: int) -> int:
