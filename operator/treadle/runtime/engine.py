@@ -179,6 +179,8 @@ class Engine:
         return True
 
     async def _pause(self) -> None:
+        if self._wake.is_set():  # under load always, and to look for the next timer is not for nothing
+            return
         timer = self.core.next_timer() if self._can_plan() else None
         now = time.monotonic()
         seconds = IDLE if timer is None else min(IDLE, max(0.0, timer - now))

@@ -33,7 +33,7 @@ ANSWERS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
 """Seconds until the API server answers: the bounds of client-go, whose metric it stands for."""
 EVERY = 5.0
 """Seconds between two looks at what waits."""
-COST = 50.0
+COST = 200.0
 """A look is not made again before so many times as long as it took have gone by: with very many applications it is made less often."""
 
 
