@@ -337,6 +337,20 @@ def test_the_page_is_there_where_it_is_asked_for_and_needs_no_right_of_its_own()
     assert of_kind("ClusterRole", *on) == of_kind("ClusterRole")
 
 
+@pytest.mark.parametrize("served", ["rest.enabled", "page.enabled"])
+def test_a_copy_says_where_others_reach_it_where_they_pass_something_on(served):
+    (container,) = deployment(f"--set={served}=true")["template"]["spec"]["containers"]
+    assert "--advertise-address=$(POD_IP)" in container["args"]
+    assert {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}} in container["env"]
+    for none in ("replicaCount=2", f"{served}=true,replicaCount=1,leaderElection.enabled=false"):
+        (container,) = deployment(f"--set={none}")["template"]["spec"]["containers"]
+        assert not [one for one in container["args"] if one.startswith("--advertise-address")]
+        assert "POD_IP" not in [one["name"] for one in container["env"]]
+    bare = f"--set={served}=true,history.enabled=false"
+    (container,) = deployment(bare)["template"]["spec"]["containers"]
+    assert [one["name"] for one in container["env"]] == ["POD_IP"]
+
+
 def test_yarns_rest_and_its_rights_are_there_where_they_are_asked_for():
     on = ("--set=rest.enabled=true",)
     assert "--rest" not in deployment()["template"]["spec"]["containers"][0]["args"]

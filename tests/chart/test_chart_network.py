@@ -65,3 +65,16 @@ def test_probes_and_the_service_are_all_that_is_let_in():
     let_in = [one["port"] for rule in policy("treadle")["ingress"] for one in rule["ports"]]
     assert let_in == ["https", "probes"]
     assert [one["targetPort"] for one in service["spec"]["ports"]] == ["https"]
+
+
+def test_copies_reach_each_other_where_one_passes_on_what_the_other_answers():
+    whom = {"namespaceSelector": {"matchLabels": {"name": "monitoring"}}}
+    named = (CLOSED, "--set-json=networkPolicy.clients=" + json.dumps([whom]))
+    copies = {"podSelector": deployment()["selector"]}
+    for served in ("rest.enabled", "page.enabled"):
+        scheduler = policy("treadle", *named, f"--set={served}=true")
+        assert scheduler["ingress"][0]["from"] == [copies, whom]
+        assert scheduler["egress"][-1] == {"ports": [{"port": "https", "protocol": "TCP"}], "to": [copies]}
+    alone = "--set=page.enabled=true,replicaCount=1,leaderElection.enabled=false"
+    assert policy("treadle", *named, alone)["ingress"][0]["from"] == [whom]
+    assert len(policy("treadle", *named, alone)["egress"]) == 2

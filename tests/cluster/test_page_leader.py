@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager
 from itertools import cycle
 from pathlib import Path
 
+import pytest
+
 from cluster.treadle_process import Cluster, Treadle, eventually, pod, queue
 from embedded import browser
 
@@ -51,11 +53,14 @@ async def service(ports: Sequence[int]) -> AsyncIterator[int]:
 
 
 @browser.needed
-async def test_a_page_goes_on_with_the_next_leader_where_it_was(fresh_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
+@pytest.mark.parametrize("told", [(), ("--advertise-address=127.0.0.1",)], ids=["leader-asked", "passed-on"])
+async def test_a_page_goes_on_with_the_next_leader_where_it_was(
+    fresh_cluster: Callable[..., Cluster], tmp_path: Path, told: tuple[str, ...]
+) -> None:
     cluster = fresh_cluster(1, "1", "16Gi")
     plane = cluster.plane
     cluster.queues(queue("root.etl"))
-    arguments = ("--leader-elect", "--namespace", "default", "--page")
+    arguments = ("--leader-elect", "--namespace", "default", "--page", *told)
     copies = [Treadle(plane.scheduler_kubeconfig(), tmp_path, *arguments).start() for _ in range(2)]
     try:
         leads = await asyncio.to_thread(

@@ -226,3 +226,21 @@ async def test_a_browser_shows_the_running_demo(shown, tmp_path):
 
     assert title == "treadle demo, classic"
     assert page.errors == []
+
+
+@browser.needed
+async def test_an_edit_of_a_queue_of_the_demo_is_previewed_and_written_for_kubectl(shown, tmp_path):
+    button = "[...document.querySelectorAll('.editor button')].find(one => one.textContent.trim() === {!r}).click()"
+    weight = "document.getElementById('edit-spec-fair-weight')"
+    async with browser.opened("about:blank", tmp_path) as page:
+        await page.show(f"{shown.url}/#/queue/root.default")
+        await page.until("document.querySelector('.editor') !== null && !document.querySelector('.editor').hidden")
+        await page.ask(button.format("Edit"))
+        await page.until(f"{weight} !== null")
+        await page.ask(f"{weight}.value = '7'; {weight}.dispatchEvent(new Event('input', {{ bubbles: true }}))")
+        await page.ask(button.format("Preview"))
+        await page.until("document.querySelector('.preview').innerText.includes('pods would be placed')", 60)
+        assert "weight: 7" in str(await page.ask("document.querySelector('.editor pre').textContent"))
+        assert await page.ask("[...document.querySelectorAll('.editor button')].some(one => one.textContent.startsWith('Apply') && one.offsetParent !== null)") is False  # fmt: skip
+    assert page.errors == []
+    assert "7" not in shown.kubectl("get", "queue", "root.default", "-o", "jsonpath={.spec.fair.weight}")

@@ -11,7 +11,7 @@ import pytest
 from kube.access import task_of
 from kube.stub import Answer, Request, StubClient, in_process, refused, unreachable
 from treadle.fakeapi import FakeApi
-from treadle.kube.lease import Lease
+from treadle.kube.lease import SERVING, Lease
 
 pytestmark = pytest.mark.looptime
 NAME = "treadle-treadle"
@@ -370,3 +370,72 @@ async def test_who_may_not_read_the_lease_says_so_until_that_is_over() -> None:
         forbidden = False
         await asyncio.sleep(3)
         assert (lease.problem, lease.held) == ("", True)
+
+
+# -- where the leader serves
+
+
+async def serving(at: Election, identity: str, address: str = "") -> tuple[Lease, asyncio.Task[None]]:
+    lease = at.candidate(identity)
+    lease.serves = address
+    task = asyncio.ensure_future(at.run(lease))
+    await asyncio.sleep(1)
+    return lease, task
+
+
+async def test_who_stands_by_knows_where_the_leader_serves_and_nobody_serves_elsewhere_for_the_leader() -> None:
+    at = Election()
+    async with AsyncExitStack() as stack:
+        one, leading = await serving(at, "one", "10.0.0.1:8080")
+        other, standing_by = await serving(at, "other", "[fd00::2]:8080")
+        for task in (leading, standing_by):
+            stack.callback(task.cancel)
+        assert (one.elsewhere, other.elsewhere) == ("", "10.0.0.1:8080")
+        assert await one.record(["ns/a/1"])
+        await asyncio.sleep(3)
+        assert other.elsewhere == "10.0.0.1:8080", "it stays beside what else stands in the lease"
+        await one.release()
+        await asyncio.sleep(3)
+        assert (one.elsewhere, other.elsewhere) == ("", ""), "one has given up, and looks no more"
+        third, looking = await serving(at, "third")
+        stack.callback(looking.cancel)
+        assert third.elsewhere == "[fd00::2]:8080"
+
+
+async def test_a_leader_that_serves_nowhere_takes_away_where_the_last_one_did() -> None:
+    at = Election()
+    one, leading = await serving(at, "one", "10.0.0.1:8080")
+    await one.release()
+    leading.cancel()
+    _, next_one = await serving(at, "two")
+    assert at.api.get("leases.coordination.k8s.io", NAME)["metadata"]["annotations"] == {}
+    third, looking = await serving(at, "three")
+    assert third.elsewhere == ""
+    for task in (next_one, looking):
+        task.cancel()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "",
+        "one",
+        "one nowhere:80",
+        "one 10.0.0.1",
+        "one 10.0.0.1:0",
+        "one 10.0.0.1:99999",
+        "one 10.0.0.1:80@10.9.9.9:80",
+        "two 10.0.0.1:80",
+        "one  ",
+    ],
+)
+async def test_what_is_no_address_of_the_holder_is_passed_over(said: str) -> None:
+    at = Election()
+    _, leading = await serving(at, "one")
+    leading.cancel()
+    lease = at.api.get("leases.coordination.k8s.io", NAME)
+    lease["metadata"]["annotations"] = {SERVING: said}
+    at.api.update("leases.coordination.k8s.io", lease)
+    other, looking = await serving(at, "other")
+    looking.cancel()
+    assert (other.holder, other.elsewhere) == ("one", "")

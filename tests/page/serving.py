@@ -20,7 +20,7 @@ from treadle.page.admitting import Anybody, everybody
 from treadle.page.board import Sources
 from treadle.page.past import Past
 from treadle.page.stream import PATH, Admit, Stream
-from treadle.rest import history, plan, preemptions, state
+from treadle.rest import departed, history, plan, preemptions, state
 from treadle.rest.past import Past as Kept
 from treadle.rest.serving import Door
 from treadle.rest.sight import Sight
@@ -46,6 +46,7 @@ class Shown:
         self.door = Door(Anybody(), str)
         self.told = state.Sources(lambda: scenario.core.view, lambda: self.leader, lambda _: None)
         self.preempted = preemptions.Preemptions(lambda: scenario.core.view)
+        self.departed = departed.Departed(lambda: scenario.core.view)
         refresh = lambda: scenario.core.refresh_shares(scenario.now)  # noqa: E731 - as short as its name
         self.more: list[web.RouteDef] = Past(kept, Sight(self.door.asker, self.told.view)).routes(self.door)
         sources = Sources(lambda: scenario.core.view, refresh, more=lambda: more, history=bool(kept), offers=self.offers)
@@ -59,6 +60,7 @@ class Shown:
             *self.stream.routes(),
             *state.pod_routes(self.door, self.told),
             *preemptions.routes(self.door, self.told, self.preempted),
+            *departed.routes(self.door, self.told, self.departed),
             *history.routes(self.door, self.told, Kept(self.url_of_history)),
             *plan.routes(self.door, self.told, self.entries, lambda: self.now or time.time()),
             *self.more,

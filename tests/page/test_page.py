@@ -31,6 +31,11 @@ async def test_every_file_is_served_with_its_type_and_allows_nothing_from_outsid
         assert "unsafe" not in policy
 
 
+def test_all_modules_are_loaded_at_once():
+    loaded = re.findall(r'<link rel="modulepreload" href="static/([^"]+)">', (STATIC / "index.html").read_text())
+    assert loaded == [name for name in SCRIPTS if name != "main.js"]
+
+
 async def test_a_file_that_a_browser_has_is_not_sent_again_and_one_that_it_has_not_is_compressed():
     async with serve("127.0.0.1", 0, files.routes()) as url, aiohttp.ClientSession(auto_decompress=False) as session:
         async with session.get(f"{url}/static/grid.js", headers={"Accept-Encoding": "gzip"}) as answer:

@@ -15,7 +15,7 @@ from treadle.core.model import AccessList
 from treadle.kube.auth import Access
 from treadle.kube.reviews import Reviews
 from treadle.kube.transport import Client
-from treadle.rest import explaining, plan, preemptions, state
+from treadle.rest import departed, explaining, plan, preemptions, state
 from treadle.rest.asking import Asker
 from treadle.rest.serving import Door
 from treadle.web.server import serve
@@ -34,6 +34,7 @@ class Told:
         self.api, self.scenario, self.url, self.leader = api, scenario, "", ""
         self.now = float(NOW)
         self.preempted = preemptions.Preemptions(lambda: scenario.core.view, lambda: self.now)
+        self.departed = departed.Departed(lambda: scenario.core.view, lambda: self.now)
         self.ledger = Ledger("treadle", lambda _: None)
         self.last: Any = None
         self.headers: Any = {}
@@ -79,6 +80,7 @@ async def telling(s: Scenario) -> AsyncIterator[Told]:
                 *state.routes(door, sources),
                 *explaining.routes(door, sources),
                 *preemptions.routes(door, sources, one.preempted),
+                *departed.routes(door, sources, one.departed),
                 *plan.routes(door, sources, one.ledger.entries, lambda: one.now),
             ]
             async with serve("127.0.0.1", 0, routes) as one.url:

@@ -17,6 +17,7 @@ from treadle.page.rows import TOPICS
 from treadle.page.stream import Stream
 from treadle.rest import (
     configuration,
+    departed,
     document_page,
     estimator,
     explaining,
@@ -60,6 +61,7 @@ def test_every_route_of_the_rest_is_described_and_none_else() -> None:
         *configuration.routes(door, None),  # type: ignore[arg-type]
         *queue_changes.routes(door, None),  # type: ignore[arg-type]
         *preemptions.routes(door, sources, None),  # type: ignore[arg-type]
+        *departed.routes(door, sources, None),  # type: ignore[arg-type]
         *plan.routes(door, sources, {}),
         *of_the_page(door),
     ]
@@ -82,7 +84,7 @@ def test_what_is_not_served_is_not_described() -> None:
 def test_with_the_page_alone_what_it_asks_for_is_described_and_no_more() -> None:
     found = described(rest=False, changes=False, forecasts=False)
     told = {route.path for route in of_the_page(Door(Asker(None), lambda: ""))}  # type: ignore[arg-type]
-    shared = {state.PODS, preemptions.PREEMPTIONS, plan.PLAN, history.RUNS, history.EVENTS}
+    shared = {state.PODS, preemptions.PREEMPTIONS, departed.ENDED, plan.PLAN, history.RUNS, history.EVENTS}
     assert set(found["paths"]) == told | shared | {"/metrics", "/status", "/openapi/v3"}
     assert {one.rpartition("/")[2] for one in references(found)} == set(found["components"]["schemas"])
     (topics, _) = found["paths"]["/api/v1/stream"]["get"]["parameters"]

@@ -14,7 +14,7 @@ from rest.changes import GuardedApi
 from rest.telling import listed
 from treadle.api.identity import Source
 from treadle.controllers.ledger import Ledger
-from treadle.core.events import QueueGone
+from treadle.core.events import QueueGone, ReservationSeen
 from treadle.core.model import Settings
 from treadle.core.model.reservations import PlanSpec
 from treadle.forecast.forward import Bounds
@@ -307,3 +307,44 @@ async def test_a_reservation_that_may_not_be_made_or_makes_no_sense_is_refused_i
     status, words = await asking.refusal("ann", reservation=a_reservation(recurrence="often"))
     assert (status, "recurrence" in words) == (400, True)
     assert asking.questions == []
+
+
+def promised(asking: Asking, **spec: Any) -> None:
+    """A reservation that is there, and was promised what it asks for."""
+    body = {"apiVersion": "treadle.dev/v1alpha1", "kind": "Reservation", **a_reservation(**spec)}
+    stored = asking.api.create("reservations", body, "ns")
+    s = asking.scenario
+    s.tell(ReservationSeen(Ledger("treadle", print).reservation_of(stored)))
+    s.wait(1).plan()
+    found = s.core.view.reservation("ns/nightly")
+    assert found is not None
+    assert found.decided is not None
+    assert found.decided.accepted
+
+
+async def test_an_edit_of_a_reservation_that_is_there_is_decided_as_its_next_version(asking: Asking) -> None:
+    promised(asking)
+    writes = len(asking.api.writes)
+    later = (await asking.would("ann", reservation=a_reservation(arrival="1970-01-01T02:00:00Z")))["decided"]
+    assert later["accepted"], "its own room is free for it"
+    assert later["allocations"] == [{"start": "1970-01-01T02:00:00Z", "end": "1970-01-01T03:00:00Z", "demand": {"cpu": "2"}}]
+    assert "kept" not in later
+    refused = (await asking.would("ann", reservation=a_reservation(cpu="2")))["decided"]
+    assert (refused["accepted"], refused["reason"], refused["allocations"]) == (False, "GangTooLarge", [])
+    assert refused["kept"] == [{"start": "1970-01-01T01:00:00Z", "end": "1970-01-01T02:00:00Z", "demand": {"cpu": "2"}}]
+    assert asking.api.writes[writes:] == [("PUT", "namespaces", "nightly", True)] * 2
+    assert asking.api.get("reservations", "nightly", "ns")["spec"]["arrival"] == "1970-01-01T01:00:00Z"
+    same = (await asking.would("ann", reservation=a_reservation()))["decided"]
+    assert (same["accepted"], same["allocations"]) == (True, refused["kept"]), "what says the same stays as it is"
+
+
+async def test_an_edit_is_asked_of_who_may_make_it_and_who_may_not_get_it_is_told_of_a_new_one(asking: Asking) -> None:
+    promised(asking)
+    asking.api.refusals["PUT", "nightly", True] = (403, "ann may not update reservations")
+    assert await asking.refusal("ann", reservation=a_reservation()) == (403, "reservation: ann may not update reservations")
+    asking.api.refusals["GET", "nightly", False] = (403, "ann may not get reservations")
+    refused = (await asking.would("ann", reservation=a_reservation(cpu="2")))["decided"]
+    assert (refused["reason"], "kept" in refused) == ("GangTooLarge", False)
+    other = a_reservation()
+    other["metadata"]["name"] = "../../namespaces/ns"
+    assert (await asking.refusal("ann", reservation=other))[0] == 400

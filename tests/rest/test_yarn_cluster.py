@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+from xml.etree import ElementTree as ET
 
 import aiohttp
 import pytest
@@ -380,9 +381,39 @@ async def test_a_copy_that_stands_by_says_so_and_tells_nothing_else(asked: Asked
         assert (status, "treadle-7 leads" in said["RemoteException"]["message"]) == (503, True), path
 
 
-async def test_there_is_no_xml_and_parameters_that_nobody_acts_on_are_refused(asked: Asked) -> None:
-    status, said = await asked.ask(f"{BASE}/info", accept="application/xml")
-    assert (status, said["RemoteException"]["message"]) == (406, "Accept: 'application/xml' cannot be answered; what is said here is application/json")  # fmt: skip
+async def xml(asked: Asked, path: str, who: str = "root") -> tuple[int, ET.Element]:
+    headers = {"Authorization": f"Bearer {who}", "Accept": "application/xml"}
+    async with aiohttp.ClientSession() as session, session.get(asked.url + BASE + path, headers=headers) as answer:
+        assert (answer.content_type, answer.headers["Vary"]) == ("application/xml", "Accept")
+        return answer.status, ET.fromstring(await answer.text())
+
+
+async def test_whoever_asks_for_xml_has_the_same_in_xml(asked: Asked) -> None:
+    own = id_of("ns/etl")
+    for path, root in {
+        "": "clusterInfo", "/info": "clusterInfo", "/metrics": "clusterMetrics", "/scheduler": "scheduler", "/apps": "apps",
+        f"/apps/{own}": "app", f"/apps/{own}/state": "appstate", "/nodes": "nodes", "/appstatistics": "appStatInfo",
+        f"/nodes/{(await asked.told('/nodes'))['nodes']['node'][0]['id']}": "node",
+    }.items():  # fmt: skip
+        status, found = await xml(asked, path)
+        assert (status, found.tag) == (200, root), path
+        if path:
+            (said,) = (await asked.told(path)).values()
+            if isinstance(said, dict):
+                assert {child.tag for child in found} >= {key for key, value in said.items() if value not in ([], None)}, path
+    _, found = await xml(asked, "/apps")
+    assert [one.findtext("name") for one in found] == [one["name"] for one in (await asked.told("/apps"))["apps"]["app"]]
+
+
+async def test_what_is_refused_is_refused_in_xml_too_and_what_is_neither_is_refused(asked: Asked) -> None:
+    status, found = await xml(asked, "/apps/application_1_9999")
+    assert (status, found.tag, found.findtext("exception")) == (404, "RemoteException", "NotFoundException")
+    assert (await xml(asked, "/apps", "unheard-of"))[0] == 401
+    status, said = await asked.ask(f"{BASE}/info", accept="text/html")
+    assert (status, said["RemoteException"]["message"]) == (406, "Accept: 'text/html' cannot be answered; what is said here is application/json or application/xml")  # fmt: skip
+
+
+async def test_parameters_that_nobody_acts_on_are_refused(asked: Asked) -> None:
     status, said = await asked.ask(f"{BASE}/apps?foo=bar")
     assert (status, said["RemoteException"]["message"].startswith("foo: unknown parameter")) == (400, True)
 

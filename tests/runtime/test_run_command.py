@@ -69,6 +69,17 @@ async def api() -> AsyncIterator[FakeApi]:
         ({"rest": True, "listen": ""}, "--rest: is served at the address of --listen, which is empty"),
         ({"rest_audience": "x"}, "--rest-audience: 'x' is for the users of --rest and --page, of which none is given"),
         ({"page": True, "listen": ""}, "--page: is served at the address of --listen, which is empty"),
+        ({"advertise_address": "treadle-0"}, "--advertise-address: 'treadle-0' is not an IP address at which others reach us"),
+        ({"advertise_address": "0.0.0.0"}, "--advertise-address: '0.0.0.0' is not an IP address at which others reach us"),
+        (
+            {"advertise_address": "10.0.0.3", "page": True},
+            "--advertise-address: '10.0.0.3' is told to other replicas (--leader-elect), which pass on what --rest and --page serve at --listen",
+        ),
+        ({"advertise_address": "fd00::3", "leader_elect": True}, "--advertise-address: 'fd00::3' is told to other replicas"),
+        (
+            {"advertise_address": "10.0.0.3", "leader_elect": True, "rest": True, "tls_self_signed": True, "tls_host": ("h",)},
+            "--advertise-address: other replicas know a certificate that --tls-self-signed makes by --tls-config-map",
+        ),
     ],
 )
 def test_an_option_that_makes_no_sense_is_named_with_what_is_allowed(

@@ -14,6 +14,7 @@ from treadle.kube.reviews import Reviews
 from treadle.kube.transport import Client
 from treadle.rest import plan, preemptions, state
 from treadle.rest.asking import Asker
+from treadle.rest.departed import Departed
 from treadle.rest.preemptions import Preemptions
 from treadle.rest.serving import Door
 from treadle.runtime.queue_changes import QueueChanges
@@ -30,7 +31,10 @@ async def served(*, rest: bool, page: bool, changes: bool) -> tuple[list[tuple[s
     async with Client(access) as client:
         options = Options(rest=rest, page=page)
         seen = Seen(
-            state.Sources(lambda: core.view, str, lambda _: None), Preemptions(lambda: core.view), Ledger("treadle", print)
+            state.Sources(lambda: core.view, str, lambda _: None),
+            Preemptions(lambda: core.view),
+            Departed(lambda: core.view),
+            Ledger("treadle", print),
         )
         changing = QueueChanges(client, access, "treadle", "ns", "log") if changes else None
         one = Served(options, str, seen, changing)

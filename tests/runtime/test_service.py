@@ -545,6 +545,17 @@ async def test_an_end_gives_up_on_a_server_that_does_not_answer(api: FakeApi) ->
     assert leftovers() == []
 
 
+async def test_a_pod_that_is_deleted_is_remembered_with_its_node_though_nobody_looks(api: FakeApi) -> None:
+    add_nodes(api)
+    add_pods(api, "a")
+    async with treadle(api) as service:
+        await bound(api, "a")
+        api.delete("pods", "a", "default", {"gracePeriodSeconds": 0})
+        await until(lambda: list(service.departed))
+        (one,) = service.departed
+        assert (one.name, one.application, one.node, bool(one.placed)) == ("a", "default/app", "n0", True)
+
+
 # -- several of them
 
 

@@ -12,8 +12,18 @@ from msgspec import json
 
 from treadle.admission.certificates import RENEWED_AFTER, VALID_FOR, Certificate, make
 from treadle.kube.transport import Response
-from treadle.runtime.tls import KNOWN_BEFORE, BadCertificate, Files, SelfSigned, TlsOptions, publish
-from web.certificates import made, trusting
+from treadle.rest.forwarding import Trust, Untrusted
+from treadle.runtime.tls import (
+    KNOWN_BEFORE,
+    TRUSTED_AGAIN_AFTER,
+    TRUSTED_FOR,
+    BadCertificate,
+    Files,
+    SelfSigned,
+    TlsOptions,
+    publish,
+)
+from web.certificates import authority, made, trusting
 
 NAMESPACE, NAME = "treadle-system", "treadle-ca"
 BEGUN = dt.datetime(2030, 1, 1, tzinfo=dt.UTC)
@@ -38,6 +48,11 @@ def write(folder: Path, certificate: Certificate) -> tuple[Path, Path]:
     paths[0].write_bytes(certificate.pem)
     paths[1].write_bytes(certificate.key)
     return paths
+
+
+def folder_in(folder: Path, name: str) -> Path:
+    (made_ := folder / name).mkdir()
+    return made_
 
 
 def now_of(later: dt.timedelta = dt.timedelta()) -> Callable[[], dt.datetime]:
@@ -213,3 +228,79 @@ async def test_what_others_write_at_the_same_time_is_read_again() -> None:
     assert await publish(maps, NAMESPACE, NAME, certificate, dt.datetime.now(dt.UTC))  # type: ignore[arg-type]
     assert maps.there == {"ca.crt": certificate.pem.decode()}
     trusting(maps.there["ca.crt"].encode())
+
+
+# -- by what copies trust each other
+
+
+def trusts(trust: Trust, served: ssl.SSLContext) -> bool:
+    """Whether a client with that trust takes what a server shows, in memory."""
+    assert trust.tls is not None
+    sent, received = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = trust.tls.wrap_bio(received, sent, server_hostname=trust.name)
+    server = served.wrap_bio(sent, received, server_side=True)
+    for side in (client, server, client, server):
+        try:
+            side.do_handshake()
+        except ssl.SSLWantReadError:
+            continue
+        except ssl.SSLCertVerificationError:
+            return False
+    return True
+
+
+async def test_copies_that_serve_the_same_files_trust_each_other_by_them(tmp_path: Path) -> None:
+    ours, another = made("10.0.0.1", "treadle.ns.svc"), made("10.0.0.1", "treadle.ns.svc")
+    paths = write(tmp_path, ours)
+    one, other = Files(*paths, now_of()), Files(*paths, now_of())
+    trust = await one.trust(False)
+    assert (trust.name, trusts(trust, other.context)) == ("treadle.ns.svc", True)
+    write(tmp_path, another)
+    other.look()
+    assert not trusts(await one.trust(False), other.context), "it has read the files before they changed"
+    assert trusts(await one.trust(True), other.context)
+
+
+async def test_what_an_authority_signed_next_is_trusted_under_its_name_alone(tmp_path: Path) -> None:
+    issuer = authority()
+    now, later, elsewhere = (issuer(name) for name in ("*.ns.svc", "*.ns.svc", "elsewhere.example"))
+    one = Files(*write(tmp_path, now), now_of())
+    served = [Files(*write(folder_in(tmp_path, str(number)), each), now_of()) for number, each in enumerate((later, elsewhere))]
+    trust = await one.trust(False)
+    assert [trusts(trust, each.context) for each in served] == [True, False]
+
+
+async def test_a_certificate_without_what_signed_it_is_trusted_itself(tmp_path: Path) -> None:
+    issued = authority()("treadle.ns.svc")
+    end = b"-----END CERTIFICATE-----\n"
+    alone = issued._replace(pem=issued.pem.partition(end)[0] + end)
+    paths = write(tmp_path, alone)
+    one, other = Files(*paths, now_of()), Files(*paths, now_of())
+    assert trusts(await one.trust(False), other.context)
+
+
+async def test_without_a_name_or_a_config_map_nobody_is_trusted(tmp_path: Path) -> None:
+    nameless = authority()("")
+    with pytest.raises(Untrusted, match="has no name by which"):
+        await Files(*write(tmp_path, nameless), now_of()).trust(False)
+    with pytest.raises(Untrusted, match="--tls-config-map"):
+        await SelfSigned(ConfigMaps(), TlsOptions(hosts=("h",)), now_of()).trust(False)  # type: ignore[arg-type]
+
+
+async def test_copies_that_make_their_own_trust_what_stands_in_the_config_map_and_look_again_where_one_is_not_there() -> None:
+    maps, now = ConfigMaps(), [dt.datetime.now(dt.UTC)]
+    one, other = ours(maps, now), ours(maps, now)
+    await one.look()
+    assert not trusts(await one.trust(False), other.context)
+    await other.look()
+    assert not trusts(await one.trust(True), other.context), "it was read a moment ago"
+    now[0] += TRUSTED_AGAIN_AFTER
+    assert not trusts(await one.trust(False), other.context)
+    assert trusts(await one.trust(True), other.context)
+    maps.there = {"ca.crt": made().pem.decode()}
+    now[0] += TRUSTED_FOR
+    assert not trusts(await one.trust(False), other.context), "what does not stand there any more is trusted no longer"
+    maps.there = None
+    now[0] += TRUSTED_FOR
+    with pytest.raises(Untrusted, match=f"ConfigMap {NAMESPACE}/{NAME}: .*not found"):
+        await one.trust(False)

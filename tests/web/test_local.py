@@ -55,3 +55,10 @@ async def test_the_page_and_the_embedded_api_server_refuse_it() -> None:
                 assert await status(url, Origin="http://evil.example") == 403
     finally:
         await api.stop()
+
+
+async def test_what_is_posted_from_elsewhere_is_refused_as_well() -> None:
+    async with serve("127.0.0.1", 0, [local(web.post("/", hello))]) as page, aiohttp.ClientSession() as session:
+        for headers, found in (({}, 200), ({"Host": "evil.example"}, 403), ({"Origin": "http://evil.example"}, 403)):
+            async with session.post(page, headers=headers) as answer:
+                assert answer.status == found

@@ -107,6 +107,13 @@ true
 {{- end }}
 {{- end }}
 
+{{- /* Not empty where copies that stand by pass on what the leader answers. */ -}}
+{{- define "treadle.forwards" -}}
+{{- if and .Values.leaderElection.enabled (or .Values.rest.enabled .Values.page.enabled) -}}
+true
+{{- end }}
+{{- end }}
+
 {{- /* The port of all but the probes, by what is spoken there. */ -}}
 {{- define "treadle.portName" -}}
 {{- ternary "https" "http" .Values.tls.enabled }}

@@ -80,6 +80,17 @@ def load_pem(context: ssl.SSLContext, pem: bytes) -> None:
         context.load_cert_chain(path, password="")  # without one OpenSSL would ask at the terminal
 
 
+def names(pem: bytes) -> list[str]:
+    """Return the names and addresses that a certificate is for; none for what is not one."""
+    from cryptography import x509
+
+    try:
+        found = x509.load_pem_x509_certificate(pem).extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except (ValueError, x509.ExtensionNotFound):
+        return []
+    return [*found.get_values_for_type(x509.DNSName), *map(str, found.get_values_for_type(x509.IPAddress))]
+
+
 def ends(pem: bytes) -> dt.datetime | None:
     """Return when a certificate ends; None for what is not one."""
     from cryptography import x509

@@ -5,6 +5,7 @@ import logging
 import re
 import signal
 import sys
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Final, NoReturn
 
@@ -43,6 +44,7 @@ def run(
     tls_config_map: str = "",
     anonymous_metrics: Annotated[bool, Parameter(negative="")] = False,
     leader_elect: bool = False,
+    advertise_address: str = "",
     namespace: str = "",
     binds_in_flight: Annotated[int, Meta(ge=LEAST_BINDS)] = 64,
     history: Annotated[str, Parameter(env_var="TREADLE_HISTORY")] = "",
@@ -94,6 +96,8 @@ def run(
         Tell /metrics and /status to anybody, without a token.
     leader_elect:
         Hold a Lease while scheduling, so that several replicas can run.
+    advertise_address:
+        The IP address at which other replicas reach the port of --listen, such as that of the pod: it is told in the Lease, and those who stand by pass on to there what --rest and --page serve, while this one leads. If absent they answer 503 and name the leader.
     namespace:
         The namespace of that Lease; our own if absent.
     binds_in_flight:
@@ -151,6 +155,7 @@ def run(
             f"--rest-audience: {rest_audience!r}: queues are changed with the tokens of users (--queue-changes), which have to be for the API server itself",
         )
     tls = _tls(listen, tls_cert_file, tls_private_key_file, tls_host, tls_config_map, self_signed=tls_self_signed)
+    _check_advertised(advertise_address, listen, tls, leader_elect=leader_elect, told=rest or page)
     _check_history(history, history_days)
     hook = _webhook(webhook_listen, webhook_name, webhook_stamps, webhook_host)
     credentials = _credentials(prometheus_credentials, prometheus_address)
@@ -171,6 +176,7 @@ def run(
         tls=tls,
         anonymous_metrics=anonymous_metrics,
         leader_elect=leader_elect,
+        advertise=advertise_address,
         namespace=namespace,
         binds_in_flight=binds_in_flight,
         eta=eta,
@@ -240,6 +246,27 @@ def _tls(
     if not files and not self_signed:
         return None
     return TlsOptions(certificate, key, hosts, config_map)
+
+
+def _check_advertised(address: str, listen: str, tls: TlsOptions | None, *, leader_elect: bool, told: bool) -> None:
+    if not address:
+        return
+    try:
+        usable = not ip_address(address).is_unspecified
+    except ValueError:
+        usable = False
+    if not usable:
+        _refuse(2, f"--advertise-address: {address!r} is not an IP address at which others reach us, such as 10.0.0.3")
+    if not listen or not leader_elect or not told:
+        _refuse(
+            2,
+            f"--advertise-address: {address!r} is told to other replicas (--leader-elect), which pass on what --rest and --page serve at --listen; one of these is not given",
+        )
+    if tls is not None and tls.certificate is None and not tls.config_map:
+        _refuse(
+            2,
+            "--advertise-address: other replicas know a certificate that --tls-self-signed makes by --tls-config-map, which is not given",
+        )
 
 
 def _check_history(history: str, days: float) -> None:

@@ -103,15 +103,18 @@ def answer(
 def _decided(
     facts: Iterable[Event], settings: Settings, now: float, reservation: ReservationSpec, over: Callable[[], bool]
 ) -> Answer:
-    """Return what would be decided on a reservation that came now."""
+    """Return what would be decided on a reservation that came now, or of which the next version did."""
+    told = list(facts)
+    before = (one for one in told if isinstance(one, ReservationSeen) and one.reservation.uid == reservation.uid)
+    known = next((one.decided for one in before if one.reservation.id == reservation.id), None)
     world = World(settings, now, never, iter(()))
-    world.begin([*facts, ReservationSeen(reservation)], frozenset())
+    world.begin([*told, ReservationSeen(reservation, known)], frozenset())
     for _ in range(MOST_PASSES):
         if over():
             return Answer(stopped="time")
         world.step(1)
         found = world.core.view.reservation(reservation.id)
-        if found is not None and found.decided is not None:
+        if found is not None and found.decided is not None and found.decided.generation == reservation.generation:
             return Answer(decided=found.decided)
     return Answer(stopped="passes")
 

@@ -7,6 +7,8 @@ Leading is a right that runs out by itself, by a clock that goes on while the pr
 write leaves. What was sent while it held may still arrive late. So a leader writes into the lease what it is about to bind, and
 which claims are about to get devices. Who comes after it finds that in ``inherited`` and ``inherited_claims``: it sees to those
 pods and claims before it decides anything.
+
+A leader may also write where it serves, so that who stands by can pass on what only the leader answers.
 """
 
 import asyncio
@@ -14,6 +16,7 @@ import logging
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from ipaddress import ip_address
 from typing import Any
 
 from treadle.api.labels import GROUP
@@ -27,6 +30,8 @@ BINDING = f"{GROUP}/binding"
 """The annotation of a lease with the pods whose binds may be under way, each as ``namespace/name/uid``."""
 CLAIMING = f"{GROUP}/claiming"
 """The annotation of a lease with the ResourceClaims for which devices may be on their way, each as ``namespace/name/uid``."""
+SERVING = f"{GROUP}/serving"
+"""The annotation of a lease with who serves where, as ``identity host:port``; it counts for the holder of that identity alone."""
 SLACK = 0.5
 """Seconds before the lease's end at which the last write of a leader ends."""
 
@@ -66,6 +71,9 @@ class Lease:
         """ResourceClaims that a predecessor may be giving devices; filled when the lease is acquired."""
         self.handed_over = False
         """Whether a predecessor gave the lease up with nothing under way, when it was acquired."""
+        self.serves = ""
+        """Where we serve, as ``host:port``, which stands in the lease while we lead; empty for nowhere. Set before ``run``."""
+        self._elsewhere = ""
         self._client = client
         self._collection = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
         self._name = name
@@ -83,6 +91,11 @@ class Lease:
     def held(self) -> bool:
         """Whether we lead: our last successful renewal is recent enough that nobody else may have taken over."""
         return self._clock() < self._renewed + self._renew
+
+    @property
+    def elsewhere(self) -> str:
+        """Where whoever leads instead of us serves, as ``host:port`` with an address; empty if nobody does or it is not said."""
+        return "" if self.held else self._elsewhere
 
     def right(self) -> float:
         """Return for how many seconds a write that leaves now may live, so that it ends before anybody else can lead; 0 if we do not lead."""
@@ -186,7 +199,7 @@ class Lease:
             body = {
                 "apiVersion": "coordination.k8s.io/v1",
                 "kind": "Lease",
-                "metadata": {"name": self._name},
+                "metadata": self._signed({"name": self._name}),
                 "spec": self._spec(0),
             }
             answer = await self._client.request("POST", self._collection, body, timeout=self._renew / 2, pool="lease")
@@ -194,6 +207,7 @@ class Lease:
             lease = answer.json()
             spec = lease.get("spec") or {}
             self.holder = spec.get("holderIdentity") or ""
+            self._elsewhere = _served(lease, self.holder) if self.holder != self.identity else ""
             released = not self.holder and not _announced(lease, BINDING) and not _announced(lease, CLAIMING)
             record = (lease["metadata"]["resourceVersion"],)
             if record != self._observed[0]:
@@ -208,6 +222,7 @@ class Lease:
             }
             if self.holder != self.identity:
                 lease["spec"]["acquireTime"] = _now()
+            lease["metadata"] = self._signed(lease["metadata"])
             answer = await self._put(lease)
         if answer.status in {200, 201} and not self._given_up:
             if not self.held:
@@ -226,6 +241,13 @@ class Lease:
         self.holder = self.identity
         self._written = answer.json()
 
+    def _signed(self, metadata: dict[str, Any]) -> dict[str, Any]:
+        """Return metadata that say where we serve, and where nobody else does any more."""
+        annotations = {name: value for name, value in (metadata.get("annotations") or {}).items() if name != SERVING}
+        if self.serves:
+            annotations[SERVING] = f"{self.identity} {self.serves}"
+        return {**metadata, "annotations": annotations} if annotations or "annotations" in metadata else metadata
+
     def _spec(self, transitions: int) -> dict[str, Any]:
         now = _now()
         return {
@@ -242,6 +264,20 @@ def _announced(lease: dict[str, Any], annotation: str) -> list[Asked]:
     text = ((lease.get("metadata") or {}).get("annotations") or {}).get(annotation) or ""
     parts = [entry.split("/") for entry in text.split()]
     return [Asked(part[2], part[0], part[1]) for part in parts if len(part) == 3 and all(part)]
+
+
+def _served(lease: dict[str, Any], holder: str) -> str:
+    """Read where the holder serves; what is not in the form, or is of another one, is left out."""
+    text = ((lease.get("metadata") or {}).get("annotations") or {}).get(SERVING) or ""
+    identity, _, address = text.rpartition(" ")
+    host, colon, port = address.rpartition(":")
+    if not holder or identity != holder or not colon or not port.isdecimal() or not 0 < int(port) < 65536:
+        return ""
+    try:
+        ip_address(host.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return ""
+    return address
 
 
 def _now() -> str:

@@ -118,7 +118,7 @@ def _undated(forecast: Mapping[str, Any] | None) -> Row:
 
 def node_row(view: View, name: str) -> Row | None:
     """Return the row of a node, None for one that is not there."""
-    one = view.node(name)
+    one = view.node_line(name)
     if one is None:
         return None
     row: Row = {
@@ -152,10 +152,12 @@ def cluster(view: View) -> Row:
     """Return what there is of everything."""
     counts = view.counts()
     attempts, _ = view.preemptions
+    root = view.queue(ROOT)
     return {
         "discipline": view.discipline,
         "total": view.total,
         "nodes": counts.nodes,
+        "used": {} if root is None else root.used,
         "pods": {"waiting": counts.waiting, "assumed": counts.assumed, "bound": counts.bound, "decided": counts.decisions},
         "preemptions": attempts,
     }

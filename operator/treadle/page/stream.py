@@ -1,6 +1,6 @@
 """``/api/v1/stream``: what somebody may see of queues, applications and nodes as server-sent events, first all of it (``full``), then what changed (``change``).
 
-Each data is one object: by topic ``rows`` that are new or changed and the keys that are ``gone``, ``refused`` where nothing of it may be seen, ``tooMany`` where it is more than is told; and
+Of queues whoever asks for anything but nodes alone is told. Each data is one object: by topic ``rows`` that are new or changed and the keys that are ``gone``, ``refused`` where nothing of it may be seen, ``tooMany`` where it is more than is told; and
 ``cluster``. ``history`` says that ``past`` tells what was before, ``offers`` what else is served. ``bye`` says why a stream ends. Whoever comes back is told all again: nothing is kept for those who left.
 """
 
@@ -208,4 +208,4 @@ def _wish(request: web.Request) -> Wish:
     queue = request.query.get("queue", "")
     if len(queue) > MOST_NAMED or not queue.isprintable():
         raise Refused(400, f"queue: {queue[:MOST_NAMED]!r} names nothing; allowed are {MOST_NAMED} letters")
-    return Wish(topics | {rows.QUEUES}, queue)
+    return Wish(topics if topics == {rows.NODES} else topics | {rows.QUEUES}, queue)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-JSON, PROBLEM = "application/json", "application/problem+json"
+JSON, XML, PROBLEM = "application/json", "application/xml", "application/problem+json"
 OURS = "/api/"
 """What the paths begin with whose shapes are ours."""
 BARE = ("/ws/v1/applicationhistory", "/ws/v2/timeline")
@@ -63,10 +63,11 @@ def answer(said: Any, status: int = 200, headers: Mapping[str, str] | None = Non
     return web.Response(body=msgspec.json.encode(said), status=status, headers=headers, content_type=JSON, charset="utf-8")
 
 
-def check_media(request: web.Request, *read: str) -> None:
-    """Raise ``Refused`` for a request that brings anything but what is ``read``, or wants anything but JSON."""
+def check_media(request: web.Request, *read: str, xml: bool = False) -> None:
+    """Raise ``Refused`` for a request that brings anything but what is ``read``, or wants anything but JSON, or with ``xml`` that."""
     if request.body_exists and request.content_type not in read:
         raise Refused(415, f"Content-Type: {request.content_type!r} is not read here; allowed is {' or '.join(read)}")
     accepted = [one.partition(";")[0].strip().lower() for one in request.headers.get("Accept", "*/*").split(",")]
-    if not {JSON, "application/*", "*/*"}.intersection(accepted):
-        raise Refused(406, f"Accept: {request.headers['Accept']!r} cannot be answered; what is said here is {JSON}")
+    told = (JSON, XML) if xml else (JSON,)
+    if not {*told, "application/*", "*/*"}.intersection(accepted):
+        raise Refused(406, f"Accept: {request.headers['Accept']!r} cannot be answered; what is said here is {' or '.join(told)}")

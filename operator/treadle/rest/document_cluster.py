@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from treadle.rest import yarn_filters, yarn_shapes
+from treadle.rest.answers import JSON, XML
 from treadle.rest.operations import Json, asked, query
 from treadle.rest.yarn_cluster import BASE
 
@@ -54,4 +55,8 @@ def part(example: str) -> Json:
 
 def _told(name: str, summary: str, field: str, parameters: tuple[Json, ...] = (), item: Json = _OBJECT) -> Json:
     schema: Json = {"type": "object", "properties": {field: item}, "required": [field], "additionalProperties": False}
-    return asked(name, summary, {200: schema}, parameters=parameters, namespaced=False)
+    found = asked(name, summary, {200: schema}, parameters=parameters, namespaced=False)
+    for one in found["responses"].values():
+        if JSON in one.get("content", {}):
+            one["content"] = {**one["content"], XML: {"schema": {"type": "string"}}}
+    return found

@@ -6,11 +6,11 @@ from typing import Final
 
 from treadle.api.common import NAME_LIMIT
 from treadle.core.views.nodes import NODE_STATES
-from treadle.rest import explaining, lines, manifest, pages, plan, preemptions, state, what_if
+from treadle.rest import departed, explaining, lines, manifest, pages, plan, preemptions, state, what_if
 from treadle.rest.operations import AT, NAMESPACE, Json, asked, query
 
 MODELS: Final = (lines.Node, lines.Held, what_if.Asked, what_if.Would)
-SHARED: Final = (lines.Pod, preemptions.Preemption, plan.Plan)
+SHARED: Final = (lines.Pod, preemptions.Preemption, departed.EndedPod, plan.Plan)
 """What the page is told as well."""
 # In a query as it is sent a name has no blanks at its ends and nothing that cannot be printed.
 TEXT: Json = {"type": "string", "maxLength": pages.MOST_NAMED, "pattern": "^[!-~]*$"}
@@ -95,6 +95,12 @@ def shared_paths() -> Json:
         "required": ["preemptions"],
         "additionalProperties": False,
     }
+    ended: Json = {
+        "type": "object",
+        "properties": {"endedPods": {"type": "array", "items": _model("EndedPod")}},
+        "required": ["endedPods"],
+        "additionalProperties": False,
+    }
     ahead: Json = {"type": "integer", "minimum": 1, "maximum": plan.MOST_HOURS, "default": plan.HOURS}
     of_plan = ({**query("queue", TEXT, "The path of the queue"), "required": True}, query("hours", ahead, "How far ahead"))
     operations = {
@@ -102,6 +108,7 @@ def shared_paths() -> Json:
         preemptions.PREEMPTIONS: told(
             "preemptions", "The pods that were asked to go lately, the newest first", gone, of_preemptions
         ),
+        departed.ENDED: told("endedPods", "The pods that ended lately, the newest first", ended, of_preemptions),
         plan.PLAN: told("plan", "What is promised of a queue, and when", _model("Plan"), of_plan),
     }
     return {path: {"get": operation} for path, operation in operations.items()}

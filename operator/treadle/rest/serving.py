@@ -29,13 +29,13 @@ class Door:
         self.asker, self._unready, self._under_way = asker, unready, 0
         self._warn = Seldom(log)
 
-    def __call__(self, handler: Handler, *media: str) -> Callable[[web.Request], Awaitable[web.Response]]:
-        """Return what answers a request whatever its handler raises. ``media`` are what its body may be beside JSON."""
+    def __call__(self, handler: Handler, *media: str, xml: bool = False) -> Callable[[web.Request], Awaitable[web.Response]]:
+        """Return what answers a request whatever its handler raises. ``media`` are what its body may be beside JSON; ``xml``: who wants XML is served as well."""
 
         @wraps(handler)
         async def answered(request: web.Request) -> web.Response:
             try:
-                check_media(request, JSON, *media)
+                check_media(request, JSON, *media, xml=xml)
                 return await self._bounded(request, handler)
             except Refused as refused:
                 return refused.answer(request.path)

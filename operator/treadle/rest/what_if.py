@@ -5,6 +5,7 @@ The API server judges it first, by a dry run with the token of whoever asks, so 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol
 import msgspec
 from aiohttp import web
 
+from treadle.api.common import DNS_LABEL
 from treadle.api.identity import Source
 from treadle.api.labels import API_VERSION
 from treadle.api.objects import InvalidObject
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from treadle.core.model import PodSpec
     from treadle.core.model.reservations import Decision, ReservationSpec
     from treadle.kube.reviews import User
+    from treadle.kube.transport import Response
     from treadle.rest.changing import Judging
     from treadle.rest.serving import Door
     from treadle.rest.sight import Sees
@@ -42,6 +45,8 @@ WHAT_IF = "/api/v1/whatif"
 MOST_PODS: Final = 500
 LONGEST: Final = 3600
 """Seconds that may be looked ahead."""
+NAME: Final = rf"{DNS_LABEL}(\.{DNS_LABEL})*"
+"""The name of an object."""
 MOST_TOLD: Final = 500
 """Pods of one kind that are named in an answer."""
 _OWN: Final = frozenset({"name", "generateName", "namespace", "labels", "annotations", "ownerReferences"})
@@ -104,7 +109,7 @@ class NotInForce(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Decided(msgspec.Struct, forbid_unknown_fields=True):
-    """What would be decided on a reservation: the intervals and alternatives are as in its status, ``reason`` and ``message`` are of one that would be refused."""
+    """What would be decided on a reservation: the intervals and alternatives are as in its status, ``reason`` and ``message`` are of one that would be refused. ``kept`` is what was promised before to one that is there, and would stand."""
 
     accepted: bool
     queue: str
@@ -112,6 +117,7 @@ class Decided(msgspec.Struct, forbid_unknown_fields=True):
     alternatives: list[dict[str, Any]]
     reason: str
     message: str
+    kept: list[dict[str, Any]] | msgspec.UnsetType = msgspec.UNSET
 
 
 class Would(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -210,8 +216,11 @@ class WhatIf:
 
     async def _reservation(self, request: web.Request, user: User, body: dict[str, Any]) -> Question:
         sent = {"apiVersion": API_VERSION, "kind": "Reservation", **body}
-        name, made = await self._tried(request, user, "reservation", sent, f"/apis/{API_VERSION}/namespaces/{{}}/reservations")
-        made["metadata"]["name"] = name
+        path = f"/apis/{API_VERSION}/namespaces/{{}}/reservations"
+        made = await self._edited(request, user, sent, path)
+        if made is None:
+            name, made = await self._tried(request, user, "reservation", sent, path)
+            made["metadata"]["name"] = name
         try:
             return Question(seconds=0.0, reservation=self._means.reservation_of(made))
         except (InvalidObject, InvalidSpec) as error:
@@ -221,35 +230,61 @@ class WhatIf:
         self, request: web.Request, user: User, what: str, body: dict[str, Any], path: str
     ) -> tuple[str, dict[str, Any]]:
         """Return the name of a pod or a reservation, and what the API server would make of it, by a dry run with the token of whoever asks; ``path`` has a place for the namespace. Raises ``Refused`` and ``KubeError``."""
-        metadata = body.get("metadata") or {}
-        if not isinstance(metadata, dict) or not isinstance(metadata.get("namespace") or "", str):
-            raise Refused(400, f"{what}.metadata: is no object, or its namespace no text")
-        namespace = metadata.get("namespace") or user.namespace
-        if not namespace:
-            raise Refused(400, f"{what}.metadata.namespace: is missing, and {user.name} is no service account")
-        namespace_named(namespace)
+        metadata, namespace = _named(what, user, body)
         name = str(metadata.get("name") or metadata.get("generateName") or what).rstrip("-")
         # A name that is taken already would be refused, and says nothing here.
         own = {key: value for key, value in metadata.items() if key in _OWN - {"name"}} | {"generateName": f"{name[:200]}-"}
         async with self._means.judging.client_of(token_of(request)) as client:
             tried = await client.request("POST", f"{path.format(namespace)}?dryRun=All", {**body, "metadata": own})
-        if tried.status >= 500 or tried.status == 429:
-            raise tried.error()
-        if tried.status == 401:
-            raise Refused(
-                403,
-                f"{what}: the API server does not take this token, with which it is asked: it has to be for the API server itself",
-            )
-        if tried.status >= 400:
-            raise Refused(tried.status if tried.status in {403, 404} else 400, f"{what}: {tried.error().message}")
-        made: dict[str, Any] = tried.json()
-        return name, made
+        return name, _judged(what, tried)
+
+    async def _edited(self, request: web.Request, user: User, body: dict[str, Any], path: str) -> dict[str, Any] | None:
+        """Return what the API server would make of a reservation that is there, by a dry run likewise; None for one that is not there, or that whoever asks may not get. Raises ``Refused`` and ``KubeError``."""
+        metadata, namespace = _named("reservation", user, body)
+        name = metadata.get("name")
+        if not isinstance(name, str) or re.fullmatch(NAME, name) is None:
+            return None
+        where = f"{path.format(namespace)}/{name}"
+        async with self._means.judging.client_of(token_of(request)) as client:
+            found = await client.request("GET", where)
+            if found.status in {403, 404}:
+                return None
+            there = _judged("reservation", found)
+            own = {key: metadata[key] for key in ("labels", "annotations") if key in metadata}
+            edited = {**there, "metadata": {**there["metadata"], **own}, "spec": body.get("spec")}
+            return _judged("reservation", await client.request("PUT", f"{where}?dryRun=All", edited))
 
     def _copies(self, made: dict[str, Any], name: str, count: int) -> Iterator[PodSpec]:
         for number in range(count):
             own = name if count == 1 else f"{name}-{number}"
             raw = {**made, "metadata": {**made["metadata"], "name": own, "uid": f"what-if-{number}"}}
             yield translate.pod(msgspec.json.decode(msgspec.json.encode(raw), type=wire.Pod), self._means.users)
+
+
+def _named(what: str, user: User, body: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """Return the metadata of an object that is asked about, and its namespace. Raises ``Refused``."""
+    metadata = body.get("metadata") or {}
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("namespace") or "", str):
+        raise Refused(400, f"{what}.metadata: is no object, or its namespace no text")
+    namespace = metadata.get("namespace") or user.namespace
+    if not namespace:
+        raise Refused(400, f"{what}.metadata.namespace: is missing, and {user.name} is no service account")
+    return metadata, namespace_named(namespace)
+
+
+def _judged(what: str, answered: Response) -> dict[str, Any]:
+    """Return the object that the API server answers with. Raises ``Refused`` in its words, and ``KubeError``."""
+    if answered.status >= 500 or answered.status == 429:
+        raise answered.error()
+    if answered.status == 401:
+        raise Refused(
+            403,
+            f"{what}: the API server does not take this token, with which it is asked: it has to be for the API server itself",
+        )
+    if answered.status >= 400:
+        raise Refused(answered.status if answered.status in {403, 404} else 400, f"{what}: {answered.error().message}")
+    made: dict[str, Any] = answered.json()
+    return made
 
 
 def _told(found: Answer, sees: Sees) -> Would:
@@ -278,6 +313,7 @@ def _decided(found: Decision) -> Decided:
         [alternative(one) for one in found.alternatives],
         "" if promise is not None else found.reason,
         "" if promise is not None else found.words,
+        msgspec.UNSET if promise is not None or found.promise is None else intervals(found.promise.steps),
     )
 
 

@@ -20,6 +20,7 @@ from treadle.rest.sight import Sight
 from treadle.rest.state import AT_ONCE
 from treadle.rest.yarn_ids import checked, id_of
 from treadle.rest.yarn_scheduler import Tree
+from treadle.rest.yarn_xml import either
 
 if TYPE_CHECKING:
     from treadle.core.views.nodes import NodeFigures
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 BASE: Final = "/ws/v1/cluster"
+ROOTS: Final = {"/apps/{id}/state": "appstate"}
+"""What an answer is called in XML that is not called anything in JSON."""
 HADOOP: Final = "3.4.2"
 """The version of Hadoop whose shapes these are."""
 
@@ -61,7 +64,10 @@ def routes(door: Door, sources: Sources, about: About) -> list[web.RouteDef]:
         "/nodes/{id}": served.node,
         "/appstatistics": served.statistics,
     }
-    return [web.get(f"{BASE}{path}", door(handler), allow_head=False) for path, handler in told.items()]
+    return [
+        web.get(f"{BASE}{path}", either(door(handler, xml=True), ROOTS.get(path, "")), allow_head=False)
+        for path, handler in told.items()
+    ]
 
 
 class Cluster:

@@ -24,6 +24,7 @@ from treadle.page import files
 from treadle.page.admitting import Anybody, everybody
 from treadle.page.board import Sources
 from treadle.page.stream import Stream
+from treadle.rest import manifest, what_if
 from treadle.rest.serving import Door
 from treadle.rest.state import Sources as ToldFrom
 from treadle.rest.state import pod_routes
@@ -32,6 +33,7 @@ from treadle.runtime.demo_examples import Json, Templates
 from treadle.runtime.demo_load import CLASSIC_NODES, NODE_CPU, NODE_MEMORY, ClassicLoad, Load, TraceLoad
 from treadle.runtime.demo_operators import FINISHED, Collector, JobController, SparkOperator, serve_jobs
 from treadle.runtime.doors import Told, open_routes
+from treadle.runtime.rest import means_of
 from treadle.runtime.served import Seen
 from treadle.runtime.service import Options, Service, running
 from treadle.runtime.snapshot import metrics_of
@@ -204,14 +206,18 @@ async def demonstrating(options: DemoOptions) -> AsyncIterator[Demo]:
 async def _page(demo: Demo, service: Service, port: int) -> AsyncIterator[str]:
     told = Told(service.healthy, service.unready, service.state, lambda: metrics_of(service))
     sources = ToldFrom(lambda: service.core.view, str, lambda _: None)
-    seen, door = Seen(sources, service.preempted, service.ledger), Door(Anybody(), str)
+    shown = Sources(lambda: service.core.view, service.engine.refresh_shares, more=demo.more, offers=frozenset({"whatif"}))
+    means = means_of(service.access, SCHEDULER_NAME, service.ledger, service.core, service.answers)
+    seen, door = Seen(sources, service.preempted, service.departed, service.ledger), Door(Anybody(), str)
     routes = [
         *probe_routes(told.healthy, told.unready),
         *open_routes(told),
         *files.routes(),
-        *Stream(Sources(lambda: service.core.view, service.engine.refresh_shares, more=demo.more), everybody).routes(),
+        *Stream(shown, everybody).routes(),
         *pod_routes(door, seen.told),
         *seen.routes(door),
+        *what_if.routes(door, seen.told, means),
+        *manifest.routes(door, means.judging.client_of),
         answering("/api/tree", demo.tree),
     ]  # of loopback, and pretended
     pages = serve("127.0.0.1", port, [local(route) for route in routes])

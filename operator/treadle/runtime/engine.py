@@ -28,7 +28,7 @@ from treadle.core.effects import (
     Verify,
     Withhold,
 )
-from treadle.core.events import BindDone, BindFailed, Event, ReportLost
+from treadle.core.events import BindDone, BindFailed, Event, PodGone, ReportLost
 from treadle.kube.binder import Binder, Placement
 from treadle.kube.claims import ClaimBinder
 from treadle.kube.device_claims import DeviceBinder
@@ -86,6 +86,8 @@ class Engine:
         """Knows for which gangs nodes were asked; None where nobody asks."""
         self.history: Callable[[Event], None] | None = None
         """Who is told of events that have been handled; None where no history is kept."""
+        self.leaving: Callable[[str], None] = lambda _uid: None
+        """Is told of a pod, by its uid, before the core is told that it is gone."""
         self.decided: Callable[[str], None] = lambda _id: None
         """Writes the status of a reservation on which something was decided, by its id."""
         reports.lost = lambda uid: self.put(ReportLost(uid))
@@ -196,6 +198,8 @@ class Engine:
             self.events += 1
             if care.set_aside and care.keeps(event):
                 continue
+            if isinstance(event, PodGone):
+                self.leaving(event.uid)
             try:
                 handle(event, now)
             except RAISED as error:
@@ -319,3 +323,15 @@ class Engine:
         self.recorder.discard()
         self.core.forget_reports()
         self.core.forget_plans()
+
+
+def both(one: Callable[[Event], None] | None, other: Callable[[Event], None]) -> Callable[[Event], None]:
+    """Return what tells an event to two, of whom the first may be absent."""
+    if one is None:
+        return other
+
+    def told(event: Event) -> None:
+        one(event)
+        other(event)
+
+    return told

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from treadle import __version__
-from treadle.rest import history, plan, preemptions, state
+from treadle.rest import departed, history, plan, preemptions, state
 from treadle.rest.document import Served as Described
 from treadle.rest.document import document
 from treadle.rest.past import Past
+from treadle.rest.yarn_cluster import BASE
 from treadle.runtime.page import page_routes
 from treadle.runtime.rest import rest_routes
 
@@ -21,17 +22,23 @@ if TYPE_CHECKING:
 
     from treadle.controllers.ledger import Ledger
     from treadle.kube.transport import Client
+    from treadle.rest.forwarding import Forwarder
     from treadle.rest.serving import Door
     from treadle.rest.what_if import Means
     from treadle.runtime.queue_changes import QueueChanges
 
 
+OWN = frozenset({"/", BASE, f"{BASE}/info"})
+"""What each copy says of itself, beside the files of the page: as of a ResourceManager that stands by."""
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the REST and the page both tell: what there is, which pods were asked to go, the objects that are known, and the history at a URL, empty for none."""
+    """What the REST and the page both tell: what there is, which pods were asked to go and which ended, the objects that are known, and the history at a URL, empty for none."""
 
     told: state.Sources
     preempted: preemptions.Preemptions
+    departed: departed.Departed
     ledger: Ledger
     history: str = ""
 
@@ -39,6 +46,7 @@ class Seen:
         """Return the routes of what is told by either and by nothing else."""
         return [
             *preemptions.routes(door, self.told, self.preempted),
+            *departed.routes(door, self.told, self.departed),
             *plan.routes(door, self.told, self.ledger.entries),
             *history.routes(door, self.told, Past(self.history)),
         ]
@@ -70,12 +78,13 @@ class Wanted(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What is served by the options. ``unready`` says why nobody can be told anything yet, ``changes`` makes changes of queues, None where nobody may."""
+    """What is served by the options. ``unready`` says why nobody can be told anything yet, ``changes`` makes changes of queues, None where nobody may, and ``forwarder`` passes on what the leader is to answer, None for a copy that is alone."""
 
     options: Wanted
     unready: Callable[[], str]
     seen: Seen
     changes: QueueChanges | None
+    forwarder: Forwarder | None = None
 
     def routes(self, door: Door, client: Client, means: Means) -> list[web.RouteDef]:
         """Return the routes. ``client`` has connections of its own, ``means`` answer what would be if."""
@@ -91,7 +100,12 @@ class Served:
                 routes += state.pod_routes(door, seen.told)
         if options.page or options.rest:
             routes += seen.routes(door)
-        return routes
+        return [self._led(route) for route in routes]
+
+    def _led(self, route: web.RouteDef) -> web.RouteDef:
+        """Return a route that the leader answers, unless each copy does by itself."""
+        own = route.path in OWN or route.path.startswith("/static/")
+        return route if own or self.forwarder is None else self.forwarder.passing(route)
 
     @property
     def offers(self) -> frozenset[str]:

@@ -35,6 +35,7 @@ from treadle.kube.resizer import Resizer
 from treadle.kube.reviews import Reviews
 from treadle.kube.transport import Client
 from treadle.rest.asking import Asker
+from treadle.rest.departed import Departed
 from treadle.rest.document import PATH as DOCUMENT
 from treadle.rest.objects import Objects
 from treadle.rest.preemptions import Preemptions
@@ -44,8 +45,9 @@ from treadle.runtime.administrators import Administrators
 from treadle.runtime.admission import Webhook, WebhookOptions, webhook
 from treadle.runtime.doors import Doors, Told, routes_of
 from treadle.runtime.endings import Endings
-from treadle.runtime.engine import Engine
+from treadle.runtime.engine import Engine, both
 from treadle.runtime.forecaster import Forecaster, past_of
+from treadle.runtime.forwarding import forwarder_of, served_at
 from treadle.runtime.garbage import Garbage
 from treadle.runtime.group_statuses import GroupStatuses
 from treadle.runtime.provisioning import Provisioner
@@ -64,12 +66,10 @@ from treadle.web.guard import guarded
 from treadle.web.server import answering
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from treadle.controllers.ledger import Entry
     from treadle.core.effects import Evict
-    from treadle.core.events import Event
     from treadle.history.keeper import Keeper
+    from treadle.rest.forwarding import Forwarder
     from treadle.runtime.from_history import FromHistory
 
 log = logging.getLogger(__name__)
@@ -110,6 +110,8 @@ class Options:
     anonymous_metrics: bool = False
     """Whether metrics and the state are told to anybody."""
     leader_elect: bool = False
+    advertise: str = ""
+    """The IP address at which other copies reach the port of ``listen``, empty where they do not."""
     namespace: str = ""
     identity: str = ""
     controllers: bool = True
@@ -178,6 +180,8 @@ class Service:
             self.core, self.binder, self.evictor, reports, self.recorder, self.claims, self.devices, self._may_plan
         )
         self.engine.provisioner = self.provisioner = Provisioner(self.client, options.name, lambda: self.core.view, self._put)
+        self.departed = Departed(lambda: self.core.view)
+        self.engine.leaving = self.departed.note
         self.engine.resizer = self.resizer = Resizer(self.client, self._put)
         self._asking = Client(access, user_agent=f"treadle/{options.name}")
         self.client.took = self._asking.took = self.engine.measures.answered
@@ -226,16 +230,17 @@ class Service:
                 self.core.telling,
                 lambda: self.core.view,
                 settings,
-                self._answers,
+                self.answers,
                 past=past_of(options.history, options.history_days) if options.history else None,
                 put=self._put,
             )
-            self.engine.history = _both(self.engine.history, self.forecaster.note)
+            self.engine.history = both(self.engine.history, self.forecaster.note)
         self.from_history = self._from_history(options)
         self.waiting_for = "starting"
         self.doors = Doors()
         self.certificate: Files | SelfSigned | None = None
         self.webhook: Webhook | None = None
+        self.forwarder: Forwarder | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._beginning: asyncio.Task[Any] | None = None
         self._listed = False
@@ -382,9 +387,10 @@ class Service:
             **({"queueChanges": self.queue_changes.problem} if self.queue_changes and self.queue_changes.problem else {}),
             **({"certificate": self.certificate.problem} if self.certificate is not None and self.certificate.problem else {}),
             **({"webhook": self.webhook.problem} if self.webhook is not None and self.webhook.problem else {}),
+            **({"forwarding": self.forwarder.problem} if self.forwarder is not None and self.forwarder.problem else {}),
         }
 
-    def _answers(self) -> bool:
+    def answers(self) -> bool:
         """Whether what the core knows may be looked ahead from."""
         return self._may_plan() and not self.engine.care.hurt
 
@@ -511,20 +517,22 @@ class Service:
         routes = routes_of(told, reviews, anonymous=self.options.anonymous_metrics)
         unready = lambda: "" if self._listed else self.waiting_for  # noqa: E731 - read at each request
         door = Door(Asker(reviews, self.options.rest_audience), unready)
-        seen = Seen(
-            ToldFrom(lambda: self.core.view, self._standing_by, self._foreseen), self.preempted, self.ledger, self.options.history
-        )
-        served = Served(self.options, unready, seen, self.queue_changes)
-        means = means_of(self.access, self.options.name, self.ledger, self.core, self._answers)
-        routes += served.routes(door, self._serving, means)
+        told_from = ToldFrom(lambda: self.core.view, self._standing_by, self._foreseen)
+        seen = Seen(told_from, self.preempted, self.departed, self.ledger, self.options.history)
         if self.options.tls is not None:
             self.certificate = certificate_of(
                 self._serving, replace(self.options.tls, namespace=self.options.namespace or self.access.namespace)
             )
             self._spawn(self.certificate.keep(), "certificate")
+        self.forwarder = forwarder_of(self.lease, self.certificate)
+        served = Served(self.options, unready, seen, self.queue_changes, self.forwarder)
+        means = means_of(self.access, self.options.name, self.ledger, self.core, self.answers)
+        routes += served.routes(door, self._serving, means)
         described = served.described()
         routes.append(guarded(answering(DOCUMENT, lambda: described), reviews, right=False))
         await self.doors.open(self.options.listen, routes, None if self.certificate is None else self.certificate.context)
+        if self.lease is not None:
+            self.lease.serves = served_at(self.options.advertise, self.doors.url)
 
     def _standing_by(self) -> str:
         return "" if self.lease is None or self.lease.held else self.lease.holder or "nobody"
@@ -566,20 +574,11 @@ class Service:
         if self.keeper is not None:
             await self.keeper.close()
         await self.doors.close()
+        if self.forwarder is not None:
+            await self.forwarder.close()
         await self.client.close()
         await self._asking.close()
         await self._serving.close()
-
-
-def _both(one: Callable[[Event], None] | None, other: Callable[[Event], None]) -> Callable[[Event], None]:
-    if one is None:
-        return other
-
-    def told(event: Event) -> None:
-        one(event)
-        other(event)
-
-    return told
 
 
 def _threadsafe(loop: asyncio.AbstractEventLoop, call: Any, *args: Any) -> None:

@@ -2,6 +2,8 @@
 
 Of our own each copy makes its own, as for the webhook. Who is to trust it finds those of all copies in the key ``ca.crt`` of a ConfigMap. A fresh one stands there
 for ``KNOWN_BEFORE`` before it is served, while the one before it is valid: readers need time to see it.
+
+Copies trust each other by the same: files that all of them have, or the ConfigMap.
 """
 
 from __future__ import annotations
@@ -19,9 +21,10 @@ from typing import Any
 import msgspec
 
 from treadle.admission.bundle import JSON_PATCH, TRIES, with_ours
-from treadle.admission.certificates import Certificate, ends, load, load_pem, make
+from treadle.admission.certificates import Certificate, ends, load, load_pem, make, names
 from treadle.kube.errors import ApiError, KubeError
 from treadle.kube.transport import Client
+from treadle.rest.forwarding import Trust, Untrusted
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +34,8 @@ LOOKED_AFTER_EVERY = 10.0
 PUBLISHED_EVERY = 60.0
 """Seconds between two looks at the ConfigMap: whoever applies it anew may empty it."""
 KNOWN_BEFORE = dt.timedelta(hours=1)
+TRUSTED_FOR, TRUSTED_AGAIN_AFTER = dt.timedelta(minutes=1), dt.timedelta(seconds=5)
+"""How long what was read of other copies' certificates counts, and how soon it is read again where one is not among them."""
 
 
 class BadCertificate(Exception):
@@ -56,6 +61,15 @@ def context() -> ssl.SSLContext:
     return made
 
 
+def trusting(bundle: bytes) -> ssl.SSLContext:
+    """Return what trusts the certificates of a bundle and what they signed, and nothing else. Raises ``ValueError`` and ``ssl.SSLError`` for what is none."""
+    made = ssl.create_default_context(cadata=bundle.decode("ascii"))
+    # A bundle may end below its root, and authorities of clusters may lack extensions, as those of API servers do.
+    made.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    made.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    return made
+
+
 class Files:
     """A certificate in files, as cert-manager and the kubelet write them.
 
@@ -67,7 +81,7 @@ class Files:
         self.context, self.problem = context(), ""
         self.ends_at: dt.datetime | None = None
         self._paths, self._now = (certificate, key), now
-        self._seen = b""
+        self._seen = self._public = b""
         self.look()
         if not self._seen:
             raise BadCertificate(self.problem)
@@ -99,8 +113,21 @@ class Files:
             return f"the certificate {certificate} with the key {key} cannot be served: {error}"
         if self._seen:
             log.info("the certificate of %s is served from now on", certificate)
-        self._seen, self.ends_at = read, ends_at
+        self._seen, self._public, self.ends_at = read, public, ends_at
         return ""
+
+    async def trust(self, again: bool) -> Trust:
+        """Return by what other copies are trusted, which serve the same files or, for a moment, the ones before or after: by what signed it, under its own name. Raises ``Untrusted``."""
+        if again:
+            self.look()
+        found = names(self._public)
+        if not found:
+            raise Untrusted(f"the certificate {self._paths[0]} has no name by which that of another copy could be known")
+        plain = next((name for name in found if "*" not in name), found[0].replace("*", "treadle", 1))
+        try:
+            return Trust(trusting(self._public), plain)
+        except (ValueError, ssl.SSLError) as error:
+            raise Untrusted(f"the certificate {self._paths[0]}: {error}") from error
 
     async def keep(self) -> None:
         """Look for ever."""
@@ -117,6 +144,8 @@ class SelfSigned:
         self.context, self.problem = context(), ""
         self._client, self._options, self._now = client, options, now
         self._next: tuple[Certificate, dt.datetime] | None = None
+        self._trust: tuple[dt.datetime, Trust] | None = None
+        self._reading = asyncio.Lock()
         self._serve(self._made())
 
     def _made(self) -> Certificate:
@@ -157,6 +186,24 @@ class SelfSigned:
         if now >= self._certificate.ends_at and self._next is not None:  # better one that few know than one that nobody may take
             self._serve(self._next[0])
 
+    async def trust(self, again: bool) -> Trust:
+        """Return by what other copies are trusted, which make their own: by the certificates in the ConfigMap, under the name that all are for. Raises ``Untrusted``."""
+        options = self._options
+        if not options.config_map:
+            raise Untrusted(
+                "copies make their certificates themselves, and there is no ConfigMap in which they tell them (--tls-config-map)"
+            )
+        async with self._reading:
+            now = self._now()
+            if self._trust is None or now >= self._trust[0] + (TRUSTED_AGAIN_AFTER if again else TRUSTED_FOR):
+                where = f"ConfigMap {options.namespace}/{options.config_map}"
+                try:
+                    found = await _read(self._client, options.namespace, options.config_map)
+                    self._trust = now, Trust(trusting(_bundle(found)), options.hosts[0])
+                except (KubeError, ValueError, ssl.SSLError) as error:
+                    raise Untrusted(f"{where}: {error}") from error
+            return self._trust[1]
+
     async def keep(self) -> None:
         """Look for ever."""
         while True:
@@ -168,11 +215,8 @@ async def publish(client: Client, namespace: str, name: str, ours: Certificate, 
     """Put our certificate into a ConfigMap, beside those of other copies that are still valid, and return whether anything was written. Raises ``KubeError``."""
     path = f"/api/v1/namespaces/{namespace}/configmaps/{name}"
     for _ in range(TRIES):
-        answer = await client.request("GET", path)
-        if answer.status != 200:
-            raise answer.error()
-        found: dict[str, Any] = answer.json()
-        bundle = str((found.get("data") or {}).get(KEY) or "").encode()
+        found = await _read(client, namespace, name)
+        bundle = _bundle(found)
         if ours.pem.strip() in bundle:
             return False
         text = with_ours(bundle, ours, now).decode()
@@ -188,6 +232,18 @@ async def publish(client: Client, namespace: str, name: str, ours: Certificate, 
         if answer.status not in (409, 422):  # somebody else has written: 422 is a test that failed
             raise answer.error()
     raise ApiError(409, "Conflict", f"{name} was written by others {TRIES} times while our certificate was put into it")
+
+
+async def _read(client: Client, namespace: str, name: str) -> dict[str, Any]:
+    answer = await client.request("GET", f"/api/v1/namespaces/{namespace}/configmaps/{name}")
+    if answer.status != 200:
+        raise answer.error()
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def _bundle(config_map: dict[str, Any]) -> bytes:
+    return str((config_map.get("data") or {}).get(KEY) or "").encode()
 
 
 def _utc() -> dt.datetime:

@@ -8,7 +8,7 @@ from treadle.listening import stranger
 
 
 def local(route: web.RouteDef) -> web.RouteDef:
-    """Return a route for GET that refuses what a page of elsewhere has a browser ask, by ``Host`` and ``Origin``."""
+    """Return a route that refuses what a page of elsewhere has a browser ask, by ``Host`` and ``Origin``."""
 
     async def answer(request: web.Request) -> web.StreamResponse:
         if why := stranger(request.headers.get("Host", ""), request.headers.get("Origin", "")):
@@ -16,4 +16,4 @@ def local(route: web.RouteDef) -> web.RouteDef:
         found: web.StreamResponse = await route.handler(request)
         return found
 
-    return web.get(route.path, answer)
+    return web.RouteDef(route.method, route.path, answer, route.kwargs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import sub
 from typing import TYPE_CHECKING
 
 from treadle.core.kernel.opportunistic.known import TYPES
@@ -43,6 +44,19 @@ class NodeFigures:
     problem: str
 
 
+@dataclass(frozen=True, slots=True)
+class NodeLine:
+    """What of a node's figures is shown of thousands at once."""
+
+    name: str
+    partition: str
+    state: str
+    allocatable: Amounts
+    used: Amounts
+    opportunistic: Amounts
+    problem: str
+
+
 def node_names(state: State) -> list[str]:
     """Return the names of all nodes."""
     return [spec.name for spec in state.nodes.specs if spec is not None]
@@ -77,6 +91,26 @@ def node_figures(state: State, name: str) -> NodeFigures | None:
         named(free),
         named(nodes.foreign_on(row) or ()),
         named(withheld),
+        named((state.opportunistic.on_row.get(row) or ())[:TYPES]),
+        spec.problem,
+    )
+
+
+def node_line(state: State, name: str) -> NodeLine | None:
+    """Return a node as one of many, None if it is not known."""
+    nodes = state.nodes
+    row = nodes.row.get(name, -1)
+    spec = nodes.specs[row] if row >= 0 else None
+    if spec is None:
+        return None
+    named, have, kept = state.types.named, nodes.allocatable[row], nodes.withheld.get(row)
+    used = map(sub, have, nodes.free[row])
+    return NodeLine(
+        name,
+        partition_of(state, row),
+        _state(state, name, unschedulable=spec.unschedulable, taints=spec.taints),
+        named(have),
+        named(used if kept is None else map(sub, used, kept)),
         named((state.opportunistic.on_row.get(row) or ())[:TYPES]),
         spec.problem,
     )

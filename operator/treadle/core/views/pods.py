@@ -46,6 +46,36 @@ class PodLine:
     leaving: bool
 
 
+@dataclass(frozen=True, slots=True)
+class PodSpan:
+    """Where a pod belongs and is, and since when: ``since`` is when it began to wait or its node was decided, in seconds since 1970, None where that is not known."""
+
+    namespace: str
+    name: str
+    application: str
+    queue: str
+    node: str
+    since: float | None
+    created: float
+
+
+def span(state: State, uid: str) -> PodSpan | None:
+    """Return that of a pod of ours, None if it is not known."""
+    record = state.pods.get(uid)
+    if record is None or not _is_ours(state, record):
+        return None
+    spec, application = record.spec, record.application
+    return PodSpan(
+        spec.namespace,
+        spec.name,
+        spec.application if application is None else application.id,
+        "" if application is None or application.queue is None else application.queue.path,
+        state.nodes.names[record.node] if record.node >= 0 else "",
+        since(state, record),
+        spec.created,
+    )
+
+
 def keys(state: State, application: str, node: str, placed: bool | None) -> Iterator[tuple[str, str]]:
     """Yield the names and uids of the pods of an application: of those on a node if one is named, and of those that have one, or have none, if that is said."""
     found = state.applications.get(application)

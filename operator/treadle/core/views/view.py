@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from treadle.core.views.application_details import ApplicationDetails
     from treadle.core.views.figures import ApplicationFigures, Counts, PodFigures, QueueFigures
     from treadle.core.views.holding import Held
-    from treadle.core.views.nodes import NodeFigures
+    from treadle.core.views.nodes import NodeFigures, NodeLine
     from treadle.core.views.opportunistic import OpportunisticFigures, Wanted
     from treadle.core.views.pod_groups import PodGroupFigures
-    from treadle.core.views.pods import PodLine
+    from treadle.core.views.pods import PodLine, PodSpan
     from treadle.core.views.provisioning import Lack
     from treadle.core.views.queue_details import QueueDetails
     from treadle.core.views.reservations import PlanFigures, ReservationFigures
@@ -271,6 +271,10 @@ class View:
         """Return the figures of a node, None if it is not known."""
         return nodes.node_figures(self._state, name)
 
+    def node_line(self, name: str) -> NodeLine | None:
+        """Return what is shown of a node among thousands, None if it is not known."""
+        return nodes.node_line(self._state, name)
+
     # ---- pods
 
     def gangs_lacking(self, asked_for: Iterable[tuple[str, str]] = ()) -> list[Lack]:
@@ -316,6 +320,10 @@ class View:
     def pod_line(self, uid: str) -> PodLine | None:
         """Return what is known of a pod of ours for who lists pods, None if it is not known; what pods that are alike wait for is spelled out once for a view."""
         return pods.line(self._state, uid, self._reasons, leaving=self.is_victim(uid))
+
+    def pod_span(self, uid: str) -> PodSpan | None:
+        """Return where a pod of ours belongs and is and since when, None if it is not known."""
+        return pods.span(self._state, uid)
 
     def assumed(self) -> set[str]:
         """Return the uids of the pods whose nodes were decided and are not confirmed."""

@@ -10,6 +10,7 @@ import { Runs } from "./runs.js";
 import { facts } from "./tables.js";
 
 const EVERY = 3000; // milliseconds between two questions for pods
+const ENDED_EVERY = 10000; // and for those that have ended
 
 const RANGES = { firstPodStart: "First pod starts", lastPodStart: "Last pod starts", end: "Ends" };
 
@@ -36,6 +37,7 @@ export class ApplicationPage {
     this.forecastNote = make("p", "note", this.forecast);
     this.pods = new Pods(parent);
     this.watch = new Watch(EVERY, ({ ok, said, problem }) => (ok ? this.pods.show(said.pods, said.continue !== "") : say(this.pods.note, problem)));
+    this.ended = new Watch(ENDED_EVERY, ({ ok, said }) => ok && this.pods.add(said.endedPods));
     this.preempted = new Preemptions(parent, store, token, { title: "Preempted of it", without: ["Application", "Queue"], heading: "h3" });
     this.runs = new Runs(parent);
   }
@@ -48,6 +50,7 @@ export class ApplicationPage {
       this.pods.clear();
     }
     this.watch.look("pods", { application: name }, this.token());
+    this.ended.look("ended-pods", { application: name, limit: 200 }, this.token());
     this.preempted.box.hidden = !this.preempted.show({ application: name });
     if (this.store.history) this.runs.show(name, this.token());
     say(this.title, rest.join("/"));

@@ -76,9 +76,9 @@ export class Grid {
 
   draw() {
     const height = this.height;
-    const { scrollTop, clientHeight } = this.scroller;
     this.body.style.height = `${height * this.items.length}px`;
-    const first = Math.max(0, Math.floor(scrollTop / height) - SPARE);
+    const { scrollTop, clientHeight } = this.scroller; // of the height that it has now: fewer items are not scrolled as far
+    const first = Math.max(0, Math.min(this.items.length, Math.floor(scrollTop / height)) - SPARE);
     const last = Math.min(this.items.length, Math.ceil((scrollTop + clientHeight) / height) + SPARE);
     while (this.rows.length < last - first) this.rows.push(this.row());
     while (this.rows.length > last - first) this.rows.pop().remove();

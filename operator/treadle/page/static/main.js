@@ -16,7 +16,7 @@ import { facts } from "./tables.js";
 const KEY = "treadle-token";
 const STALE = 15000; // milliseconds without an event after which the page says so
 const LONGEST_WAIT = 30; // seconds between two tries
-const TOPICS = { queues: ["queues"], queue: ["queues", "applications"], applications: ["queues", "applications"], application: ["queues", "applications"], nodes: ["queues", "nodes"], preemptions: ["queues"] };
+const TOPICS = { queues: ["queues"], queue: ["queues", "applications"], applications: ["queues", "applications"], application: ["queues", "applications"], nodes: ["nodes"], preemptions: ["queues"] };
 
 const store = new Store();
 const token = () => sessionStorage.getItem(KEY) || "";
@@ -159,9 +159,9 @@ function drawCluster() {
   const root = store.queues.get("root");
   const found = [];
   if (cluster.nodes !== undefined) found.push(["Nodes", cluster.nodes, "", link("nodes")]);
-  if (cluster.total && root) {
+  if (cluster.total && (cluster.used || root)) {
     for (const name of resourceNames(cluster.total)) {
-      const used = (root.used || {})[name] || 0;
+      const used = (cluster.used || root.used || {})[name] || 0;
       found.push([`${short(name)} used`, `${Math.round(percent(used, cluster.total[name]))}%`, ` of ${shown(name, cluster.total[name])}`]);
     }
   }

@@ -44,7 +44,7 @@ export class Nodes {
       const node = this.at(event);
       if (node) this.grid.goTo(node.name);
     });
-    new ResizeObserver(() => this.soon()).observe(this.canvas);
+    new ResizeObserver(() => this.canvas.clientWidth !== this.width && this.soon()).observe(this.canvas); // its height is what is drawn
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.soon());
   }
 
@@ -63,7 +63,11 @@ export class Nodes {
     change({ sort: key, down: same && !this.wanted.get("down") ? "1" : "" });
   }
 
+  // Draws what is wanted, unless that is what is shown; returns how many nodes there are.
   show(words) {
+    const drawn = `${this.store.versions.nodes} ${words}`;
+    if (drawn === this.drawn) return this.shown.length;
+    this.drawn = drawn;
     this.wanted = words;
     this.resource = words.get("resource") || "";
     const refused = this.store.problems.nodes;
@@ -91,11 +95,16 @@ export class Nodes {
   }
 
   part(node) {
+    if (node.of !== this.resource) [node.of, node.part] = [this.resource, this.computed(node)];
+    return node.part;
+  }
+
+  computed(node) {
     return this.resource ? ((node.used || {})[this.resource] || 0) / ((node.has || {})[this.resource] || 1) : dominant(node.used, node.has || {})[1];
   }
 
   extra(node) {
-    return dominant(node.opportunistic, node.has || {})[1];
+    return node.opportunistic ? dominant(node.opportunistic, node.has || {})[1] : 0;
   }
 
   words(node) {
@@ -131,6 +140,7 @@ export class Nodes {
   draw() {
     const width = this.canvas.clientWidth;
     if (!width || !this.shown) return;
+    this.width = width;
     const groups = new Map();
     for (const node of this.shown) {
       const partition = node.partition || "";

@@ -1,4 +1,4 @@
-// The pods of an application: a list with why each waits, and when each waited and ran. Pods that have gone while one looked stay in the time line.
+// The pods of an application: a list with why each waits, and when each waited and ran. Pods that have gone stay in the time line: those that went while one looked, and those of which the scheduler tells that they ended.
 
 import { attribute, make, reconcile, say } from "./dom.js";
 import { short } from "./amounts.js";
@@ -7,7 +7,8 @@ import { fillTable, table } from "./tables.js";
 import { lasted, secondsOf, svg } from "./times.js";
 
 const MOST_BARS = 80;
-const MOST_KEPT = 500;
+const MOST_KEPT = 700;
+const OLDEST = 86400; // seconds: what ended before that is in no time line
 const HEIGHT = 12; // of a bar, with the gap below it
 
 export class Pods {
@@ -52,16 +53,28 @@ export class Pods {
     this.say(pods, now, more ? `These are the first ${pods.length}.` : "");
   }
 
+  // `ended` are as /api/v1/ended-pods has them: what went before one looked, or when it was said to.
+  add(ended, now = Date.now() / 1000) {
+    for (const pod of ended) {
+      const gone = secondsOf(pod.ended);
+      if (gone < now - OLDEST) continue;
+      const placed = secondsOf(pod.placed);
+      const begins = Math.min(secondsOf(pod.created) || gone, placed || gone);
+      this.seen.set(pod.uid, { pod, begins, placed, gone });
+    }
+  }
+
   say(pods, now, note) {
     say(this.note, note || (pods.length ? "" : "None."));
     this.table.parentElement.hidden = !pods.length;
     fillTable(this.table, [...pods].sort(waitingFirst).map((pod) => row(pod, now)));
-    const bars = [...this.seen.values()].sort((one, other) => one.begins - other.begins || (one.pod.name < other.pod.name ? -1 : 1));
-    this.draw(bars, now);
+    const all = [...this.seen.values()];
+    const there = all.filter(({ gone }) => !gone).sort(order);
+    this.draw([...there, ...all.filter(({ gone }) => gone).sort((one, other) => other.gone - one.gone)], now);
   }
 
   draw(all, now) {
-    const bars = all.slice(0, MOST_BARS);
+    const bars = all.slice(0, MOST_BARS).sort(order);
     const first = Math.min(now - 1, ...bars.map(({ begins }) => begins));
     const x = (at) => (1000 * (Math.min(now, at) - first)) / (now - first);
     this.svg.parentElement.hidden = !bars.length;
@@ -87,10 +100,14 @@ export class Pods {
     say(this.from, bars.length ? `${lasted(now - first)} ago` : "");
     const waits = bars.filter(({ placed, gone }) => !placed && !gone).length;
     const gone = bars.filter((one) => one.gone).length;
-    const words = [`${bars.length} pods from ${lasted(now - first)} ago until now`, `${bars.length - waits - gone} have a node`, `${waits} wait`, `${gone} have gone while you looked`];
+    const words = [`${bars.length} pods from ${lasted(now - first)} ago until now`, `${bars.length - waits - gone} have a node`, `${waits} wait`, `${gone} have gone`];
     attribute(this.svg, "aria-label", `${words.join(", ")}. The list of pods has the same.`);
     say(this.words, all.length > MOST_BARS ? `The first ${MOST_BARS} of ${all.length} pods.` : "");
   }
+}
+
+function order(one, other) {
+  return one.begins - other.begins || (one.pod.name < other.pod.name ? -1 : 1);
 }
 
 function waitingFirst(one, other) {

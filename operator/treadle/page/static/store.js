@@ -2,6 +2,7 @@
 
 export class Store {
   constructor() {
+    this.versions = { queues: 0, applications: 0, nodes: 0 }; // another number whenever anything of it is another
     this.clear();
   }
 
@@ -14,6 +15,7 @@ export class Store {
     this.offers = new Set();
     this.children = new Map();
     this.grown = true;
+    for (const topic of Object.keys(this.versions)) this.versions[topic] += 1;
   }
 
   get total() {
@@ -31,6 +33,7 @@ export class Store {
       if (!told) continue;
       if (told.refused || told.tooMany) this.problems[topic] = told;
       const known = this[topic];
+      this.versions[topic] += 1;
       for (const row of told.rows || []) {
         if (topic === "queues" && !known.has(row.name)) this.grown = true;
         known.set(row.name, row);
