@@ -88,7 +88,9 @@ def _checked(values: Mapping[str, str], exclusive: Mapping[str, bool]) -> Capaci
         numbers.position(name)
     said = file.settings.most if f"{MOST}mb" in values else {}
     most = {**dict.fromkeys(("memory", "cpu", *named), UNBOUNDED), **said}
-    specs = {path: replace(spec, order=order_of(spec.order)) for path, spec in file.queues.items()}
+    specs = {
+        path: spec if spec.order is None else replace(spec, order=order_of(spec.order)) for path, spec in file.queues.items()
+    }
     try:
         tree = CapacityTree(specs, Context(numbers, replace(file.settings, most=most)), undeclared=file.undeclared)
     except Refused as error:

@@ -10,6 +10,7 @@ from struct import Struct
 from treadle.core.units.resources import CPU, MEMORY, Vector
 
 _FLOAT = Struct("f")
+_packed, _unpacked = _FLOAT.pack, _FLOAT.unpack
 _EXACT = 1 << 24
 
 
@@ -17,7 +18,7 @@ def f32(value: float) -> float:
     """Return a number rounded to single precision, as Java's ``float`` holds it."""
     if isinstance(value, int) and -_EXACT <= value <= _EXACT:
         return float(value)
-    result: float = _FLOAT.unpack(_FLOAT.pack(value))[0]
+    result: float = _unpacked(_packed(value))[0]
     return result
 
 
