@@ -132,6 +132,21 @@ def test_any_pod_is_explained_with_who_is_ahead_and_what_would_have_to_change(wo
     assert world.line(said, f"pod default/{waits} of default/nightly: QueueMaximum")
 
 
+def test_a_pod_that_finds_no_node_is_told_which_comes_closest_and_what_is_in_the_way_there(world: World) -> None:
+    assert world.plane.api("POST", PODS, pod("huge", "root.web", "huge", cpu="64", memory="1Gi"))[0] == 201
+
+    def told() -> str:
+        said = world.said("explain", "pod", "default/huge", "--server", world.url)
+        return said if "the closest node: " in said else ""
+
+    try:
+        said = eventually(told, 30, "the closest node is told")
+    finally:
+        world.plane.api("DELETE", f"{PODS}/huge")
+    assert world.line(said, "what would have to change", "none that admits it is large enough, even if it were empty")
+    assert world.line(said, "the closest node: ").split()[-1] in {"node-00000", "node-00001"}
+
+
 def test_what_is_explained_is_told_with_what_the_history_has_of_it(world: World) -> None:
     for kind, name in (("app", "default/nightly"), ("pod", "default/n-0"), ("queue", "root.etl")):
         said = world.said("explain", kind, name, "--server", world.url)

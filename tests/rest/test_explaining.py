@@ -77,6 +77,13 @@ async def test_a_pod_that_finds_no_node_says_why_and_what_the_closest_one_lacks(
     assert held["nodes"]["closest"] == {"name": "n", "lacks": {"cpu": "1"}}
 
 
+async def test_the_closest_node_is_told_with_the_rules_that_keep_the_pod_off_it(told: Told) -> None:
+    told.scenario.without_node("n").wait(1).plan()
+    (held,) = (await explained(told, "ann", pod="ns/w"))["held"]
+    assert held["nodes"]["closest"] == {"refusals": ["node(s) had untolerated taint(s)"]}
+    assert held["change"].startswith("on the closest node the taint {k: } goes, or the pod tolerates it; or a node is added")
+
+
 async def test_the_closest_node_is_the_one_that_lacks_the_least(told: Told) -> None:
     told.scenario.node("small", cpu=1).wait(1).plan()
     (held,) = (await explained(told, "ann", pod="ns/w"))["held"]

@@ -233,6 +233,9 @@ def _held_lines(held: Sequence[Json], *, named: bool = True) -> Iterator[str]:
             yield from _indented(one["message"])
         if one["change"] != one["message"]:
             yield f"  what would have to change: {one['change']}"
+        closest = one.get("nodes", {}).get("closest", {}).get("name")
+        if closest:
+            yield f"  the closest node: {closest}"
         of = f", of {', '.join(ahead['applications'])}" if ahead["applications"] else ""
         yield f"  ahead of it in the queue: {ahead['pods'] or 'no'} pods{of}"
     if len(held) > MOST_WAITING:
