@@ -115,7 +115,7 @@ def test_a_headless_demo_ends_with_one_line_of_json_and_nothing_else_on_stdout()
 
 
 def test_the_trace_is_replayed_with_its_nodes_its_gpus_and_a_queue_for_each_class_of_service():
-    summary = headless("--seconds", "4", "--speed", "4", "--example", "trace")
+    summary = headless("--seconds", "8", "--speed", "4", "--example", "trace")
 
     assert summary["nodes"] == 102
     assert summary["pods"]["bound"] > 0

@@ -7,6 +7,7 @@ import pytest
 from core.builders import Scenario, replaced
 from core.kernel.opportunistic.idle_pods import bound, idle, seen
 from treadle.core.kernel.opportunistic import placing
+from treadle.core.kernel.opportunistic.renewing import renew
 from treadle.core.kernel.opportunistic.room import Room
 from treadle.core.model.opportunistic import NodeQueueSettings, OpportunisticSettings
 
@@ -74,8 +75,8 @@ def test_one_with_another_shape_stays_in_its_partition_and_in_its_place() -> Non
     record.shape = state.shapes.of(record.shape.named, asked)
     kept.lines.leave("o1")
     kept.lines.enter(record)
-    assert kept.lines.renew(state, record)
+    assert renew(state, record)
     assert (record.shape.asked.batch, record.shape.asked.partition) == (None, ("pool", "gpu"))
     assert kept.lines.of["o1"] is not kept.lines.of["o0"]
-    assert not kept.lines.renew(state, record)
+    assert not renew(state, record)
     assert [one.spec.uid for _, one in kept.lines.in_order(kept.lines.kinds.values(), lambda _: False)] == ["o0", "o2", "o1"]

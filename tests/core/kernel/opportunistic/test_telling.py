@@ -8,7 +8,7 @@ import pytest
 
 from core.builders import Scenario, replaced
 from core.kernel.opportunistic.idle_pods import bound, idle, seen
-from treadle.core.kernel.opportunistic import lines, telling
+from treadle.core.kernel.opportunistic import renewing, telling
 from treadle.core.model import Taint
 from treadle.core.model.opportunistic import NodeQueueSettings, OpportunisticSettings
 
@@ -88,7 +88,7 @@ def test_of_very_many_some_are_told_in_a_pass_and_the_next_pass_is_due_at_once(m
 
 
 def test_one_of_very_many_that_has_other_rules_by_now_is_found_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "LOOKS", 2)
+    monkeypatch.setattr(renewing, "LOOKS", 2)
     scenario = full(queues=False)
     seen(scenario, *(idle(f"o{at}") for at in range(5)))
     bound(scenario.wait(1))

@@ -7,24 +7,15 @@ from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING
 
 from treadle.core.kernel.nodes.shapes import NO_GANG
-from treadle.core.kernel.pods.shaping import shape_of, stale
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from treadle.core.kernel.gangs.memory import Gang
     from treadle.core.kernel.nodes.shapes import Shape
-    from treadle.core.kernel.state import State
     from treadle.core.kernel.tree.members import Application, PodRecord
 
     _Key = tuple[Application | None, Shape, tuple[tuple[str, int], ...], int, bool]
-
-LOOKS = 512
-"""Pods of which one pass looks whether they have another shape by now, in turn, beside one of each kind."""
-
-
-MANY = 2048
-"""Kinds of which it is looked at once whether they have another shape by now."""
 
 
 class Alike:
@@ -55,7 +46,8 @@ class Lines:
         """The kind of each, by uid."""
         self._numbers: dict[str, int] = {}
         self._last = 0
-        self._to_look_at: deque[str] = deque()
+        self.to_look_at: deque[str] = deque()
+        """Those of which it is not looked yet in this turn whether they have another shape by now."""
 
     def enter(self, record: PodRecord) -> None:
         """Take up a pod that has come to wait."""
@@ -69,40 +61,13 @@ class Lines:
         if self._numbers.pop(uid, None) is not None:
             self._part(uid)
 
-    def renew(self, state: State, record: PodRecord) -> bool:
-        """Give a pod the shape that it has by now, and a place among others of its kind; returns whether that was another."""
-        if not stale(state, record):
-            return False
-        shape = shape_of(state, record.spec, record.kind)
-        partition = record.shape.asked.partition
-        record.shape = shape if partition is None else state.shapes.within(shape, partition)
+    def rejoin(self, record: PodRecord) -> None:
+        """Give a pod whose shape is another by now a place among others of its kind, if it waits."""
         uid = record.spec.uid
         if uid in self._numbers:
             self._part(uid)
             self._join(record)
             self.of[uid].mixed = True
-        return True
-
-    def look_anew(self, state: State) -> None:
-        """Give shapes of now to those that have another by themselves, in turn, and to all of a kind of which one has another."""
-        waiting = state.opportunistic.waiting
-        if not self._to_look_at:
-            self._to_look_at.extend(waiting)
-        for _ in range(min(LOOKS, len(self._to_look_at))):
-            record = waiting.get(self._to_look_at.popleft())
-            if record is not None:
-                self.renew(state, record)
-        self.renew_kinds(state)
-
-    def renew_kinds(self, state: State) -> None:
-        """Give shapes of now to all of a kind of which the first has another; where there are very many kinds each is looked at when its turn comes."""
-        if len(self.kinds) > MANY:
-            return
-        old = [kind for kind in self.kinds.values() if stale(state, kind.first)]
-        for record in [record for kind in old for record in kind.pods.values()]:
-            self.renew(state, record)
-        if old:
-            self.renew_kinds(state)  # of those that were not renewed another one may be the first
 
     def by_gang(self) -> dict[Gang, list[PodRecord]]:
         """Return those of gangs, in the order in which they came."""

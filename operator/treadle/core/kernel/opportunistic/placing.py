@@ -18,6 +18,7 @@ from treadle.core.kernel.opportunistic.caps import Caps
 from treadle.core.kernel.opportunistic.known import TYPES
 from treadle.core.kernel.opportunistic.memory import vector
 from treadle.core.kernel.opportunistic.queueing import Queueing, may_come, may_stand, serve
+from treadle.core.kernel.opportunistic.renewing import look_anew, renew, renew_kinds
 from treadle.core.kernel.opportunistic.room import Room
 from treadle.core.kernel.opportunistic.sets import is_of_set, pause, place_set, waiting
 from treadle.core.kernel.opportunistic.together import Together, rows_for
@@ -59,7 +60,7 @@ def place(state: State, budget: int) -> list[Placed]:
     kept.come, kept.looked, kept.at, kept.put_off = False, nodes.clock, state.now, float("inf")
     kept.edits = nodes.edited.end
     kept.back_off.forget(state.now, state.applications)
-    kept.lines.look_anew(state)
+    look_anew(state)
     room, together = Room(state), Together(state)
     held = held_by_queue(state)
     caps = Caps(state, held)
@@ -70,7 +71,7 @@ def place(state: State, budget: int) -> list[Placed]:
     if queueing is not None:
         shut = np.zeros(len(nodes), dtype=np.bool_)
         shut[list(kept_for)] = True
-    kept.lines.renew_kinds(state)
+    renew_kinds(state)
     ready, hopeless = _ready(state, room, together)
     few: dict[Alike, int] = {}
     if queueing is not None:
@@ -97,7 +98,7 @@ def place(state: State, budget: int) -> list[Placed]:
             continue
         if first.node >= 0 or first.shape.gang in together.failed:
             pass
-        elif kept.lines.renew(state, first):
+        elif renew(state, first):
             kept.come = True  # it is asked for anew with the next pass
         elif is_of_set(state, first):
             closed.add(kind)
@@ -223,7 +224,7 @@ def _ready(state: State, room: Room, together: Together) -> tuple[Ready, list[Al
     hopeful: dict[Kind, bool] = {}
     for kind in list(state.opportunistic.lines.kinds.values()):
         record = kind.first
-        if state.opportunistic.lines.renew(state, record):
+        if renew(state, record):
             state.opportunistic.come = True  # it is asked for anew with the next pass
             if not kind.pods:
                 continue
@@ -280,7 +281,7 @@ def _due(state: State) -> bool:
 def obstacle(state: State, record: PodRecord, together: Together) -> Wait | None:
     """Return what keeps an opportunistic pod back before there is any question of room, or None."""
     assert record.application is not None
-    state.opportunistic.lines.renew(state, record)
+    renew(state, record)
     found = block(record.application, record)
     if found is None and state.scheduler.opportunistic.by_usage and is_lost(state):
         why = state.opportunistic.usage.trouble or "no sample of a node has come yet"

@@ -14,6 +14,7 @@ from treadle.core.kernel.opportunistic.known import TYPES
 from treadle.core.kernel.opportunistic.memory import vector
 from treadle.core.kernel.opportunistic.placing import NO_ROOM, held_by_queue, obstacle
 from treadle.core.kernel.opportunistic.queueing import may_come
+from treadle.core.kernel.opportunistic.renewing import renew_kinds
 from treadle.core.kernel.opportunistic.room import idle_room
 from treadle.core.kernel.opportunistic.sets import is_of_set
 from treadle.core.kernel.opportunistic.standing import Standing
@@ -141,7 +142,7 @@ def reasons(state: State) -> Counter[str]:
     if not state.opportunistic.waiting:
         return found
     caps, together, lines = Caps(state, held_by_queue(state)), Together(state), state.opportunistic.lines
-    lines.renew_kinds(state)
+    renew_kinds(state)
     for kind in list(lines.kinds.values()):
         wait = obstacle(state, kind.first, together)
         reason = wait.reason if wait is not None else AT_MAXIMUM if caps.words(kind.first) else NO_ROOM
