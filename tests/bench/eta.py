@@ -23,6 +23,7 @@ from treadle.core.effects import Bind
 from treadle.core.events import NodeSeen, PodGone, PodSeen
 from treadle.core.model import Settings
 from treadle.forecast.arrivals import Arrived
+from treadle.forecast.calibration import Calibration
 from treadle.forecast.durations import Ended
 from treadle.forecast.forward import Bounds, foreseen
 from treadle.forecast.ranges import forecast
@@ -64,6 +65,9 @@ class Wait:
     end: Range | None
     recent: float | None
     ahead: float
+    start_said: Range | None
+    end_said: Range | None
+    """The ranges of the futures, before they were stretched."""
 
 
 @dataclass(slots=True)
@@ -173,6 +177,9 @@ class Play:
         self.ending: list[tuple[float, str]] = []
         self.ended = Ended()
         self.arrived = Arrived(0.0)
+        self.calibrations = {"start": Calibration(), "end": Calibration()}
+        self.said: dict[tuple[str, str], tuple[float, Range]] = {}
+        """What the futures said first of a pod's start and end."""
         self.waited = {queue: deque[float](maxlen=20) for queue in SHARES}
         self.ran = {queue: deque[float](maxlen=200) for queue in SHARES}
 
@@ -203,6 +210,7 @@ class Play:
             job = self.waiting.pop(bind.uid)
             queue = job.pod.queue.removeprefix("root.")
             self.done.starts[bind.uid] = self.running[bind.uid] = now
+            self._judge("start", bind.uid, now)
             self.waited[queue].append(now - job.comes)
             heappush(self.ending, (now + job.runs, bind.uid))
             self.core.handle(PodSeen(replace(job.pod, node=bind.node, held_in=bind.queue, started=now)), now)
@@ -211,9 +219,14 @@ class Play:
         job = self.by_uid[uid]
         del self.running[uid]
         self.done.ends[uid] = at
+        self._judge("end", uid, at)
         self.ended.note(job.pod.application, job.pod.queue, job.runs, 0.0, at)
         self.ran[job.pod.queue.removeprefix("root.")].append(job.runs)
         self.core.handle(PodGone(uid), at)
+
+    def _judge(self, what: str, uid: str, now: float) -> None:
+        if (said := self.said.pop((what, uid), None)) is not None:
+            self.calibrations[what].note(*said, now)
 
     def look(self, now: float) -> None:
         """Forecast, and let the simple ones say what they would."""
@@ -234,7 +247,11 @@ class Play:
             queue = job.pod.queue.removeprefix("root.")
             recent = max(0.0, job.comes + median(self.waited[queue]) - now) if self.waited[queue] else None
             first, last = (None, None) if told is None else (told.first, told.end)
-            self.done.waits.append(Wait(uid, now, first, last, recent, ahead))
+            for what, said in (("start", first), ("end", last)):
+                if said is not None:
+                    self.said.setdefault((what, uid), (now, said))
+            starts, ends = self.calibrations["start"].told(now, first), self.calibrations["end"].told(now, last)
+            self.done.waits.append(Wait(uid, now, starts, ends, recent, ahead, first, last))
             ahead += self._share(job.pod) * (fmean(self.ran[queue]) if self.ran[queue] else 0.0)
 
     def _under_way(self, now: float) -> float:
@@ -252,7 +269,7 @@ class Play:
 def compared(played: Played, waits: list[Wait]) -> dict[str, Any]:
     """Errors in minutes and the share inside the 80% range."""
     errors: dict[str, list[float]] = {"forecast": [], "recent_waits": [], "work_ahead": []}
-    inside: dict[str, list[str]] = {"start": [], "end": []}
+    inside: dict[str, list[str]] = {"start": [], "start_as_futures_say": [], "end": [], "end_as_futures_say": []}
     for wait in waits:
         started = played.starts.get(wait.uid)
         if started is None or wait.start is None:
@@ -262,9 +279,12 @@ def compared(played: Played, waits: list[Wait]) -> dict[str, Any]:
         if wait.recent is not None:
             errors["recent_waits"].append(abs(started - wait.at - wait.recent))
         errors["work_ahead"].append(abs(started - wait.at - wait.ahead))
+        assert wait.start_said is not None
         inside["start"].append(_where(wait.start, started, wait.at))
-        if wait.end is not None and wait.uid in played.ends:
+        inside["start_as_futures_say"].append(_where(wait.start_said, started, wait.at))
+        if wait.end is not None and wait.end_said is not None and wait.uid in played.ends:
             inside["end"].append(_where(wait.end, played.ends[wait.uid], wait.at))
+            inside["end_as_futures_say"].append(_where(wait.end_said, played.ends[wait.uid], wait.at))
     found: dict[str, Any] = {"forecasts": len(waits)}
     for name, values in errors.items():
         values.sort()

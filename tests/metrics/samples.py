@@ -62,6 +62,7 @@ SAMPLES = Samples(
     history={"written": 4, "dropped": 0},
     forecasts={"made": 1},
     eta_outcomes={("start", True): 1},
+    eta_stretch={("start", "late"): 1.5},
     profile="treadle",
     waits={"root.a": TIMES},
     reasons={"Unschedulable": 3},

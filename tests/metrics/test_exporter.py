@@ -28,6 +28,7 @@ LABELS = {
     "reason",
     "le",
     "phase",
+    "side",
     "during",
     "partition",
     "what",

@@ -232,6 +232,33 @@ async def test_what_happens_is_held_against_what_was_told_last(times: Range, now
     assert forecaster.outcomes == {("start", inside): 1, ("end", inside): 1}
 
 
+async def test_where_what_is_said_first_is_often_too_early_the_next_is_told_wider() -> None:
+    now, scenario = 0.0, Scenario().nodes(1, cpu=64)
+    forecaster = of(scenario, lambda: now)
+    names: list[str] = []
+
+    async def answer(_: bytes) -> Forecast:
+        times = Range(now + 80.0, now + 100.0, now + 120.0)
+        return Forecast(now, 86_400.0, 20, {f"ns/{name}": Told(f"ns/{name}", "root.a", 1, times, times, times) for name in names})
+
+    forecaster._ask = answer  # type: ignore[method-assign]
+    for number in range(20):
+        names[:] = [f"a{number}"]
+        scenario.pod(f"p{number}", application=names[0])
+        for _ in range(2):  # it is judged by what was said first, not by what is told from minute to minute
+            await forecaster.look()
+            now += 75.0
+        forecaster.note(PodSeen(a_pod(f"p{number}", application=names[0], node="node-0", held_in="root.a", started=now)))
+    assert forecaster.calibrations["start"].stretch.late == pytest.approx(2.5)
+    assert forecaster.calibrations["end"].stretch.late == 1.0, "none has ended"
+    await forecaster.look()
+    assert forecaster.forecast is not None
+    told = forecaster.forecast.applications["ns/a19"]
+    assert told.first == told.last == Range(now + 80.0, now + 100.0, now + 150.0)
+    assert told.end == Range(now + 80.0, now + 100.0, now + 120.0)
+    assert set(forecaster._first) == {("start", "ns/a19"), *(("end", f"ns/a{number}") for number in range(20))}
+
+
 async def test_a_service_writes_what_is_forecast_into_the_status_and_serves_it(
     api: FakeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:

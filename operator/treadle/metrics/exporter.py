@@ -146,6 +146,8 @@ class Samples:
     """Forecasts, by what came of them; empty where none are made."""
     eta_outcomes: Mapping[tuple[str, bool], int] = field(default_factory=dict)
     """Starts and ends of applications, and whether they lay inside the range that was told last."""
+    eta_stretch: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    """How many times as wide as the futures say a side of a range is told, by what and side."""
     forecast_slice: float = 0.0
     """Seconds that taking facts for a forecast has stopped everything for, at the most."""
     fenced: int = 0
@@ -269,6 +271,7 @@ def _rows(samples: Samples) -> Iterator[tuple[str, Iterable[Row]]]:
             "treadle_eta_outcomes_total",
             [((what, str(inside).lower()), count) for (what, inside), count in samples.eta_outcomes.items()],
         )
+        yield "treadle_eta_range_stretch", list(samples.eta_stretch.items())
         yield "treadle_forecast_longest_slice_seconds", _one(samples.forecast_slice)
 
 

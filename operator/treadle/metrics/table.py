@@ -302,6 +302,13 @@ GROUPS: dict[str, tuple[Declared, ...]] = {
             when=FORECASTS,
         ),
         _gauge(
+            "treadle_eta_range_stretch",
+            "How many times as wide as the futures say a side of a range (early, late) is told, by the last outcomes.",
+            "what",
+            "side",
+            when=FORECASTS,
+        ),
+        _gauge(
             "treadle_forecast_longest_slice_seconds",
             "The longest that taking facts for a forecast has stopped everything.",
             unit="seconds",

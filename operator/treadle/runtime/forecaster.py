@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from treadle.controllers.eta import written
 from treadle.core.events import ApplicationGone, ApplicationSeen, PodGone, PodSeen, RunTimesKnown
 from treadle.forecast.arrivals import Arrived
+from treadle.forecast.calibration import Calibration, calibrated
 from treadle.forecast.durations import Ended, declared_of, older
 from treadle.forecast.forward import Bounds, foreseen
 from treadle.runtime.aside import Packed, ask, pack
@@ -86,6 +87,10 @@ class Forecaster:
         self._starts: dict[str, tuple[float, Range]] = {}
         self._ends: dict[str, tuple[float, Range]] = {}
         """The ranges that were told last of applications, with when that was, until they have started and ended."""
+        self.calibrations = {"start": Calibration(), "end": Calibration()}
+        """How wide ranges have to be, by what happened to those that were found first."""
+        self._first: dict[tuple[str, str], tuple[float, Range]] = {}
+        """What the futures said first of an application's start and end, by what and its id."""
 
     # ---- what happens
 
@@ -131,6 +136,8 @@ class Forecaster:
             return
         now = self._clock()
         slack = max(SLACK, SLACK_PART * (now - at))
+        if (said := self._first.pop((what, application), None)) is not None:
+            self.calibrations[what].note(*said, now)
         early = found.earliest is not None and now < found.earliest - slack
         late = found.latest is not None and now > found.latest + slack
         self.outcomes[what, not early and not late and found.earliest is not None] += 1
@@ -169,12 +176,24 @@ class Forecaster:
             return took
         self.counts["made"] += 1
         self.problem = ""
-        self.forecast = found
+        self._keep_first(found)
+        found = self.forecast = calibrated(found, self.calibrations["start"], self.calibrations["end"])
         # An application that does not wait any more has started; one that is not told of may still end.
         self._starts = {name: (found.at, one.first) for name, one in found.applications.items() if one.first is not None}
         self._ends = {name: kept for name, kept in self._ends.items() if self._view().knows(name)}
         self._ends |= {name: (found.at, one.end) for name, one in found.applications.items() if one.end is not None}
         return took
+
+    def _keep_first(self, found: Forecast) -> None:
+        """Keep what was said first, for as long as it may still be judged."""
+        knows = self._view().knows
+        self._first = {
+            key: said for key, said in self._first.items() if key[1] in found.applications or (key[0] == "end" and knows(key[1]))
+        }
+        for name, one in found.applications.items():
+            for what, said in (("start", one.first), ("end", one.end)):
+                if said is not None:
+                    self._first.setdefault((what, name), (found.at, said))
 
     async def _remember(self) -> None:
         """Take in what ran before this process did, once, ahead of what has ended since."""

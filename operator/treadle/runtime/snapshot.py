@@ -207,5 +207,10 @@ def _forecasts(forecaster: Forecaster) -> dict[str, Any]:
         "eta_outcomes": {
             (what, inside): forecaster.outcomes[what, inside] for what in ("start", "end") for inside in (True, False)
         },
+        "eta_stretch": {
+            (what, side): getattr(one.stretch, side)
+            for what, one in forecaster.calibrations.items()
+            for side in ("early", "late")
+        },
         "forecast_slice": forecaster.longest_slice,
     }
