@@ -92,7 +92,8 @@ def _checked(values: Mapping[str, str], exclusive: Mapping[str, bool]) -> Capaci
         path: spec if spec.order is None else replace(spec, order=order_of(spec.order)) for path, spec in file.queues.items()
     }
     try:
-        tree = CapacityTree(specs, Context(numbers, replace(file.settings, most=most)), undeclared=file.undeclared)
+        context = Context(numbers, replace(file.settings, most=most))
+        tree = CapacityTree(specs, context, undeclared=file.undeclared, computed=False)
     except Refused as error:
         raise CapacityFileError(PREFIX.rstrip("."), str(error), error.hadoop) from None
     rules = read_rules(values)
