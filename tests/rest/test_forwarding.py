@@ -18,6 +18,7 @@ from treadle.admission.certificates import Certificate, load
 from treadle.rest import forwarding
 from treadle.rest.forwarding import MARK, Forwarder, Trust, Untrusted
 from treadle.runtime.tls import context, trusting
+from treadle.web.gate import Gate, Limits
 from treadle.web.server import serve
 from web.certificates import made
 
@@ -40,6 +41,7 @@ class Pair:
         self.address = self.url = ""
         self.trust = Trust()
         self.looked_up: list[bool] = []
+        self.gate = Gate(Limits())
         self.forwarder = Forwarder("two", lambda: self.address, self.trusted)
 
     async def trusted(self, again: bool) -> Trust:
@@ -54,14 +56,14 @@ class Pair:
         return web.json_response({"method": request.method, "path": request.raw_path, "body": await request.text()})
 
     @asynccontextmanager
-    async def served(self, certificate: Certificate | None = None) -> AsyncIterator[Pair]:
+    async def served(self, certificate: Certificate | None = None, host: str = "127.0.0.1") -> AsyncIterator[Pair]:
         tls = None
         if certificate is not None:
             load(tls := context(), certificate)
         routes = [web.get(f"{PATH}{{rest:.*}}", self.leader, allow_head=False), web.post(PATH, self.leader)]
         own = [web.get(f"{PATH}{{rest:.*}}", standing_by, allow_head=False), web.post(PATH, standing_by)]
         async with (
-            serve("127.0.0.1", 0, routes, tls) as leader,
+            serve(host, 0, routes, tls, self.gate) as leader,
             serve("127.0.0.1", 0, [self.forwarder.passing(route) for route in own]) as self.url,
         ):
             self.address = leader.rpartition("//")[2]
@@ -95,6 +97,13 @@ async def test_a_request_is_passed_on_as_it_came_and_its_answer_says_by_whom(pai
         assert answer.headers["Via"] == "1.1 two"
     assert (await pair.ask("POST", data=b"{}"))[1]["body"] == "{}"
     assert pair.forwarder.problem == ""
+
+
+async def test_a_leader_is_reached_by_ipv6() -> None:
+    async with Pair().served(host="::1") as pair:
+        assert pair.address.startswith("[::1]:")
+        status, said = await pair.ask(path=f"{PATH}/root?limit=5")
+        assert (status, said["path"], pair.forwarder.problem) == (200, f"{PATH}/root?limit=5", "")
 
 
 async def test_what_is_read_of_a_head_goes_along_and_nothing_else(pair: Pair) -> None:
@@ -271,6 +280,52 @@ async def test_the_leader_is_left_when_whoever_asked_leaves(pair: Pair, monkeypa
         await asyncio.sleep(0.02)
     assert stream.left.is_set()
     stream.pieces.put_nowait(None)
+
+
+class Silent:
+    """Does not answer until it may."""
+
+    def __init__(self) -> None:
+        self.asked, self.may = asyncio.Event(), asyncio.Event()
+
+    async def __call__(self, _: web.Request) -> web.StreamResponse:
+        self.asked.set()
+        await self.may.wait()
+        return web.json_response({"done": True})
+
+
+async def test_no_answer_is_waited_for_of_one_that_leads_no_more_but_of_a_change(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forwarding, "LOOKS", 0.02)
+    for method in ("GET", "POST"):
+        address, pair.says = pair.address, (silent := Silent())
+        asking = asyncio.ensure_future(pair.ask(method))
+        await silent.asked.wait()
+        pair.address = "127.0.0.1:9"
+        if method == "POST":
+            await asyncio.wait({asking}, timeout=0.2)
+            silent.may.set()
+        async with asyncio.timeout(10):
+            assert (await asking)[0] == (503 if method == "GET" else 200)
+        silent.may.set()
+        pair.address = address
+
+
+async def test_who_leaves_before_an_answer_is_passed_on_for_no_longer(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forwarding, "LOOKS", 0.02)
+    monkeypatch.setattr(forwarding, "MOST_OF_ONE", 1)
+    pair.says = silent = Silent()
+    asking = asyncio.ensure_future(pair.ask())
+    await silent.asked.wait()
+    asking.cancel()
+    for _ in range(200):
+        if not pair.forwarder._under_way:
+            break
+        await asyncio.sleep(0.02)
+    pair.says = pair.echo
+    assert (await pair.ask())[0] == 200
+    silent.may.set()
 
 
 async def test_no_more_are_passed_on_at_once_than_are_allowed(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:

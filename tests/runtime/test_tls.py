@@ -261,6 +261,17 @@ async def test_copies_that_serve_the_same_files_trust_each_other_by_them(tmp_pat
     assert trusts(await one.trust(True), other.context)
 
 
+async def test_what_is_trusted_is_made_out_once_for_the_same_files(tmp_path: Path) -> None:
+    ours, another = made("treadle.ns.svc"), made("treadle.ns.svc")
+    one = Files(*write(tmp_path, ours), now_of())
+    trust = await one.trust(False)
+    assert await one.trust(False) is trust, "connections are kept by it"
+    assert await one.trust(True) is trust
+    write(tmp_path, another)
+    assert await one.trust(False) is trust
+    assert await one.trust(True) is not trust
+
+
 async def test_what_an_authority_signed_next_is_trusted_under_its_name_alone(tmp_path: Path) -> None:
     issuer = authority()
     now, later, elsewhere = (issuer(name) for name in ("*.ns.svc", "*.ns.svc", "elsewhere.example"))
@@ -300,6 +311,10 @@ async def test_copies_that_make_their_own_trust_what_stands_in_the_config_map_an
     maps.there = {"ca.crt": made().pem.decode()}
     now[0] += TRUSTED_FOR
     assert not trusts(await one.trust(False), other.context), "what does not stand there any more is trusted no longer"
+    maps.there = {}
+    now[0] += TRUSTED_FOR
+    with pytest.raises(Untrusted, match="no certificate is in it"):
+        await one.trust(False)  # not the authorities of the system
     maps.there = None
     now[0] += TRUSTED_FOR
     with pytest.raises(Untrusted, match=f"ConfigMap {NAMESPACE}/{NAME}: .*not found"):

@@ -13,6 +13,7 @@ A leader may also write where it serves, so that who stands by can pass on what 
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -94,7 +95,7 @@ class Lease:
 
     @property
     def elsewhere(self) -> str:
-        """Where whoever leads instead of us serves, as ``host:port`` with an address; empty if nobody does or it is not said."""
+        """Where whoever leads instead of us serves, as ``host:port`` with an address, of IPv6 in brackets; empty if nobody does or it is not said."""
         return "" if self.held else self._elsewhere
 
     def right(self) -> float:
@@ -271,13 +272,15 @@ def _served(lease: dict[str, Any], holder: str) -> str:
     text = ((lease.get("metadata") or {}).get("annotations") or {}).get(SERVING) or ""
     identity, _, address = text.rpartition(" ")
     host, colon, port = address.rpartition(":")
-    if not holder or identity != holder or not colon or not port.isdecimal() or not 0 < int(port) < 65536:
+    if not holder or identity != holder or not colon or re.fullmatch("[0-9]{1,5}", port) is None or not 0 < int(port) < 65536:
         return ""
     try:
-        ip_address(host.removeprefix("[").removesuffix("]"))
+        found = ip_address(host.removeprefix("[").removesuffix("]"))
     except ValueError:
         return ""
-    return address
+    if found.is_unspecified or found.is_multicast or "%" in host:  # a zone is of the machine that wrote it
+        return ""
+    return f"[{found}]:{int(port)}" if found.version == 6 else f"{found}:{int(port)}"
 
 
 def _now() -> str:

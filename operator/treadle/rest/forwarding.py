@@ -65,7 +65,7 @@ class Untrusted(Exception):
 
 
 class Forwarder:
-    """Passes requests on. ``where`` is the ``host:port`` of whoever else leads, empty if that is not known. ``trust`` says by what it is trusted, looked up anew if its argument is true; it raises ``Untrusted``. ``via`` is the name of this copy."""
+    """Passes requests on. ``where`` is the ``host:port`` of whoever else leads, as in a URL, empty if that is not known. ``trust`` says by what it is trusted, looked up anew if its argument is true; it raises ``Untrusted``. ``via`` is the name of this copy."""
 
     def __init__(self, via: str, where: Callable[[], str], trust: Callable[[bool], Awaitable[Trust]]) -> None:
         """Pass nothing on yet."""
@@ -138,7 +138,7 @@ class Forwarder:
         own = request.rel_url
         url = URL.build(
             scheme="http" if trust.tls is None else "https",
-            host=host.removeprefix("[").removesuffix("]"),
+            host=host,  # as it stands in a URL, an address of IPv6 in brackets, since nothing is encoded here
             port=int(port),
             path=own.raw_path,
             query_string=own.raw_query_string,
@@ -158,7 +158,21 @@ class Forwarder:
                 ssl=True if trust.tls is None else trust.tls,
                 server_hostname=name,
             )
-            return await stack.enter_async_context(sending)
+            answering = asyncio.ensure_future(stack.enter_async_context(sending))
+            try:
+                return await self._head(request, address, answering)
+            finally:
+                answering.cancel()
+                await asyncio.wait({answering})
+
+    async def _head(
+        self, request: web.Request, address: str, answering: asyncio.Future[aiohttp.ClientResponse]
+    ) -> aiohttp.ClientResponse:
+        """Return an answer as soon as its head is there. Raises ``TimeoutError`` where nobody needs it any more: another copy leads, or whoever asked is gone. What became of a change is waited for all the same."""
+        while not (await asyncio.wait({answering}, timeout=LOOKS))[0]:
+            if request.method == "GET" and (self._where() != address or request.transport is None):
+                raise TimeoutError("another copy leads" if self._where() != address else "nobody waits for it")
+        return answering.result()
 
     def _session(self, *, changes: bool) -> aiohttp.ClientSession:
         """Return connections: of changes each has its own, since of one that has ended meanwhile nobody knows whether a change went with it."""
@@ -187,7 +201,7 @@ class Forwarder:
             response.force_close()
         await response.prepare(request)
         try:
-            while piece := await self._piece(answer, address):
+            while piece := await self._piece(request, answer, address):
                 async with asyncio.timeout(PATIENCE):
                     await response.write(piece)
         except (aiohttp.ClientError, OSError, TimeoutError):
@@ -195,11 +209,11 @@ class Forwarder:
                 request.transport.abort()
         return response
 
-    async def _piece(self, answer: aiohttp.ClientResponse, address: str) -> bytes:
-        """Return what comes next, empty at the end. Raises ``TimeoutError`` where nothing comes, or another copy leads."""
+    async def _piece(self, request: web.Request, answer: aiohttp.ClientResponse, address: str) -> bytes:
+        """Return what comes next, empty at the end. Raises ``TimeoutError`` where nothing comes, or, but for a change, another copy leads."""
         silent = 0.0
         while True:
-            if self._where() != address:
+            if request.method == "GET" and self._where() != address:
                 raise TimeoutError
             try:
                 async with asyncio.timeout(LOOKS):

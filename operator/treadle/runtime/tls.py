@@ -63,6 +63,8 @@ def context() -> ssl.SSLContext:
 
 def trusting(bundle: bytes) -> ssl.SSLContext:
     """Return what trusts the certificates of a bundle and what they signed, and nothing else. Raises ``ValueError`` and ``ssl.SSLError`` for what is none."""
+    if not bundle.strip():  # for nothing ssl takes the authorities of the system
+        raise ValueError("no certificate is in it")
     made = ssl.create_default_context(cadata=bundle.decode("ascii"))
     # A bundle may end below its root, and authorities of clusters may lack extensions, as those of API servers do.
     made.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
@@ -82,6 +84,7 @@ class Files:
         self.ends_at: dt.datetime | None = None
         self._paths, self._now = (certificate, key), now
         self._seen = self._public = b""
+        self._trust: tuple[bytes, Trust] | None = None
         self.look()
         if not self._seen:
             raise BadCertificate(self.problem)
@@ -120,14 +123,17 @@ class Files:
         """Return by what other copies are trusted, which serve the same files or, for a moment, the ones before or after: by what signed it, under its own name. Raises ``Untrusted``."""
         if again:
             self.look()
+        if self._trust is not None and self._trust[0] == self._public:
+            return self._trust[1]  # the same, so that connections are kept: others are not of the same trust
         found = names(self._public)
         if not found:
             raise Untrusted(f"the certificate {self._paths[0]} has no name by which that of another copy could be known")
         plain = next((name for name in found if "*" not in name), found[0].replace("*", "treadle", 1))
         try:
-            return Trust(trusting(self._public), plain)
+            self._trust = self._public, Trust(trusting(self._public), plain)
         except (ValueError, ssl.SSLError) as error:
             raise Untrusted(f"the certificate {self._paths[0]}: {error}") from error
+        return self._trust[1]
 
     async def keep(self) -> None:
         """Look for ever."""
