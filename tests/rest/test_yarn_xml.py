@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import make_mocked_request
 
+from treadle.rest import yarn_xml
 from treadle.rest.answers import JSON, XML
 from treadle.rest.yarn_xml import HEAD, XSI, wanted, written
 
@@ -135,3 +140,38 @@ def test_all_that_a_recorded_resource_manager_told_is_in_its_xml(kind: str) -> N
         assert read == {path: texts for path, texts in flat(body).items() if texts != [""] * len(texts)}
         told += 1
     assert told > 10
+
+
+async def test_large_answers_are_written_one_after_the_other_and_not_any_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, most, lock = 0, 0, threading.Lock()
+    may, plain = threading.Event(), yarn_xml.written
+
+    def watched(body: bytes, root: str = "") -> bytes:
+        nonlocal now, most
+        if len(body) <= yarn_xml.SMALL:
+            return plain(body, root)
+        with lock:
+            now += 1
+            most = max(most, now)
+        may.wait(10)
+        with lock:
+            now -= 1
+        return plain(body, root)
+
+    async def told(_: web.Request) -> web.Response:
+        return web.json_response({"apps": {"app": [{"id": "a" * yarn_xml.SMALL}]}})
+
+    monkeypatch.setattr(yarn_xml, "written", watched)
+    handler = yarn_xml.either(told, yarn_xml.Writer())
+    requests = [make_mocked_request("GET", "/ws/v1/cluster/apps", headers={"Accept": XML}) for _ in range(12)]
+    asking = [asyncio.ensure_future(handler(request)) for request in requests]
+    refused, _ = await asyncio.wait(asking, return_when=asyncio.FIRST_COMPLETED)
+    may.set()
+    answers = await asyncio.gather(*asking)
+    assert [answer.status for answer in answers] == [200] * 8 + [503] * 4
+    assert (most, now) == (1, 0)
+    for one in refused:
+        answer = one.result()
+        assert (answer.status, answer.content_type, answer.headers["Vary"]) == (503, XML, "Accept")
+        assert ET.fromstring(answer.body).tag == "RemoteException"
+    assert (await handler(requests[0])).status == 200

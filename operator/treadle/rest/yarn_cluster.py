@@ -20,7 +20,7 @@ from treadle.rest.sight import Sight
 from treadle.rest.state import AT_ONCE
 from treadle.rest.yarn_ids import checked, id_of
 from treadle.rest.yarn_scheduler import Tree
-from treadle.rest.yarn_xml import either
+from treadle.rest.yarn_xml import Writer, either
 
 if TYPE_CHECKING:
     from treadle.core.views.nodes import NodeFigures
@@ -64,8 +64,9 @@ def routes(door: Door, sources: Sources, about: About) -> list[web.RouteDef]:
         "/nodes/{id}": served.node,
         "/appstatistics": served.statistics,
     }
+    writer = Writer()
     return [
-        web.get(f"{BASE}{path}", either(door(handler, xml=True), ROOTS.get(path, "")), allow_head=False)
+        web.get(f"{BASE}{path}", either(door(handler, xml=True), writer, ROOTS.get(path, "")), allow_head=False)
         for path, handler in told.items()
     ]
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import asyncio
 import re
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 from xml.etree import ElementTree as ET
 
 import msgspec
 
-from treadle.rest.answers import JSON, XML
+from treadle.rest.answers import JSON, XML, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -24,6 +24,10 @@ XSI: Final = "http://www.w3.org/2001/XMLSchema-instance"
 TYPED: Final = frozenset({"fairScheduler", "capacityScheduler", "fairSchedulerLeafQueueInfo", "capacitySchedulerLeafQueueInfo"})
 """The values of ``type`` that name a class, and so are attributes."""
 HEAD: Final = b'<?xml version="1.0" encoding="UTF-8" standalone="yes"?>'
+SMALL: Final = 4096
+"""Bytes of JSON that are written in less than a few milliseconds."""
+MOST_WAITING: Final = 8
+"""Larger answers that are held until they are written."""
 _NO_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What has no place in XML 1.0, however it is escaped."""
 
@@ -47,8 +51,29 @@ def _weight(text: str) -> float:
     return float(text) if re.fullmatch(r"[01](\.[0-9]{0,3})?", text) else 0.0
 
 
+class Writer:
+    """Writes large answers one after the other and beside the loop: a large tree takes a while, in which the scheduler goes on."""
+
+    def __init__(self) -> None:
+        """Write nothing yet."""
+        self._one, self._waiting = asyncio.Lock(), 0
+
+    async def write(self, body: bytes, root: str) -> bytes:
+        """Return an answer in JSON as XML. Raises ``Refused`` where too many wait."""
+        if len(body) <= SMALL:
+            return written(body, root)
+        if self._waiting >= MOST_WAITING:
+            raise Refused(503, f"{MOST_WAITING} answers wait to be written as XML, and no more at once", wait=5)
+        self._waiting += 1
+        try:
+            async with self._one:
+                return await asyncio.to_thread(written, body, root)
+        finally:
+            self._waiting -= 1
+
+
 def either(
-    handler: Callable[[web.Request], Awaitable[web.Response]], root: str = ""
+    handler: Callable[[web.Request], Awaitable[web.Response]], writer: Writer, root: str = ""
 ) -> Callable[[web.Request], Awaitable[web.Response]]:
     """Return a handler whose answer is in the form that is wanted. ``root`` names an answer that has no name of its own in JSON."""
 
@@ -62,8 +87,12 @@ def either(
             or wanted(request.headers.get("Accept", "*/*")) != XML
         ):
             return answer
-        # A large tree takes a while, in which the scheduler goes on.
-        answer.body = await asyncio.to_thread(written, answer.body, root)
+        try:
+            answer.body = await writer.write(answer.body, root)
+        except Refused as refused:
+            answer = refused.answer(request.path)
+            answer.headers["Vary"] = "Accept"
+            answer.body = written(cast("bytes", answer.body))
         answer.content_type = XML
         return answer
 
