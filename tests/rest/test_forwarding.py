@@ -173,7 +173,8 @@ async def test_what_was_passed_on_is_not_passed_on_again(pair: Pair) -> None:
 
 
 async def test_without_a_token_or_a_leader_nothing_is_passed_on(pair: Pair) -> None:
-    assert await pair.ask(headers={}) == (503, OWN)
+    for headers in ({}, {"Authorization": "Basic YW5uOmE="}, {"Authorization": "Bearer "}):
+        assert await pair.ask(headers=headers) == (503, OWN)
     pair.address = ""
     assert await pair.ask() == (503, OWN)
     assert pair.asked == []

@@ -71,6 +71,8 @@ async def api() -> AsyncIterator[FakeApi]:
         ({"page": True, "listen": ""}, "--page: is served at the address of --listen, which is empty"),
         ({"advertise_address": "treadle-0"}, "--advertise-address: 'treadle-0' is not an IP address at which others reach us"),
         ({"advertise_address": "0.0.0.0"}, "--advertise-address: '0.0.0.0' is not an IP address at which others reach us"),
+        ({"advertise_address": "ff02::1"}, "--advertise-address: 'ff02::1' is not an IP address at which others reach us"),
+        ({"advertise_address": "fe80::1%eth0"}, "--advertise-address: 'fe80::1%eth0' is not an IP address at which others"),
         (
             {"advertise_address": "10.0.0.3", "page": True},
             "--advertise-address: '10.0.0.3' is told to other replicas (--leader-elect), which pass on what --rest and --page serve at --listen",

@@ -308,6 +308,9 @@ async def test_copies_that_make_their_own_trust_what_stands_in_the_config_map_an
     now[0] += TRUSTED_AGAIN_AFTER
     assert not trusts(await one.trust(False), other.context)
     assert trusts(await one.trust(True), other.context)
+    trust = await one.trust(False)
+    now[0] += TRUSTED_FOR
+    assert await one.trust(False) is trust, "connections are kept by it"
     maps.there = {"ca.crt": made().pem.decode()}
     now[0] += TRUSTED_FOR
     assert not trusts(await one.trust(False), other.context), "what does not stand there any more is trusted no longer"

@@ -252,7 +252,8 @@ def _check_advertised(address: str, listen: str, tls: TlsOptions | None, *, lead
     if not address:
         return
     try:
-        usable = not ip_address(address).is_unspecified
+        found = ip_address(address)
+        usable = not found.is_unspecified and not found.is_multicast and "%" not in address  # a zone is of this machine
     except ValueError:
         usable = False
     if not usable:

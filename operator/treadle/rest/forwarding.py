@@ -21,6 +21,7 @@ from yarl import URL
 
 from treadle.rest.answers import Refused
 from treadle.web.gate import peer_of
+from treadle.web.guard import token_of
 from treadle.web.warnings import Seldom
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class Forwarder:
 
         async def answered(request: web.Request) -> web.StreamResponse:
             address = self._where()
-            if address and MARK not in request.headers and "Authorization" in request.headers:
+            if address and MARK not in request.headers and token_of(request):
                 with self._counted(peer_of(request.remote or "")) as room:
                     if not room:
                         words = f"{MOST} requests are passed on to the copy that leads, {MOST_OF_ONE} of one address, and no more at once"

@@ -150,7 +150,7 @@ class SelfSigned:
         self.context, self.problem = context(), ""
         self._client, self._options, self._now = client, options, now
         self._next: tuple[Certificate, dt.datetime] | None = None
-        self._trust: tuple[dt.datetime, Trust] | None = None
+        self._trust: tuple[dt.datetime, bytes, Trust] | None = None
         self._reading = asyncio.Lock()
         self._serve(self._made())
 
@@ -205,10 +205,13 @@ class SelfSigned:
                 where = f"ConfigMap {options.namespace}/{options.config_map}"
                 try:
                     found = await _read(self._client, options.namespace, options.config_map)
-                    self._trust = now, Trust(trusting(_bundle(found)), options.hosts[0])
+                    bundle = _bundle(found)
+                    same = self._trust[2] if self._trust is not None and self._trust[1] == bundle else None
+                    # Connections are kept by the same trust.
+                    self._trust = now, bundle, same or Trust(trusting(bundle), options.hosts[0])
                 except (KubeError, ValueError, ssl.SSLError) as error:
                     raise Untrusted(f"{where}: {error}") from error
-            return self._trust[1]
+            return self._trust[2]
 
     async def keep(self) -> None:
         """Look for ever."""
