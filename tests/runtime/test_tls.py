@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 import ssl
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec import json
@@ -322,3 +324,23 @@ async def test_copies_that_make_their_own_trust_what_stands_in_the_config_map_an
     now[0] += TRUSTED_FOR
     with pytest.raises(Untrusted, match=f"ConfigMap {NAMESPACE}/{NAME}: .*not found"):
         await one.trust(False)
+
+
+async def test_who_waits_for_what_cannot_be_read_is_told_so_by_the_first_try_for_a_moment() -> None:
+    maps, now = ConfigMaps(), [dt.datetime.now(dt.UTC)]
+    one, tries, read = ours(maps, now), 0, maps.request
+
+    async def request(*arguments: Any, **more: Any) -> object:
+        nonlocal tries
+        tries += 1
+        await asyncio.sleep(0)
+        return await read(*arguments, **more)
+
+    maps.request, maps.there = request, None  # type: ignore[method-assign]
+    found = await asyncio.gather(*(one.trust(False) for _ in range(3)), return_exceptions=True)
+    assert [type(each) for each in found] == [Untrusted] * 3
+    assert tries == 1
+    maps.there = {"ca.crt": made().pem.decode()}
+    now[0] += TRUSTED_AGAIN_AFTER
+    assert (await one.trust(False)).name
+    assert tries == 2

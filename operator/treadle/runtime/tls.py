@@ -35,7 +35,7 @@ PUBLISHED_EVERY = 60.0
 """Seconds between two looks at the ConfigMap: whoever applies it anew may empty it."""
 KNOWN_BEFORE = dt.timedelta(hours=1)
 TRUSTED_FOR, TRUSTED_AGAIN_AFTER = dt.timedelta(minutes=1), dt.timedelta(seconds=5)
-"""How long what was read of other copies' certificates counts, and how soon it is read again where one is not among them."""
+"""How long what was read of other copies' certificates counts, and how soon it is read again where one is not among them, or it could not be read."""
 
 
 class BadCertificate(Exception):
@@ -151,6 +151,8 @@ class SelfSigned:
         self._client, self._options, self._now = client, options, now
         self._next: tuple[Certificate, dt.datetime] | None = None
         self._trust: tuple[dt.datetime, bytes, Trust] | None = None
+        self._untrusted: tuple[dt.datetime, str] | None = None
+        """When the ConfigMap could last not be read, and why."""
         self._reading = asyncio.Lock()
         self._serve(self._made())
 
@@ -203,6 +205,8 @@ class SelfSigned:
             now = self._now()
             if self._trust is None or now >= self._trust[0] + (TRUSTED_AGAIN_AFTER if again else TRUSTED_FOR):
                 where = f"ConfigMap {options.namespace}/{options.config_map}"
+                if self._untrusted is not None and now < self._untrusted[0] + TRUSTED_AGAIN_AFTER:
+                    raise Untrusted(self._untrusted[1])  # or all who wait would try one after the other
                 try:
                     found = await _read(self._client, options.namespace, options.config_map)
                     bundle = _bundle(found)
@@ -210,7 +214,8 @@ class SelfSigned:
                     # Connections are kept by the same trust.
                     self._trust = now, bundle, same or Trust(trusting(bundle), options.hosts[0])
                 except (KubeError, ValueError, ssl.SSLError) as error:
-                    raise Untrusted(f"{where}: {error}") from error
+                    self._untrusted = self._now(), f"{where}: {error}"
+                    raise Untrusted(self._untrusted[1]) from error
             return self._trust[2]
 
     async def keep(self) -> None:
