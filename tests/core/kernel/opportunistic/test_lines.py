@@ -93,7 +93,6 @@ def with_other_shapes(monkeypatch: pytest.MonkeyPatch, each: int, settings: Oppo
     bound(scenario.wait(1))
     monkeypatch.setattr(renewing, "MANY", 0)
     monkeypatch.setattr(renewing, "LOOKS", 0)
-    monkeypatch.setattr(telling, "MOST_LOOKED_AT", 0)
     avoids = Constraints(pods=PodRules("ns", labels=(("app", "db"),), anti_affinity=(about("web", "zone"),)))
     return scenario.tell(PodSeen(a_pod("r", application="db", node="node-0", labels=(("app", "db"),), constraints=avoids)))
 
@@ -103,10 +102,11 @@ def test_a_kind_of_which_all_get_other_shapes_while_it_is_looked_at_is_none_any_
     each: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = OpportunisticSettings(node_queues=NodeQueueSettings(most=50, least=1))
-    scenario = with_other_shapes(monkeypatch, each, settings)
-    for _ in range(4):
-        scenario.wait(1).plan()
-    assert len(scenario.core.state.opportunistic.waiting) == 3 * each
+    state = with_other_shapes(monkeypatch, each, settings).core.state
+    state.now += 5
+    assert placing.place(state, 100) == []
+    kept = state.opportunistic
+    assert sum(len(kind.pods) for kind in kept.lines.kinds.values()) == len(kept.waiting) == 3 * each
 
 
 @pytest.mark.parametrize("each", [1, 2])
