@@ -89,7 +89,10 @@ def with_other_shapes(monkeypatch: pytest.MonkeyPatch, each: int, settings: Oppo
     """Pods of three applications, so many of each, that wait and have other shapes by now, where there are too many kinds to look at all at once."""
     scenario = full().scheduler(opportunistic=settings)
     for application in range(3):
-        seen(scenario, *(idle(f"o{application}{at}", application=f"a{application}", labels=(("app", "web"),)) for at in range(each)))
+        seen(
+            scenario,
+            *(idle(f"o{application}{at}", application=f"a{application}", labels=(("app", "web"),)) for at in range(each)),
+        )
     bound(scenario.wait(1))
     monkeypatch.setattr(renewing, "MANY", 0)
     monkeypatch.setattr(renewing, "LOOKS", 0)
