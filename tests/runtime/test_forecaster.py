@@ -259,6 +259,38 @@ async def test_where_what_is_said_first_is_often_too_early_the_next_is_told_wide
     assert set(forecaster._first) == {("start", "ns/a19"), *(("end", f"ns/a{number}") for number in range(20))}
 
 
+@pytest.mark.parametrize("how", ["it waited no more", "it started while the futures were looked at", "it was gone"])
+async def test_what_was_said_first_of_a_start_is_not_held_against_a_later_one(how: str) -> None:
+    now, scenario = 0.0, Scenario().nodes(1, cpu=64)
+    forecaster = of(scenario, lambda: now)
+    waiting = 1
+
+    async def answer(_: bytes) -> Forecast:
+        times = Range(now + 80.0, now + 100.0, now + 120.0)
+        said = Told("ns/a", "root.a", waiting, times if waiting else None, None, times)
+        if how.endswith("at") and not now:
+            forecaster.note(runs("a0", "a"))
+        return Forecast(now, 86_400.0, 20, {"ns/a": said})
+
+    forecaster._ask = answer  # type: ignore[method-assign]
+    scenario.pod("a0", application="a")
+    await forecaster.look()
+    now = 9_000.0
+    if how == "it waited no more":
+        scenario.pod("other", application="other")
+        waiting = 0
+        await forecaster.look()
+        waiting = 1
+    elif how == "it was gone":
+        scenario.gone("a0")
+        await forecaster.look()
+        scenario.pod("a1", application="a")
+    await forecaster.look()
+    now = 9_100.0
+    forecaster.note(runs("a1", "a"))
+    assert list(forecaster.calibrations["start"]._scores) == [0.0], "it is held against what was said at 9000"
+
+
 async def test_a_service_writes_what_is_forecast_into_the_status_and_serves_it(
     api: FakeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:

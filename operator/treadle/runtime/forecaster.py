@@ -91,6 +91,8 @@ class Forecaster:
         """How wide ranges have to be, by what happened to those that were found first."""
         self._first: dict[tuple[str, str], tuple[float, Range]] = {}
         """What the futures said first of an application's start and end, by what and its id."""
+        self._meanwhile: set[str] = set()
+        """Applications of which pods have started since the facts for the newest forecast were taken."""
 
     # ---- what happens
 
@@ -104,6 +106,7 @@ class Forecaster:
                     self._end(pod.uid)
                 else:
                     if pod.uid not in self._running:
+                        self._meanwhile.add(pod.application)
                         self._judge("start", self._starts, pod.application)
                     self._running[pod.uid] = pod
             case PodGone(uid):
@@ -164,9 +167,11 @@ class Forecaster:
         """Make a forecast if anything waits, and return how many seconds of the loop that took."""
         if not self._view().counts().waiting and not any(one.deadline is not None for one in self._objects.values()):
             self.forecast = None
+            self._forget_the_gone()
             return 0.0
         took = 0.0
         await self._remember()
+        self._meanwhile.clear()
         try:
             packed = await self._pack()
             took = packed.took
@@ -184,15 +189,28 @@ class Forecaster:
         self._ends |= {name: (found.at, one.end) for name, one in found.applications.items() if one.end is not None}
         return took
 
-    def _keep_first(self, found: Forecast) -> None:
-        """Keep what was said first, for as long as it may still be judged."""
+    def _forget_the_gone(self) -> None:
+        """Forget what was told of applications that are gone: one of the same name that comes later is another."""
         knows = self._view().knows
-        self._first = {
-            key: said for key, said in self._first.items() if key[1] in found.applications or (key[0] == "end" and knows(key[1]))
-        }
-        for name, one in found.applications.items():
+        self._starts = {name: kept for name, kept in self._starts.items() if knows(name)}
+        self._ends = {name: kept for name, kept in self._ends.items() if knows(name)}
+        self._first = {key: said for key, said in self._first.items() if knows(key[1])}
+        self._meanwhile.clear()
+
+    def _keep_first(self, found: Forecast) -> None:
+        """Keep what was said first, for as long as it may still be judged: of a start while the application waits."""
+        knows, told = self._view().knows, found.applications
+
+        def may_come(what: str, name: str) -> bool:
+            if what == "start":
+                return name in told and told[name].waiting > 0
+            return name in told or knows(name)
+
+        self._first = {key: said for key, said in self._first.items() if may_come(*key)}
+        for name, one in told.items():
             for what, said in (("start", one.first), ("end", one.end)):
-                if said is not None:
+                # A start that has been while the futures were looked at is not to come any more.
+                if said is not None and not (what == "start" and name in self._meanwhile):
                     self._first.setdefault((what, name), (found.at, said))
 
     async def _remember(self) -> None:

@@ -140,6 +140,24 @@ def test_a_gang_says_how_many_of_its_pods_lack_room() -> None:
     assert said.change.startswith("room for 3 more of the pods with which the gang starts is there at once: a node is added")
 
 
+def test_a_gang_that_has_begun_needs_room_for_those_alone_that_are_there() -> None:
+    scenario = Scenario().node("n", cpu=12, memory=64)
+    for number in range(3):
+        scenario.tell(PodSeen(a_pod(f"g{number}", cpu=3, gang="w", gang_minimums=(("w", 3),))))
+    scenario.wait(1).confirm(scenario.plan()).gone("g0", "g1")
+    scenario.tell(PodSeen(a_pod("r", cpu=8, application="other", node="n")))
+    scenario.tell(PodSeen(a_pod("again", cpu=3, gang="w", gang_minimums=(("w", 3),)))).wait(1).plan()
+    said = scenario.core.view.held("again")
+    assert said is not None
+    assert said.message.startswith(
+        'gang "w" starts with 3 pods: 1 are placed, and of the 1 that are there in place of those it lost at most 0 fit now'
+    )
+    assert said.change == (
+        "room for 1 more of the pods that are there in place of those that the gang lost is there at once: "
+        "2 of cpu come free on a node that admits the pod, or a node is added with room for it"
+    )
+
+
 def test_a_gang_whose_queue_is_full_says_of_what() -> None:
     scenario = Scenario().node("n", cpu=8, memory=64)
     scenario.queue("root.a", maximum={"cpu": Limit(4000)})

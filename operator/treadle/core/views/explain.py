@@ -279,18 +279,21 @@ def _coming_for_gang(state: State, ask: Ask) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GangRoom:
-    """What a gang waits for: it starts with ``least`` pods, of which ``there`` are placed, and of the others at most ``fit`` fit now, ``within`` one domain of that label if it names one.
+    """What a gang waits for: it starts with ``least`` pods, of which ``there`` are placed, and of ``others`` that have to be placed at once at most ``fit`` fit now, ``within`` one domain of that label if it names one.
 
+    One that has ``begun`` and lost pods goes on with those that are there, so that the others may be fewer than it lacks.
     ``missing`` is the shape of the first of its pods for which there is not room enough, with how many fit; ``alone`` whether the gang starts without the pods that were asked about.
     """
 
     least: int
     there: int
+    others: int
     fit: int
     within: str
     missing: Shape | None
     roomy: int
     alone: bool = False
+    begun: bool = False
 
 
 def gang_room(state: State, ask: Ask) -> GangRoom:
@@ -298,18 +301,20 @@ def gang_room(state: State, ask: Ask) -> GangRoom:
     application, gang = ask.application, ask.shape.gang
     least, there = minimum(state, application, gang[1]) or 0, len(placed(application, gang[1]))
     share = [(one, len(one.pods)) for one in asks_of(application, gang)]
+    others, waits, begun = max(0, least - there), sum(count for _, count in share), gang in state.gangs.begun
+    others = min(others, waits) if begun else others
     never = never_placed(state, (one for one, _ in share)) if len(share) > 1 else []
     rest = [(one, count) for one, count in share if one not in never]
-    if never and sum(count for _, count in rest) >= least - there:
+    if never and sum(count for _, count in rest) >= others:
         if ask in never:
-            return GangRoom(least, there, 0, "", ask.shape, 0, alone=True)
+            return GangRoom(least, there, others, 0, "", ask.shape, 0, alone=True)
         share = rest
     topology, required = topology_of(state, ask.pods.first.spec)
     within = topology if required else ""
     rooms = [(one, count, domains.most_now(state, one.shape, within)) for one, count in share]
-    fit = min(sum(min(count, most) for _, count, most in rooms), least - there)
+    fit = min(sum(min(count, most) for _, count, most in rooms), others)
     missing, roomy = next(((one.shape, most) for one, count, most in rooms if most < count), (None, 0))
-    return GangRoom(least, there, fit, within, missing, roomy)
+    return GangRoom(least, there, others, fit, within, missing, roomy, begun=begun)
 
 
 def no_node_for_gang(state: State, ask: Ask) -> str:
@@ -318,7 +323,8 @@ def no_node_for_gang(state: State, ask: Ask) -> str:
     if found.alone:
         return f'{no_node(state, ask.shape)}; no node could have it, so its gang "{name}" starts without it'
     where = f" in one {found.within}" if found.within else ""
-    words = f'gang "{name}" starts with {found.least} pods: {found.there} are placed, and of the {found.least - found.there} others at most {found.fit} fit now{where}'
+    others = f"{found.others} that are there in place of those it lost" if found.begun else f"{found.others} others"
+    words = f'gang "{name}" starts with {found.least} pods: {found.there} are placed, and of the {others} at most {found.fit} fit now{where}'
     return words if found.missing is None or found.roomy else f"{words}: {no_node(state, found.missing)}"
 
 
@@ -357,9 +363,8 @@ def node_reasons(state: State, shape: Shape) -> tuple[Counter[str], list[int]]:
     if shape.between is not None:
         among = np.zeros(len(nodes), dtype=np.bool_)
         among[roomy] = True
-        refused = shape.between.refusals(among)
-        reasons += refused
-        roomy = roomy[: len(roomy) - refused.total()]
+        reasons += shape.between.refusals(among)  # a node may be out for several reasons
+        roomy = np.flatnonzero(among & shape.between.mask()).tolist()
     return reasons, roomy
 
 

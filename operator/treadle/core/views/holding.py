@@ -204,9 +204,10 @@ def _change(reason: str, message: str, limit: Limit | None, of_nodes: str) -> st
 
 def _for_gang(gang: GangRoom, of_nodes: str) -> str:
     """Say what has to change for a gang to start."""
-    more = gang.least - gang.there - gang.fit
+    more = gang.others - gang.fit
     where = f" in one {gang.within}" if gang.within else ""
-    words = f"room for {f'{more} more' if more else 'all'} of the pods with which the gang starts is there at once{where}"
+    which = "that are there in place of those that the gang lost" if gang.begun else "with which the gang starts"
+    words = f"room for {f'{more} more' if more else 'all'} of the pods {which} is there at once{where}"
     return f"{words}: {of_nodes}" if of_nodes else words
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from core.builders import Scenario, replaced
+from core.builders import Scenario, a_pod, replaced
 from core.kernel.opportunistic.idle_pods import bound, idle, seen
-from treadle.core.kernel.opportunistic import placing
+from core.ruled_worlds import about
+from treadle.core.events import PodSeen
+from treadle.core.kernel.opportunistic import placing, renewing, telling
 from treadle.core.kernel.opportunistic.renewing import renew
 from treadle.core.kernel.opportunistic.room import Room
+from treadle.core.model import Constraints, PodRules
 from treadle.core.model.opportunistic import NodeQueueSettings, OpportunisticSettings
 
 
@@ -80,3 +83,36 @@ def test_one_with_another_shape_stays_in_its_partition_and_in_its_place() -> Non
     assert kept.lines.of["o1"] is not kept.lines.of["o0"]
     assert not renew(state, record)
     assert [one.spec.uid for _, one in kept.lines.in_order(kept.lines.kinds.values(), lambda _: False)] == ["o0", "o2", "o1"]
+
+
+def with_other_shapes(monkeypatch: pytest.MonkeyPatch, each: int, settings: OpportunisticSettings) -> Scenario:
+    """Pods of three applications, so many of each, that wait and have other shapes by now, where there are too many kinds to look at all at once."""
+    scenario = full().scheduler(opportunistic=settings)
+    for application in range(3):
+        seen(
+            scenario,
+            *(idle(f"o{application}{at}", application=f"a{application}", labels=(("app", "web"),)) for at in range(each)),
+        )
+    bound(scenario.wait(1))
+    monkeypatch.setattr(renewing, "MANY", 0)
+    monkeypatch.setattr(renewing, "LOOKS", 0)
+    avoids = Constraints(pods=PodRules("ns", labels=(("app", "db"),), anti_affinity=(about("web", "zone"),)))
+    return scenario.tell(PodSeen(a_pod("r", application="db", node="node-0", labels=(("app", "db"),), constraints=avoids)))
+
+
+@pytest.mark.parametrize("each", [1, 2, 3])
+def test_a_kind_of_which_all_get_other_shapes_while_it_is_looked_at_is_none_any_more(
+    each: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = OpportunisticSettings(node_queues=NodeQueueSettings(most=50, least=1))
+    state = with_other_shapes(monkeypatch, each, settings).core.state
+    state.now += 5
+    assert placing.place(state, 100) == []
+    kept = state.opportunistic
+    assert sum(len(kind.pods) for kind in kept.lines.kinds.values()) == len(kept.waiting) == 3 * each
+
+
+@pytest.mark.parametrize("each", [1, 2])
+def test_those_that_get_other_shapes_while_they_are_counted_are_counted_once(each: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = with_other_shapes(monkeypatch, each, OpportunisticSettings())
+    assert telling.reasons(scenario.core.state) == {placing.NO_ROOM: 3 * each}

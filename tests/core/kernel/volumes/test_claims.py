@@ -95,6 +95,20 @@ def test_two_pods_get_two_volumes_and_a_third_waits_for_one_to_come(at: Scenario
     assert third.node == "n2"
 
 
+def test_a_node_that_is_out_for_two_reasons_is_one_node(at: Scenario) -> None:
+    there = volume("v", "n0", "n1", claim=("ns/found", "uid-found"), phase="Bound")
+    see(at, there, claim("found", "local", volume="v", bound=True), claim("wanting", "local"))
+    at.tell(PodSeen(with_claims("p", "wanting", "found"))).wait(1).plan()
+    assert at.why("p")[1] == (
+        "0/3 nodes are available: 3 node(s) didn't find available persistent volumes to bind, "
+        "1 node(s) didn't match PersistentVolume's node affinity."
+    )
+    held = at.core.view.held("p")
+    assert held is not None
+    assert held.nodes is not None
+    assert (held.nodes.roomy, held.nodes.closest is None) == (0, False)
+
+
 def test_a_claim_that_could_not_be_written_is_decided_anew(at: Scenario) -> None:
     see(at, claim("data", "local"), volume("v0", "n0"))
     at.tell(PodSeen(with_claims("p", "data")))

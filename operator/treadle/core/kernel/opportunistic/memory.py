@@ -172,8 +172,9 @@ class Opportunistic:
         self.compared = -1
         self.by_application.clear()
         self.shown = None
+        there = set(moved)
         for record, since in records:
-            assert record.node in moved
+            assert record.node in there
             self.give(record, since)
 
     def stays(self, uid: str, until: float) -> None:

@@ -253,6 +253,8 @@ def _add_who_could_stand(
         return {}
     few: dict[Alike, int] = {}
     for kind in without:
+        if not kind.pods:
+            continue  # all of them got other shapes while it was looked what keeps them back
         record = kind.first
         if may_come(state, record) and queueing.any_for(record) and _may_be_placed(state, record, together, caps):
             assert record.application is not None

@@ -143,10 +143,11 @@ def reasons(state: State) -> Counter[str]:
         return found
     caps, together, lines = Caps(state, held_by_queue(state)), Together(state), state.opportunistic.lines
     renew_kinds(state)
-    for kind in list(lines.kinds.values()):
-        wait = obstacle(state, kind.first, together)
-        reason = wait.reason if wait is not None else AT_MAXIMUM if caps.words(kind.first) else NO_ROOM
-        found[reason] += len(kind.pods)
+    # To look what keeps one back may give it another shape, and with that another kind.
+    for record, count in [(kind.first, len(kind.pods)) for kind in lines.kinds.values()]:
+        wait = obstacle(state, record, together)
+        reason = wait.reason if wait is not None else AT_MAXIMUM if caps.words(record) else NO_ROOM
+        found[reason] += count
     return found
 
 
