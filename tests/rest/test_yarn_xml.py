@@ -10,8 +10,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from aiohttp import web
-from aiohttp.test_utils import make_mocked_request
+from aiohttp import test_utils, web
 
 from treadle.rest import yarn_xml
 from treadle.rest.answers import JSON, XML
@@ -163,7 +162,7 @@ async def test_large_answers_are_written_one_after_the_other_and_not_any_number(
 
     monkeypatch.setattr(yarn_xml, "written", watched)
     handler = yarn_xml.either(told, yarn_xml.Writer())
-    requests = [make_mocked_request("GET", "/ws/v1/cluster/apps", headers={"Accept": XML}) for _ in range(12)]
+    requests = [test_utils.make_mocked_request("GET", "/ws/v1/cluster/apps", headers={"Accept": XML}) for _ in range(12)]
     asking = [asyncio.ensure_future(handler(request)) for request in requests]
     refused, _ = await asyncio.wait(asking, return_when=asyncio.FIRST_COMPLETED)
     may.set()
