@@ -178,7 +178,7 @@ def test_a_storage_version_migration_writes_every_object_and_leaves_the_list_of_
         status = plane.api("GET", f"{group}/{name}")[1].get("status") or {}
         return {one["type"]: one["status"] for one in status.get("conditions", [])}
 
-    eventually(lambda: conditions().get("Succeeded") == "True", 60, "the migration")
+    eventually(lambda: conditions().get("Succeeded") == "True", 180, "the migration")
     assert not written() & old, "each was written"
     assert specs(plane, NEW) == before
     assert stored_versions(plane) == {(OLD, NEW)}
