@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from aiohttp import web
 from msgspec import Struct
 
-from treadle.core.rules.placement.names import is_below
-from treadle.rest.answers import Refused
-from treadle.rest.asking import namespace_named, only
 from treadle.rest.lines import moment
-from treadle.rest.pages import limit_of, text_of, told
+from treadle.rest.members import of_members
+from treadle.rest.pages import told
 from treadle.rest.sight import Sight
 
 if TYPE_CHECKING:
@@ -79,19 +76,5 @@ class _Told:
         self._sight, self._sources, self._kept = sight, sources, kept
 
     async def ended(self, request: web.Request, user: User) -> web.Response:
-        only(request, "queue", "namespace", "application", "limit")
-        queue, application, limit = text_of(request, "queue"), text_of(request, "application"), limit_of(request)
-        namespace = namespace_named(request.query["namespace"]) if "namespace" in request.query else ""
-        if application and "/" not in application:
-            raise Refused(400, f"application: {application!r} is not NAMESPACE/NAME")
-        self._sources.check_leads()
-        sees = await self._sight.of_members(user, queue, namespace, "pods")
-        found = (
-            one
-            for one in self._kept
-            if namespace in {"", one.namespace}
-            and application in {"", one.application}
-            and is_below(one.queue, queue)
-            and sees(one.queue)
-        )
-        return told(request, {"endedPods": list(islice(found, limit))})
+        found = await of_members(request, user, self._sight, self._sources, self._kept)
+        return told(request, {"endedPods": found})
