@@ -122,8 +122,38 @@ def test_a_stranger_sees_the_tree_the_applications_and_why_a_pod_waits(world: Wo
     assert "root.web" in subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
 
     assert "not found" in world.run("explain", "pod", "default/nobody", code=1)
-    assert "'nobody' is not NAMESPACE/NAME" in world.run("explain", "pod", "nobody", code=1)
+    assert "not found" in world.run("explain", "pod", "nobody", code=1), "it is looked for in the namespace of the context"
+    assert "'a/b/c' is not NAMESPACE/NAME" in world.run("explain", "pod", "a/b/c", code=1)
     assert "'a/b' is not the path of a queue" in world.run("explain", "queue", "a/b", code=1)
+
+
+def test_what_has_no_object_is_explained_by_its_pods_and_a_slip_by_what_was_probably_meant(world: World) -> None:
+    assert world.plane.api("POST", PODS, pod("typo", "root.wbe", "loose", cpu="1"))[0] == 201
+    mine = pod("etl-7", "root.web", "", cpu="64")
+    mine["metadata"]["ownerReferences"] = [
+        {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "name": "etl",
+            "uid": "5b1c2f7e-0000-4000-8000-000000000001",
+            "controller": True,
+        }
+    ]
+    assert world.plane.api("POST", PODS, mine)[0] == 201
+    eventually(lambda: "QueueNotFound" in world.run("explain", "pod", "typo"), what="why it waits is written")
+    eventually(lambda: "Unschedulable" in world.run("explain", "pod", "etl-7"), what="why the job's waits is written")
+
+    said = world.run("explain", "app", "loose")
+    assert world.line(said, "application default/loose has no object (kind Application): of its pods 0 are on nodes, 1 wait")
+    assert world.line(said, "pod typo: QueueNotFound")
+    said = world.run("explain", "app", "default/job/etl")
+    assert world.line(said, "pod etl-7: Unschedulable")
+    assert world.line(said, "queue root.web: uses")
+    assert "there is no application default/nosuch" in world.run("explain", "app", "nosuch", code=1)
+
+    assert world.line(world.run("explain", "queue", "root"), "queue root has no object, so it has no limits of its own")
+    assert "there is no queue root.wbe; did you mean root.web?" in world.run("explain", "queue", "root.wbe", code=1)
+    assert world.run("eta", "nightly") == world.run("eta", "default/nightly")
 
 
 FILE = """

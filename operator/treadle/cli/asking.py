@@ -42,6 +42,19 @@ def asked(
         return otherwise(str(error))
 
 
+def named(name: str, kubeconfig: Path | None, context: str | None, *, parts: int = 2) -> tuple[str, str]:
+    """Return the namespace and the name of what is called NAME, which is in the namespace of the context, or NAMESPACE/NAME; a name itself has ``parts - 1`` parts at the most."""
+    namespace, slash, own = name.partition("/")
+    if not name or (slash and not (namespace and own)) or name.count("/") >= parts or name.endswith("/"):
+        refuse(f"{name!r} is not NAMESPACE/NAME, nor a NAME in the namespace of the context")
+    if slash:
+        return namespace, own
+    try:
+        return auth.load(str(kubeconfig) if kubeconfig else None, context).namespace, name
+    except CredentialsError as error:
+        refuse(str(error))
+
+
 async def read(client: Client, path: str) -> Any:
     """Return what is at a path below our group. Raises ``KubeError``."""
     answer = await client.request("GET", f"{API}/{path}")

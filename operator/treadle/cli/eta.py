@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from treadle.cli.asking import asked, read, refuse
+from treadle.cli.asking import asked, named, read
 
 WHAT = (("firstPodStart", "first pod starts"), ("lastPodStart", "last pod starts"), ("end", "ends"))
 
@@ -18,17 +18,15 @@ def eta(application: str, /, *, kubeconfig: Path | None = None, context: str | N
     Parameters
     ----------
     application:
-        An Application object, as NAMESPACE/NAME.
+        An Application object, as NAMESPACE/NAME, or its NAME in the namespace of the context.
     kubeconfig:
         A kubeconfig file.
     context:
         The context in it; the current one if absent.
     """
-    namespace, slash, name = application.partition("/")
-    if not slash or not namespace or not name or "/" in name:
-        refuse(f"{application!r} is not NAMESPACE/NAME")
+    namespace, name = named(application, kubeconfig, context)
     found = asked(kubeconfig, context, lambda client: read(client, f"namespaces/{namespace}/applications/{name}"))
-    print(words_of(application, found.get("status") or {}), end="")
+    print(words_of(f"{namespace}/{name}", found.get("status") or {}), end="")
 
 
 def words_of(application: str, status: dict[str, Any]) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from typing import Any, Final, Literal
 from urllib.parse import urlencode
 
 from treadle.api.labels import ALLOCATED_QUEUE, application_of, queue_of
-from treadle.cli.asking import API, asked, refuse
+from treadle.cli.asking import API, asked, named, refuse
 from treadle.cli.leader import HERE, Where, answer
 from treadle.cli.past import Past, as_event, past_of, run_lines
 from treadle.cli.queues import ready_of
@@ -17,11 +18,12 @@ from treadle.cli.tables import age, bar, condition
 from treadle.controllers.in_words import NONE, amounts, part
 from treadle.core.rules.placement.names import is_below
 from treadle.core.rules.placement.rules import ROOT, qualified
+from treadle.kube.pod_words import words_of
 from treadle.kube.transport import Client
 
 Kind = Literal["pod", "app", "queue"]
 Json = Mapping[str, Any]
-MOST_EVENTS, MOST_WAITING = 8, 16
+MOST_EVENTS, MOST_WAITING, MOST_AT_ONCE = 8, 16, 500
 DAYS: Final = 7.0
 """How far the history is looked back."""
 ASKED: Final = {"app": "application"}
@@ -40,6 +42,10 @@ class Known:
     applications: Iterable[Json]
     events: Iterable[Json]
     names: frozenset[str]
+    absent: bool = False
+    """There is no object of it."""
+    pods: Sequence[Json] = ()
+    """The pods of an application without an object."""
     held: Sequence[Json] | None = None
     """What holds pods back, as the scheduler says; None where it was not asked."""
     past: Past | None = None
@@ -54,21 +60,29 @@ def explain(kind: Kind, name: str, /, *, where: Where = HERE) -> None:
     Parameters
     ----------
     kind:
-        What it is: pod, app (an Application object) or queue.
+        What it is: pod, app or queue.
     name:
-        NAMESPACE/NAME of a pod or an application, the path of a queue.
+        NAMESPACE/NAME of a pod or an application, or its NAME in the namespace of the context; the path of a queue. An application without an object is called as its pods name it, or after what made them, such as default/job/etl.
     """
-    namespace, slash, own = name.partition("/")
-    if kind != "queue" and (not slash or not namespace or not own or "/" in own):
-        refuse(f"{name!r} is not NAMESPACE/NAME")
-    if kind == "queue" and slash:
-        refuse(f"{name!r} is not the path of a queue, such as root.etl")
-    known = asked(where.kubeconfig, where.context, _reader(kind, namespace, own if slash else name))
+    if kind == "queue":
+        if not name or "/" in name:
+            refuse(f"{name!r} is not the path of a queue, such as root.etl")
+        namespace, own = "", name
+    else:
+        namespace, own = named(name, where.kubeconfig, where.context, parts=3 if kind == "app" else 2)
+        name = f"{namespace}/{own}"
+    known = asked(where.kubeconfig, where.context, _reader(kind, namespace, own))
     said = answer(where, "explain", **{ASKED.get(kind, kind): name})
     if said is not None:
         of = "queue" if kind == "queue" else "application"
         past = past_of(where, DAYS, **{of: said["pod"]["application"] if kind == "pod" else name})
-        known = replace(known, held=said["held"], past=past)
+        live = {row["name"]: {"metadata": {"name": row["name"]}, "status": row} for row in said.get("queues") or ()}
+        known = replace(known, held=said["held"], past=past, queues={**known.queues, **live})
+        if kind == "app" and known.absent:
+            meta = {"namespace": namespace, "name": own}
+            known = replace(known, one={"metadata": meta, "status": said["application"]}, absent=False)
+    elif known.absent:
+        _must_be(kind, name, known)
     found = {"pod": of_pod, "app": of_application, "queue": of_queue}[kind](known)
     print("\n".join(found))
 
@@ -89,8 +103,14 @@ def _reader(kind: Kind, namespace: str, name: str) -> Callable[[Client], Awaitab
             "app": f"{applications}/{name}",
             "queue": f"{API}/queues/{name}",
         }[kind]
-        one = await get(path)
-        application = None
+        found = await get(path, absent=kind != "pod") if "/" not in name else None
+        application, pods = None, list[Json]()
+        if found is None and kind == "app":
+            pods = [each for each in await _pods(client, namespace) if _called(each) == name]
+        one: Json = found or {
+            "metadata": {"namespace": namespace, "name": name, "uid": ""},
+            "kind": "Queue" if kind == "queue" else "",
+        }
         if kind == "pod":
             own = _application_of(one)
             application = await get(f"{applications}/{own}", absent=True) if own else None
@@ -99,10 +119,52 @@ def _reader(kind: Kind, namespace: str, name: str) -> Callable[[Client], Awaitab
         names = {each for scheduler in schedulers for each in (scheduler.get("status") or {}).get("schedulerNames") or ()}
         of_queue = (await get(f"{API}/applications"))["items"] if kind == "queue" else ()
         where = urlencode({"fieldSelector": f"involvedObject.uid={one['metadata']['uid']}"})
-        events = (await get(f"/api/v1/namespaces/{namespace if kind != 'queue' else 'default'}/events?{where}"))["items"]
-        return Known(datetime.now(UTC), one, application, queues, of_queue, events, frozenset(names))
+        at = f"/api/v1/namespaces/{namespace if kind != 'queue' else 'default'}/events?{where}"
+        events = (await get(at))["items"] if found is not None else []
+        return Known(datetime.now(UTC), one, application, queues, of_queue, events, frozenset(names), found is None, pods)
 
     return read
+
+
+async def _pods(client: Client, namespace: str) -> list[Json]:
+    """Return the pods of a namespace, some at a time."""
+    found: list[Json] = []
+    more = ""
+    while True:
+        query = urlencode({"limit": str(MOST_AT_ONCE), **({"continue": more} if more else {})})
+        answer = await client.request("GET", f"/api/v1/namespaces/{namespace}/pods?{query}")
+        if answer.status >= 400:
+            raise answer.error()
+        said = answer.json()
+        found += said["items"]
+        more = said["metadata"].get("continue") or ""
+        if not more:
+            return found
+
+
+def _must_be(kind: Kind, name: str, known: Known) -> None:
+    """End the command where neither an object nor anything else that was read knows of it."""
+    if kind == "app" and not known.pods:
+        refuse(
+            f"there is no application {name}: there is no object of it, and no pod of namespace {name.partition('/')[0]} is in it"
+        )
+    if kind != "queue" or name == ROOT or any(is_below(path, name) for path in known.queues):
+        return
+    made = {path for one in known.queues.values() for path in (one.get("status") or {}).get("dynamicQueues") or ()}
+    if not any(is_below(path, name) for path in made):
+        near = get_close_matches(name, [*known.queues, *made], 1)
+        refuse(f"there is no queue {name}{f'; did you mean {near[0]}?' if near else ''}")
+
+
+def _called(pod: Json) -> str:
+    """What the application of a pod is called, with an object or without."""
+    meta = pod["metadata"]
+    owner = next(((one["kind"], one["name"]) for one in meta.get("ownerReferences") or () if one.get("controller")), None)
+    group = (pod["spec"].get("schedulingGroup") or {}).get("podGroupName") or ""
+    words = words_of(meta.get("labels"), meta.get("annotations"), group)
+    return words.application or application_of(
+        meta.get("labels"), meta.get("annotations"), owner, meta["name"], words.gang.name if words.gang.group else ""
+    )
 
 
 def _application_of(pod: Json) -> str:
@@ -150,6 +212,9 @@ def of_pod(known: Known) -> Iterator[str]:
 
 def of_application(known: Known) -> Iterator[str]:
     """Yield what is known of an application."""
+    if known.absent:
+        yield from _without_object(known)
+        return
     yield from _application_lines(known.one)
     yield from _trouble(known.one)
     yield from _held_lines(known.held or ())
@@ -157,12 +222,38 @@ def of_application(known: Known) -> Iterator[str]:
     yield from _event_lines(known)
 
 
+def _without_object(known: Known) -> Iterator[str]:
+    """Yield what is known of an application that is known by its pods alone."""
+    meta = known.one["metadata"]
+    pods = [one for one in known.pods if (one.get("status") or {}).get("phase") not in {"Succeeded", "Failed"}]
+    waiting = [one for one in pods if not one["spec"].get("nodeName")]
+    ended = f", {len(known.pods) - len(pods)} have ended" if len(known.pods) > len(pods) else ""
+    on_nodes = f"of its pods {len(pods) - len(waiting)} are on nodes, {len(waiting)} wait{ended}"
+    yield f"application {meta['namespace']}/{meta['name']} has no object (kind Application): {on_nodes}"
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for one in waiting:
+        why = condition(one, "PodScheduled")
+        said = str(why.get("reason") or "it has not been looked at yet"), str(why.get("message") or "")
+        reasons.setdefault(said, []).append(one["metadata"]["name"])
+    for (reason, message), names in [*reasons.items()][:MOST_WAITING]:
+        yield f"pod {names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: {reason}"
+        yield from _indented(message)
+    if waiting:
+        yield "its place in line is not told here; the scheduler tells it (--server)"
+    queues = {(one["metadata"].get("annotations") or {}).get(ALLOCATED_QUEUE, "") for one in pods} | {
+        qualified(queue_of(one["metadata"].get("labels"), one["metadata"].get("annotations")) or "") for one in pods
+    }
+    yield from _queue_lines(next((path for path in sorted(queues) if path in known.queues), ""), known.queues)
+    yield from _event_lines(known)
+
+
 def of_queue(known: Known) -> Iterator[str]:
     """Yield what is known of a queue."""
     path = known.one["metadata"]["name"]
-    ready = ready_of(known.one)
-    yield f"queue {path} is in force as written" if ready == "True" else f"queue {path} is not in force as written: {ready}"
-    yield from _trouble(known.one)
+    if not known.absent:
+        ready = ready_of(known.one)
+        yield f"queue {path} is in force as written" if ready == "True" else f"queue {path} is not in force as written: {ready}"
+        yield from _trouble(known.one)
     yield from _queue_lines(path, known.queues)
     yield from _held_lines(known.held or ())
     waiting = [one for one in known.applications if _waits_in(one, path)] if known.held is None else []

@@ -6,13 +6,17 @@ from dataclasses import dataclass
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
+from treadle.core.effects import QUEUE_NOT_FOUND
 from treadle.core.kernel.admission_checks import AT_ZERO, GANG_OVER, OVER_LARGEST, TOO_MANY, barred, oversized
 from treadle.core.kernel.am_share import MASTER_SHARE
+from treadle.core.kernel.assign import DENIED, asked_for
 from treadle.core.kernel.cycle import AT_MAXIMUM, NO_NODE
 from treadle.core.kernel.pods.states import PodState
 from treadle.core.kernel.tree.limits import exceeded
+from treadle.core.kernel.tree.near import meant
 from treadle.core.kernel.tree.order import waiting_order
 from treadle.core.kernel.tree.quota import USER_LIMIT
+from treadle.core.model import DEFAULT_QUEUE
 from treadle.core.units.resources import in_words
 from treadle.core.views.closest import change, closest
 from treadle.core.views.explain import TURN, ahead, explain, gang_room, node_reasons, of_gang_at_once, waiting, whose_maximum
@@ -21,7 +25,7 @@ from treadle.core.views.pods import since
 if TYPE_CHECKING:
     from treadle.core.kernel.nodes.shapes import Shape
     from treadle.core.kernel.state import State
-    from treadle.core.kernel.tree.members import Ask
+    from treadle.core.kernel.tree.members import Application, Ask
     from treadle.core.views.closest import Closest
     from treadle.core.views.explain import GangRoom
 
@@ -156,6 +160,8 @@ def _of_ask(state: State, ask: Ask, pod: str, pods: int, began: float | None) ->
     words = change(state, shape, found) if found is not None else ""
     if reason == GANG_OVER and ask.obstacle is not None:
         words = f"queue {ask.obstacle.blocker} may have enough for all of them at once, or the gang starts with fewer"
+    if reason == QUEUE_NOT_FOUND:
+        words = _of_missing(state, application)
     needed = _for_gang(gang, words) if gang is not None and not gang.alone else _change(reason, message, limit, words)
     return Held(pod, pods, application.id, path, reason, message, needed, began, ahead(ask), before, limit, nodes)
 
@@ -202,6 +208,14 @@ def _change(reason: str, message: str, limit: Limit | None, of_nodes: str) -> st
     return of_nodes or _OTHERS.get(reason, message)
 
 
+def _of_missing(state: State, application: Application) -> str:
+    """Say what has to change for an application whose queue does not exist."""
+    path = asked_for(state, application, application.id.partition("/")[0])
+    near = meant(path, filter(state.tree.is_defined, state.tree.queues)) if path else ""
+    made = f"queue {path} is made, or another one is asked for" if path else "a queue is asked for"
+    return f"{made}, or there is a default queue ({DEFAULT_QUEUE})" + (f"; did you mean {near}?" if near else "")
+
+
 def _for_gang(gang: GangRoom, of_nodes: str) -> str:
     """Say what has to change for a gang to start."""
     more = gang.others - gang.fit
@@ -214,5 +228,6 @@ def _for_gang(gang: GangRoom, of_nodes: str) -> str:
 _OTHERS = {
     TOO_MANY: "another application of the queue ends, or it may run more at once",
     MASTER_SHARE: "masters of the queue end, or they may hold more of it",
+    DENIED: "its user is allowed to submit there (submitAcl of the queue or of one above it), or another queue is asked for",
     USER_LIMIT: "pods of the same user end, or one user may have more of the queue",
 }
