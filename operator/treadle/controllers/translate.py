@@ -44,8 +44,8 @@ from treadle.core.model.scheduler import DECLARED, TogetherSettings, Weights
 from treadle.core.model.scheduler import NamespaceLimits as NamespaceLimitsSpec
 from treadle.core.rules.constraints.parsing import parse_expression
 from treadle.core.rules.constraints.processor import POPULAR_TAGS, SERIAL
+from treadle.core.rules.fair.policies import policy_named
 from treadle.core.rules.placement.rules import analyse
-from treadle.core.rules.policies import policy_named
 from treadle.core.units.resources import amount
 
 

@@ -11,7 +11,7 @@ from treadle.convert.errors import AllocationError
 from treadle.convert.reservable import named
 from treadle.convert.rules import Rule, read_policy
 from treadle.convert.xml import Element
-from treadle.core.rules.policies import POLICIES
+from treadle.core.rules.fair.policies import POLICIES
 
 T = TypeVar("T")
 _POLICY_CLASSES = {

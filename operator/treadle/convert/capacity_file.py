@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from treadle.core.model.access import AccessList
 from treadle.core.model.capacity import (
@@ -67,6 +67,8 @@ class CapacityFile:
     queues: dict[str, CapacityQueueSpec]
     settings: CapacitySettings
     properties: Properties
+    alike: Mapping[str, str]
+    """Of leaves whose properties say the same, each but the first: the path of the first."""
 
     def undeclared(self, path: str) -> CapacityQueueSpec:
         """Return what is said about a queue that no list of children names. Raises ``CapacityFileError``."""
@@ -138,16 +140,35 @@ def read(values: Mapping[str, str], types: Sequence[str] = (), partitions: Mappi
     properties = Properties(values)
     settings = _settings(properties, types, partitions or {})
     queues: dict[str, CapacityQueueSpec] = {}
+    firsts: dict[tuple[tuple[str, str], ...], str] = {}
+    alike: dict[str, str] = {}
 
     def walk(path: str) -> None:
         if path.count(".") >= MOST_LEVELS:
             raise CapacityFileError(f"{PREFIX}{path[:80]}….queues", f"queues are nested deeper than {MOST_LEVELS} levels")
+        said = _said(properties, path)
+        first = firsts.get(said) if said is not None else None
+        if first is not None:
+            alike[path] = first
+            queues[path] = replace(queues[first], path=path)
+            return
         queues[path] = _queue(properties, path)
+        if said is not None:
+            firsts[said] = path
         for child in queues[path].children:
             walk(f"{path}.{child}")
 
     walk("root")
-    return CapacityFile(queues, settings, properties)
+    return CapacityFile(queues, settings, properties, alike)
+
+
+def _said(properties: Properties, path: str) -> tuple[tuple[str, str], ...] | None:
+    """Return all that is said about a leaf; files have thousands that say the same. None of a queue whose path has a meaning beside its properties."""
+    prefix = f"{PREFIX}{path}."
+    if path == "root" or properties.flexible or properties.text(f"{prefix}queues") is not None:
+        return None
+    said = tuple((name, properties.values[prefix + name]) for name in properties.names(prefix))
+    return None if any(name.startswith("auto-create-child-queue.") for name, _ in said) else said
 
 
 def _settings(properties: Properties, types: Sequence[str], partitions: Mapping[str, bool]) -> CapacitySettings:

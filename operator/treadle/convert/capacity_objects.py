@@ -69,8 +69,18 @@ def convert(sources: Sources) -> Converted:
     for label in exclusive:
         blocks.partitions.of(label)
     removed = sources.site is None or removes_queues(file.properties)
+    made: dict[str, dict[str, Any]] = {}
     for path, spec in file.queues.items():
-        result.objects.append(_queue(path, spec, file, renamed, blocks, removed=removed))
+        ours = path if path == ROOT else renamed.add(path)
+        if ours.rpartition(".")[2] != path.rpartition(".")[2]:
+            result.notes.append(f"queue {path} becomes {ours}: {RULE}")
+        found = made.get(file.alike.get(path, ""))
+        if found is None:
+            told = len(result.notes)
+            found = _queue(path, spec, file, blocks, removed=removed)
+            if len(result.notes) == told:  # each of those that have a line gets its own
+                made[path] = found
+        result.objects.append({"apiVersion": API_VERSION, "kind": "Queue", "metadata": {"name": ours}, "spec": found})
     result.objects.insert(0, _scheduler(values, file, renamed, blocks, sources))
     result.notes += left_out(values, file.queues)
     result.notes += _unsure(values, sources)
@@ -93,7 +103,7 @@ def _checked(values: Mapping[str, str], exclusive: Mapping[str, bool]) -> Capaci
     }
     try:
         context = Context(numbers, replace(file.settings, most=most))
-        tree = CapacityTree(specs, context, undeclared=file.undeclared, computed=False)
+        tree = CapacityTree(specs, context, undeclared=file.undeclared, computed=False, alike=file.alike)
     except Refused as error:
         raise CapacityFileError(PREFIX.rstrip("."), str(error), error.hadoop) from None
     rules = read_rules(values)
@@ -143,13 +153,9 @@ def _labels(spec: CapacityQueueSpec) -> list[str]:
     return [label for label in named if label not in {"", "*"}]
 
 
-def _queue(
-    path: str, spec: CapacityQueueSpec, file: CapacityFile, renamed: Renames, blocks: Blocks, *, removed: bool
-) -> dict[str, Any]:
+def _queue(path: str, spec: CapacityQueueSpec, file: CapacityFile, blocks: Blocks, *, removed: bool) -> dict[str, Any]:
+    """Return the spec of a Queue, which those that say the same share."""
     prefix = f"{PREFIX}{path}."
-    ours = path if path == ROOT else renamed.add(path)
-    if ours.rpartition(".")[2] != path.rpartition(".")[2]:
-        blocks.notes.append(f"queue {path} becomes {ours}: {RULE}")
     found: dict[str, Any] = {}
     if spec.state == "STOPPED":
         if path == ROOT:
@@ -174,7 +180,7 @@ def _queue(
     reservations = reservable.block(file.properties, path, blocks.notes)
     if reservations is not None:
         found["reservations"] = reservations
-    return {"apiVersion": API_VERSION, "kind": "Queue", "metadata": {"name": ours}, "spec": found}
+    return found
 
 
 def _priorities(prefix: str, file: CapacityFile, found: dict[str, Any], notes: list[str]) -> None:

@@ -88,8 +88,6 @@ from treadle.core.kernel.update import (
     sync_cluster,
 )
 from treadle.core.model import Settings, version_of
-from treadle.core.rules.fair.policies import YARN
-from treadle.core.rules.policies import BUILT_IN, register
 from treadle.core.views import explain
 from treadle.core.views.view import View
 
@@ -99,10 +97,6 @@ if TYPE_CHECKING:
     from treadle.core.effects import Effect
     from treadle.core.kernel.tree.members import Application
     from treadle.core.model import PodSpec
-
-for _policy in YARN:
-    register(_policy)
-    BUILT_IN.add(type(_policy))
 
 OF_ALL_QUEUES = ("fair", "capacity", "discipline", "partition_label", "mapping", "mapping_override")
 """The settings of a scheduler that say something of all queues."""

@@ -5,7 +5,8 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Final
 
 from treadle.core.errors import InvalidSpec
-from treadle.core.rules.policies import BUILT_IN, POLICIES, Policy, register
+from treadle.core.rules.fair.policies import BUILT_IN, POLICIES, register
+from treadle.core.rules.policies import Policy
 
 GROUP = "treadle.policies"
 PARTS = ("compare", "ranker", "counts", "shares", "headroom", "weigh")

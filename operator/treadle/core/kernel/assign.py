@@ -63,6 +63,11 @@ def assign(state: State, application: Application, namespace: str) -> Queue | Wa
     return unreserved(state, application, _assign(state, application, namespace))
 
 
+def comes_back(application: Application, place: Queue | Wait) -> bool:
+    """Whether an application is to go where it was bound while a restart is not over: nobody need allow that once more."""
+    return isinstance(place, Queue) and not application.counted and place.path == _held(application)
+
+
 def _assign(state: State, application: Application, namespace: str) -> Queue | Wait:
     placement = state.discipline.placement
     asked = application.requested or application.wanted or state.namespaces.get(namespace, "")
@@ -88,7 +93,8 @@ def _assign(state: State, application: Application, namespace: str) -> Queue | W
             return stays
     place = placement.place(application, request, namespace, runs=runs)
     if runs and isinstance(place, Wait):
-        current = application.queue if application.queue is not None else _restored(state, held)
+        restored = _restored(state, held) if application.queue is None or not application.counted else None
+        current = restored or application.queue
         return current if current is not None else place
     if isinstance(place, Queue) and runs:
         place = goes_on(state, application, place)
@@ -102,7 +108,7 @@ def _assign(state: State, application: Application, namespace: str) -> Queue | W
 def concerned(state: State, settled: Settled) -> list[Application]:
     """Return the applications that may belong elsewhere after a settling.
 
-    Those without a queue, those that may not move, and those that ran when they were last asked for and do so no longer, always
+    Those without a queue, those that may not move, those that run and were never counted as running (a restart is not over), and those that ran when they were last asked for and do so no longer, always
     are. Rules and mapping rules may look at any queue, so all that wait are asked for again; what runs stays under them unless
     its own queue changed.
     """
@@ -121,7 +127,8 @@ def concerned(state: State, settled: Settled) -> list[Application]:
     found, queues = [], tree.queues
     for application in state.applications.values():
         queue, asked = application.queue, application.requested or application.wanted
-        if queue is None or application in always or (by_rules and not application.allocated):
+        unsettled = application.allocated and not application.counted
+        if queue is None or unsettled or application in always or (by_rules and not application.allocated):
             found.append(application)
         elif asked == (path := queue.path):
             if path in paths or queues.get(path) is not queue:
@@ -177,7 +184,7 @@ def _stays(state: State, application: Application, request: Request, held: str) 
     Pods may be seen before the rules: who was placed without them is put back where it was bound.
     """
     current = application.queue
-    if current is not None and not in_force(state, current):
+    if current is not None and (not in_force(state, current) or not application.counted):
         current = None
     before = state.assignment.asked.get(application.id)
     if before is not None and before.queue != request.queue and application.allocated:
@@ -253,10 +260,10 @@ def allowed(state: State, application: Application, queue: Queue, path: str) -> 
 
 def goes_on(state: State, application: Application, place: Queue) -> Queue | Wait:
     """Return the queue of an application that runs. Where it asks for one that it may not submit to it is the one that it was bound in, after a restart; whom somebody else bound, without us, has none."""
-    if application.queue is not None:
+    held = _held(application)
+    if application.queue is not None and (application.queue.path == held or application.counted):
         return place  # a move, which is refused where it is not allowed
     refused = denied(state, application, place, place.path)
-    held = _held(application)
     if refused is None or not held:
         return place if refused is None else refused
     bound = state.tree.queues.get(held)
@@ -288,7 +295,8 @@ def denied_words(what: str, path: str, who: Asker, default_access: DefaultAccess
     """Say that somebody may not do something (``submit to``, ``reserve in``) with a queue."""
     words = f"{_of(who)} may not {what} queue {path}: neither it nor a queue above it allows that"
     if default_access is DefaultAccess.NAMESPACE:
-        words += f"; by itself namespace {who.namespace} may use {own_queue(who)} and {DEFAULT_QUEUE}"
+        own = " and ".join(dict.fromkeys((own_queue(who), DEFAULT_QUEUE)))
+        words += f"; by itself namespace {who.namespace} may use {own}"
     return words
 
 

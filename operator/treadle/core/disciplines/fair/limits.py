@@ -15,7 +15,7 @@ from treadle.core.kernel.tree.demand import hold_demand
 from treadle.core.kernel.tree.limits import Had, resolve, resolve_largest
 from treadle.core.kernel.update import apply_given
 from treadle.core.model import Limit, QueueSpec
-from treadle.core.rules.policies import BUILT_IN
+from treadle.core.rules.fair.policies import BUILT_IN
 from treadle.core.units.amounts import f32
 from treadle.core.units.resources import MEMORY
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from treadle.core.effects import Placed, new_bind
 from treadle.core.kernel import tenants
 from treadle.core.kernel.admission_checks import OVER_LARGEST, block, gang_changed, requeue
-from treadle.core.kernel.assign import asked_for, assign, denied, in_force
+from treadle.core.kernel.assign import asked_for, assign, comes_back, denied, in_force
 from treadle.core.kernel.opportunistic.by_application import as_its_application_says, unheeded
 from treadle.core.kernel.opportunistic.memory import gives_way
 from treadle.core.kernel.pods import between, gang, prepared
@@ -521,7 +521,8 @@ def _refuses_move(state: State, application: Application, place: Queue | Wait, n
     current = application.queue
     if current is None or not application.allocated or not in_force(state, current):
         return ""
-    if isinstance(place, Queue) and (refused := denied(state, application, place, place.path)) is not None:
+    goes = None if comes_back(application, place) else place
+    if isinstance(goes, Queue) and (refused := denied(state, application, goes, goes.path)) is not None:
         return f"queue: {application.id} cannot move: {refused.message}"
     if not application.counted:
         return ""

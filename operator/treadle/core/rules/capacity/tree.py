@@ -7,6 +7,8 @@ stay. Whatever is refused leaves the old definitions in force.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from types import MappingProxyType
 
 from treadle.core.model.capacity import Capacity, CapacityQueueSpec, Kind
 from treadle.core.rules.capacity import states
@@ -39,7 +41,8 @@ class CapacityTree:
     ``undeclared`` gives what is said about a queue that no list of children names: it may be made when an application asks for
     it. ``submissions`` is the order in which applications were submitted. ``drops_queues``: a refresh that leaves no place for
     queues that were made drops them with their applications, as Hadoop's does; otherwise it is refused. Without ``computed`` the
-    definitions are only checked.
+    definitions are only checked; ``alike`` then names for a leaf, by path, another whose definition says the same: of such
+    siblings one is checked, and the others share what it has.
     """
 
     def __init__(
@@ -50,8 +53,10 @@ class CapacityTree:
         undeclared: Undeclared = CapacityQueueSpec,
         *,
         computed: bool = True,
+        alike: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.context, self.arrange = context, arrange
+        self._alike = {} if computed else alike
         self.specs, self.undeclared = dict(specs), undeclared
         self.submissions: InOrder = by_submission
         self.drops_queues = False
@@ -215,10 +220,25 @@ class CapacityTree:
         if spec.managed is not None:
             queue.entitlements = Entitlements(queue, spec.managed)
         if spec.children:
-            children = [self._build(child, queue, before) for child in spec.children]
+            children = self._children(queue, spec.children, before)
             check_children(queue, children)
             queue.children = children
         return queue
+
+    def _children(self, parent: CapacityQueue, names: Sequence[str], before: Mapping[str, CapacityQueue]) -> list[CapacityQueue]:
+        found: list[CapacityQueue] = []
+        firsts: dict[str, CapacityQueue] = {}
+        for name in names:
+            path = f"{parent.path}.{name}"
+            said_at = self._alike.get(path, path)
+            first = firsts.get(said_at)
+            if first is None:
+                firsts[said_at] = queue = self._build(name, parent, before)
+            else:
+                queue = copy(first)
+                queue.name, queue.path = name, path
+            found.append(queue)
+        return found
 
     def _define(self, queue: CapacityQueue) -> None:
         """Give a queue what its definition, its parent and the settings say."""

@@ -11,7 +11,20 @@ from functools import cmp_to_key
 from itertools import compress
 from operator import itemgetter
 
-from treadle.core.rules.policies import POLICIES, Cluster, Compare, Key, Policy, Ranked, Ranker, Schedulable, Sharer
+from treadle.core.rules.policies import (
+    BUILT_IN,
+    POLICIES,
+    Cluster,
+    Compare,
+    Key,
+    Policy,
+    Ranked,
+    Ranker,
+    Schedulable,
+    Sharer,
+    policy_named,
+    register,
+)
 from treadle.core.units.amounts import f32, quotient, sign
 from treadle.core.units.comparison import dominant
 from treadle.core.units.resources import CPU, MEMORY, Vector
@@ -317,3 +330,9 @@ def _ranker_of_three(counted: tuple[int, ...], total: Sequence[int]) -> Ranker:
 
 
 YARN: tuple[Policy, ...] = (Fifo(), Fair(), Drf())
+for _policy in YARN:
+    register(_policy)
+    BUILT_IN.add(type(_policy))
+
+__all__ = ["BUILT_IN", "POLICIES", "YARN", "Drf", "Fair", "Fifo", "policy_named", "register"]
+"""The registry as well: who looks policies up by name takes it from here, where YARN's are in it."""
