@@ -71,7 +71,7 @@ async def test_a_queue_that_rules_made_is_there_by_its_own_path(where: Where, sa
 async def test_applications_of_a_queue_that_is_not_there_are_not_said_to_be_none(where: Where, said: Said) -> None:
     for queue in ("root", "root.users", "root.users.ann"):
         assert await said.by(apps, queue, where=where) == "no applications\n"
-    assert "there is no queue root.usres; the queues are root.users, " in await said.by(apps, "root.usres", where=where, code=1)
+    assert "there is no queue root.people; the queues are root.users, " in await said.by(apps, "root.people", where=where, code=1)
 
 
 async def test_partitions_are_not_passed_over_where_nobody_tells_them(where: Where, said: Said) -> None:

@@ -39,7 +39,9 @@ def nodes(partition: str | None = None, *, output: OutputOption = "table", where
     found = lines(where, "nodes", **({} if partition is None else {"partition": partition}))
     if found is None:
         if partition is not None:
-            refuse(f"which nodes are in partition {partition!r} the scheduler knows alone, and it is not asked; name it by --server")
+            refuse(
+                f"which nodes are in partition {partition!r} the scheduler knows alone, and it is not asked; name it by --server"
+            )
         found = asked(where.kubeconfig, where.context, from_objects)
     if output in {"json", "yaml"}:
         print(written(output, found), end="")
