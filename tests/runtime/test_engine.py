@@ -205,6 +205,23 @@ async def test_an_event_that_cannot_be_handled_harms_only_its_pod_which_is_told_
     assert "an event could not be handled: PodSeen(" in caplog.text
 
 
+async def test_a_pod_that_goes_is_gone_though_it_cannot_be_remembered(caplog: pytest.LogCaptureFixture) -> None:
+    at = At()
+
+    def leaving(uid: str) -> None:
+        raise KeyError(uid)
+
+    at.engine.leaving = leaving
+    async with task_of(at.engine.run()) as running:
+        at.put(NodeSeen(a_node("n")), PodSeen(a_pod("a")))
+        await until(lambda: at.binder.placements)
+        at.put(PodGone("a"), PodSeen(a_pod("b")))
+        await until(lambda: len(at.binder.placements) == 2 or running.done())
+
+    assert (at.core.view.pod("a"), [one.uid for one in at.binder.placements]) == (None, ["a", "b"])
+    assert "an event could not be handled: PodGone(" in caplog.text
+
+
 async def test_a_pass_that_fails_once_costs_nothing(caplog: pytest.LogCaptureFixture) -> None:
     at = fragile()
     at.core.weak = 1  # type: ignore[attr-defined]

@@ -7,6 +7,7 @@ from typing import Any
 
 from treadle.cli.asking import asked, read
 from treadle.cli.leader import HERE, Where, lines
+from treadle.cli.queues import check_queue
 from treadle.cli.tables import Output, OutputOption, table, written
 from treadle.controllers.in_words import NONE, amounts
 from treadle.core.rules.placement.names import is_below
@@ -52,6 +53,8 @@ def apps(
         A table, with what it waits for in words too (wide), or the objects as JSON or YAML.
     """
     found = [one for one in _known(namespace, where) if _wanted(one.get("status") or {}, queue, waiting=waiting)]
+    if queue and not found:
+        check_queue(queue, where)
     if output in {"json", "yaml"}:
         print(written(output, found), end="")
         return

@@ -52,6 +52,9 @@ def events(
         _of_history(namespace, reason, about, most, days, output, where)
         return
 
+    if most < 1:
+        refuse(f"--most: {most} is less than 1", 2)
+
     async def read(client: Client) -> list[Json]:
         path = f"/api/v1/namespaces/{namespace}/events" if namespace else "/api/v1/events"
         chosen = [f"reportingComponent={REPORTER}"]

@@ -59,6 +59,8 @@ def lines(where: Where, what: str, **params: str) -> list[Json] | None:
             said = await _get(client, what, {**params, "limit": str(MOST), **({"continue": more} if more else {})})
             if isinstance(said, str):
                 return said
+            if what not in said:
+                return "it answers, and not as the scheduler's REST does"
             found += said[what]
             more = said["continue"]
             if not more:
@@ -94,7 +96,9 @@ async def _get(client: Client, what: str, params: Mapping[str, str], absent: Jso
     if response.status == 404 and absent is not None:
         return absent
     said: Json = response.json()
-    return _why(said, response.status) if response.status >= 400 else said
+    if response.status >= 400:
+        return _why(said, response.status)
+    return said if response.status < 300 and isinstance(said, Mapping) else f"{response.status}: it is no scheduler's REST"
 
 
 def _access(where: Where) -> auth.Access:

@@ -15,6 +15,7 @@ from treadle.kube.errors import ApiError
 from treadle.kube.transport import Client
 
 EVERY: Final = 0.5
+DAY: Final = 86_400.0
 MERGE: Final = "application/merge-patch+json"
 Json = Mapping[str, Any]
 
@@ -33,6 +34,8 @@ def move(application: str, queue: str, /, *, wait: float = 15.0, where: Where = 
     wait:
         For how many seconds it is waited for the scheduler to do it; 0: not at all.
     """
+    if not 0 <= wait <= DAY:
+        refuse(f"--wait: {wait:g} is not a number of seconds up to {DAY:g}", 2)
     namespace, slash, name = application.partition("/")
     if not slash or not namespace or not name or "/" in name:
         refuse(f"{application!r} is not NAMESPACE/NAME")

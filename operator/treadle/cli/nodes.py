@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from treadle.cli.asking import asked
+from treadle.cli.asking import asked, refuse
 from treadle.cli.leader import HERE, Where, lines
 from treadle.cli.tables import Output, OutputOption, bar, table, written
 from treadle.controllers.in_words import NONE, amounts, brief, part
@@ -38,6 +38,10 @@ def nodes(partition: str | None = None, *, output: OutputOption = "table", where
     """
     found = lines(where, "nodes", **({} if partition is None else {"partition": partition}))
     if found is None:
+        if partition is not None:
+            refuse(
+                f"which nodes are in partition {partition!r} the scheduler knows alone, and it is not asked; name it by --server"
+            )
         found = asked(where.kubeconfig, where.context, from_objects)
     if output in {"json", "yaml"}:
         print(written(output, found), end="")

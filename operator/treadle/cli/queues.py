@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from treadle.cli.asking import asked, read, refuse
 from treadle.cli.leader import HERE, Where, lines
@@ -13,6 +13,10 @@ from treadle.core.rules.placement.names import is_below
 
 HEADS = ("QUEUE", "STATE", "SHARE", "USED", "OF ITS SHARE", "PENDING", "RUNNING", "WAITING", "READY")
 BY_RULES = "made by rules"
+MADE: Final = {"leaf": True, "dynamic": True}
+"""What objects say of a queue that rules made."""
+MOST_NAMED: Final = 50
+"""Queues that are named where one is not there."""
 Json = Mapping[str, Any]
 
 
@@ -43,10 +47,25 @@ def known(queue: str, where: Where) -> dict[str, Json]:
         one = found.get(row["name"]) or {"metadata": {"name": row["name"]}}
         found[row["name"]] = {**one, "status": {**(one.get("status") or {}), **row}}
     if not found and queue != "root":
-        refuse(
-            f"there is no queue {queue}; the queues are {', '.join(sorted(one['metadata']['name'] for one in items)) or 'none'}"
-        )
+        made = {path for one in items for path in (one.get("status") or {}).get("dynamicQueues") or ()}
+        found = {path: {"metadata": {"name": path}, "status": MADE} for path in made if is_below(path, queue)}
+        if not found:
+            refuse(f"there is no queue {queue}; the queues are {_some({*made, *(one['metadata']['name'] for one in items)})}")
     return found
+
+
+def check_queue(queue: str, where: Where) -> None:
+    """End the command where a queue is named that is not there. Who may not list queues is told nothing."""
+    none: list[Json] = []
+    found = asked(where.kubeconfig, where.context, lambda client: read(client, "queues"), otherwise=lambda _: {"items": none})
+    if found["items"]:
+        known(queue, where)
+
+
+def _some(paths: set[str]) -> str:
+    """Name queues, not any number of them."""
+    more = f" and {len(paths) - MOST_NAMED} more" if len(paths) > MOST_NAMED else ""
+    return (", ".join(sorted(paths)[:MOST_NAMED]) or "none") + more
 
 
 def drawn(found: Mapping[str, Json], top: str, output: Output = "table") -> Iterable[str]:
@@ -81,7 +100,7 @@ def rows_of(found: Mapping[str, Json], top: str, output: Output = "table") -> It
 
 
 def _row(name: str, one: Json | None, output: Output) -> tuple[str, ...]:
-    if one is None:
+    if one is None or one.get("status") == MADE:
         more = (NONE, NONE) if output == "wide" else ()
         return (name, *(NONE,) * (len(HEADS) - 2), BY_RULES if name != "root" else NONE, *more)
     status = one.get("status") or {}

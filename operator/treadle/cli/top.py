@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from treadle.cli.asking import refuse
 from treadle.cli.leader import HERE, Where
 from treadle.cli.queues import drawn, known
-from treadle.cli.tables import OutputOption
 
 CLEAR = "\x1b[H\x1b[2J"
+DAY = 86_400.0
 
 
 def top(
@@ -21,7 +22,7 @@ def top(
     *,
     every: float = 2.0,
     once: Annotated[bool, Parameter(negative="")] = False,
-    output: OutputOption = "table",
+    output: Annotated[Literal["table", "wide"], Parameter(name=["--output", "-o"])] = "table",
     where: Where = HERE,
 ) -> None:
     """Draw the tree of queues as `treadle queues` does, again and again until it is interrupted.
@@ -37,6 +38,8 @@ def top(
     output:
         A table, or a wide one.
     """
+    if not 0 < every <= DAY:
+        refuse(f"--every: {every:g} is not a number of seconds up to {DAY:g}", 2)
     try:
         while True:
             lines = list(drawn(known(queue, where), queue, output))

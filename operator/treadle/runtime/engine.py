@@ -198,9 +198,9 @@ class Engine:
             self.events += 1
             if care.set_aside and care.keeps(event):
                 continue
-            if isinstance(event, PodGone):
-                self.leaving(event.uid)
             try:
+                if isinstance(event, PodGone):
+                    self.leaving(event.uid)
                 handle(event, now)
             except RAISED as error:
                 log.exception("an event could not be handled: %.500r", event)
