@@ -84,6 +84,8 @@ def world(control_plane_binaries: None, tmp_path_factory: pytest.TempPathFactory
         with Treadle(plane.scheduler_kubeconfig(), folder, "--rest", "--history", kept) as treadle:
             port = treadle.wait_ready().port
             eventually(lambda: len(cluster.bound()) == 2, 30, "what has room is bound")
+            listed = f"{GROUP}/queues"
+            eventually(lambda: all(one.get("status") for one in plane.api("GET", listed)[1]["items"]), 30, "statuses are written")
             yield World(cluster, f"http://127.0.0.1:{port}")
 
 
