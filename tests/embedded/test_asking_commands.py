@@ -21,7 +21,9 @@ from treadle.cli.leader import Where
 from treadle.cli.move import move
 from treadle.cli.nodes import nodes
 from treadle.cli.queues import queues
+from treadle.cli.reserve import reserve
 from treadle.cli.top import top
+from treadle.cli.validate import validate
 from treadle.web.server import serve
 
 PROGRAM = str(Path(sys.executable).with_name("treadle"))
@@ -130,3 +132,30 @@ async def test_a_terminal_without_unicode_is_written_to_as_well(where: Where) ->
 async def test_what_top_draws_is_no_list_of_objects(where: Where) -> None:
     done = await ran(where, "top", "--once", "-o", "json", stdout=subprocess.PIPE)
     assert done.returncode == 2
+
+
+@pytest.mark.parametrize("metadata", ["one", ["name"], 3])
+async def test_a_reservation_whose_metadata_is_no_mapping_is_refused_by_name(
+    where: Where, said: Said, tmp_path: Path, metadata: object
+) -> None:
+    file = tmp_path / "reservation.yaml"
+    file.write_text(
+        yaml.safe_dump({"apiVersion": "treadle.dev/v1alpha1", "kind": "Reservation", "metadata": metadata, "spec": {}})
+    )
+    assert (
+        await said.by(reserve, file, kubeconfig=where.kubeconfig, code=1)
+        == f"treadle: {file}: metadata: {metadata!r} is no mapping\n"
+    )
+
+
+async def test_a_list_whose_items_are_no_list_is_refused_and_what_is_beside_it_is_judged(
+    where: Where, said: Said, tmp_path: Path
+) -> None:
+    file = tmp_path / "objects.yaml"
+    fine = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}
+    file.write_text(yaml.safe_dump_all([{"apiVersion": "v1", "kind": "List", "items": 3}, fine]))
+    with pytest.raises(SystemExit):
+        await asyncio.to_thread(validate, file, kubeconfig=where.kubeconfig)
+    printed = said.capsys.readouterr()
+    assert f"{file}, document 1: REFUSED: items: has to be a list, not 3" in printed.out
+    assert "Namespace team: is not of treadle.dev/v1alpha1, and not looked at" in printed.out

@@ -103,7 +103,10 @@ def _read(file: Path, namespace: str, *, dry_run: bool) -> dict[str, Any]:
         body = yaml.safe_load(file.read_bytes())
         if not isinstance(body, dict) or body.get("kind") != "Reservation":
             refuse(f"{file}: is no Reservation")
-        meta = body["metadata"] = dict(body.get("metadata") or {})
+        given = body.get("metadata") or {}
+        if not isinstance(given, dict):
+            refuse(f"{file}: metadata: {given!r} is no mapping")
+        meta = body["metadata"] = dict(given)
         meta["namespace"] = namespace or meta.get("namespace") or "default"
         parse("Reservation", body)
     except (OSError, yaml.YAMLError, InvalidObject) as error:

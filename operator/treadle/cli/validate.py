@@ -87,7 +87,11 @@ def _objects(file: Path, verdict: Verdict) -> Iterator[dict[str, Any]]:
         refuse(f"{file}: {error}")
     for number, document in enumerate(documents, 1):
         several = isinstance(document, dict) and str(document.get("kind", "")).endswith("List")
-        for one in (document.get("items") or () if several else (document,)) if document is not None else ():
+        items = document.get("items") or [] if several else [] if document is None else [document]
+        if not isinstance(items, list):
+            verdict.refused(f"{file}, document {number}", f"items: has to be a list, not {items!r}")
+            continue
+        for one in items:
             if not isinstance(one, dict) or not isinstance(one.get("metadata") or {}, dict):
                 verdict.refused(f"{file}, document {number}", "is no object")
             elif one.get("apiVersion") != API_VERSION or one.get("kind") not in PLURALS:
