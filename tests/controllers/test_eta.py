@@ -88,7 +88,7 @@ def test_the_command_prints_what_the_status_says() -> None:
 def test_the_command_refuses_what_is_no_name_of_an_object(capsys: pytest.CaptureFixture[str]) -> None:
     from treadle.cli.eta import eta
 
-    for bad in ("app", "/app", "ns/", "a/b/c"):
+    for bad in ("", "/app", "ns/", "a/b/c"):
         with pytest.raises(SystemExit):
             eta(bad)
-        assert capsys.readouterr().err == f"treadle: {bad!r} is not NAMESPACE/NAME\n"
+        assert capsys.readouterr().err == f"treadle: {bad!r} is not NAMESPACE/NAME, nor a NAME in the namespace of the context\n"

@@ -93,6 +93,13 @@ async def test_pods_are_told_before_their_nodes_and_each_sample_once() -> None:
     assert [type(one) for one in told[1:]] == [PodSampled, NodeSampled]
 
 
+async def test_after_a_clock_that_was_ahead_is_set_right_its_samples_are_told_again() -> None:
+    _, asks, told = source()
+    for at in (time.time() + 3600.0, time.time() - 10.0, time.time() - 20.0, float("inf"), time.time() - 5.0):
+        await asks.look(Tells(Look([NodeUse("n", (("cpu", 1),), at, 1.0)], [])))
+    assert [round(one.at - time.monotonic()) for one in told if isinstance(one, NodeSampled)] == [3600, -10, -5]
+
+
 @pytest.mark.parametrize(
     ("answer", "words"),
     [

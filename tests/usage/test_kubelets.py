@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from treadle.core.views.opportunistic import Wanted
@@ -65,6 +67,25 @@ async def test_a_counter_that_went_back_or_is_late_or_was_not_read_for_long_make
     await kubelets.look(Wanted(("a",)))
     api.answers[path("a")] = exposition(cpu, at)
     assert (await kubelets.look(Wanted(("a",)))).nodes == []
+
+
+async def test_after_a_clock_that_was_ahead_is_set_right_a_counter_begins_anew() -> None:
+    api, kubelets = asking()
+    ahead = time.time() + 3600.0
+    found = []
+    for cpu, at in ((100, ahead), (110, time.time() - 20.0), (120, time.time() - 10.0)):
+        api.answers[path("a")] = exposition(cpu, round(at, 3))
+        found.append([one.usage[0] for one in (await kubelets.look(Wanted(("a",)))).nodes])
+    assert found == [[], [], [("cpu", pytest.approx(1000, abs=2))]]
+
+
+async def test_a_time_that_is_no_number_is_passed_over_and_fails_no_other_node() -> None:
+    api, kubelets = asking()
+    for cpu, at in ((100, 1000.0), (115, 1010.0)):
+        api.answers[path("a")] = Response(200, b"node_cpu_usage_seconds_total 5 NaN\nnode_memory_working_set_bytes 7 NaN\n")
+        api.answers[path("b")] = exposition(cpu, at)
+        found = await kubelets.look(Wanted(("a", "b")))
+    assert [one.node for one in found.nodes] == ["b"]
 
 
 async def test_pods_are_read_only_where_they_are_wanted() -> None:

@@ -12,7 +12,7 @@ import pytest
 from treadle.core.model.opportunistic import PrometheusSettings
 from treadle.core.views.opportunistic import Wanted
 from treadle.usage.credentials import LONGEST, Credentials
-from treadle.usage.prometheus import Prometheus
+from treadle.usage.prometheus import Prometheus, _duration
 from treadle.usage.source import Look, NodeUse
 from usage.pages import Page, Pages
 
@@ -59,6 +59,11 @@ async def test_no_value_is_looked_back_for_further_than_half_of_the_age_and_it_c
     found = await server.look()
     assert [query["lookback_delta"] for _, query in server.pages.asked] == ["30s", "30s"]
     assert {one.at for one in found.nodes} == {1000.5 - 30.0}
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(30.0, "30s"), (0.25, "250ms"), (1_000_000.0, "1000000s"), (1.5, "1500ms")])
+def test_times_are_written_as_prometheus_reads_them(seconds: float, said: str) -> None:
+    assert _duration(seconds) == said
 
 
 async def test_a_node_of_which_one_resource_is_not_told_is_not_told_of(server: Server) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -159,11 +160,19 @@ class UsageSource:
 
 
 def _new(found: Iterable[Use], told: dict[str, float], whose: Callable[[Use], str]) -> list[Use]:
-    """Return the samples that are newer than those that were ``told``, which is brought up to date: it knows those that were told of last."""
-    new = [one for one in found if one.at > told.get(whose(one), float("-inf"))]
+    """Return the samples that are newer than those that were ``told``, which is brought up to date: it knows those that were told of last.
+
+    One told of that lies in the future is of a clock that was ahead: when that was set right, what it says is news.
+    """
+    now = time.time()
+    new = [one for one in found if math.isfinite(one.at) and _is_news(one.at, told.get(whose(one), float("-inf")), now)]
     told.update((whose(one), one.at) for one in new)
     if len(told) > 2 * len(new) + FEW:
         here = {whose(one) for one in found}
         for gone in told.keys() - here:
             del told[gone]
     return new
+
+
+def _is_news(at: float, told: float, now: float) -> bool:
+    return at > told or (at < told and told > now)

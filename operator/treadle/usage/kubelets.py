@@ -15,7 +15,7 @@ from urllib.parse import quote
 from prometheus_client.parser import text_string_to_metric_families
 
 from treadle.usage.many import Failed, ask, in_words, patience
-from treadle.usage.rates import Rates
+from treadle.usage.rates import MOST, Rates
 from treadle.usage.source import Look, NodeUse, PodUse
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ _OF_NODES = re.compile(rf"^(?:{'|'.join(_NODE)})[ {{].*$", re.MULTILINE)
 _OF_BOTH = re.compile(rf"^(?:{'|'.join({**_NODE, **_POD})})[ {{].*$", re.MULTILINE)
 """The lines that matter: of a kubelet's thousands these are few, and reading one takes microseconds."""
 _WORDS = 100
-_MOST = 2.0**62
-"""What is more is not believed."""
 
 
 class Line(NamedTuple):
@@ -96,7 +94,7 @@ class Kubelets:
         if cpu is None:
             return None
         at = now if cpu.at is None else cpu.at
-        rate = self._rates.take(key, cpu.value, at)
+        rate = self._rates.take(key, cpu.value, at, now)
         if rate is None:
             return None
         usage: Amounts = (("cpu", rate[0]),)
@@ -114,9 +112,11 @@ def read(text: str, *, pods: bool) -> Iterator[Line]:
     except ValueError as error:
         raise Failed(f"what it answers cannot be read: {str(error)[:_WORDS]}") from error
     for one in samples:
-        if not math.isfinite(one.value) or not 0 <= one.value < _MOST:
+        if not math.isfinite(one.value) or not 0 <= one.value < MOST:
             continue
         at = None if one.timestamp is None else float(one.timestamp)
+        if at is not None and not math.isfinite(at):
+            continue
         if one.name in _NODE:
             yield Line(None, _NODE[one.name], one.value, at)
         elif one.name in _POD:

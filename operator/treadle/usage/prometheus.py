@@ -100,8 +100,7 @@ class Prometheus:
 
     async def _ask(self, query: str) -> list[_Series]:
         """Return what a query yields. Raises ``Failed`` and ``KubeError``."""
-        seconds = f"{self._settings.timeout:g}s"
-        params = {"query": query, "timeout": seconds, "lookback_delta": f"{self._back:g}s"}
+        params = {"query": query, "timeout": _duration(self._settings.timeout), "lookback_delta": _duration(self._back)}
         answer = await self._client.request("GET", PATH, params=params)
         if answer.status in {401, 403}:
             raise Failed(f"{answer.status}, {self._as_whom()}")
@@ -142,3 +141,8 @@ def _amount(resource: str, one: Any) -> tuple[int, float] | None:
     except ValueError:
         return None
     return (max(0, math.ceil(value)), at) if math.isfinite(value) and value < _MOST else None
+
+
+def _duration(seconds: float) -> str:
+    """Write a time as Prometheus reads it: it takes no fractions and no exponents beside a unit."""
+    return f"{int(seconds)}s" if seconds == int(seconds) else f"{max(1, round(seconds * 1000))}ms"
