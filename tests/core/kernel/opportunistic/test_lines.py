@@ -67,6 +67,25 @@ def test_those_of_several_kinds_come_by_priority_and_then_in_the_order_in_which_
     assert list(bound(scenario.gone("f1").wait(1))) == ["three", "four"]
 
 
+@pytest.mark.parametrize("edits", [1, 2])
+def test_one_that_is_edited_while_it_waits_keeps_its_place(edits: int) -> None:
+    scenario = full()
+    seen(scenario, *(idle(f"o{at}", cpu=2) for at in range(4)))
+    bound(scenario.wait(1))
+    for edit in range(edits):
+        seen(scenario, idle("o0", cpu=2, labels=(("edited", str(edit)),)))
+        bound(scenario.wait(1))
+    assert list(bound(scenario.gone("f0").wait(1))) == ["o0", "o1"]
+
+
+def test_one_that_was_gone_and_comes_again_is_the_last() -> None:
+    scenario = full()
+    seen(scenario, *(idle(f"o{at}", cpu=2) for at in range(3)))
+    bound(scenario.wait(1))
+    seen(scenario.gone("o0"), idle("o0", cpu=2))
+    assert list(bound(scenario.gone("f0").wait(1))) == ["o1", "o2"]
+
+
 def test_one_with_another_shape_stays_in_its_partition_and_in_its_place() -> None:
     scenario = full()
     seen(scenario, idle("o0"), idle("o1"), idle("o2"))
@@ -76,7 +95,7 @@ def test_one_with_another_shape_stays_in_its_partition_and_in_its_place() -> Non
     record = kept.waiting["o1"]
     asked = replaced(record.shape.asked, batch=("gone", "", ()), partition=("pool", "gpu"))  # as if it was placed with others
     record.shape = state.shapes.of(record.shape.named, asked)
-    kept.lines.leave("o1")
+    kept.lines.forget("o1")
     kept.lines.enter(record)
     assert renew(state, record)
     assert (record.shape.asked.batch, record.shape.asked.partition) == (None, ("pool", "gpu"))

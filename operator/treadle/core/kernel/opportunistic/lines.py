@@ -50,21 +50,30 @@ class Lines:
         """Those of which it is not looked yet in this turn whether they have another shape by now."""
 
     def enter(self, record: PodRecord) -> None:
-        """Take up a pod that has come to wait."""
-        self.leave(record.spec.uid)
-        self._last += 1
-        self._numbers[record.spec.uid] = self._last
+        """Take up a pod that has come to wait, or waits again since it was edited: then it keeps its number."""
+        uid = record.spec.uid
+        self.leave(uid)
+        known = uid in self._numbers
+        if not known:
+            self._last += 1
+            self._numbers[uid] = self._last
         self._join(record)
+        self.of[uid].mixed |= known
 
     def leave(self, uid: str) -> None:
-        """Forget a pod that does not wait any more, if it did."""
-        if self._numbers.pop(uid, None) is not None:
+        """Take out a pod that does not wait at present, if it did; its number is kept until ``forget``."""
+        if uid in self.of:
             self._part(uid)
+
+    def forget(self, uid: str) -> None:
+        """Forget the number of a pod that was placed, or is gone."""
+        self.leave(uid)
+        self._numbers.pop(uid, None)
 
     def rejoin(self, record: PodRecord) -> None:
         """Give a pod whose shape is another by now a place among others of its kind, if it waits."""
         uid = record.spec.uid
-        if uid in self._numbers:
+        if uid in self.of:
             self._part(uid)
             self._join(record)
             self.of[uid].mixed = True
@@ -98,9 +107,8 @@ class Lines:
                 continue
             yield kind, record
             for following in rest:
-                number = numbers.get(following.spec.uid)
-                if number is not None:
-                    heappush(heads, (priority, number, at, kind, following, rest))
+                if following.spec.uid in self.of:
+                    heappush(heads, (priority, numbers[following.spec.uid], at, kind, following, rest))
                     break
 
     def _join(self, record: PodRecord) -> None:

@@ -137,6 +137,7 @@ class Opportunistic:
         assert record.application is not None
         uid, row, demand = record.spec.uid, record.node, vector(record.spec.opportunistic)
         self.told_where.pop(uid, None)
+        self.lines.forget(uid)
         one = self.of[uid] = Given(record, row, record.application.id, demand, now)
         self.on.setdefault(row, {})[uid] = one
         self.on_row[row] = plus(self.on_row.get(row, (0,) * TYPES), demand)

@@ -129,6 +129,7 @@ def gone(state: State, uid: str) -> None:
         state.gangs.unuse(record.spec)
         state.opportunistic.turning.forget(uid)
         state.opportunistic.queues.leave(uid)
+        state.opportunistic.lines.forget(uid)
         state.opportunistic.told_where.pop(uid, None)
         state.delays.forget(uid)
         state.shapes.kinds.release(record.kind)
