@@ -88,6 +88,15 @@ async def test_a_time_that_is_no_number_is_passed_over_and_fails_no_other_node()
     assert [one.node for one in found.nodes] == ["b"]
 
 
+async def test_a_rate_that_cannot_be_is_not_told_and_fails_nobody() -> None:
+    api, kubelets = asking()
+    for step, (cpu, stamp) in enumerate((("0", "0"), ("1e18", "1e-310"))):
+        api.answers[path("a")] = Response(200, f"node_cpu_usage_seconds_total {cpu} {stamp}\n".encode())
+        api.answers[path("b")] = exposition(100 + step, 1000.0 + step)
+        found = await kubelets.look(BOTH)
+    assert [one.node for one in found.nodes] == ["b"]
+
+
 async def test_pods_are_read_only_where_they_are_wanted() -> None:
     api, kubelets = asking()
     wanted = Wanted(("a",), {("default", "p"): "uid-p"})
